@@ -1,0 +1,1 @@
+//! Writes what launchers read: hostfiles, configfiles, rankfiles, mapping.json.

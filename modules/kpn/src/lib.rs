@@ -1,0 +1,1 @@
+//! The model of a process network: processes, channels, modules; diagnostics, verification, passes.

@@ -1,0 +1,1 @@
+//! Maps processes onto OS processes and OS processes onto hosts.

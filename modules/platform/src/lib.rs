@@ -1,0 +1,1 @@
+//! Hosts, sockets and cores, and every dialect of hostfile that describes them.

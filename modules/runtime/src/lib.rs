@@ -1,0 +1,1 @@
+//! Coroutine runtime: processes of a Kahn network as futures, many in one OS process.

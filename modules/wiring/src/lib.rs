@@ -1,0 +1,1 @@
+//! Turns a verified network into wiring code through Handlebars skeletons.

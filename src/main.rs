@@ -1,0 +1,2 @@
+//! The graphmap command.
+fn main() {}
