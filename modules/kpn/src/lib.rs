@@ -1,1 +1,5 @@
-//! The model of a process network: processes, channels, modules; diagnostics, verification, passes.
+//! The model of a process network and what every other part of graphmap needs to speak of it.
+
+pub mod diagnostic;
+pub mod nearest;
+pub mod source;

@@ -1,0 +1,60 @@
+//! Nearest-name hints: what a misspelt word was probably meant to be.
+
+/// The candidate closest to `word`, if one is close enough to suggest.
+///
+/// Distance is optimal string alignment (insert, delete, replace, swap of neighbours) without
+/// regard to case; a candidate counts when at most a third of the longer word must change. Of
+/// equals the first wins, so the answer does not depend on anything but the order given.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
+        let limit = (word.len().max(other.len()) / 3).max(1);
+        if word.len().abs_diff(other.len()) > limit {
+            continue;
+        }
+        let distance = distance(&word, &other);
+        if distance <= limit && best.is_none_or(|(d, _)| distance < d) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+fn distance(a: &[char], b: &[char]) -> usize {
+    let width = b.len() + 1;
+    let (mut before, mut last, mut row) = (
+        vec![0; width],
+        (0..width).collect::<Vec<_>>(),
+        vec![0; width],
+    );
+    for i in 0..a.len() {
+        row[0] = i + 1;
+        for j in 0..b.len() {
+            let change = last[j] + usize::from(a[i] != b[j]);
+            row[j + 1] = change.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+        }
+        std::mem::swap(&mut before, &mut last);
+        std::mem::swap(&mut last, &mut row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn suggests_what_is_close_and_nothing_else() {
+        let words = ["bundle", "capacity", "type", "traffic"];
+        assert_eq!(nearest("capcity", words), Some("capacity"));
+        assert_eq!(nearest("tpye", words), Some("type"));
+        assert_eq!(nearest("BUNDLE", words), Some("bundle"));
+        assert_eq!(nearest("colour", words), None);
+        assert_eq!(nearest("", words), None);
+    }
+}

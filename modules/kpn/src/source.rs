@@ -1,0 +1,238 @@
+//! Source texts and spans.
+//!
+//! All texts of a run (graph files, hostfiles, mappings) share one space of byte offsets: each file
+//! starts where the one before it ended. A [`Span`] is two offsets in that space, eight bytes, and
+//! tells its file without naming it; a million channels can afford one each.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A range of bytes in one of the texts of a [`SourceMap`]; `start <= end`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span {
+    /// First byte, counted through all texts of the map.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span of what no source text shows (made by a program, or by a pass).
+    pub const NONE: Span = Span {
+        start: u32::MAX,
+        end: u32::MAX,
+    };
+
+    /// A span from its two ends.
+    pub fn new(start: u32, end: u32) -> Span {
+        debug_assert!(start <= end);
+        Span { start, end }
+    }
+
+    /// Whether this is [`Span::NONE`].
+    pub fn is_none(self) -> bool {
+        self == Span::NONE
+    }
+
+    /// The smallest span that covers both; [`Span::NONE`] counts as nothing.
+    pub fn to(self, other: Span) -> Span {
+        if self.is_none() {
+            return other;
+        }
+        if other.is_none() {
+            return self;
+        }
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_none() {
+            f.write_str("-")
+        } else {
+            write!(f, "{}..{}", self.start, self.end)
+        }
+    }
+}
+
+/// One source text.
+#[derive(Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    base: u32,
+    /// Offset in `text` of the first byte of each line.
+    lines: std::sync::OnceLock<Vec<u32>>,
+}
+
+impl Source {
+    /// The name as the user gave it: a path, or `<stdin>`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Offset of the text's first byte in the map's space.
+    pub fn base(&self) -> u32 {
+        self.base
+    }
+
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let ends = self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+            std::iter::once(0)
+                .chain(ends.map(|(i, _)| i as u32 + 1))
+                .collect()
+        })
+    }
+
+    /// Line and column, both from 1, of a byte of the text; the column counts characters.
+    pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let offset = offset.min(self.text.len() as u32);
+        let lines = self.lines();
+        let line = lines.partition_point(|&start| start <= offset) - 1;
+        let before = &self.text.as_bytes()[lines[line] as usize..offset as usize];
+        // Continuation bytes of UTF-8 do not begin a character.
+        let column = before.iter().filter(|b| **b & 0xC0 != 0x80).count();
+        (line as u32 + 1, column as u32 + 1)
+    }
+}
+
+/// Where a span starts, for people: `farm.dot:14:3`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Name of the source.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A text that does not fit the map any more: all texts of a run share 32 bits of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the source texts of one run exceed 4 GiB")]
+pub struct SourceTooLarge;
+
+/// All source texts of a run. Cheap to clone: the texts are shared.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    sources: Vec<Arc<Source>>,
+}
+
+impl SourceMap {
+    /// An empty map.
+    pub fn new() -> SourceMap {
+        SourceMap::default()
+    }
+
+    /// Adds a text; spans of its bytes start at [`Source::base`].
+    ///
+    /// # Errors
+    /// [`SourceTooLarge`] when all texts together would pass 4 GiB.
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Result<Arc<Source>, SourceTooLarge> {
+        let text = text.into();
+        // One spare offset between two texts keeps the end of one apart from the start of the next.
+        let base = self
+            .sources
+            .last()
+            .map_or(0, |s| s.base as usize + s.text.len() + 1);
+        if base + text.len() >= u32::MAX as usize {
+            return Err(SourceTooLarge);
+        }
+        let source = Arc::new(Source {
+            name: name.into(),
+            text,
+            base: base as u32,
+            lines: std::sync::OnceLock::new(),
+        });
+        self.sources.push(Arc::clone(&source));
+        Ok(source)
+    }
+
+    /// All texts, in the order they were added.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().map(|s| &**s)
+    }
+
+    /// The text a span lies in; `None` for [`Span::NONE`].
+    pub fn source(&self, span: Span) -> Option<&Source> {
+        if span.is_none() {
+            return None;
+        }
+        let after = self.sources.partition_point(|s| s.base <= span.start);
+        self.sources.get(after.checked_sub(1)?).map(|s| &**s)
+    }
+
+    /// The bytes of a span within its own text.
+    pub fn range(&self, span: Span) -> Option<(&Source, Range<usize>)> {
+        let source = self.source(span)?;
+        let len = source.text.len();
+        let start = ((span.start - source.base) as usize).min(len);
+        let end = ((span.end - source.base) as usize).clamp(start, len);
+        Some((source, start..end))
+    }
+
+    /// What the text says at a span.
+    pub fn text(&self, span: Span) -> &str {
+        self.range(span)
+            .and_then(|(source, range)| source.text.get(range))
+            .unwrap_or("")
+    }
+
+    /// File, line and column where a span starts.
+    pub fn location(&self, span: Span) -> Option<Location> {
+        let (source, range) = self.range(span)?;
+        let (line, column) = source.line_column(range.start as u32);
+        Some(Location {
+            file: source.name.clone(),
+            line,
+            column,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_finds_its_file_line_and_column() {
+        let mut map = SourceMap::new();
+        map.add("a.dot", "one\ntwo").unwrap();
+        let b = map.add("b.dot", "\u{e9}\u{e9} x\ny").unwrap();
+        let x = Span::new(b.base() + 5, b.base() + 6);
+        assert_eq!(map.text(x), "x");
+        assert_eq!(map.location(x).unwrap().to_string(), "b.dot:1:4");
+        let end_of_a = Span::new(7, 7);
+        assert_eq!(map.location(end_of_a).unwrap().to_string(), "a.dot:2:4");
+        assert_eq!(map.location(Span::NONE), None);
+    }
+
+    #[test]
+    fn none_is_neutral_when_spans_join() {
+        let s = Span::new(3, 5);
+        assert_eq!(Span::NONE.to(s), s);
+        assert_eq!(s.to(Span::NONE), s);
+        assert_eq!(s.to(Span::new(9, 10)), Span::new(3, 10));
+    }
+}
