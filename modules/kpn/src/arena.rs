@@ -1,0 +1,151 @@
+//! Arenas with typed ids.
+//!
+//! Everything in the model lives in a vector and is named by a four-byte id of its own type, so
+//! that a channel cannot be asked for with the id of a process.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A typed index of an [`Arena`].
+pub trait Id: Copy + Eq {
+    /// The id of the `index`-th element.
+    fn from_index(index: usize) -> Self;
+    /// Position in the arena.
+    fn index(self) -> usize;
+}
+
+/// Makes an id type: four bytes (also as an `Option`), ordered as the elements are.
+macro_rules! define_id {
+    ($(#[$doc:meta])* $name:ident, $letter:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(std::num::NonZeroU32);
+
+        impl $crate::arena::Id for $name {
+            fn from_index(index: usize) -> Self {
+                let plus_one = u32::try_from(index + 1).expect("at most 2^32 - 1 elements");
+                $name(std::num::NonZeroU32::new(plus_one).expect("one more than an index"))
+            }
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0.get() - 1)
+            }
+        }
+    };
+}
+pub(crate) use define_id;
+
+/// A vector whose elements are named by ids of type `I`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Arena<I, T> {
+    items: Vec<T>,
+    id: PhantomData<fn() -> I>,
+}
+
+impl<I: Id, T> Arena<I, T> {
+    /// An empty arena.
+    pub fn new() -> Self {
+        Arena {
+            items: Vec::new(),
+            id: PhantomData,
+        }
+    }
+
+    /// An empty arena with room for `n` elements.
+    pub fn with_capacity(n: usize) -> Self {
+        Arena {
+            items: Vec::with_capacity(n),
+            id: PhantomData,
+        }
+    }
+
+    /// Adds an element and names it.
+    pub fn push(&mut self, item: T) -> I {
+        let id = I::from_index(self.items.len());
+        self.items.push(item);
+        id
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// All ids, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = I> + DoubleEndedIterator + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
+    }
+
+    /// All elements with their ids, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (I, &T)> + DoubleEndedIterator {
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(i, item)| (I::from_index(i), item))
+    }
+
+    /// All elements, in order.
+    pub fn values(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// All elements, in order, to change.
+    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// The element of an id that may not exist.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
+    /// Gives back unused room.
+    pub fn shrink_to_fit(&mut self) {
+        self.items.shrink_to_fit();
+    }
+}
+
+impl<I: Id, T> Default for Arena<I, T> {
+    fn default() -> Self {
+        Arena::new()
+    }
+}
+
+impl<I: Id, T: fmt::Debug> fmt::Debug for Arena<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.items).finish()
+    }
+}
+
+impl<I: Id, T> FromIterator<T> for Arena<I, T> {
+    fn from_iter<A: IntoIterator<Item = T>>(iter: A) -> Self {
+        Arena {
+            items: iter.into_iter().collect(),
+            id: PhantomData,
+        }
+    }
+}
+
+impl<I: Id, T> Index<I> for Arena<I, T> {
+    type Output = T;
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for Arena<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}

@@ -1,0 +1,332 @@
+//! What a front end says: declarations with their positions, before anything is expanded or
+//! joined.
+//!
+//! Every front end (DOT, CPA, JSON) produces a [`Declared`]; [`crate::expand`] repeats what is
+//! declared once for many, [`crate::resolve`] joins the ends into a [`crate::network::Network`].
+//! The sizes here matter: a graph of a million channels keeps one [`ChannelDecl`] for each.
+
+use crate::arena::{Arena, define_id};
+use crate::names::{Names, Symbol};
+use crate::source::{SourceMap, Span};
+
+define_id!(
+    /// A node of the source: a process, or one face of it.
+    NodeId, "n"
+);
+define_id!(
+    /// A module (a cluster of the source).
+    ModuleId, "m"
+);
+
+/// All that a source declares.
+#[derive(Clone, Debug, Default)]
+pub struct Declared {
+    /// Name of the graph, or of its file where it has none.
+    pub name: String,
+    /// The texts that the spans point into.
+    pub sources: SourceMap,
+    /// The names that the symbols stand for.
+    pub names: Names,
+    /// Modules; a parent comes before its children.
+    pub modules: Arena<ModuleId, ModuleDecl>,
+    /// Nodes in order of first appearance, which is the order of ranks.
+    pub nodes: Arena<NodeId, NodeDecl>,
+    /// Channels in source order.
+    pub channels: Vec<ChannelDecl>,
+    /// What few channels say; see [`ChannelDecl::extra`].
+    pub extras: Vec<ChannelExtra>,
+    /// Constraints on the mapping, in source order.
+    pub constraints: Vec<ConstraintDecl>,
+    /// `skeleton=` of the graph.
+    pub skeleton: Option<(String, Span)>,
+}
+
+/// A module: a cluster with the name of its kind.
+#[derive(Clone, Debug)]
+pub struct ModuleDecl {
+    /// Its own name, `cluster_1`.
+    pub name: Symbol,
+    /// Its kind, `thefarm`.
+    pub kind: Symbol,
+    /// The module it lies in.
+    pub parent: Option<ModuleId>,
+    /// How many times it stands there; 1 for a plain one, 0 never.
+    pub replicas: u32,
+    /// Its header in the source.
+    pub span: Span,
+}
+
+/// A node: a process, or one face of one.
+#[derive(Clone, Debug)]
+pub struct NodeDecl {
+    /// Its own name, `managerPut`.
+    pub name: Symbol,
+    /// The process it is a face of, where it says so: `process=manager`.
+    pub process: Option<Symbol>,
+    /// Its kind, where said, else its name (for a face: that of its process) without the number
+    /// at its end.
+    pub kind: Symbol,
+    /// The innermost module it lies in.
+    pub module: Option<ModuleId>,
+    /// How many times it stands there; 1 for a plain one, 0 never.
+    pub replicas: u32,
+    /// Compute cost, in seconds or relative to the others; finite, at least 0, 1 where not said.
+    pub load: f64,
+    /// Memory in bytes; finite, at least 0, 0 where not said.
+    pub mem: f64,
+    /// Its first appearance in the source.
+    pub span: Span,
+}
+
+/// One end of a declared channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndDecl {
+    /// The node; `None` is the environment (`NULL`).
+    pub node: Option<NodeId>,
+    /// Name of the port, meaningless for the environment.
+    pub port: Symbol,
+}
+
+/// A channel, or a port joined to the environment.
+#[derive(Clone, Debug)]
+pub struct ChannelDecl {
+    /// The writing end.
+    pub from: EndDecl,
+    /// The reading end.
+    pub to: EndDecl,
+    /// Payload type, where said.
+    pub ty: Option<Symbol>,
+    /// How many tokens it holds at the most, at least 1; `None` where not said.
+    pub capacity: Option<std::num::NonZeroU32>,
+    /// Tokens it holds at the start.
+    pub initial: u32,
+    /// Index in [`Declared::extras`] where it says more.
+    pub extra: Option<std::num::NonZeroU32>,
+    /// Traffic (bytes or messages, relative to the others); finite, at least 0, 1 where not said.
+    pub traffic: f64,
+    /// The edge in the source, or the bundle's member.
+    pub span: Span,
+}
+
+/// What only few channels say. The first entry of [`Declared::extras`] is never used, so that an
+/// index of it fits in a `NonZeroU32`.
+#[derive(Clone, Debug, Default)]
+pub struct ChannelExtra {
+    /// MPI tag.
+    pub tag: Option<i32>,
+    /// The bundle that the channel is a member of, at the end that the kind of bundle tells.
+    pub bundle: Option<BundleKind>,
+    /// Name of that bundle where it was declared as a node.
+    pub bundle_name: Option<Symbol>,
+    /// `at=`: which instance of the scopes that only the writer lies in.
+    pub from_at: Option<At>,
+    /// `at=`: which instance of the scopes that only the reader lies in.
+    pub to_at: Option<At>,
+    /// `step=`: per replicated scope shared by both ends, outermost first, how many instances
+    /// further the reader is. Empty where not said. Shorter than the scopes: counts from the
+    /// innermost.
+    pub step: Vec<i32>,
+    /// `wrap=true`: steps past the last instance go on at the first.
+    pub wrap: bool,
+    /// Where `at`, `step` or `bundle` is said, for diagnostics.
+    pub span: Span,
+}
+
+/// Which of the instances of a replicated scope an end means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The one with this number, from 1.
+    Index(u32),
+    /// Every one: a channel for each.
+    All,
+    /// Both ends lie in as many instances: the i-th with the i-th.
+    Each,
+}
+
+/// How channels that share an end work together.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum BundleKind {
+    /// Many writers, one reader that takes what is there: not deterministic.
+    Select,
+    /// Many writers, one reader that takes one token of each.
+    Gather,
+    /// Many writers, one reader that combines one token of each.
+    Reduce,
+    /// One writer, many readers; each gets a copy.
+    Broadcast,
+    /// One writer, many readers; each gets its part.
+    Scatter,
+    /// One writer, many readers; whoever is ready takes the token: not deterministic.
+    Share,
+}
+
+/// At which end of its channels a bundle's one process is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// A port that reads.
+    Input,
+    /// A port that writes.
+    Output,
+}
+
+impl BundleKind {
+    /// All of them, in the order of their documentation.
+    pub const ALL: [BundleKind; 6] = [
+        BundleKind::Select,
+        BundleKind::Gather,
+        BundleKind::Reduce,
+        BundleKind::Broadcast,
+        BundleKind::Scatter,
+        BundleKind::Share,
+    ];
+
+    /// As written in `bundle=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            BundleKind::Select => "select",
+            BundleKind::Gather => "gather",
+            BundleKind::Reduce => "reduce",
+            BundleKind::Broadcast => "broadcast",
+            BundleKind::Scatter => "scatter",
+            BundleKind::Share => "share",
+        }
+    }
+
+    /// The kind of a name as written in `bundle=`.
+    pub fn from_name(name: &str) -> Option<BundleKind> {
+        BundleKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The direction of the one port that its channels share.
+    pub fn direction(self) -> Direction {
+        match self {
+            BundleKind::Select | BundleKind::Gather | BundleKind::Reduce => Direction::Input,
+            BundleKind::Broadcast | BundleKind::Scatter | BundleKind::Share => Direction::Output,
+        }
+    }
+
+    /// Whether the order of tokens depends on who is first.
+    pub fn is_deterministic(self) -> bool {
+        !matches!(self, BundleKind::Select | BundleKind::Share)
+    }
+}
+
+/// A constraint on the mapping.
+#[derive(Clone, Debug)]
+pub struct ConstraintDecl {
+    /// What is constrained.
+    pub target: ConstraintTarget,
+    /// How.
+    pub constraint: Constraint,
+    /// Where it is said.
+    pub span: Span,
+}
+
+/// What a constraint is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstraintTarget {
+    /// One node, with all its instances.
+    Node(NodeId),
+    /// All processes of a module.
+    Module(ModuleId),
+}
+
+/// What a mapping must do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// `host=`: on this host.
+    Host(String),
+    /// `osprocess=`: in this OS process.
+    OsProcess(u32),
+    /// `colocate=group`: in one OS process with all others of the group.
+    Colocate(String),
+    /// `separate=group`: in an OS process without any other of the group.
+    Separate(String),
+}
+
+impl Declared {
+    /// What a channel says beyond the ordinary.
+    pub fn extra(&self, channel: &ChannelDecl) -> Option<&ChannelExtra> {
+        self.extras.get(channel.extra?.get() as usize)
+    }
+
+    /// Stores an extra and gives the index for [`ChannelDecl::extra`].
+    pub fn add_extra(&mut self, extra: ChannelExtra) -> Option<std::num::NonZeroU32> {
+        if self.extras.is_empty() {
+            self.extras.push(ChannelExtra::default());
+        }
+        self.extras.push(extra);
+        std::num::NonZeroU32::new(self.extras.len() as u32 - 1)
+    }
+
+    /// The name of a symbol.
+    pub fn name(&self, symbol: Symbol) -> &str {
+        self.names.name(symbol)
+    }
+}
+
+/// The kind that a name implies: without the number at its end (`inTask12` is an `inTask`,
+/// `cell2_3` a `cell`). A name that is nothing but a number is its own kind.
+pub fn kind_of_name(name: &str) -> &str {
+    let mut kind = name;
+    loop {
+        let shorter = kind.trim_end_matches(|c: char| c.is_ascii_digit());
+        if shorter.len() == kind.len() || shorter.is_empty() {
+            return kind;
+        }
+        kind = shorter;
+        // `cell2_3`: an underscore between two numbers joins the indices of nested repetition.
+        match kind.strip_suffix('_') {
+            Some(rest) if rest.ends_with(|c: char| c.is_ascii_digit()) => kind = rest,
+            _ => return kind,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_a_name_without_its_number() {
+        for (name, kind) in [
+            ("inTask12", "inTask"),
+            ("manager", "manager"),
+            ("cell2_3", "cell"),
+            ("row_7", "row_"),
+            ("4", "4"),
+            ("a1b2", "a1b"),
+            ("x10_20_30", "x"),
+        ] {
+            assert_eq!(kind_of_name(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn declarations_stay_small() {
+        assert!(
+            size_of::<ChannelDecl>() <= 56,
+            "{}",
+            size_of::<ChannelDecl>()
+        );
+        assert!(size_of::<NodeDecl>() <= 56, "{}", size_of::<NodeDecl>());
+    }
+
+    #[test]
+    fn a_bundle_kind_is_found_by_its_name() {
+        for kind in BundleKind::ALL {
+            assert_eq!(BundleKind::from_name(kind.name()), Some(kind));
+        }
+        assert_eq!(BundleKind::from_name("selct"), None);
+    }
+}
