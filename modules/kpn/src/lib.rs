@@ -1,10 +1,16 @@
 //! The model of a process network and what every other part of graphmap needs to speak of it.
 //!
-//! Data flows one way: a front end makes [`declared::Declared`].
+//! Data flows one way: a front end makes [`declared::Declared`], [`expand`] repeats what is
+//! declared once for many, [`resolve`] joins the ends into a [`network::Network`], passes change
+//! it, [`verify`] makes it [`network::Verified`], a mapping makes it [`mapping::Mapped`], and
+//! emitters write files from that.
 
 pub mod arena;
 pub mod declared;
 pub mod diagnostic;
+pub mod emit;
+pub mod mapping;
 pub mod names;
 pub mod nearest;
+pub mod network;
 pub mod source;
