@@ -3,7 +3,7 @@
 //! An emitter fills [`Files`], a set in memory. The command writes the set at the end, each file by
 //! rename, and leaves alone what did not change: an emitter that fails leaves nothing behind.
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 use crate::mapping::Mapped;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,11 +101,11 @@ pub trait Emitter {
     /// Fills the set of files; the main one at `context.path`.
     ///
     /// # Errors
-    /// What keeps it from its work; nothing is written then.
+    /// All that keeps it from its work; nothing is written then.
     fn emit(
         &self,
         mapped: &Mapped,
         context: &mut EmitContext<'_>,
         files: &mut Files,
-    ) -> Result<(), Diagnostic>;
+    ) -> Result<(), Diagnostics>;
 }
