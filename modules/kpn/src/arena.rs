@@ -17,10 +17,10 @@ pub trait Id: Copy + Eq {
 
 /// Makes an id type: four bytes (also as an `Option`), ordered as the elements are.
 macro_rules! define_id {
-    ($(#[$doc:meta])* $name:ident, $letter:literal) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident, $letter:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(std::num::NonZeroU32);
+        $vis struct $name(std::num::NonZeroU32);
 
         impl $crate::arena::Id for $name {
             fn from_index(index: usize) -> Self {

@@ -11,11 +11,11 @@ use crate::source::{SourceMap, Span};
 
 define_id!(
     /// A node of the source: a process, or one face of it.
-    NodeId, "n"
+    pub NodeId, "n"
 );
 define_id!(
     /// A module (a cluster of the source).
-    ModuleId, "m"
+    pub ModuleId, "m"
 );
 
 /// All that a source declares.
@@ -50,8 +50,8 @@ pub struct ModuleDecl {
     pub kind: Symbol,
     /// The module it lies in.
     pub parent: Option<ModuleId>,
-    /// How many times it stands there; 1 for a plain one, 0 never.
-    pub replicas: u32,
+    /// How many times it stands there, where said; [`crate::expand`] leaves `None`.
+    pub replicas: Option<u32>,
     /// Its header in the source.
     pub span: Span,
 }
@@ -68,8 +68,8 @@ pub struct NodeDecl {
     pub kind: Symbol,
     /// The innermost module it lies in.
     pub module: Option<ModuleId>,
-    /// How many times it stands there; 1 for a plain one, 0 never.
-    pub replicas: u32,
+    /// How many times it stands there, where said; [`crate::expand`] leaves `None`.
+    pub replicas: Option<u32>,
     /// Compute cost, in seconds or relative to the others; finite, at least 0, 1 where not said.
     pub load: f64,
     /// Memory in bytes; finite, at least 0, 0 where not said.

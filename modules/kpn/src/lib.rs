@@ -6,11 +6,15 @@
 //! emitters write files from that.
 
 pub mod arena;
+pub mod codes;
 pub mod declared;
 pub mod diagnostic;
 pub mod emit;
+pub mod expand;
 pub mod mapping;
 pub mod names;
 pub mod nearest;
 pub mod network;
+pub mod resolve;
 pub mod source;
+pub mod verify;

@@ -8,7 +8,7 @@ use std::hash::Hasher;
 
 define_id!(
     /// A name in a [`Names`] table. Order and value are those of first appearance.
-    Symbol, "s"
+    pub Symbol, "s"
 );
 
 /// All names of a network, each stored once, in one text.

@@ -13,23 +13,23 @@ use std::sync::Arc;
 
 define_id!(
     /// A process; its index is its rank.
-    ProcessId, "p"
+    pub ProcessId, "p"
 );
 define_id!(
     /// A kind of processes.
-    KindId, "k"
+    pub KindId, "k"
 );
 define_id!(
     /// A port of a process.
-    PortId, "o"
+    pub PortId, "o"
 );
 define_id!(
     /// A channel.
-    ChannelId, "c"
+    pub ChannelId, "c"
 );
 define_id!(
     /// A bundle.
-    BundleId, "b"
+    pub BundleId, "b"
 );
 
 /// The capacity of a channel that says none: one token. The writer of a second waits, as the demand

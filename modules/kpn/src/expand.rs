@@ -1,0 +1,370 @@
+//! Expansion: what is declared once for many is repeated.
+//!
+//! A module or node with `replicas=N` is a *scope* that stands N times; scopes nest. Every instance
+//! of a node is a node of its own, its name followed by the indices of its scopes from 1, outermost
+//! first (`cell2_3`). A channel is repeated for each instance of the scopes that both ends lie in,
+//! shifted by `step=` (and `wrap=true` round the end); of the scopes that only one end lies in,
+//! `at=` picks the instances. Ranks follow the text that one would have written by hand: all of the
+//! first instance of a module, then all of the second.
+//!
+//! The cost is linear in the size of the result.
+
+use crate::arena::Id;
+use crate::codes;
+use crate::declared::{
+    ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl,
+    ModuleDecl, ModuleId, NodeDecl, NodeId,
+};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::names::Symbol;
+use crate::source::Span;
+use pattern::Pattern;
+use rustc_hash::FxHashMap;
+use scopes::{ScopeId, Scopes, digits, flat};
+
+mod pattern;
+mod scopes;
+
+/// The most processes, and the most channels, that expansion makes. Ids end at 2^32; a typing error
+/// in `replicas=` should end sooner.
+pub const LIMIT: u64 = 1 << 28;
+
+/// Repeats what is declared once for many; what is not repeated stays as it is.
+///
+/// # Errors
+/// All findings, if one of them is an error; else the warnings come with the result.
+pub fn expand(declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let scopes = Scopes::of(&declared, &mut diagnostics);
+    check_faces(&declared, &mut diagnostics);
+    if scopes.arena.is_empty() && declared.channels.iter().all(|c| c.extra.is_none()) {
+        return if diagnostics.has_errors() {
+            Err(diagnostics)
+        } else {
+            Ok((declared, diagnostics))
+        };
+    }
+    if let Some(finding) = scopes.too_many(&declared) {
+        diagnostics.push(finding);
+        return Err(diagnostics);
+    }
+    let mut expansion = Expansion::new(&declared, &scopes);
+    expansion.modules();
+    expansion.nodes();
+    expansion.check_names(&mut diagnostics);
+    expansion.channels(&mut diagnostics);
+    expansion.constraints();
+    let result = expansion.out;
+    if diagnostics.has_errors() {
+        Err(diagnostics)
+    } else {
+        Ok((result, diagnostics))
+    }
+}
+
+fn too_many_channels(span: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::TOO_MANY_REPLICAS,
+        format!("the graph stands for more than the {LIMIT} channels that graphmap takes"),
+    )
+    .at(span, "this edge passes the limit")
+    .help("check `replicas=` of the modules at both ends: they multiply where `at=all`")
+}
+
+/// The faces of one process must be repeated together.
+fn check_faces(declared: &Declared, diagnostics: &mut Diagnostics) {
+    let mut first: FxHashMap<Symbol, NodeId> = FxHashMap::default();
+    for (id, node) in declared.nodes.iter() {
+        let Some(process) = node.process else {
+            continue;
+        };
+        let other = *first.entry(process).or_insert(id);
+        let beside = &declared.nodes[other];
+        let same = beside.module == node.module && beside.replicas == node.replicas;
+        if !same {
+            diagnostics.push(
+                Diagnostic::error(
+                    codes::FACES_APART,
+                    format!(
+                        "`{}` and `{}` are faces of process `{}`, but lie in different modules",
+                        declared.name(beside.name),
+                        declared.name(node.name),
+                        declared.name(process)
+                    ),
+                )
+                .at(node.span, "this face")
+                .also(beside.span, "lies elsewhere than this one")
+                .help("put all faces of a process into the same cluster, and repeat the cluster instead of a face"),
+            );
+        }
+    }
+}
+
+struct Expansion<'a> {
+    declared: &'a Declared,
+    scopes: &'a Scopes,
+    out: Declared,
+    /// Where the instances of a module start in `out.modules`; they lie side by side.
+    module_base: Vec<usize>,
+    /// Where the instances of a node start in `instances`.
+    node_base: Vec<usize>,
+    /// The new id of each instance of each node.
+    instances: Vec<Option<NodeId>>,
+}
+
+/// `2_3` for the digits 1 and 2.
+fn suffix(digits: &[u64]) -> String {
+    let numbers: Vec<_> = digits.iter().map(|d| (d + 1).to_string()).collect();
+    numbers.join("_")
+}
+
+impl<'a> Expansion<'a> {
+    fn new(declared: &'a Declared, scopes: &'a Scopes) -> Expansion<'a> {
+        let mut node_base = Vec::with_capacity(declared.nodes.len());
+        let mut total = 0;
+        for &scope in &scopes.of_node {
+            node_base.push(total);
+            total += scopes.count(scopes.path(scope)) as usize;
+        }
+        let out = Declared {
+            name: declared.name.clone(),
+            sources: declared.sources.clone(),
+            names: declared.names.clone(),
+            skeleton: declared.skeleton.clone(),
+            ..Declared::default()
+        };
+        let module_base = Vec::with_capacity(declared.modules.len());
+        Expansion {
+            declared,
+            scopes,
+            out,
+            module_base,
+            node_base,
+            instances: vec![None; total],
+        }
+    }
+
+    fn modules(&mut self) {
+        for (id, module) in self.declared.modules.iter() {
+            self.module_base.push(self.out.modules.len());
+            let path = self.scopes.path(self.scopes.of_module[id.index()]);
+            let replicas = self.scopes.replicas(path);
+            let inner = module.replicas.map_or(1, u64::from);
+            for instance in 0..self.scopes.count(path) {
+                let name = self.numbered(module.name, &digits(instance, &replicas));
+                // A parent stands once for all instances of its own child scope.
+                let outer = instance.checked_div(inner).unwrap_or(0);
+                let parent = module
+                    .parent
+                    .map(|p| ModuleId::from_index(self.module_base[p.index()] + outer as usize));
+                self.out.modules.push(ModuleDecl {
+                    name,
+                    parent,
+                    replicas: None,
+                    ..module.clone()
+                });
+            }
+        }
+    }
+
+    fn numbered(&mut self, name: Symbol, digits: &[u64]) -> Symbol {
+        if digits.is_empty() {
+            return name;
+        }
+        let name = format!("{}{}", self.declared.name(name), suffix(digits));
+        self.out.names.intern(&name)
+    }
+
+    /// Makes the instances of all nodes, in the order of the text that one would write by hand: a
+    /// scope is done whole, instance by instance, where its first node appears.
+    fn nodes(&mut self) {
+        let declared = self.declared;
+        // What lies directly in each scope (the last list is that of no scope), in source order.
+        let outermost = self.scopes.arena.len();
+        let mut inside: Vec<Vec<Item>> = vec![Vec::new(); outermost + 1];
+        let mut entered = vec![false; outermost];
+        for id in declared.nodes.ids() {
+            let path = self.scopes.node_path(Some(id));
+            for (depth, &scope) in path.iter().enumerate() {
+                if !std::mem::replace(&mut entered[scope.index()], true) {
+                    let around = depth.checked_sub(1).map_or(outermost, |d| path[d].index());
+                    inside[around].push(Item::Scope(scope));
+                }
+            }
+            inside[path.last().map_or(outermost, |s| s.index())].push(Item::Node(id));
+        }
+        // An explicit stack: modules may nest deeper than the machine's stack.
+        let mut digits: Vec<u64> = Vec::new();
+        let mut stack = vec![(outermost, 0usize)];
+        while let Some((scope, position)) = stack.pop() {
+            match inside[scope].get(position).copied() {
+                Some(Item::Node(id)) => {
+                    stack.push((scope, position + 1));
+                    self.node(id, &digits);
+                }
+                Some(Item::Scope(inner)) => {
+                    stack.push((scope, position + 1));
+                    if self.scopes.arena[inner].replicas > 0 {
+                        digits.push(0);
+                        stack.push((inner.index(), 0));
+                    }
+                }
+                None if scope == outermost => {}
+                None => {
+                    let digit = digits.last_mut().expect("a scope pushed its digit");
+                    *digit += 1;
+                    if *digit < self.scopes.arena[ScopeId::from_index(scope)].replicas {
+                        stack.push((scope, 0));
+                    } else {
+                        digits.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, id: NodeId, digits: &[u64]) {
+        let declared = self.declared;
+        let node = &declared.nodes[id];
+        let replicas = self.scopes.replicas(self.scopes.node_path(Some(id)));
+        let instance = flat(digits, &replicas);
+        let name = self.numbered(node.name, digits);
+        let process = node.process.map(|p| self.numbered(p, digits));
+        let outer = node
+            .replicas
+            .map_or(instance, |n| instance / u64::from(n).max(1));
+        let module = node
+            .module
+            .map(|m| ModuleId::from_index(self.module_base[m.index()] + outer as usize));
+        let made = self.out.nodes.push(NodeDecl {
+            name,
+            process,
+            module,
+            replicas: None,
+            ..node.clone()
+        });
+        self.instances[self.node_base[id.index()] + instance as usize] = Some(made);
+    }
+
+    fn check_names(&self, diagnostics: &mut Diagnostics) {
+        let mut seen: FxHashMap<Symbol, NodeId> = FxHashMap::default();
+        for (id, node) in self.out.nodes.iter() {
+            if let Some(other) = seen.insert(node.name, id) {
+                let name = self.out.name(node.name);
+                diagnostics.push(
+                    Diagnostic::error(
+                        codes::NAME_COLLISION,
+                        format!("two processes are named `{name}` once the graph is expanded"),
+                    )
+                    .at(node.span, "this one")
+                    .also(self.out.nodes[other].span, "and this one")
+                    .help("rename one of them: instances are numbered from 1"),
+                );
+            }
+        }
+    }
+
+    fn channels(&mut self, diagnostics: &mut Diagnostics) {
+        for channel in &self.declared.channels {
+            let extra = self.declared.extra(channel).cloned().unwrap_or_default();
+            match Pattern::of(channel, &extra, self.declared, self.scopes, diagnostics) {
+                Ok(pattern) if self.out.channels.len() as u64 + pattern.most() > LIMIT => {
+                    diagnostics.push(too_many_channels(channel.span));
+                    return;
+                }
+                Ok(pattern) => self.repeat(channel, extra, &pattern),
+                Err(finding) => diagnostics.push(*finding),
+            }
+        }
+    }
+
+    fn repeat(&mut self, channel: &ChannelDecl, mut extra: ChannelExtra, pattern: &Pattern) {
+        (extra.from_at, extra.to_at, extra.wrap) = (None, None, false);
+        extra.step = Vec::new();
+        let says_more =
+            extra.tag.is_some() || extra.bundle.is_some() || extra.bundle_name.is_some();
+        let extra = if says_more {
+            self.out.add_extra(extra)
+        } else {
+            None
+        };
+        for (from, to) in pattern.pairs() {
+            let ends = (
+                self.instance(channel.from, from),
+                self.instance(channel.to, to),
+            );
+            let (Some(from), Some(to)) = ends else {
+                continue;
+            };
+            self.out.channels.push(ChannelDecl {
+                from,
+                to,
+                extra,
+                ..channel.clone()
+            });
+        }
+    }
+
+    fn instance(&self, end: EndDecl, flat: u64) -> Option<EndDecl> {
+        let Some(node) = end.node else {
+            return Some(end);
+        };
+        let made = self.instances[self.node_base[node.index()] + flat as usize]?;
+        Some(EndDecl {
+            node: Some(made),
+            port: end.port,
+        })
+    }
+
+    /// A constraint holds for every instance. A `colocate` group is one for each instance of the
+    /// modules around it (what belongs to one module stays together); a `separate` group is one.
+    fn constraints(&mut self) {
+        for decl in &self.declared.constraints {
+            let (path, own) = match decl.target {
+                ConstraintTarget::Node(n) => {
+                    (self.scopes.node_path(Some(n)), self.scopes.is_own(n))
+                }
+                ConstraintTarget::Module(m) => {
+                    let own = self.declared.modules[m].replicas.is_some();
+                    (self.scopes.path(self.scopes.of_module[m.index()]), own)
+                }
+            };
+            let own = own && matches!(decl.target, ConstraintTarget::Node(_));
+            let replicas = self.scopes.replicas(path);
+            for instance in 0..self.scopes.count(path) {
+                let target = match decl.target {
+                    ConstraintTarget::Node(n) => {
+                        let at = self.node_base[n.index()] + instance as usize;
+                        let Some(made) = self.instances[at] else {
+                            continue;
+                        };
+                        ConstraintTarget::Node(made)
+                    }
+                    ConstraintTarget::Module(m) => {
+                        let at = self.module_base[m.index()] + instance as usize;
+                        ConstraintTarget::Module(ModuleId::from_index(at))
+                    }
+                };
+                let constraint = match &decl.constraint {
+                    Constraint::Colocate(group) => {
+                        let digits = digits(instance, &replicas);
+                        let around = &digits[..digits.len() - usize::from(own)];
+                        Constraint::Colocate(format!("{group}{}", suffix(around)))
+                    }
+                    other => other.clone(),
+                };
+                self.out.constraints.push(ConstraintDecl {
+                    target,
+                    constraint,
+                    span: decl.span,
+                });
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Item {
+    Node(NodeId),
+    Scope(ScopeId),
+}

@@ -1,0 +1,187 @@
+//! How one declared channel becomes many.
+
+use super::LIMIT;
+use super::scopes::{Scopes, digits, flat};
+use crate::codes;
+use crate::declared::{At, ChannelDecl, ChannelExtra, Declared, EndDecl};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// How a channel is repeated: the scopes that both ends share, and those of each end alone.
+pub(super) struct Pattern {
+    shared: Vec<u64>,
+    step: Vec<i64>,
+    wrap: bool,
+    from_own: Vec<u64>,
+    to_own: Vec<u64>,
+    from: Picked,
+    to: Picked,
+    paired: bool,
+}
+
+/// Which instances of the scopes of one end alone, as flat numbers.
+pub(super) type Picked = std::ops::Range<u64>;
+
+impl Pattern {
+    pub(super) fn of(
+        channel: &ChannelDecl,
+        extra: &ChannelExtra,
+        declared: &Declared,
+        scopes: &Scopes,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Pattern, Box<Diagnostic>> {
+        let from = scopes.node_path(channel.from.node);
+        let to = scopes.node_path(channel.to.node);
+        let depth = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+        let span = if extra.span.is_none() {
+            channel.span
+        } else {
+            extra.span
+        };
+        let at_name = |end: EndDecl| {
+            end.node.map_or("NULL".to_owned(), |n| {
+                declared.name(declared.nodes[n].name).to_owned()
+            })
+        };
+        let (from_name, to_name) = (at_name(channel.from), at_name(channel.to));
+        if extra.step.len() > depth {
+            let message = if depth == 0 {
+                format!(
+                    "`step=` between `{from_name}` and `{to_name}`, which share no repeated module"
+                )
+            } else {
+                format!(
+                    "`step=` has {} numbers, but `{from_name}` and `{to_name}` share {depth} repeated modules",
+                    extra.step.len()
+                )
+            };
+            return Err(Box::new(
+                Diagnostic::error(codes::STEP_WITHOUT_SCOPE, message)
+                    .at(span, "")
+                    .help("`step=` goes from one instance to another of a cluster with `replicas=` that both ends lie in; use `at=` to reach into one from outside"),
+            ));
+        }
+        let (from_own, to_own) = (
+            scopes.replicas(&from[depth..]),
+            scopes.replicas(&to[depth..]),
+        );
+        let said = extra.from_at.is_some() || extra.to_at.is_some();
+        if said && from_own.is_empty() && to_own.is_empty() {
+            diagnostics.push(
+                Diagnostic::warning(
+                    codes::AT_WITHOUT_EFFECT,
+                    format!("`at=` has no effect: neither `{from_name}` nor `{to_name}` is repeated without the other"),
+                )
+                .at(span, "")
+                .help("leave it out, or use `step=` to reach another instance of the same module"),
+            );
+        }
+        let both = !from_own.is_empty() && !to_own.is_empty();
+        let each = extra.from_at == Some(At::Each) || extra.to_at == Some(At::Each);
+        if both && !said {
+            return Err(Box::new(
+                Diagnostic::error(
+                    codes::AMBIGUOUS_REPETITION,
+                    format!("`{from_name}` and `{to_name}` are both repeated, each for itself: which instances does the channel join?"),
+                )
+                .at(channel.span, "stands for more than one channel")
+                .help("`at=each` joins the first with the first, the second with the second; `at=all` joins every one with every other; `at=\"last,first\"` picks one of each"),
+            ));
+        }
+        let (count_from, count_to) = (
+            from_own.iter().product::<u64>(),
+            to_own.iter().product::<u64>(),
+        );
+        if both && each && count_from != count_to {
+            return Err(Box::new(
+                Diagnostic::error(
+                    codes::EACH_COUNTS_DIFFER,
+                    format!("`at=each` pairs {count_from} instances of `{from_name}` with {count_to} of `{to_name}`"),
+                )
+                .at(span, "")
+                .help("give both the same `replicas=`, or use `at=all` with a `bundle=`"),
+            ));
+        }
+        let pick = |at: Option<At>, own: &[u64], count: u64, name: &str| match at {
+            _ if own.is_empty() => Ok(0..1),
+            None | Some(At::All | At::Each) => Ok(0..count),
+            Some(At::First) => Ok(0..count.min(1)),
+            Some(At::Last) => Ok(count.saturating_sub(1)..count),
+            Some(At::Index(i)) if i >= 1 && u64::from(i) <= count => {
+                Ok(u64::from(i) - 1..u64::from(i))
+            }
+            Some(At::Index(i)) => Err(Box::new(
+                Diagnostic::error(
+                    codes::AT_OUT_OF_RANGE,
+                    format!("`at={i}`, but `{name}` stands {count} times"),
+                )
+                .at(span, "")
+                .help(
+                    "instances are numbered from 1; `at=last` is the last, however many there are",
+                ),
+            )),
+        };
+        let mut step: Vec<i64> = vec![0; depth - extra.step.len()];
+        step.extend(extra.step.iter().map(|&s| i64::from(s)));
+        Ok(Pattern {
+            shared: scopes.replicas(&from[..depth]),
+            step,
+            wrap: extra.wrap,
+            from: pick(extra.from_at, &from_own, count_from, &from_name)?,
+            to: pick(extra.to_at, &to_own, count_to, &to_name)?,
+            paired: both && each,
+            from_own,
+            to_own,
+        })
+    }
+
+    /// At most how many channels it makes.
+    pub(super) fn most(&self) -> u64 {
+        let len = |picked: &Picked| picked.end - picked.start;
+        let to = if self.paired { 1 } else { len(&self.to) };
+        let shared = self.shared.iter().product::<u64>();
+        shared
+            .saturating_mul(len(&self.from))
+            .saturating_mul(to)
+            .min(LIMIT + 1)
+    }
+
+    /// The flat instance numbers of writer and reader, channel by channel.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
+        let shared: u64 = self.shared.iter().product();
+        let own = |own: &[u64]| own.iter().product::<u64>();
+        let (from_count, to_count) = (own(&self.from_own), own(&self.to_own));
+        (0..shared).flat_map(move |instance| {
+            let there = self.shifted(instance);
+            let froms = if there.is_some() {
+                self.from.clone()
+            } else {
+                0..0
+            };
+            froms.flat_map(move |i| {
+                let to = if self.paired {
+                    i..i + 1
+                } else {
+                    self.to.clone()
+                };
+                let there = there.unwrap_or(0);
+                to.map(move |j| (instance * from_count + i, there * to_count + j))
+            })
+        })
+    }
+
+    /// The instance of the shared scopes in which the reader is; `None` past the end.
+    pub(super) fn shifted(&self, instance: u64) -> Option<u64> {
+        let mut there = digits(instance, &self.shared);
+        for ((digit, &n), &step) in there.iter_mut().zip(&self.shared).zip(&self.step) {
+            let moved = *digit as i64 + step;
+            *digit = if self.wrap {
+                moved.rem_euclid(n as i64) as u64
+            } else if (0..n as i64).contains(&moved) {
+                moved as u64
+            } else {
+                return None;
+            };
+        }
+        Some(flat(&there, &self.shared))
+    }
+}

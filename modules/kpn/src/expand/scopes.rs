@@ -1,0 +1,158 @@
+//! Which modules and nodes are repeated, and how they nest.
+
+use super::LIMIT;
+use crate::arena::{Arena, Id, define_id};
+use crate::codes;
+use crate::declared::{ChannelDecl, Declared, NodeId};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::Span;
+
+/// How deep repeated modules may nest; paths are stored, so their cost is quadratic in the depth.
+pub(super) const DEPTH: usize = 32;
+
+define_id!(
+    /// A module or node that is repeated.
+    pub(super) ScopeId, "x"
+);
+
+pub(super) struct Scope {
+    pub(super) replicas: u64,
+    /// The scopes it lies in and itself, outermost first.
+    pub(super) path: Vec<ScopeId>,
+    pub(super) span: Span,
+}
+
+pub(super) struct Scopes {
+    pub(super) arena: Arena<ScopeId, Scope>,
+    /// The innermost scope of each module, and of each node.
+    pub(super) of_module: Vec<Option<ScopeId>>,
+    pub(super) of_node: Vec<Option<ScopeId>>,
+    pub(super) own_of_node: Vec<bool>,
+}
+
+impl Scopes {
+    pub(super) fn of(declared: &Declared, diagnostics: &mut Diagnostics) -> Scopes {
+        let mut arena: Arena<ScopeId, Scope> = Arena::new();
+        let mut of_module: Vec<Option<ScopeId>> = Vec::with_capacity(declared.modules.len());
+        let mut inner =
+            |arena: &mut Arena<ScopeId, Scope>, outer: Option<ScopeId>, n: u32, span| {
+                let mut path = outer.map_or(Vec::new(), |s| arena[s].path.clone());
+                if path.len() == DEPTH {
+                    diagnostics.push(too_deep(span));
+                    return arena.ids().next_back().expect("it lies in a scope");
+                }
+                path.push(ScopeId::from_index(arena.len()));
+                arena.push(Scope {
+                    replicas: n.into(),
+                    path,
+                    span,
+                })
+            };
+        for module in declared.modules.values() {
+            let outer = module.parent.and_then(|p| of_module[p.index()]);
+            let own = module
+                .replicas
+                .map(|n| inner(&mut arena, outer, n, module.span));
+            of_module.push(own.or(outer));
+        }
+        let mut of_node = Vec::with_capacity(declared.nodes.len());
+        let mut own_of_node = Vec::with_capacity(declared.nodes.len());
+        for node in declared.nodes.values() {
+            let outer = node.module.and_then(|m| of_module[m.index()]);
+            let own = node
+                .replicas
+                .map(|n| inner(&mut arena, outer, n, node.span));
+            own_of_node.push(own.is_some());
+            of_node.push(own.or(outer));
+        }
+        Scopes {
+            arena,
+            of_module,
+            of_node,
+            own_of_node,
+        }
+    }
+
+    pub(super) fn is_own(&self, node: NodeId) -> bool {
+        self.own_of_node[node.index()]
+    }
+
+    pub(super) fn path(&self, scope: Option<ScopeId>) -> &[ScopeId] {
+        scope.map_or(&[], |s| &self.arena[s].path)
+    }
+
+    pub(super) fn node_path(&self, node: Option<NodeId>) -> &[ScopeId] {
+        self.path(node.and_then(|n| self.of_node[n.index()]))
+    }
+
+    /// In how many instances something at the end of a path stands.
+    pub(super) fn count(&self, path: &[ScopeId]) -> u64 {
+        path.iter()
+            .fold(1u64, |n, &s| n.saturating_mul(self.arena[s].replicas))
+    }
+
+    pub(super) fn replicas(&self, path: &[ScopeId]) -> Vec<u64> {
+        path.iter().map(|&s| self.arena[s].replicas).collect()
+    }
+
+    pub(super) fn too_many(&self, declared: &Declared) -> Option<Diagnostic> {
+        let nodes: u64 = self
+            .of_node
+            .iter()
+            .fold(0, |n, &s| n.saturating_add(self.count(self.path(s))));
+        let ends = |c: &ChannelDecl| {
+            let from = self.count(self.node_path(c.from.node));
+            from.max(self.count(self.node_path(c.to.node)))
+        };
+        let channels = declared
+            .channels
+            .iter()
+            .fold(0u64, |n, c| n.saturating_add(ends(c)));
+        let modules: u64 = self
+            .of_module
+            .iter()
+            .fold(0, |n, &s| n.saturating_add(self.count(self.path(s))));
+        let most = nodes.max(channels).max(modules);
+        if most <= LIMIT {
+            return None;
+        }
+        let (_, largest) = self
+            .arena
+            .iter()
+            .max_by_key(|(id, s)| (s.replicas, std::cmp::Reverse(*id)))?;
+        Some(
+            Diagnostic::error(
+                codes::TOO_MANY_REPLICAS,
+                format!("the graph stands for {most} processes or channels, more than the {LIMIT} that graphmap takes"),
+            )
+            .at(largest.span, format!("repeated {} times", largest.replicas))
+            .help("check `replicas=` here and of the modules around it: they multiply"),
+        )
+    }
+}
+
+/// The digits of a flat instance number, outermost first.
+pub(super) fn digits(mut flat: u64, replicas: &[u64]) -> Vec<u64> {
+    let mut digits = vec![0; replicas.len()];
+    for (digit, &n) in digits.iter_mut().zip(replicas).rev() {
+        *digit = flat % n;
+        flat /= n;
+    }
+    digits
+}
+
+pub(super) fn flat(digits: &[u64], replicas: &[u64]) -> u64 {
+    digits
+        .iter()
+        .zip(replicas)
+        .fold(0, |sum, (&d, &n)| sum * n + d)
+}
+
+pub(super) fn too_deep(span: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::TOO_MANY_REPLICAS,
+        format!("repeated modules nest deeper than {DEPTH}"),
+    )
+    .at(span, "one too many")
+    .help("leave `replicas=` out of modules that stand only once")
+}

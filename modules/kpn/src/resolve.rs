@@ -1,0 +1,544 @@
+//! Joining: declared nodes become processes, ends of channels become ports, channels that share a
+//! port become bundles, processes of one name-without-number become kinds.
+//!
+//! What cannot be joined is diagnosed here; what can be joined but does not fit together is found
+//! by [`crate::verify`]. Linear in the size of the graph.
+
+use crate::arena::{Arena, Id};
+use crate::codes;
+use crate::declared::{
+    BundleKind, ConstraintTarget, Declared, Direction, EndDecl, ModuleId, NodeDecl, NodeId,
+};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::names::{Names, Symbol};
+use crate::network::{
+    Bundle, Channel, ChannelId, DEFAULT_CAPACITY, Join, Kind, KindId, Module, Network,
+    NetworkConstraint, Port, PortId, Process, ProcessId,
+};
+use crate::source::Span;
+use rustc_hash::FxHashMap;
+
+/// Joins what was declared, and expanded, to a network.
+///
+/// # Errors
+/// All findings, if one of them is an error; else the warnings come with the result.
+pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let Declared {
+        name,
+        sources,
+        mut names,
+        modules,
+        nodes,
+        channels,
+        extras,
+        constraints,
+        skeleton,
+    } = declared;
+    let mut faces = Faces::of(&nodes, &names, &mut diagnostics);
+    let mut joining = Joining {
+        channels: &channels,
+        extras: &extras,
+        process_of: &faces.process_of,
+        names: &mut names,
+        face_of: &faces.face_of,
+        diagnostics: &mut diagnostics,
+        process_names: &faces.processes,
+    };
+    let joined = joining.join();
+    for (process, first) in faces.processes.values_mut().zip(&joined.first_port) {
+        process.first_port = *first;
+    }
+    let modules: Arena<ModuleId, Module> = modules
+        .values()
+        .map(|m| Module {
+            name: m.name,
+            kind: m.kind,
+            parent: m.parent,
+            span: m.span,
+        })
+        .collect();
+    let mut network = Network {
+        name,
+        sources,
+        names,
+        kinds: faces.kinds,
+        modules,
+        processes: faces.processes,
+        ports: joined.ports,
+        channels: joined.channels,
+        bundles: joined.bundles,
+        members: joined.members,
+        constraints: Vec::new(),
+        skeleton,
+    };
+    let mut inside: Option<Vec<Vec<ProcessId>>> = None;
+    network.constraints = constraints
+        .into_iter()
+        .map(|declared| {
+            let processes = match declared.target {
+                ConstraintTarget::Node(node) => vec![faces.process_of[node.index()]],
+                ConstraintTarget::Module(module) => {
+                    let inside = inside.get_or_insert_with(|| processes_of_modules(&network));
+                    inside[module.index()].clone()
+                }
+            };
+            NetworkConstraint {
+                declared,
+                processes,
+            }
+        })
+        .collect();
+    if diagnostics.has_errors() {
+        Err(diagnostics)
+    } else {
+        Ok((network, diagnostics))
+    }
+}
+
+/// The processes of each module, those of modules within included, in the order of ranks.
+fn processes_of_modules(network: &Network) -> Vec<Vec<ProcessId>> {
+    let mut inside = vec![Vec::new(); network.modules.len()];
+    for (id, process) in network.processes.iter() {
+        let mut module = process.module;
+        while let Some(m) = module {
+            inside[m.index()].push(id);
+            module = network.modules[m].parent;
+        }
+    }
+    inside
+}
+
+/// Nodes merged to processes.
+struct Faces {
+    processes: Arena<ProcessId, Process>,
+    kinds: Arena<KindId, Kind>,
+    process_of: Vec<ProcessId>,
+    /// For a node that is one of several faces: what its ports' names begin with.
+    face_of: FxHashMap<NodeId, String>,
+}
+
+impl Faces {
+    fn of(nodes: &Arena<NodeId, NodeDecl>, names: &Names, diagnostics: &mut Diagnostics) -> Faces {
+        let mut faces = Faces {
+            processes: Arena::with_capacity(nodes.len()),
+            kinds: Arena::new(),
+            process_of: Vec::with_capacity(nodes.len()),
+            face_of: FxHashMap::default(),
+        };
+        let mut kinds: FxHashMap<Symbol, KindId> = FxHashMap::default();
+        let mut first_face: FxHashMap<Symbol, NodeId> = FxHashMap::default();
+        for (id, node) in nodes.iter() {
+            let known = node.process.and_then(|p| first_face.get(&p).copied());
+            if let Some(first) = known {
+                let process = faces.process_of[first.index()];
+                faces.process_of.push(process);
+                for face in [first, id] {
+                    let short = face_name(
+                        names.name(nodes[face].name),
+                        names.name(node.process.unwrap_or(node.name)),
+                    );
+                    faces.face_of.insert(face, short.into_owned());
+                }
+                faces.merge(process, node, &nodes[first], names, diagnostics);
+                continue;
+            }
+            let kind = *kinds.entry(node.kind).or_insert_with(|| {
+                faces.kinds.push(Kind {
+                    name: node.kind,
+                    members: Vec::new(),
+                    ports: Vec::new(),
+                    span: node.span,
+                })
+            });
+            let process = faces.processes.push(Process {
+                name: node.process.unwrap_or(node.name),
+                kind,
+                module: node.module,
+                load: node.load,
+                mem: node.mem,
+                span: node.span,
+                first_port: 0,
+            });
+            faces.kinds[kind].members.push(process);
+            faces.process_of.push(process);
+            if let Some(name) = node.process {
+                first_face.insert(name, id);
+            }
+        }
+        faces
+    }
+
+    fn merge(
+        &mut self,
+        process: ProcessId,
+        node: &NodeDecl,
+        first: &NodeDecl,
+        names: &Names,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if node.kind != first.kind {
+            let process = names.name(self.processes[process].name);
+            diagnostics.push(
+                Diagnostic::error(
+                    codes::FACES_DISAGREE,
+                    format!(
+                        "faces of process `{process}` are of kinds `{}` and `{}`",
+                        names.name(first.kind),
+                        names.name(node.kind)
+                    ),
+                )
+                .at(node.span, format!("of kind `{}`", names.name(node.kind)))
+                .also(first.span, format!("of kind `{}`", names.name(first.kind)))
+                .help("a process has one kind: say `kind=` at one face only, or the same at all"),
+            );
+        }
+        // Each face may say a cost; the default of one that says none is lost in the larger.
+        let merged = &mut self.processes[process];
+        merged.load = merged.load.max(node.load);
+        merged.mem = merged.mem.max(node.mem);
+    }
+}
+
+/// What distinguishes a face in the names of its ports: its own name without that of the process
+/// (`managerPut` of `manager` is `put`).
+fn face_name<'a>(node: &'a str, process: &str) -> std::borrow::Cow<'a, str> {
+    match node
+        .strip_prefix(process)
+        .map(|rest| rest.trim_start_matches('_'))
+    {
+        Some(rest) if rest.starts_with(|c: char| c.is_alphabetic()) => {
+            let mut chars = rest.chars();
+            let first = chars.next().map(|c| c.to_lowercase().collect::<String>());
+            (first.unwrap_or_default() + chars.as_str()).into()
+        }
+        _ => node.into(),
+    }
+}
+
+struct Joined {
+    ports: Arena<PortId, Port>,
+    first_port: Vec<u32>,
+    channels: Arena<ChannelId, Channel>,
+    bundles: Arena<crate::network::BundleId, Bundle>,
+    members: Vec<ChannelId>,
+}
+
+struct Joining<'a> {
+    channels: &'a [crate::declared::ChannelDecl],
+    extras: &'a [crate::declared::ChannelExtra],
+    process_of: &'a [ProcessId],
+    face_of: &'a FxHashMap<NodeId, String>,
+    names: &'a mut Names,
+    process_names: &'a Arena<ProcessId, Process>,
+    diagnostics: &'a mut Diagnostics,
+}
+
+/// An end of a declared channel: twice its index, plus one for the reading end.
+#[derive(Clone, Copy)]
+struct EndRef(u32);
+
+impl EndRef {
+    fn channel(self) -> usize {
+        self.0 as usize / 2
+    }
+    fn direction(self) -> Direction {
+        if self.0.is_multiple_of(2) {
+            Direction::Output
+        } else {
+            Direction::Input
+        }
+    }
+}
+
+impl Joining<'_> {
+    fn end(&self, end: EndRef) -> EndDecl {
+        let channel = &self.channels[end.channel()];
+        if end.direction() == Direction::Output {
+            channel.from
+        } else {
+            channel.to
+        }
+    }
+
+    fn other_end(&self, end: EndRef) -> EndDecl {
+        self.end(EndRef(end.0 ^ 1))
+    }
+
+    fn process(&self, end: EndDecl) -> Option<ProcessId> {
+        end.node.map(|n| self.process_of[n.index()])
+    }
+
+    fn join(&mut self) -> Joined {
+        let (start, ends) = self.ends_by_process();
+        // Channels first, with ports yet unknown; those joined to the environment are none.
+        let unknown = PortId::from_index(0);
+        let mut ids: Vec<Option<ChannelId>> = Vec::with_capacity(self.channels.len());
+        let mut channels = Arena::with_capacity(self.channels.len());
+        for decl in self.channels {
+            let extra = decl.extra.map(|e| &self.extras[e.get() as usize]);
+            let both = decl.from.node.is_some() && decl.to.node.is_some();
+            if decl.from.node.is_none() && decl.to.node.is_none() {
+                self.diagnostics.push(
+                    Diagnostic::error(
+                        codes::ENVIRONMENT_TO_ITSELF,
+                        "a channel from the environment to the environment",
+                    )
+                    .at(decl.span, "joins `NULL` to `NULL`")
+                    .help("leave it out: no process would see it"),
+                );
+            }
+            ids.push(both.then(|| {
+                channels.push(Channel {
+                    from: unknown,
+                    to: unknown,
+                    ty: decl.ty,
+                    capacity: decl.capacity.map_or(DEFAULT_CAPACITY, |c| c.get()),
+                    initial: decl.initial,
+                    tag: extra.and_then(|e| e.tag),
+                    traffic: decl.traffic,
+                    span: decl.span,
+                })
+            }));
+        }
+        let mut joined = Joined {
+            ports: Arena::with_capacity(ends.len()),
+            first_port: Vec::with_capacity(self.process_names.len()),
+            channels,
+            bundles: Arena::new(),
+            members: Vec::new(),
+        };
+        // For each symbol, which group of the current process it stands for: a table instead of a
+        // search, so that a process with a million ports costs no more than a million processes.
+        let mut group_of: Vec<(u32, u32)> = Vec::new();
+        let mut groups: Vec<Vec<EndRef>> = Vec::new();
+        for process in self.process_names.ids() {
+            joined.first_port.push(joined.ports.len() as u32);
+            let range = start[process.index()] as usize..start[process.index() + 1] as usize;
+            let mut names: Vec<Symbol> = Vec::new();
+            for &end in &ends[range] {
+                let name = self.port_symbol(self.end(end));
+                if group_of.len() <= name.index() {
+                    group_of.resize(self.names.len().max(name.index() + 1), (0, 0));
+                }
+                let stamp = process.index() as u32 + 1;
+                let (stamped, mut group) = group_of[name.index()];
+                if stamped != stamp {
+                    group = names.len() as u32;
+                    group_of[name.index()] = (stamp, group);
+                    names.push(name);
+                    if groups.len() < names.len() {
+                        groups.push(Vec::new());
+                    }
+                }
+                groups[group as usize].push(end);
+            }
+            for (i, name) in names.into_iter().enumerate() {
+                let group = std::mem::take(&mut groups[i]);
+                self.port(process, name, &group, &ids, &mut joined);
+                groups[i] = group;
+                groups[i].clear();
+            }
+        }
+        joined
+    }
+
+    /// All ends by process, in source order: where those of each process start, and the ends.
+    fn ends_by_process(&self) -> (Vec<u32>, Vec<EndRef>) {
+        let mut start = vec![0u32; self.process_names.len() + 1];
+        let all = || (0..self.channels.len() as u32 * 2).map(EndRef);
+        for end in all() {
+            if let Some(process) = self.process(self.end(end)) {
+                start[process.index() + 1] += 1;
+            }
+        }
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
+        }
+        let mut next = start.clone();
+        let mut ends = vec![EndRef(0); start[start.len() - 1] as usize];
+        for end in all() {
+            if let Some(process) = self.process(self.end(end)) {
+                let at = &mut next[process.index()];
+                ends[*at as usize] = end;
+                *at += 1;
+            }
+        }
+        (start, ends)
+    }
+
+    fn port_symbol(&mut self, end: EndDecl) -> Symbol {
+        match end.node.and_then(|n| self.face_of.get(&n)) {
+            Some(face) => {
+                let name = format!("{face}.{}", self.names.name(end.port));
+                self.names.intern(&name)
+            }
+            None => end.port,
+        }
+    }
+
+    fn port(
+        &mut self,
+        process: ProcessId,
+        name: Symbol,
+        ends: &[EndRef],
+        ids: &[Option<ChannelId>],
+        joined: &mut Joined,
+    ) {
+        let first = ends[0];
+        let direction = first.direction();
+        let span = self.channels[first.channel()].span;
+        let full = format!(
+            "{}.{}",
+            self.names.name(self.process_names[process].name),
+            self.names.name(name)
+        );
+        if let Some(other) = ends.iter().find(|e| e.direction() != direction) {
+            self.diagnostics
+                .push(both_directions(&full, direction, span, self.span(*other)));
+        }
+        let id = PortId::from_index(joined.ports.len());
+        for &end in ends {
+            if let Some(channel) = ids[end.channel()] {
+                let channel = &mut joined.channels[channel];
+                match end.direction() {
+                    Direction::Output => channel.from = id,
+                    Direction::Input => channel.to = id,
+                }
+            }
+        }
+        let same = || ends.iter().filter(|e| e.direction() == direction);
+        let free: Vec<_> = same()
+            .filter(|&&e| self.other_end(e).node.is_none())
+            .collect();
+        let channels: Vec<_> = same()
+            .filter(|&&e| self.other_end(e).node.is_some())
+            .collect();
+        if let (Some(&&free), Some(&&channel)) = (free.first(), channels.first()) {
+            self.diagnostics.push(
+                Diagnostic::error(
+                    codes::ENVIRONMENT_AND_CHANNEL,
+                    format!("port `{full}` is joined to the environment and to a channel"),
+                )
+                .at(self.span(free), "here it is closed from the start")
+                .also(self.span(channel), "here it is joined to a process")
+                .help("take one of them away"),
+            );
+        } else if let [&first, &second, ..] = free[..] {
+            self.diagnostics.push(
+                Diagnostic::warning(
+                    codes::ENVIRONMENT_TWICE,
+                    format!("port `{full}` is joined to the environment more than once"),
+                )
+                .at(self.span(second), "again here")
+                .also(self.span(first), "already joined here")
+                .help("once is enough"),
+            );
+        }
+        let kind = self.bundle_kind(&full, direction, &channels, free.is_empty());
+        let join = match (&channels[..], kind) {
+            ([], _) => Join::Environment,
+            ([only], None) => Join::Channel(ids[only.channel()].expect("both ends are processes")),
+            (many, kind) => {
+                let before = joined.members.len() as u32;
+                joined
+                    .members
+                    .extend(many.iter().filter_map(|e| ids[e.channel()]));
+                let said = many.iter().find(|e| self.said(***e).is_some());
+                let bundle = Bundle {
+                    kind: kind.unwrap_or(BundleKind::Select),
+                    port: id,
+                    name: many.iter().find_map(|&&e| self.extra(e)?.bundle_name),
+                    span: said.map_or(span, |&&e| self.span(e)),
+                    members: before..joined.members.len() as u32,
+                };
+                Join::Bundle(joined.bundles.push(bundle))
+            }
+        };
+        joined.ports.push(Port {
+            process,
+            name,
+            direction,
+            join,
+            span,
+        });
+    }
+
+    fn span(&self, end: EndRef) -> Span {
+        self.channels[end.channel()].span
+    }
+
+    fn extra(&self, end: EndRef) -> Option<&crate::declared::ChannelExtra> {
+        self.extras
+            .get(self.channels[end.channel()].extra?.get() as usize)
+    }
+
+    /// The kind of bundle that the channel says for the end's port.
+    fn said(&self, end: EndRef) -> Option<BundleKind> {
+        self.extra(end)?
+            .bundle
+            .filter(|kind| kind.direction() == end.direction())
+    }
+
+    /// How the channels of a port work together; `None` for one channel that says nothing.
+    fn bundle_kind(
+        &mut self,
+        full: &str,
+        direction: Direction,
+        channels: &[&EndRef],
+        report: bool,
+    ) -> Option<BundleKind> {
+        let mut said = channels.iter().filter_map(|&&e| Some((e, self.said(e)?)));
+        let Some((first, kind)) = said.next() else {
+            if channels.len() < 2 {
+                return None;
+            }
+            if direction == Direction::Input {
+                return Some(BundleKind::Select);
+            }
+            if report {
+                let finding = bundle_missing(full, channels.len());
+                let mut finding = finding.at(self.span(*channels[1]), "a second channel from it");
+                finding = finding.also(self.span(*channels[0]), "the first one");
+                self.diagnostics.push(finding);
+            }
+            return Some(BundleKind::Broadcast);
+        };
+        let other = said.find(|(_, other)| *other != kind);
+        if let Some((end, other)) = other {
+            self.diagnostics.push(
+                Diagnostic::error(
+                    codes::BUNDLE_CONFLICT,
+                    format!("port `{full}` is said to be two kinds of bundle"),
+                )
+                .at(self.span(end), format!("`{}` here", other.name()))
+                .also(self.span(first), format!("`{}` here", kind.name()))
+                .help("all channels of a port make one bundle: say the same at each, or say it at one only"),
+            );
+        }
+        Some(kind)
+    }
+}
+
+fn both_directions(full: &str, direction: Direction, span: Span, other: Span) -> Diagnostic {
+    let (does, also) = match direction {
+        Direction::Input => ("reads", "writes"),
+        Direction::Output => ("writes", "reads"),
+    };
+    Diagnostic::error(
+        codes::BOTH_DIRECTIONS,
+        format!("port `{full}` both {does} and {also}"),
+    )
+    .at(other, format!("here it {also}"))
+    .also(span, format!("here it {does}"))
+    .help("a port has one direction: name one of the two otherwise, with `src=` or `dst=`")
+}
+
+fn bundle_missing(full: &str, count: usize) -> Diagnostic {
+    Diagnostic::error(
+        codes::BUNDLE_MISSING,
+        format!("{count} channels leave port `{full}`, and nothing says how they share its tokens"),
+    )
+    .help("`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=share` each token to whoever is ready")
+    .help("or give them ports of their own with `src=`")
+}

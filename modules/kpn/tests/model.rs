@@ -1,0 +1,415 @@
+//! Expansion, joining and verification on networks declared in a few lines.
+
+use graphmap_kpn::codes;
+use graphmap_kpn::declared::{
+    At, BundleKind, ChannelDecl, ChannelExtra, Declared, Direction, EndDecl, ModuleDecl, ModuleId,
+    NodeDecl, NodeId, kind_of_name,
+};
+use graphmap_kpn::diagnostic::{Code, Diagnostics, Severity};
+use graphmap_kpn::expand::expand;
+use graphmap_kpn::network::{Join, Verified};
+use graphmap_kpn::resolve::resolve;
+use graphmap_kpn::source::Span;
+use graphmap_kpn::verify::verify;
+
+/// Declares by hand what a front end would; every declaration has a span of its own.
+#[derive(Default)]
+struct Draft {
+    declared: Declared,
+    spans: u32,
+}
+
+impl Draft {
+    fn span(&mut self) -> Span {
+        self.spans += 1;
+        Span::new(self.spans, self.spans + 1)
+    }
+
+    fn module(&mut self, name: &str, parent: Option<ModuleId>, replicas: Option<u32>) -> ModuleId {
+        let span = self.span();
+        let name = self.declared.names.intern(name);
+        self.declared.modules.push(ModuleDecl {
+            name,
+            kind: name,
+            parent,
+            replicas,
+            span,
+        })
+    }
+
+    fn node(&mut self, name: &str) -> NodeId {
+        let known = self.declared.names.get(name);
+        let found = self
+            .declared
+            .nodes
+            .iter()
+            .find(|(_, n)| Some(n.name) == known)
+            .map(|(id, _)| id);
+        found.unwrap_or_else(|| self.node_in(name, None, None))
+    }
+
+    fn node_in(&mut self, name: &str, module: Option<ModuleId>, replicas: Option<u32>) -> NodeId {
+        let span = self.span();
+        let kind = self.declared.names.intern(kind_of_name(name));
+        let name = self.declared.names.intern(name);
+        let node = NodeDecl {
+            name,
+            process: None,
+            kind,
+            module,
+            replicas,
+            load: 1.0,
+            mem: 0.0,
+            span,
+        };
+        self.declared.nodes.push(node)
+    }
+
+    fn end(&mut self, end: &str) -> EndDecl {
+        let (node, port) = end.split_once('.').unwrap_or((end, ""));
+        let node = (node != "NULL").then(|| self.node(node));
+        EndDecl {
+            node,
+            port: self.declared.names.intern(port),
+        }
+    }
+
+    /// `channel("a.out", "b.in")`; `NULL` is the environment.
+    fn channel(&mut self, from: &str, to: &str) -> &mut ChannelDecl {
+        let (from, to) = (self.end(from), self.end(to));
+        let span = self.span();
+        self.declared.channels.push(ChannelDecl {
+            from,
+            to,
+            ty: None,
+            capacity: None,
+            initial: 0,
+            extra: None,
+            traffic: 1.0,
+            span,
+        });
+        self.declared.channels.last_mut().unwrap()
+    }
+
+    fn channel_with(&mut self, from: &str, to: &str, extra: ChannelExtra) {
+        let index = self.declared.add_extra(extra);
+        self.channel(from, to).extra = index;
+    }
+
+    fn finish(self) -> Result<(Verified, Diagnostics), Diagnostics> {
+        let (expanded, mut all) = expand(self.declared)?;
+        let (network, more) = resolve(expanded)?;
+        all.append(more);
+        let (verified, more) = verify(network)?;
+        all.append(more);
+        Ok((verified, all))
+    }
+
+    fn verified(self) -> Verified {
+        self.finish().unwrap_or_else(|d| panic!("{d:#?}")).0
+    }
+
+    /// The codes found, warnings and notes included.
+    fn codes(self) -> Vec<Code> {
+        let found = match self.finish() {
+            Ok((_, found)) => found,
+            Err(found) => found,
+        };
+        found.iter().map(|d| d.code).collect()
+    }
+}
+
+fn at(from: Option<At>, to: Option<At>) -> ChannelExtra {
+    ChannelExtra {
+        from_at: from,
+        to_at: to,
+        ..ChannelExtra::default()
+    }
+}
+
+fn step(step: &[i32], wrap: bool) -> ChannelExtra {
+    ChannelExtra {
+        step: step.to_vec(),
+        wrap,
+        ..ChannelExtra::default()
+    }
+}
+
+fn bundle(kind: BundleKind) -> ChannelExtra {
+    ChannelExtra {
+        bundle: Some(kind),
+        ..ChannelExtra::default()
+    }
+}
+
+fn joins(network: &Verified) -> Vec<String> {
+    let channels = network.channels.values();
+    channels
+        .map(|c| format!("{} {}", network.port_name(c.from), network.port_name(c.to)))
+        .collect()
+}
+
+#[test]
+fn a_chain_of_modules_expands_like_the_text_written_by_hand() {
+    let mut d = Draft::default();
+    d.node("put");
+    let farm = d.module("farm", None, Some(3));
+    d.node_in("inTask", Some(farm), None);
+    d.node_in("doTask", Some(farm), None);
+    d.channel_with("put.out", "inTask.in", at(None, Some(At::First)));
+    d.channel("inTask.work", "doTask.in");
+    d.channel_with("inTask.out", "inTask.in", step(&[1], false));
+    d.channel_with("inTask.out", "NULL", at(Some(At::Last), None));
+    let n = d.verified();
+    let names: Vec<_> = n.processes.ids().map(|p| n.process_name(p)).collect();
+    assert_eq!(
+        names,
+        [
+            "put", "inTask1", "doTask1", "inTask2", "doTask2", "inTask3", "doTask3"
+        ]
+    );
+    assert_eq!(
+        joins(&n),
+        [
+            "put.out inTask1.in",
+            "inTask1.work doTask1.in",
+            "inTask2.work doTask2.in",
+            "inTask3.work doTask3.in",
+            "inTask1.out inTask2.in",
+            "inTask2.out inTask3.in",
+        ]
+    );
+    let last = n.processes.ids().nth(5).unwrap();
+    let out = n.port(last, n.names.get("out").unwrap()).unwrap();
+    assert_eq!(n.ports[out].join, Join::Environment);
+    assert_eq!(
+        n.kinds
+            .values()
+            .map(|k| k.members.len())
+            .collect::<Vec<_>>(),
+        [1, 3, 3]
+    );
+    let module_names: Vec<_> = n.modules.values().map(|m| n.name(m.name)).collect();
+    assert_eq!(module_names, ["farm1", "farm2", "farm3"]);
+}
+
+#[test]
+fn nested_repetition_makes_a_torus() {
+    let mut d = Draft::default();
+    let row = d.module("row", None, Some(2));
+    d.node_in("cell", Some(row), Some(3));
+    d.channel_with("cell.east", "cell.west", step(&[1], true));
+    d.channel_with("cell.south", "cell.north", step(&[1, 0], true));
+    let n = d.verified();
+    let mut joins = joins(&n);
+    assert_eq!(joins.len(), 12);
+    assert_eq!(joins.remove(2), "cell1_3.east cell1_1.west");
+    assert_eq!(joins[5], "cell1_1.south cell2_1.north");
+    assert_eq!(joins[8], "cell2_1.south cell1_1.north");
+}
+
+#[test]
+fn ends_repeated_apart_need_a_word() {
+    let make = |extra: Option<ChannelExtra>| {
+        let mut d = Draft::default();
+        d.node_in("a", None, Some(2));
+        d.node_in("b", None, Some(3));
+        let extra = extra.unwrap_or_default();
+        d.channel_with("a.out", "b.in", extra);
+        d
+    };
+    assert_eq!(make(None).codes(), [codes::AMBIGUOUS_REPETITION]);
+    assert_eq!(
+        make(Some(at(Some(At::Each), None))).codes(),
+        [codes::EACH_COUNTS_DIFFER]
+    );
+    assert_eq!(
+        make(Some(at(Some(At::Index(9)), None))).codes(),
+        [codes::AT_OUT_OF_RANGE]
+    );
+    assert_eq!(
+        make(Some(step(&[1], false))).codes(),
+        [codes::STEP_WITHOUT_SCOPE]
+    );
+    let all = ChannelExtra {
+        bundle: Some(BundleKind::Broadcast),
+        ..at(Some(At::All), Some(At::All))
+    };
+    assert_eq!(joins(&make(Some(all)).verified()).len(), 6);
+}
+
+#[test]
+fn a_number_of_replicas_that_cannot_be_is_refused_at_once() {
+    let mut d = Draft::default();
+    let mut outer = None;
+    for i in 0..8 {
+        outer = Some(d.module(&format!("m{i}x"), outer, Some(4_000_000_000)));
+    }
+    d.node_in("a", outer, None);
+    assert_eq!(d.codes(), [codes::TOO_MANY_REPLICAS]);
+
+    let mut d = Draft::default();
+    d.node_in("a", None, Some(1 << 15));
+    d.node_in("b", None, Some(1 << 15));
+    d.channel_with("a.out", "b.in", at(Some(At::All), Some(At::All)));
+    assert_eq!(d.codes(), [codes::TOO_MANY_REPLICAS]);
+
+    let mut d = Draft::default();
+    let mut outer = None;
+    for i in 0..40 {
+        outer = Some(d.module(&format!("m{i}x"), outer, Some(1)));
+    }
+    d.node_in("a", outer, None);
+    assert!(d.codes().contains(&codes::TOO_MANY_REPLICAS));
+}
+
+#[test]
+fn several_channels_at_an_input_are_a_select_bundle() {
+    let mut d = Draft::default();
+    d.channel("w1.out", "sink.in");
+    d.channel("w2.out", "sink.in");
+    let (n, found) = d.finish().unwrap();
+    assert_eq!(n.bundles.len(), 1);
+    let (id, b) = n.bundles.iter().next().unwrap();
+    assert_eq!((b.kind, n.members(id).len()), (BundleKind::Select, 2));
+    let notes: Vec<_> = found.iter().map(|d| (d.code, d.severity)).collect();
+    assert_eq!(notes, [(codes::NOT_DETERMINISTIC, Severity::Note)]);
+}
+
+#[test]
+fn several_channels_at_an_output_must_say_how_they_share() {
+    let mut d = Draft::default();
+    d.channel("a.out", "b1.in");
+    d.channel("a.out", "b2.in");
+    assert_eq!(d.codes(), [codes::BUNDLE_MISSING]);
+
+    let mut d = Draft::default();
+    d.channel_with("a.out", "b1.in", bundle(BundleKind::Scatter));
+    d.channel("a.out", "b2.in");
+    let n = d.verified();
+    assert_eq!(
+        n.bundles.values().map(|b| b.kind).collect::<Vec<_>>(),
+        [BundleKind::Scatter]
+    );
+
+    let mut d = Draft::default();
+    d.channel_with("a.out", "b1.in", bundle(BundleKind::Scatter));
+    d.channel_with("a.out", "b2.in", bundle(BundleKind::Share));
+    assert_eq!(d.codes(), [codes::BUNDLE_CONFLICT]);
+}
+
+#[test]
+fn faces_of_a_process_have_ports_of_their_own() {
+    let mut d = Draft::default();
+    for face in ["managerPut", "managerGet"] {
+        let id = d.node(face);
+        let process = d.declared.names.intern("manager");
+        let node = d
+            .declared
+            .nodes
+            .values_mut()
+            .nth(graphmap_kpn::arena::Id::index(id))
+            .unwrap();
+        (node.process, node.kind) = (Some(process), process);
+    }
+    d.channel("managerPut.out", "w.in");
+    d.channel("w.out", "managerGet.in");
+    d.channel("NULL", "managerPut.in");
+    let n = d.verified();
+    let manager = n.processes.ids().next().unwrap();
+    assert_eq!(n.processes.len(), 2);
+    let ports: Vec<_> = n.ports_of(manager).map(|p| n.port_name(p)).collect();
+    assert_eq!(
+        ports,
+        ["manager.put.out", "manager.get.in", "manager.put.in"]
+    );
+}
+
+#[test]
+fn members_of_a_kind_must_agree() {
+    let mut d = Draft::default();
+    d.channel("w1.out", "a.in");
+    d.channel("w2.out", "a.back");
+    d.channel("b.out", "w2.in");
+    assert_eq!(d.codes(), [codes::PORT_MISSING]);
+
+    let mut d = Draft::default();
+    d.channel("w1.x", "a.in");
+    d.channel("a.out", "w2.x");
+    assert_eq!(d.codes(), [codes::DIRECTION_CONFLICT]);
+
+    let mut d = Draft::default();
+    for (w, kind) in [("w1", BundleKind::Share), ("w2", BundleKind::Scatter)] {
+        for r in ["r1", "r2"] {
+            d.channel_with(&format!("{w}.out"), &format!("{r}.{w}"), bundle(kind));
+        }
+    }
+    assert!(d.codes().contains(&codes::KIND_BUNDLE_CONFLICT));
+}
+
+#[test]
+fn types_flow_through_channels_and_kinds_and_must_not_meet() {
+    let mut d = Draft::default();
+    let (task, result) = (
+        d.declared.names.intern("Task"),
+        d.declared.names.intern("Result"),
+    );
+    d.channel("p.out", "w1.in").ty = Some(task);
+    d.channel("w1.out", "w2.in");
+    d.channel("w2.out", "NULL");
+    let n = d.verified();
+    let w = n.kinds.values().nth(1).unwrap();
+    let types: Vec<_> = w
+        .ports
+        .iter()
+        .map(|p| (n.name(p.name), p.ty.map(|t| n.name(t))))
+        .collect();
+    assert_eq!(types, [("in", Some("Task")), ("out", Some("Task"))]);
+
+    let mut d = Draft::default();
+    d.declared.names.intern("Task");
+    d.declared.names.intern("Result");
+    d.channel("p.out", "w1.in").ty = Some(task);
+    d.channel("w1.out", "w2.in").ty = Some(result);
+    d.channel("w2.out", "NULL");
+    assert_eq!(d.codes(), [codes::TYPE_CONFLICT]);
+}
+
+#[test]
+fn what_is_certainly_wrong_or_odd_is_told() {
+    assert_eq!(Draft::default().codes(), [codes::NO_PROCESS]);
+
+    let mut d = Draft::default();
+    d.channel("a.out", "a.in");
+    let first = d.channel("a.next", "b.in");
+    (first.initial, first.capacity) = (5, std::num::NonZeroU32::new(2));
+    d.node("lonely");
+    let mut found = d.codes();
+    found.sort();
+    let expected = [
+        codes::SELF_CHANNEL,
+        codes::INITIAL_EXCEEDS_CAPACITY,
+        codes::ISOLATED_PROCESS,
+    ];
+    assert_eq!(found, expected);
+
+    let mut d = Draft::default();
+    d.channel("NULL", "NULL");
+    d.channel("a.x", "b.in");
+    d.channel("b.y", "a.x");
+    d.channel("NULL", "b.in");
+    let mut found = d.codes();
+    found.sort();
+    let expected = [
+        codes::ENVIRONMENT_TO_ITSELF,
+        codes::BOTH_DIRECTIONS,
+        codes::ENVIRONMENT_AND_CHANNEL,
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_bundle_kind_knows_its_end() {
+    assert_eq!(BundleKind::Select.direction(), Direction::Input);
+    assert_eq!(BundleKind::Share.direction(), Direction::Output);
+}
