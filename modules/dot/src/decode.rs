@@ -1,0 +1,78 @@
+//! From the bytes of a file to text.
+//!
+//! DOT files are UTF-8, or Latin-1 where they say `charset=latin1`. Names are the same for Graphviz
+//! when their bytes are, so the encoding only matters for what is shown. The rule here needs no
+//! look into the graph: bytes that are valid UTF-8 are UTF-8, all others are Latin-1, in which
+//! every byte is a character. A byte order mark is dropped.
+
+use std::fmt;
+
+/// How the bytes were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// As UTF-8.
+    Utf8,
+    /// As Latin-1, since they are not UTF-8: offset of the first byte that is not.
+    Latin1(usize),
+}
+
+/// Why bytes are no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotText {
+    /// A byte order mark of UTF-16 or UTF-32.
+    Utf16,
+    /// A NUL byte, at this offset.
+    Nul(usize),
+}
+
+impl fmt::Display for NotText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotText::Utf16 => f.write_str("the file is UTF-16; save it as UTF-8"),
+            NotText::Nul(at) => write!(f, "the file is binary: byte {at} is zero"),
+        }
+    }
+}
+
+impl std::error::Error for NotText {}
+
+/// Text from the bytes of a DOT file.
+///
+/// # Errors
+/// [`NotText`] for UTF-16 and for files with zero bytes: these are pictures, archives or programs.
+pub fn decode(bytes: Vec<u8>) -> Result<(String, Encoding), NotText> {
+    if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
+        return Err(NotText::Utf16);
+    }
+    if let Some(at) = bytes.iter().position(|b| *b == 0) {
+        return Err(NotText::Nul(at));
+    }
+    match String::from_utf8(bytes) {
+        Ok(mut text) => {
+            if text.starts_with('\u{FEFF}') {
+                text.drain(..'\u{FEFF}'.len_utf8());
+            }
+            Ok((text, Encoding::Utf8))
+        }
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let text = error.as_bytes().iter().map(|b| char::from(*b)).collect();
+            Ok((text, Encoding::Latin1(at)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utf8_latin1_and_neither() {
+        let ok = |bytes: &[u8]| decode(bytes.to_vec()).unwrap();
+        assert_eq!(ok(b"a\xC3\xA9"), ("a\u{e9}".to_owned(), Encoding::Utf8));
+        assert_eq!(ok(b"a\xE9"), ("a\u{e9}".to_owned(), Encoding::Latin1(1)));
+        assert_eq!(ok(b"\xEF\xBB\xBFa"), ("a".to_owned(), Encoding::Utf8));
+        assert_eq!(decode(b"\xFF\xFEd\0".to_vec()), Err(NotText::Utf16));
+        assert_eq!(decode(b"d\0".to_vec()), Err(NotText::Nul(1)));
+    }
+}

@@ -1,0 +1,236 @@
+//! What to say about each syntax error.
+
+use crate::codes;
+use crate::parser::code_of;
+use crate::token::{Text, Token, TokenKind};
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Span;
+
+/// Where the parser stands when something unexpected comes.
+pub(crate) struct Place<'a> {
+    pub(crate) text: Text<'a>,
+    pub(crate) token: Token,
+    pub(crate) here: Span,
+    /// The token before.
+    pub(crate) last: Span,
+    /// The innermost open brace.
+    pub(crate) braces: Span,
+    /// The last string that goes over a line end.
+    pub(crate) suspect: Span,
+}
+
+/// Long tokens are named by their beginning.
+fn shown(raw: &str) -> String {
+    let line = raw.lines().next().unwrap_or("");
+    let mut short: String = line.chars().take(24).collect();
+    if short.len() < raw.len() {
+        short.push_str("...");
+    }
+    short.replace(|c: char| c.is_control(), "\u{fffd}")
+}
+
+fn name_of(place: &Place<'_>) -> String {
+    match place.token.kind {
+        TokenKind::End => "the end of the file".to_owned(),
+        _ => format!("`{}`", shown(place.text.raw(place.here))),
+    }
+}
+
+/// A token stands where `expected` should.
+pub(crate) fn unexpected(place: &Place<'_>, expected: &str) -> Diagnostic {
+    let code = code_of(place.token.kind);
+    let found = name_of(place);
+    let here = place.here;
+    let mut diagnostic = match place.token.kind {
+        TokenKind::Stray => stray(place),
+        TokenKind::UnclosedString => Diagnostic::error(code, "this string is never closed")
+            .at(here, "opened here")
+            .help("close it with `\"`; a quote inside a string is written `\\\"`"),
+        TokenKind::UnclosedHtml => Diagnostic::error(code, "this HTML string is never closed")
+            .at(here, "opened by this `<`")
+            .help("each `<` in it needs its `>`; write `&lt;` and `&gt;` for the characters"),
+        TokenKind::UnclosedComment => Diagnostic::error(code, "this comment is never closed")
+            .at(Span::new(here.start, here.start + 2), "opened here")
+            .help("close it with `*/`"),
+        TokenKind::Semicolon if expected == "a statement" => {
+            Diagnostic::error(code, "a `;` with no statement before it")
+                .at(here, "ends nothing")
+                .help("remove it: Graphviz takes one `;` after a statement, and no other")
+        }
+        TokenKind::Semicolon => Diagnostic::error(
+            codes::UNEXPECTED,
+            format!("expected {expected}, found {found}"),
+        )
+        .at(here, format!("expected {expected}")),
+        _ if code == codes::KEYWORD => {
+            Diagnostic::error(code, format!("{found} is a keyword; expected {expected}"))
+                .at(here, "a word of the language, in any case")
+                .help(format!(
+                    "in quotes it is a name: `\"{}\"`",
+                    place.text.raw(here)
+                ))
+        }
+        _ => Diagnostic::error(code, format!("expected {expected}, found {found}"))
+            .at(here, format!("expected {expected}")),
+    };
+    if place.token.kind == TokenKind::CloseBracket {
+        diagnostic = diagnostic.help("no `[` is open here: remove the `]`");
+    }
+    if place.token.kind == TokenKind::End {
+        diagnostic = diagnostic.also(place.braces, "this `{` is still open");
+    }
+    // A missing quote shows only where the next string should have begun.
+    if !place.suspect.is_none() && place.suspect.end + 200 > here.start {
+        diagnostic = diagnostic.also(
+            place.suspect,
+            "this string goes over the end of a line: is its closing quote missing?",
+        );
+    }
+    diagnostic
+}
+
+fn stray(place: &Place<'_>) -> Diagnostic {
+    let raw = place.text.raw(place.here);
+    let code = codes::STRAY_CHARACTER;
+    let error = match raw.bytes().next() {
+        Some(b) if b.is_ascii_graphic() => {
+            Diagnostic::error(code, format!("`{raw}` cannot stand outside of quotes"))
+        }
+        Some(b) => Diagnostic::error(code, format!("a control character (0x{b:02x}) in the file")),
+        None => Diagnostic::error(code, "a character that means nothing here"),
+    };
+    let touches = place.last.end == place.here.start;
+    match raw {
+        "'" => error
+            .at(place.here, "not a quote of DOT")
+            .help("strings stand in double quotes: `\"..\"`"),
+        "(" | ")" => error
+            .at(place.here, "means nothing in DOT")
+            .help("groups stand in braces, attributes in brackets, other text in double quotes"),
+        "-" | "." | "/" | "*" | "@" | "&" | "%" | "$" | "!" | "?" | "~" | "|" | "\\" if touches => {
+            let before = shown(place.text.raw(place.last));
+            error
+                .at(place.here, "ends the name before it")
+                .help(format!(
+                    "a name with other characters than letters, digits and `_` stands in quotes: \
+                     `\"{before}{raw}..\"`"
+                ))
+        }
+        _ => error
+            .at(place.here, "means nothing in DOT")
+            .help("names with such characters stand in double quotes"),
+    }
+}
+
+/// The file is over and these braces are open, outermost first.
+pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
+    let innermost = openers.last().copied().unwrap_or(Span::NONE);
+    let count = openers.len();
+    let end = text.base() + text.as_str().trim_end().len() as u32;
+    let message = match count {
+        1 => "this `{` is never closed".to_owned(),
+        _ => format!("this `{{` is never closed, nor are {} around it", count - 1),
+    };
+    let diagnostic = Diagnostic::error(codes::UNCLOSED_BRACE, message)
+        .at(innermost, "opened here")
+        .also(Span::new(end, end), "the file ends here")
+        .help("add the missing `}`");
+    match openers {
+        [outermost, .., _] => diagnostic.also(*outermost, "the outermost one still open"),
+        _ => diagnostic,
+    }
+}
+
+/// Something follows that cannot be in a list of attributes.
+pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
+    Diagnostic::error(codes::UNCLOSED_BRACKET, "this `[` is never closed")
+        .at(opener, "opened here")
+        .also(here, "this cannot belong to a list of attributes")
+        .help("close the list with `]`")
+}
+
+/// An attribute without `=` or without what follows it.
+pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
+    let raw = shown(text.raw(name));
+    Diagnostic::error(
+        codes::NO_VALUE,
+        format!("the attribute `{raw}` has no value"),
+    )
+    .at(name, format!("write `{raw}=value`"))
+    .also(here, "`=` and a value should come before this")
+    .help("every attribute has a value; yes and no are `true` and `false`")
+}
+
+/// `--` in a digraph or `->` in a graph.
+pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
+    let (is, wants, other) = if directed {
+        ("a digraph", "->", "--")
+    } else {
+        ("an undirected graph", "--", "->")
+    };
+    let diagnostic = Diagnostic::error(
+        codes::WRONG_OPERATOR,
+        format!("{is} joins its nodes with `{wants}`"),
+    )
+    .at(here, format!("write `{wants}`"));
+    if directed {
+        diagnostic
+    } else {
+        diagnostic.help(format!(
+            "or begin the file with `digraph`, which takes `{other}`"
+        ))
+    }
+}
+
+/// `node` or another keyword begins a statement and no list of attributes follows.
+pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Diagnostic {
+    let raw = text.raw(keyword);
+    Diagnostic::error(
+        codes::KEYWORD,
+        format!("`{raw}` is a keyword: a list of attributes must follow it"),
+    )
+    .at(keyword, "sets defaults for what comes after")
+    .also(here, "expected `[`")
+    .help(format!(
+        "for a node of this name write it in quotes: `\"{raw}\"`"
+    ))
+}
+
+/// The file does not begin with a graph.
+pub(crate) fn no_graph(text: Text<'_>, here: Span) -> Diagnostic {
+    let word = text.raw(here);
+    let diagnostic = Diagnostic::error(
+        codes::NO_GRAPH,
+        format!("expected a graph, found `{}`", shown(word)),
+    )
+    .at(here, "expected `digraph`, `graph` or `strict`");
+    match nearest(&shown(word), ["digraph", "graph", "strict"]) {
+        Some(name) => diagnostic.help(format!("did you mean `{name}`?")),
+        None => diagnostic.help("a file of graphmap begins with `digraph name {`"),
+    }
+}
+
+/// Something that begins no graph follows one.
+pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
+    Diagnostic::error(
+        codes::AFTER_GRAPH,
+        "the graph is over, but the file goes on",
+    )
+    .at(here, "belongs to no graph")
+    .also(brace, "the graph ends here")
+    .help("is there a `}` too many before it?")
+}
+
+/// A number runs into a name: Graphviz reads two words.
+pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnostic {
+    let (a, b) = (shown(text.raw(number)), shown(text.raw(rest)));
+    Diagnostic::warning(
+        codes::SPLIT_NUMBER,
+        format!("`{a}{b}` is read as two words, `{a}` and `{b}`"),
+    )
+    .at(number.to(rest), "a name cannot begin with a digit")
+    .help(format!(
+        "if it is one name write it in quotes: `\"{a}{b}\"`"
+    ))
+}

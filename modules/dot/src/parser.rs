@@ -1,0 +1,584 @@
+//! The grammar of DOT: from tokens to [`Events`].
+//!
+//! One pass, one token ahead, an explicit stack of open braces, so that neither depth nor length
+//! of a file can overflow anything. After a syntax error the parser goes on at the next statement
+//! (a `;`, a brace, or a word at the start of a line), so that one run reports several.
+
+use crate::codes;
+use crate::events::{Attribute, Events, Header, NodeRef, Target};
+use crate::lexer::Lexer;
+use crate::mistakes;
+use crate::token::{Id, Shape, Text, Token, TokenKind};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::{Source, Span};
+
+/// Syntax errors reported of one file; a binary file would bury the user otherwise.
+const MOST_ERRORS: usize = 32;
+
+/// Reads a source and tells its statements to `events`, its mistakes to `findings`.
+///
+/// Returns how many graphs the source holds. Where `findings` has errors afterwards, `events` got
+/// what could be read between them.
+pub fn parse(source: &Source, events: &mut impl Events, findings: &mut Diagnostics) -> usize {
+    let text = Text::new(source.text(), source.base());
+    Parser::new(text, Lexer::new(text.as_str()), events, findings).file()
+}
+
+/// An open brace, and the chain of edges being read inside it.
+struct Frame {
+    opener: Span,
+    operands: u32,
+    chain: Span,
+}
+
+/// What the parser does next.
+enum Step {
+    /// A statement begins, or the brace closes.
+    Statement,
+    /// A list of nodes or a subgraph.
+    Operand,
+    /// What follows an operand: another, attributes, or nothing.
+    Rest,
+    /// The graph is closed, or cannot be read further.
+    Over,
+}
+
+/// The statement cannot be read: reported, go on at the next.
+pub(crate) struct Broken;
+type Read<T> = Result<T, Broken>;
+
+pub(crate) struct Parser<'a, 'b, E> {
+    pub(crate) text: Text<'a>,
+    lexer: Lexer<'a>,
+    events: &'b mut E,
+    findings: &'b mut Diagnostics,
+    token: Token,
+    /// Where the last token taken ends.
+    last: Span,
+    frames: Vec<Frame>,
+    directed: bool,
+    /// Attributes of the statement being read.
+    attributes: Vec<Attribute>,
+    errors: usize,
+    /// The rest of the text is inside a comment that is not closed: what is missing is not news.
+    cut_off: bool,
+    /// The list being read turned out to have ended before.
+    left_list: bool,
+}
+
+impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
+    fn new(
+        text: Text<'a>,
+        mut lexer: Lexer<'a>,
+        events: &'b mut E,
+        findings: &'b mut Diagnostics,
+    ) -> Parser<'a, 'b, E> {
+        let token = lexer.next_token();
+        Parser {
+            text,
+            lexer,
+            events,
+            findings,
+            token,
+            last: Span::new(text.base(), text.base()),
+            frames: Vec::new(),
+            directed: true,
+            attributes: Vec::new(),
+            errors: 0,
+            cut_off: false,
+            left_list: false,
+        }
+    }
+
+    fn span(&self, token: Token) -> Span {
+        let base = self.text.base();
+        Span::new(base + token.start, base + token.end)
+    }
+
+    fn here(&self) -> Span {
+        self.span(self.token)
+    }
+
+    fn advance(&mut self) -> Span {
+        let span = self.here();
+        self.last = span;
+        self.token = self.lexer.next_token();
+        span
+    }
+
+    fn at(&self, kind: TokenKind) -> bool {
+        self.token.kind == kind
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Broken {
+        self.errors += 1;
+        if self.errors == MOST_ERRORS {
+            self.findings
+                .push(diagnostic.with_note("further syntax errors of this file are not shown"));
+        } else {
+            self.findings.push(diagnostic);
+        }
+        Broken
+    }
+
+    /// Reports that the token here is not what may stand here.
+    fn unexpected(&mut self, expected: &str) -> Broken {
+        let place = mistakes::Place {
+            text: self.text,
+            token: self.token,
+            here: self.here(),
+            last: self.last,
+            braces: self.frames.last().map_or(Span::NONE, |f| f.opener),
+            suspect: self.lexer.suspect().map_or(Span::NONE, |(start, end)| {
+                Span::new(self.text.base() + start, self.text.base() + end)
+            }),
+        };
+        self.cut_off |= self.at(TokenKind::UnclosedComment);
+        let diagnostic = mistakes::unexpected(&place, expected);
+        self.report(diagnostic)
+    }
+
+    fn file(mut self) -> usize {
+        let mut graphs = 0;
+        while !self.at(TokenKind::End) {
+            if self.graph(graphs > 0).is_err() {
+                break;
+            }
+            graphs += 1;
+        }
+        graphs
+    }
+
+    fn graph(&mut self, after_another: bool) -> Read<()> {
+        let start = self.here();
+        let strict = self.at(TokenKind::Strict).then(|| self.advance());
+        self.directed = match self.token.kind {
+            TokenKind::Digraph => true,
+            TokenKind::Graph => false,
+            TokenKind::UnclosedComment => return Err(self.unexpected("a graph")),
+            _ if after_another && strict.is_none() => {
+                let finding = mistakes::after_graph(self.here(), self.last);
+                return Err(self.report(finding));
+            }
+            _ if strict.is_none() => {
+                let finding = mistakes::no_graph(self.text, self.here());
+                return Err(self.report(finding));
+            }
+            _ => return Err(self.unexpected("`digraph` or `graph`")),
+        };
+        self.advance();
+        let name = match self.token.kind {
+            TokenKind::OpenBrace => None,
+            _ => Some(self.id("the name of the graph or `{`")?),
+        };
+        let header = Header {
+            strict,
+            directed: self.directed,
+            name,
+            span: start.to(self.last),
+        };
+        if !self.at(TokenKind::OpenBrace) {
+            return Err(self.unexpected("`{`"));
+        }
+        self.events.open_graph(&header);
+        self.frames.clear();
+        self.open_frame();
+        let mut step = Step::Statement;
+        loop {
+            let next = match step {
+                Step::Statement => self.statement(),
+                Step::Operand => self.operand(),
+                Step::Rest => self.rest(),
+                Step::Over => return Ok(()),
+            };
+            step = match next {
+                Ok(step) => step,
+                Err(Broken) if self.errors >= MOST_ERRORS => return Err(Broken),
+                Err(Broken) => {
+                    self.events.abandon_chain();
+                    self.recover();
+                    Step::Statement
+                }
+            };
+        }
+    }
+
+    fn open_frame(&mut self) {
+        let opener = self.advance();
+        self.frames.push(Frame {
+            opener,
+            operands: 0,
+            chain: Span::NONE,
+        });
+    }
+
+    /// Goes to where the next statement probably begins.
+    fn recover(&mut self) {
+        let mut progressed = false;
+        loop {
+            match self.token.kind {
+                TokenKind::End | TokenKind::CloseBrace | TokenKind::OpenBrace => return,
+                TokenKind::Semicolon => {
+                    self.advance();
+                    return;
+                }
+                kind if self.token.first_of_line && progressed && begins_statement(kind) => return,
+                _ => {
+                    self.advance();
+                    progressed = true;
+                }
+            }
+        }
+    }
+
+    fn statement(&mut self) -> Read<Step> {
+        match self.token.kind {
+            TokenKind::CloseBrace => Ok(self.close()),
+            TokenKind::Graph => self.defaults(Target::Graph),
+            TokenKind::Node => self.defaults(Target::Node),
+            TokenKind::Edge => self.defaults(Target::Edge),
+            TokenKind::End if self.cut_off => Ok(Step::Over),
+            TokenKind::End => {
+                let openers = self.frames.iter().map(|f| f.opener).collect::<Vec<_>>();
+                let finding = mistakes::unclosed_brace(self.text, &openers);
+                self.report(finding);
+                Ok(Step::Over)
+            }
+            _ => self.operand(),
+        }
+    }
+
+    fn close(&mut self) -> Step {
+        let brace = self.advance();
+        self.frames.pop();
+        match self.frames.last_mut() {
+            None => {
+                self.events.close_graph(brace);
+                Step::Over
+            }
+            Some(frame) => {
+                frame.chain = frame.chain.to(brace);
+                self.events.close_subgraph(brace);
+                Step::Rest
+            }
+        }
+    }
+
+    /// `node [..]`, or `node macro = [..]`, whose name Graphviz reads and forgets.
+    fn defaults(&mut self, target: Target) -> Read<Step> {
+        let start = self.advance();
+        if self.is_id() {
+            self.id("`[`")?;
+            if !self.at(TokenKind::Equals) {
+                return Err(self.unexpected("`[`"));
+            }
+            self.advance();
+        }
+        if !self.at(TokenKind::OpenBracket) {
+            let finding = mistakes::keyword_statement(self.text, start, self.here());
+            return Err(self.report(finding));
+        }
+        self.attributes()?;
+        let span = start.to(self.last);
+        self.events.defaults(target, &self.attributes, span);
+        self.end_statement();
+        Ok(Step::Statement)
+    }
+
+    fn end_statement(&mut self) {
+        if self.at(TokenKind::Semicolon) {
+            self.advance();
+        }
+    }
+
+    fn operand(&mut self) -> Read<Step> {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.operands += 1;
+        }
+        match self.token.kind {
+            TokenKind::Subgraph => {
+                let start = self.advance();
+                let name = match self.token.kind {
+                    TokenKind::OpenBrace => None,
+                    _ => Some(self.id("the name of the subgraph or `{`")?),
+                };
+                if !self.at(TokenKind::OpenBrace) {
+                    return Err(self.unexpected("`{`, the body of the subgraph,"));
+                }
+                Ok(self.enter(name, start))
+            }
+            TokenKind::OpenBrace => Ok(self.enter(None, self.here())),
+            _ => self.nodes(),
+        }
+    }
+
+    fn enter(&mut self, name: Option<Id>, start: Span) -> Step {
+        self.extend_chain(start);
+        self.open_frame();
+        self.events.open_subgraph(name, start.to(self.last));
+        Step::Statement
+    }
+
+    fn extend_chain(&mut self, span: Span) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.chain = frame.chain.to(span);
+        }
+    }
+
+    /// A list of nodes; or an assignment, which begins like one.
+    fn nodes(&mut self) -> Read<Step> {
+        let first = self.frames.last().is_some_and(|f| f.operands == 1);
+        let expected = if first {
+            "a statement"
+        } else {
+            "a node or a subgraph"
+        };
+        loop {
+            let name = self.id(expected)?;
+            if first
+                && self.at(TokenKind::Equals)
+                && self.frames.last().is_some_and(|f| f.chain.is_none())
+            {
+                self.advance();
+                let value = self.id("the value of the attribute")?;
+                self.events.assign(&Attribute { name, value });
+                self.end_chain();
+                return Ok(Step::Statement);
+            }
+            let mut node = NodeRef {
+                name,
+                port: None,
+                compass: None,
+            };
+            if self.at(TokenKind::Colon) {
+                self.advance();
+                node.port = Some(self.id("the name of a port")?);
+                if self.at(TokenKind::Colon) {
+                    self.advance();
+                    node.compass = Some(self.id("a compass point")?);
+                }
+            }
+            self.extend_chain(node.span());
+            self.events.node(&node);
+            if !self.at(TokenKind::Comma) {
+                break;
+            }
+            self.advance();
+        }
+        self.events.end_operand();
+        Ok(Step::Rest)
+    }
+
+    fn rest(&mut self) -> Read<Step> {
+        match self.token.kind {
+            TokenKind::Arrow | TokenKind::Line => {
+                if self.at(TokenKind::Arrow) != self.directed {
+                    let finding = mistakes::wrong_operator(self.directed, self.here());
+                    // The meaning is clear: read on as if it were right.
+                    self.report(finding);
+                }
+                self.advance();
+                return Ok(Step::Operand);
+            }
+            TokenKind::OpenBracket => self.attributes()?,
+            _ => self.attributes.clear(),
+        }
+        if let Some(frame) = self.frames.last() {
+            let mut span = frame.chain;
+            if !self.attributes.is_empty() {
+                span = span.to(self.last);
+            }
+            self.events
+                .end_chain(frame.operands, &self.attributes, span);
+        }
+        self.end_chain();
+        Ok(Step::Statement)
+    }
+
+    fn end_chain(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.operands = 0;
+            frame.chain = Span::NONE;
+        }
+        self.end_statement();
+    }
+
+    /// `[..]`, once or more. A mistake inside is reported and the list read on behind it.
+    fn attributes(&mut self) -> Read<()> {
+        self.attributes.clear();
+        while self.at(TokenKind::OpenBracket) {
+            let opener = self.advance();
+            while !self.at(TokenKind::CloseBracket) {
+                let read = self.attribute(opener);
+                if read.is_err() && (self.errors >= MOST_ERRORS || !self.recover_in_list()) {
+                    return Err(Broken);
+                }
+            }
+            self.advance();
+        }
+        Ok(())
+    }
+
+    /// Goes behind the broken attribute; false where the list itself seems to be over.
+    fn recover_in_list(&mut self) -> bool {
+        let mut progressed = false;
+        if std::mem::take(&mut self.left_list) {
+            return false;
+        }
+        loop {
+            match self.token.kind {
+                TokenKind::CloseBracket => return true,
+                TokenKind::Comma | TokenKind::Semicolon => {
+                    self.advance();
+                    return true;
+                }
+                kind if ends_list(kind) => return false,
+                _ if self.token.first_of_line && progressed && self.is_id() => return true,
+                _ => {
+                    self.advance();
+                    progressed = true;
+                }
+            }
+        }
+    }
+
+    fn attribute(&mut self, opener: Span) -> Read<()> {
+        let new_line = self.token.first_of_line;
+        if !self.is_id() {
+            if ends_list(self.token.kind) {
+                let finding = mistakes::unclosed_bracket(opener, self.here());
+                return Err(self.report(finding));
+            }
+            return Err(self.unexpected("the name of an attribute or `]`"));
+        }
+        let name = self.id("the name of an attribute")?;
+        if !self.at(TokenKind::Equals) {
+            let statement = new_line && self.at(TokenKind::Semicolon);
+            if statement || ends_list(self.token.kind) {
+                let finding = mistakes::unclosed_bracket(opener, name.span.to(self.here()));
+                self.report(finding);
+                // A statement follows: give the list up at its end.
+                return Err(self.leave_list());
+            }
+            return Err(match self.token.kind {
+                TokenKind::Stray | TokenKind::Plus | TokenKind::Colon => self.unexpected("`=`"),
+                _ => {
+                    let finding = mistakes::no_value(self.text, name.span, self.here());
+                    self.report(finding)
+                }
+            });
+        }
+        self.advance();
+        if self.at(TokenKind::CloseBracket) {
+            let finding = mistakes::no_value(self.text, name.span, self.here());
+            return Err(self.report(finding));
+        }
+        if matches!(
+            self.token.kind,
+            TokenKind::UnclosedString | TokenKind::UnclosedHtml
+        ) {
+            // It swallows the rest of its line, and the `]` with it.
+            self.unexpected("the value of the attribute");
+            self.advance();
+            return Err(self.leave_list());
+        }
+        let value = self.id("the value of the attribute")?;
+        self.attributes.push(Attribute { name, value });
+        if matches!(self.token.kind, TokenKind::Comma | TokenKind::Semicolon) {
+            self.advance();
+        }
+        Ok(())
+    }
+
+    /// Passes the rest of a statement that was taken for a part of a list.
+    fn leave_list(&mut self) -> Broken {
+        while self.at(TokenKind::Semicolon) {
+            self.advance();
+        }
+        // The statement that follows begins outside of the list.
+        self.left_list = true;
+        Broken
+    }
+
+    fn is_id(&self) -> bool {
+        matches!(
+            self.token.kind,
+            TokenKind::Name | TokenKind::Number | TokenKind::Quoted { .. } | TokenKind::Html
+        )
+    }
+
+    fn id(&mut self, expected: &str) -> Read<Id> {
+        let shape = match self.token.kind {
+            TokenKind::Name => Shape::Name,
+            TokenKind::Number => return Ok(self.number()),
+            TokenKind::Quoted { escaped: false } => Shape::Quoted,
+            TokenKind::Quoted { escaped: true } => Shape::Composed,
+            TokenKind::Html => Shape::Html,
+            _ => return Err(self.unexpected(expected)),
+        };
+        let span = self.advance();
+        let mut id = Id { span, shape };
+        if shape != Shape::Name {
+            while self.at(TokenKind::Plus) {
+                self.advance();
+                if !matches!(self.token.kind, TokenKind::Quoted { .. } | TokenKind::Html) {
+                    return Err(self.unexpected("a quoted string"));
+                }
+                id = Id {
+                    span: id.span.to(self.advance()),
+                    shape: Shape::Composed,
+                };
+            }
+        }
+        Ok(id)
+    }
+
+    fn number(&mut self) -> Id {
+        let span = self.advance();
+        let joined = matches!(self.token.kind, TokenKind::Name | TokenKind::Number);
+        if joined && self.here().start == span.end {
+            let finding = mistakes::split_number(self.text, span, self.here());
+            self.findings.push(finding);
+        }
+        Id {
+            span,
+            shape: Shape::Number,
+        }
+    }
+}
+
+/// Whether a token cannot stand in a list of attributes, so that a `]` must be missing.
+fn ends_list(kind: TokenKind) -> bool {
+    use TokenKind::{Arrow, CloseBrace, End, Line, OpenBrace, OpenBracket};
+    matches!(
+        kind,
+        End | CloseBrace | OpenBrace | Arrow | Line | OpenBracket
+    )
+}
+
+fn begins_statement(kind: TokenKind) -> bool {
+    use TokenKind::{Edge, Graph, Name, Node, Number, Quoted, Subgraph};
+    matches!(
+        kind,
+        Name | Number | Quoted { .. } | Graph | Node | Edge | Subgraph
+    )
+}
+
+/// The code under which a token that begins nothing is reported.
+pub(crate) fn code_of(kind: TokenKind) -> graphmap_kpn::diagnostic::Code {
+    use TokenKind::{Semicolon, Stray, UnclosedComment, UnclosedHtml, UnclosedString};
+    match kind {
+        Stray => codes::STRAY_CHARACTER,
+        UnclosedString => codes::UNCLOSED_STRING,
+        UnclosedHtml => codes::UNCLOSED_HTML,
+        UnclosedComment => codes::UNCLOSED_COMMENT,
+        Semicolon => codes::EMPTY_STATEMENT,
+        TokenKind::Graph
+        | TokenKind::Digraph
+        | TokenKind::Node
+        | TokenKind::Edge
+        | TokenKind::Strict
+        | TokenKind::Subgraph => codes::KEYWORD,
+        _ => codes::UNEXPECTED,
+    }
+}
