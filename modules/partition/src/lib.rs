@@ -1,1 +1,41 @@
 //! Maps processes onto OS processes and OS processes onto hosts.
+//!
+//! A [`Graph`] of vertices with loads and channels with traffic is mapped onto the blocks of a
+//! [`Machine`], a tree of hosts, sockets and cores with distances. [`solve`] minimises the sum of
+//! traffic times distance under a balance bound and [`Constraint`]s; [`evaluate`] judges any
+//! mapping from the definition alone.
+//!
+//! ```
+//! use graphmap_partition::{Channel, Graph, Machine, Options, Problem, solve};
+//!
+//! // A pipeline of four on two hosts of two cores.
+//! let channels = [(0, 1, 9), (1, 2, 1), (2, 3, 9)];
+//! let channels = channels.map(|(from, to, traffic)| Channel { from, to, traffic });
+//! let graph = Graph::new(vec![1; 4], &channels)?;
+//! let machine = Machine::regular(&[(2, 1), (2, 10)])?;
+//! let found = solve(&Problem::new(&graph, &machine), &Options::default())?;
+//! assert_eq!(found.evaluation.cost, 9 + 10 + 9);
+//! # Ok::<(), graphmap_partition::Error>(())
+//! ```
+
+mod constraints;
+mod error;
+mod evaluate;
+mod graph;
+mod instance;
+mod machine;
+mod multilevel;
+mod pack;
+mod problem;
+mod random;
+mod refine;
+mod solve;
+mod strategy;
+
+pub use error::{Conflict, Error, Part};
+pub use evaluate::{Evaluation, evaluate};
+pub use graph::{Channel, Graph, LARGEST_TOTAL, scale};
+pub use machine::{Block, Machine, Tree};
+pub use problem::{Constraint, Migration, Objective, Problem};
+pub use solve::{Options, Solution, solve};
+pub use strategy::{Strategy, strategies};

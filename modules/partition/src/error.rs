@@ -1,0 +1,73 @@
+//! What can go wrong: input that makes no sense, and instances that have no mapping.
+
+use std::fmt;
+
+/// Why there is no solution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input contradicts itself or cannot be represented.
+    Input(String),
+    /// No mapping satisfies the constraints.
+    Infeasible(Conflict),
+    /// No strategy has this name.
+    UnknownStrategy(String),
+    /// A solver failed; what it said.
+    Solver(String),
+}
+
+/// Constraints that cannot all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// What takes part. Without any one of these the rest may well hold, when `minimal`.
+    pub parts: Vec<Part>,
+    /// True when it is proved that no mapping exists; false when the search only found none.
+    pub proved: bool,
+    /// One sentence for the user.
+    pub reason: String,
+}
+
+/// One participant of a [`Conflict`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A constraint, by its index in the caller's list.
+    Constraint(usize),
+    /// The memory of a block.
+    Memory(u32),
+    /// The slots of a block.
+    Slots(u32),
+    /// The bound on the load of a block.
+    Balance(u32),
+    /// A vertex that fits nowhere.
+    Vertex(u32),
+}
+
+impl Error {
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::Input(message.into())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(message) => f.write_str(message),
+            Self::Infeasible(conflict) => {
+                let how = if conflict.proved {
+                    "no mapping exists"
+                } else {
+                    "no mapping found"
+                };
+                write!(f, "{how}: {}", conflict.reason)
+            }
+            Self::UnknownStrategy(name) => write!(
+                f,
+                "no strategy is called `{name}`; there are: {}",
+                crate::strategy::names().join(", ")
+            ),
+            Self::Solver(message) => write!(f, "solver: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,245 @@
+//! The judge: what a mapping costs and whether it keeps the rules, counted from the definition.
+//!
+//! Shares nothing with the search: no contracted graph, no incremental sums. Every result of every
+//! strategy passes through here.
+
+use crate::error::{Error, Part};
+use crate::problem::{Constraint, Problem};
+
+/// What a mapping is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Sum over channels of traffic times distance, each channel once.
+    pub cost: u64,
+    /// Sum over moved vertices of migration cost times distance; 0 without an old mapping.
+    pub migration: u64,
+    /// Vertices that left their old block.
+    pub moved: usize,
+    /// What the preferences that do not hold weigh: weight times distance.
+    pub preference: u64,
+    /// Load of each block.
+    pub loads: Vec<u64>,
+    /// Largest load relative to the block's share of the total, 1.0 for perfect balance.
+    pub balance: f64,
+    /// Largest traffic that leaves (or enters) one host.
+    pub bottleneck: u64,
+    /// Channels between different blocks.
+    pub remote_channels: u64,
+    /// Traffic by distance, ascending, collocated traffic included.
+    pub traffic: Vec<(u32, u64)>,
+    /// Hard rules that are broken: constraints, memory, slots.
+    pub broken: Vec<Part>,
+    /// Blocks over the balance bound.
+    pub over: Vec<u32>,
+}
+
+impl Evaluation {
+    /// No constraint or capacity is broken; the balance bound may be.
+    #[must_use]
+    pub fn allowed(&self) -> bool {
+        self.broken.is_empty()
+    }
+
+    /// Nothing is broken, the balance bound included.
+    #[must_use]
+    pub fn feasible(&self) -> bool {
+        self.broken.is_empty() && self.over.is_empty()
+    }
+}
+
+/// Evaluates a mapping by definition, in time linear in the network (and in hosts times blocks).
+///
+/// # Errors
+///
+/// [`Error::Input`] when the mapping does not give every vertex a block that exists.
+pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, Error> {
+    let (graph, machine) = (problem.graph, problem.machine);
+    let (n, k) = (graph.vertices(), machine.len());
+    if block_of.len() != n {
+        return Err(Error::input(format!(
+            "the mapping has {} vertices of {n}",
+            block_of.len()
+        )));
+    }
+    if let Some(v) = block_of.iter().position(|b| *b as usize >= k) {
+        return Err(Error::input(format!(
+            "vertex {v} is mapped to block {}, there are {k}",
+            block_of[v]
+        )));
+    }
+    let mut host = vec![0_usize; k];
+    let mut hosts = 0;
+    for blocks in machine.hosts() {
+        for &block in blocks {
+            host[block as usize] = hosts;
+        }
+        hosts += 1;
+    }
+    let (mut cost, mut remote_channels) = (0, 0);
+    let mut by_distance = std::collections::BTreeMap::new();
+    let mut leaving = vec![0_u64; hosts];
+    let (mut loads, mut memory, mut count) = (vec![0; k], vec![0; k], vec![0_u64; k]);
+    for v in 0..n as u32 {
+        let here = block_of[v as usize];
+        loads[here as usize] += graph.load(v);
+        memory[here as usize] += graph.memory(v);
+        count[here as usize] += 1;
+        for ((u, traffic), (_, channels)) in graph.neighbours(v).zip(graph.channels(v)) {
+            let there = block_of[u as usize];
+            if host[here as usize] != host[there as usize] {
+                leaving[host[here as usize]] += traffic;
+            }
+            if u < v {
+                continue;
+            }
+            let distance = machine.distance(here, there);
+            cost += traffic * u64::from(distance);
+            *by_distance.entry(distance).or_insert(0) += traffic;
+            remote_channels += if here == there {
+                0
+            } else {
+                u64::from(channels)
+            };
+        }
+    }
+    let bounds = problem.load_bounds();
+    let total = graph.total_load() as f64 / machine.total_speed() as f64;
+    let mut balance = 0_f64;
+    let (mut broken, mut over) = (Vec::new(), Vec::new());
+    for (b, block) in machine.blocks().iter().enumerate() {
+        if total > 0.0 {
+            balance = balance.max(loads[b] as f64 / (total * f64::from(block.speed)));
+        }
+        if loads[b] > bounds[b] {
+            over.push(b as u32);
+        }
+        if block.memory.is_some_and(|most| memory[b] > most) {
+            broken.push(Part::Memory(b as u32));
+        }
+        if block.slots.is_some_and(|most| count[b] > u64::from(most)) {
+            broken.push(Part::Slots(b as u32));
+        }
+    }
+    let mut preference = 0;
+    for (index, constraint) in problem.constraints.iter().enumerate() {
+        if let Constraint::Prefer { vertices, weight } = constraint {
+            for pair in vertices.windows(2) {
+                let (a, b) = (block_of[pair[0] as usize], block_of[pair[1] as usize]);
+                preference += weight * u64::from(machine.distance(a, b));
+            }
+        } else if !holds(constraint, block_of) {
+            broken.push(Part::Constraint(index));
+        }
+    }
+    let (mut migration, mut moved) = (0, 0);
+    if let Some(old) = &problem.migration {
+        for (v, (&was, &price)) in old.block_of.iter().zip(old.cost).enumerate() {
+            if was != u32::MAX && was != block_of[v] {
+                moved += 1;
+                migration += price * u64::from(machine.distance(was, block_of[v]));
+            }
+        }
+    }
+    Ok(Evaluation {
+        cost,
+        migration,
+        moved,
+        preference,
+        loads,
+        balance,
+        bottleneck: leaving.into_iter().max().unwrap_or(0),
+        remote_channels,
+        traffic: by_distance.into_iter().collect(),
+        broken,
+        over,
+    })
+}
+
+fn holds(constraint: &Constraint, block_of: &[u32]) -> bool {
+    let block = |v: &u32| block_of[*v as usize];
+    match constraint {
+        Constraint::Pin { vertex, blocks } => blocks.contains(&block(vertex)),
+        Constraint::Together { vertices } => vertices
+            .windows(2)
+            .all(|pair| block(&pair[0]) == block(&pair[1])),
+        Constraint::Apart { vertices } => {
+            let mut distinct = vertices.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            let mut used: Vec<u32> = distinct.iter().map(block).collect();
+            used.sort_unstable();
+            used.windows(2).all(|pair| pair[0] != pair[1])
+        }
+        Constraint::Prefer { .. } => true,
+        Constraint::Count {
+            vertices,
+            blocks,
+            least,
+            most,
+        } => {
+            let mut distinct = vertices.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            let mut tally = std::collections::BTreeMap::<u32, u32>::new();
+            for v in &distinct {
+                *tally.entry(block(v)).or_insert(0) += 1;
+            }
+            let within = |b: &u32| (*least..=*most).contains(tally.get(b).unwrap_or(&0));
+            blocks.iter().all(within)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::machine::Machine;
+
+    #[test]
+    fn a_small_mapping_counted_by_hand() {
+        let list = [(0, 1, 5), (1, 2, 7), (2, 3, 11), (3, 0, 13), (1, 0, 1)];
+        let list = list.map(|(from, to, traffic)| Channel { from, to, traffic });
+        let graph = Graph::new(vec![4, 3, 2, 1], &list).unwrap();
+        let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+        let constraints = [
+            Constraint::Together {
+                vertices: vec![0, 1],
+            },
+            Constraint::Apart {
+                vertices: vec![2, 3],
+            },
+            Constraint::Prefer {
+                vertices: vec![0, 3],
+                weight: 2,
+            },
+            Constraint::Count {
+                vertices: vec![0, 1, 2],
+                blocks: vec![1],
+                least: 1,
+                most: 1,
+            },
+        ];
+        let problem = Problem {
+            constraints: &constraints,
+            ..Problem::new(&graph, &machine)
+        };
+        let seen = evaluate(&problem, &[0, 1, 2, 2]).unwrap();
+        assert_eq!(seen.cost, 6 + 70 + 130);
+        assert_eq!(seen.traffic, [(0, 11), (1, 6), (10, 20)]);
+        assert_eq!(
+            (seen.bottleneck, seen.remote_channels, seen.preference),
+            (20, 4, 20)
+        );
+        assert_eq!(seen.loads, [4, 3, 3, 0]);
+        assert_eq!(
+            seen.over,
+            [0],
+            "bound is 3, 1.03 x ceil(10 / 4) rounded down"
+        );
+        assert_eq!(seen.broken, [Part::Constraint(0), Part::Constraint(1)]);
+        assert!((seen.balance - 1.6).abs() < 1e-12);
+        assert!(evaluate(&problem, &[0, 1, 2]).is_err());
+        assert!(evaluate(&problem, &[0, 1, 2, 4]).is_err());
+    }
+}

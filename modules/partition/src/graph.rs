@@ -1,0 +1,311 @@
+//! The network to be mapped, as arrays: vertices with loads, undirected edges with traffic.
+
+use crate::error::Error;
+
+/// One channel of the network. Direction does not matter to a mapping: both ways of a pair are
+/// summed into one edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Vertex that writes.
+    pub from: u32,
+    /// Vertex that reads.
+    pub to: u32,
+    /// Volume over the channel, in whatever unit the caller counts (bytes, messages).
+    pub traffic: u64,
+}
+
+/// An undirected weighted graph in compressed rows.
+///
+/// Weights are integers: sums and differences of gains are then exact, an incremental cost equals
+/// a recomputed one to the last digit, and a proof of optimality is a proof. Measured values come
+/// in through [`scale`].
+///
+/// Memory: 12 bytes a vertex (4 offset, 8 load; 8 more with memory needs) and 24 bytes an edge
+/// (each edge is stored from both ends: 4 target, 8 traffic). Where parallel channels exist, 8
+/// bytes more an edge hold how many channels it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    offsets: Vec<u32>,
+    targets: Vec<u32>,
+    traffic: Vec<u64>,
+    /// Channels behind each entry; empty when every edge is one channel.
+    channels: Vec<u32>,
+    load: Vec<u64>,
+    /// Bytes needed by each vertex; empty when nobody said.
+    memory: Vec<u64>,
+}
+
+/// Largest accepted sum of loads, of memory, and of traffic: leaves room for products with
+/// distances and percentages in 64 bits.
+pub const LARGEST_TOTAL: u64 = 1 << 52;
+
+impl Graph {
+    /// Builds the graph in time linear in vertices and channels. Channels from a vertex to itself
+    /// are dropped (they never leave a block), parallel and opposite ones are summed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] when a channel names a vertex that does not exist, when there are 2^31 or
+    /// more channels, or when loads or traffic sum to more than [`LARGEST_TOTAL`].
+    pub fn new(load: Vec<u64>, channels: &[Channel]) -> Result<Self, Error> {
+        let n = load.len();
+        if n >= u32::MAX as usize || channels.len() >= (1 << 31) {
+            return Err(Error::input("more than 2^31 vertices or channels"));
+        }
+        checked_total("load", &load)?;
+        let mut total = 0_u64;
+        let mut start = vec![0_u32; n + 1];
+        for (index, channel) in channels.iter().enumerate() {
+            for end in [channel.from, channel.to] {
+                if end as usize >= n {
+                    return Err(Error::input(format!(
+                        "channel {index} names vertex {end}, there are {n}"
+                    )));
+                }
+            }
+            total = total.saturating_add(channel.traffic);
+            if channel.from != channel.to {
+                start[channel.from as usize + 1] += 1;
+                start[channel.to as usize + 1] += 1;
+            }
+        }
+        if total > LARGEST_TOTAL {
+            return Err(Error::input(format!(
+                "traffic sums to {total}, more than 2^52: scale it down"
+            )));
+        }
+        for v in 0..n {
+            start[v + 1] += start[v];
+        }
+        let mut fill = start.clone();
+        let mut raw = vec![(0_u32, 0_u64); start[n] as usize];
+        for channel in channels.iter().filter(|c| c.from != c.to) {
+            for (a, b) in [(channel.from, channel.to), (channel.to, channel.from)] {
+                raw[fill[a as usize] as usize] = (b, channel.traffic);
+                fill[a as usize] += 1;
+            }
+        }
+        drop(fill);
+        Ok(Self::merge_parallel(load, &start, &raw))
+    }
+
+    fn merge_parallel(load: Vec<u64>, start: &[u32], raw: &[(u32, u64)]) -> Self {
+        let n = load.len();
+        let mut offsets = Vec::with_capacity(n + 1);
+        let mut targets: Vec<u32> = Vec::with_capacity(raw.len());
+        let mut traffic: Vec<u64> = Vec::with_capacity(raw.len());
+        let mut channels: Vec<u32> = Vec::new();
+        let mut place = vec![u32::MAX; n];
+        offsets.push(0);
+        for v in 0..n {
+            let row = targets.len();
+            for &(u, t) in &raw[start[v] as usize..start[v + 1] as usize] {
+                let seen = place[u as usize] as usize;
+                if seen != u32::MAX as usize && seen >= row {
+                    traffic[seen] += t;
+                    if channels.is_empty() {
+                        channels.resize(targets.len(), 1);
+                    }
+                    channels[seen] += 1;
+                } else {
+                    place[u as usize] = targets.len() as u32;
+                    targets.push(u);
+                    traffic.push(t);
+                    if !channels.is_empty() {
+                        channels.push(1);
+                    }
+                }
+            }
+            offsets.push(targets.len() as u32);
+        }
+        // A pair has as many channels seen from either end, so a later duplicate cannot leave an
+        // earlier row short: rows pushed before the first duplicate were filled with ones.
+        Self {
+            offsets,
+            targets,
+            traffic,
+            channels,
+            load,
+            memory: Vec::new(),
+        }
+    }
+
+    /// Adds the memory each vertex needs, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] when the length is not the number of vertices or the sum is too large.
+    pub fn with_memory(mut self, memory: Vec<u64>) -> Result<Self, Error> {
+        if memory.len() != self.load.len() {
+            return Err(Error::input(format!(
+                "{} memory needs for {} vertices",
+                memory.len(),
+                self.load.len()
+            )));
+        }
+        checked_total("memory", &memory)?;
+        self.memory = memory;
+        Ok(self)
+    }
+
+    /// Number of vertices.
+    #[must_use]
+    pub fn vertices(&self) -> usize {
+        self.load.len()
+    }
+
+    /// Number of undirected edges, parallel channels counted once.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.targets.len() / 2
+    }
+
+    /// Load of a vertex.
+    #[must_use]
+    pub fn load(&self, vertex: u32) -> u64 {
+        self.load[vertex as usize]
+    }
+
+    /// Loads of all vertices.
+    #[must_use]
+    pub fn loads(&self) -> &[u64] {
+        &self.load
+    }
+
+    /// Bytes a vertex needs; 0 when nobody said.
+    #[must_use]
+    pub fn memory(&self, vertex: u32) -> u64 {
+        self.memory.get(vertex as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether memory needs were given.
+    #[must_use]
+    pub fn has_memory(&self) -> bool {
+        !self.memory.is_empty()
+    }
+
+    /// Neighbours of a vertex with the traffic summed over both directions.
+    pub fn neighbours(&self, vertex: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.row(vertex).map(|i| (self.targets[i], self.traffic[i]))
+    }
+
+    /// Neighbours of a vertex with the number of channels behind each edge.
+    pub fn channels(&self, vertex: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.row(vertex)
+            .map(|i| (self.targets[i], self.channels.get(i).copied().unwrap_or(1)))
+    }
+
+    fn row(&self, vertex: u32) -> std::ops::Range<usize> {
+        let v = vertex as usize;
+        self.offsets[v] as usize..self.offsets[v + 1] as usize
+    }
+
+    /// Sum of all loads.
+    #[must_use]
+    pub fn total_load(&self) -> u64 {
+        self.load.iter().sum()
+    }
+
+    /// Sum of the traffic of all edges, each counted once.
+    #[must_use]
+    pub fn total_traffic(&self) -> u64 {
+        self.traffic.iter().sum::<u64>() / 2
+    }
+
+    /// Bytes held by the graph.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        4 * (self.offsets.len() + self.targets.len() + self.channels.len())
+            + 8 * (self.traffic.len() + self.load.len() + self.memory.len())
+    }
+}
+
+fn checked_total(what: &str, values: &[u64]) -> Result<(), Error> {
+    let mut total = 0_u64;
+    for (vertex, &value) in values.iter().enumerate() {
+        total = total.saturating_add(value);
+        if total > LARGEST_TOTAL {
+            return Err(Error::input(format!(
+                "{what} sums to more than 2^52 at vertex {vertex}: scale it down"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Turns measured values (seconds, fractions) into integers: the largest becomes about a million,
+/// every positive value at least 1. Whole numbers whose sum fits are taken as they are.
+///
+/// Returns the integers and how many of them make one unit of the input.
+///
+/// # Errors
+///
+/// [`Error::Input`] on a negative, infinite or undefined value, with its index.
+pub fn scale(values: &[f64]) -> Result<(Vec<u64>, f64), Error> {
+    let mut largest = 0_f64;
+    let mut whole = true;
+    for (index, &value) in values.iter().enumerate() {
+        if !value.is_finite() || value < 0.0 {
+            return Err(Error::input(format!(
+                "weight {index} is {value}: weights are finite and not negative"
+            )));
+        }
+        largest = largest.max(value);
+        whole &= value.fract() == 0.0;
+    }
+    let factor = if largest == 0.0 || (whole && values.iter().sum::<f64>() < 4e15) {
+        1.0
+    } else {
+        1e6 / largest
+    };
+    let scaled = |v: &f64| {
+        if *v == 0.0 {
+            0
+        } else {
+            ((v * factor).round() as u64).max(1)
+        }
+    };
+    Ok((values.iter().map(scaled).collect(), factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(from: u32, to: u32, traffic: u64) -> Channel {
+        Channel { from, to, traffic }
+    }
+
+    #[test]
+    fn both_directions_and_parallel_channels_are_summed_and_loops_dropped() {
+        let list = [
+            channel(0, 1, 3),
+            channel(1, 0, 4),
+            channel(2, 2, 9),
+            channel(0, 1, 1),
+        ];
+        let graph = Graph::new(vec![1, 2, 3], &list).unwrap();
+        assert_eq!(graph.edges(), 1);
+        assert_eq!(graph.neighbours(0).collect::<Vec<_>>(), [(1, 8)]);
+        assert_eq!(graph.neighbours(1).collect::<Vec<_>>(), [(0, 8)]);
+        assert_eq!(graph.channels(1).collect::<Vec<_>>(), [(0, 3)]);
+        assert_eq!(graph.neighbours(2).count(), 0);
+        assert_eq!((graph.total_load(), graph.total_traffic()), (6, 8));
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        assert!(Graph::new(vec![1], &[channel(0, 1, 1)]).is_err());
+        assert!(Graph::new(vec![u64::MAX, 2], &[]).is_err());
+        assert!(Graph::new(vec![1, 1], &[channel(0, 1, u64::MAX)]).is_err());
+        assert!(scale(&[1.0, -2.0]).is_err());
+        assert!(scale(&[f64::NAN]).is_err());
+    }
+
+    #[test]
+    fn whole_weights_stay_and_fractions_keep_their_order() {
+        assert_eq!(scale(&[3.0, 0.0, 7.0]).unwrap().0, [3, 0, 7]);
+        let (values, _) = scale(&[0.5, 1e-12, 0.25]).unwrap();
+        assert_eq!(values, [1_000_000, 1, 500_000]);
+    }
+}

@@ -1,0 +1,417 @@
+//! Where processes go: blocks (OS processes) as the leaves of a tree of cores, sockets and hosts.
+
+use crate::error::Error;
+
+/// One block: an OS process bound to some place of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Relative speed; a block of speed 2 takes twice the load of one of speed 1.
+    pub speed: u32,
+    /// Bytes it can hold; `None` for no limit.
+    pub memory: Option<u64>,
+    /// Most vertices it can hold; `None` for no limit.
+    pub slots: Option<u32>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            speed: 1,
+            memory: None,
+            slots: None,
+        }
+    }
+}
+
+/// A machine as one writes it down: blocks in groups, groups in groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// A leaf.
+    Block(Block),
+    /// Members that are `distance` from one another (if nothing nearer joins them).
+    Group {
+        /// Distance between blocks of different members.
+        distance: u32,
+        /// The members, in order of block numbers.
+        members: Vec<Tree>,
+    },
+}
+
+/// A group or block inside a [`Machine`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Distance between blocks of different children; the collocated distance for a block.
+    pub(crate) distance: u32,
+    pub(crate) parent: u32,
+    pub(crate) children: Vec<u32>,
+    /// Blocks below, ascending.
+    pub(crate) blocks: Vec<u32>,
+    /// Groups above it: the root has depth 0.
+    pub(crate) depth: u32,
+}
+
+/// The blocks a network is mapped onto and the distances between them.
+///
+/// Memory: 4 bytes a pair of blocks up to 2,048 blocks; beyond, distances are looked up in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    blocks: Vec<Block>,
+    /// Root first; every block has one leaf node.
+    nodes: Vec<Node>,
+    leaf: Vec<u32>,
+    table: Vec<u32>,
+    collocated: u32,
+}
+
+const TABLE_UP_TO: usize = 2048;
+const ROOT: u32 = 0;
+
+impl Machine {
+    /// Builds a machine from its tree. `collocated` is the distance inside a block.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] when the tree has no block, a block has speed 0, or a group is nearer than
+    /// what is inside it.
+    pub fn new(tree: &Tree, collocated: u32) -> Result<Self, Error> {
+        let mut machine = Self {
+            blocks: Vec::new(),
+            nodes: Vec::new(),
+            leaf: Vec::new(),
+            table: Vec::new(),
+            collocated,
+        };
+        let mut work = vec![(tree, u32::MAX, 0)];
+        while let Some((tree, parent, depth)) = work.pop() {
+            let id = machine.nodes.len() as u32;
+            if let Some(above) = machine.nodes.get_mut(parent as usize) {
+                above.children.push(id);
+            }
+            let (distance, blocks) = match tree {
+                Tree::Block(block) => {
+                    let number = machine.blocks.len() as u32;
+                    if block.speed == 0 {
+                        return Err(Error::input(format!("block {number} has speed 0")));
+                    }
+                    machine.blocks.push(*block);
+                    machine.leaf.push(id);
+                    (collocated, vec![number])
+                }
+                Tree::Group { distance, members } => {
+                    // Reversed, because the stack hands them back last in, first out.
+                    work.extend(members.iter().rev().map(|m| (m, id, depth + 1)));
+                    (*distance, Vec::new())
+                }
+            };
+            machine.nodes.push(Node {
+                distance,
+                parent,
+                children: Vec::new(),
+                blocks,
+                depth,
+            });
+        }
+        for id in (1..machine.nodes.len()).rev() {
+            let (parent, distance) = (
+                machine.nodes[id].parent as usize,
+                machine.nodes[id].distance,
+            );
+            if distance > machine.nodes[parent].distance {
+                return Err(Error::input(format!(
+                    "a group of distance {} holds one of distance {distance}",
+                    machine.nodes[parent].distance
+                )));
+            }
+            let below = machine.nodes[id].blocks.clone();
+            machine.nodes[parent].blocks.extend(below);
+        }
+        for node in &mut machine.nodes {
+            node.blocks.sort_unstable();
+        }
+        if machine.blocks.is_empty() {
+            return Err(Error::input("the machine has no block"));
+        }
+        machine.fill_table();
+        Ok(machine)
+    }
+
+    /// A regular machine of equal blocks: `[(4, 1), (2, 10), (3, 100)]` is 3 hosts at distance 100
+    /// of 2 sockets at distance 10 of 4 cores at distance 1, 24 blocks in all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::new`], and when there are more than a million blocks.
+    pub fn regular(levels: &[(usize, u32)]) -> Result<Self, Error> {
+        let blocks = levels.iter().try_fold(1_usize, |k, l| k.checked_mul(l.0));
+        if blocks.is_none_or(|k| k > 1_000_000) {
+            return Err(Error::input("more than a million blocks"));
+        }
+        let mut tree = Tree::Block(Block::default());
+        for &(arity, distance) in levels {
+            tree = Tree::Group {
+                distance,
+                members: vec![tree; arity],
+            };
+        }
+        Self::new(&tree, 0)
+    }
+
+    /// A machine given by all distances, row by row; block i is `blocks[i]`. The hierarchy that
+    /// guides the search is found by joining nearest groups first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] when the matrix is not square and symmetric, its diagonal is not one
+    /// value, a distance is less than that value, or there are more than 2,048 blocks.
+    pub fn from_distances(blocks: &[Block], matrix: &[u32]) -> Result<Self, Error> {
+        let k = blocks.len();
+        if k == 0 || k > TABLE_UP_TO || matrix.len() != k * k {
+            return Err(Error::input(format!(
+                "{k} blocks and {} distances: wanted 1 to {TABLE_UP_TO} blocks and their square",
+                matrix.len()
+            )));
+        }
+        if let Some(slow) = blocks.iter().position(|b| b.speed == 0) {
+            return Err(Error::input(format!("block {slow} has speed 0")));
+        }
+        for a in 0..k {
+            for b in 0..=a {
+                let d = matrix[a * k + b];
+                if d != matrix[b * k + a] || d < matrix[0] || (a == b && d != matrix[0]) {
+                    return Err(Error::input(format!(
+                        "distance {a} to {b} is {d}: distances are symmetric, one value inside \
+                         blocks and no less between them"
+                    )));
+                }
+            }
+        }
+        let mut machine = Self::join_nearest(blocks, matrix);
+        machine.table = matrix.to_vec();
+        Ok(machine)
+    }
+
+    /// Single linkage: the resulting tree is nowhere farther than the matrix, so a lower bound
+    /// found with the tree holds for the matrix.
+    fn join_nearest(blocks: &[Block], matrix: &[u32]) -> Self {
+        let k = blocks.len();
+        let mut distances: Vec<u32> = matrix.to_vec();
+        distances.sort_unstable();
+        distances.dedup();
+        let mut groups: Vec<(Tree, Vec<u32>)> = (0..k)
+            .map(|b| (Tree::Block(blocks[b]), vec![b as u32]))
+            .collect();
+        for &distance in &distances {
+            let mut joined: Vec<Vec<(Tree, Vec<u32>)>> = Vec::new();
+            for group in groups {
+                let near = |other: &(Tree, Vec<u32>)| {
+                    group.1.iter().any(|&a| {
+                        other
+                            .1
+                            .iter()
+                            .any(|&b| matrix[a as usize * k + b as usize] <= distance)
+                    })
+                };
+                let mut together = vec![];
+                let mut apart = vec![];
+                for cluster in joined {
+                    if cluster.iter().any(near) {
+                        together.extend(cluster)
+                    } else {
+                        apart.push(cluster)
+                    }
+                }
+                together.push(group);
+                apart.push(together);
+                joined = apart;
+            }
+            groups = joined
+                .into_iter()
+                .map(|mut cluster| {
+                    if cluster.len() == 1 {
+                        return cluster.remove(0);
+                    }
+                    let (members, names): (Vec<_>, Vec<_>) = cluster.into_iter().unzip();
+                    (Tree::Group { distance, members }, names.concat())
+                })
+                .collect();
+        }
+        let (tree, order) = groups.swap_remove(0);
+        let mut machine = Self::new(&tree, matrix[0]).expect("built from checked distances");
+        for node in &mut machine.nodes {
+            for block in &mut node.blocks {
+                *block = order[*block as usize];
+            }
+            node.blocks.sort_unstable();
+        }
+        let leaf = machine.leaf.clone();
+        for (position, &block) in order.iter().enumerate() {
+            machine.leaf[block as usize] = leaf[position];
+        }
+        machine.blocks = blocks.to_vec();
+        machine
+    }
+
+    fn fill_table(&mut self) {
+        let k = self.blocks.len();
+        if k > TABLE_UP_TO {
+            return;
+        }
+        let mut table = vec![self.collocated; k * k];
+        for node in &self.nodes {
+            for (i, &one) in node.children.iter().enumerate() {
+                for &other in &node.children[i + 1..] {
+                    for &a in &self.nodes[one as usize].blocks {
+                        for &b in &self.nodes[other as usize].blocks {
+                            table[a as usize * k + b as usize] = node.distance;
+                            table[b as usize * k + a as usize] = node.distance;
+                        }
+                    }
+                }
+            }
+        }
+        self.table = table;
+    }
+
+    /// Number of blocks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Never true: a machine has at least one block.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The blocks in order.
+    #[must_use]
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Distance between two blocks; the collocated distance for a block and itself.
+    #[must_use]
+    pub fn distance(&self, a: u32, b: u32) -> u32 {
+        if !self.table.is_empty() {
+            return self.table[a as usize * self.blocks.len() + b as usize];
+        }
+        let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
+        while x != y {
+            let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
+            if p.depth >= q.depth {
+                x = p.parent;
+            } else {
+                y = q.parent;
+            }
+        }
+        self.nodes[x as usize].distance
+    }
+
+    /// Distance inside a block.
+    #[must_use]
+    pub fn collocated(&self) -> u32 {
+        self.collocated
+    }
+
+    /// Largest distance between two blocks.
+    #[must_use]
+    pub fn diameter(&self) -> u32 {
+        if self.table.is_empty() {
+            self.nodes[ROOT as usize].distance
+        } else {
+            self.table.iter().copied().max().unwrap_or(0)
+        }
+    }
+
+    /// The groups right below the root (hosts, when there is more than one), each as its blocks.
+    pub fn hosts(&self) -> impl Iterator<Item = &[u32]> {
+        let root = &self.nodes[ROOT as usize];
+        let alone = root.children.is_empty().then_some(root.blocks.as_slice());
+        let children = root
+            .children
+            .iter()
+            .map(|&c| self.nodes[c as usize].blocks.as_slice());
+        children.chain(alone)
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    pub(crate) fn total_speed(&self) -> u64 {
+        self.blocks.iter().map(|b| u64::from(b.speed)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_machine_has_the_distances_of_its_levels() {
+        let machine = Machine::regular(&[(4, 1), (2, 10), (3, 100)]).unwrap();
+        assert_eq!(machine.len(), 24);
+        let seen: Vec<u32> = [0, 1, 4, 8]
+            .iter()
+            .map(|&b| machine.distance(0, b))
+            .collect();
+        assert_eq!(seen, [0, 1, 10, 100]);
+        assert_eq!(
+            machine.hosts().map(<[u32]>::len).collect::<Vec<_>>(),
+            [8, 8, 8]
+        );
+    }
+
+    #[test]
+    fn irregular_machines_number_their_blocks_in_order() {
+        let host = |cores| Tree::Group {
+            distance: 1,
+            members: vec![Tree::Block(Block::default()); cores],
+        };
+        let tree = Tree::Group {
+            distance: 50,
+            members: vec![host(12), host(12), host(12), host(64)],
+        };
+        let machine = Machine::new(&tree, 0).unwrap();
+        assert_eq!(machine.len(), 100);
+        assert_eq!(
+            (machine.distance(11, 12), machine.distance(36, 99)),
+            (50, 1)
+        );
+    }
+
+    #[test]
+    fn without_a_table_the_tree_says_the_same() {
+        let mut machine = Machine::regular(&[(3, 2), (2, 5), (2, 9)]).unwrap();
+        let copy = machine.clone();
+        machine.table.clear();
+        for a in 0..12 {
+            for b in 0..12 {
+                assert_eq!(machine.distance(a, b), copy.distance(a, b));
+            }
+        }
+    }
+
+    #[test]
+    fn a_matrix_keeps_its_distances_and_its_tree_is_nowhere_farther() {
+        // A ring of four: not an ultrametric.
+        let matrix = [0, 1, 2, 1, 1, 0, 1, 2, 2, 1, 0, 1, 1, 2, 1, 0];
+        let mut machine = Machine::from_distances(&[Block::default(); 4], &matrix).unwrap();
+        assert_eq!(machine.distance(0, 2), 2);
+        machine.table.clear();
+        for a in 0..4 {
+            for b in 0..4 {
+                assert!(machine.distance(a, b) <= matrix[(a * 4 + b) as usize]);
+            }
+        }
+        assert!(Machine::from_distances(&[Block::default(); 2], &[0, 1, 2, 0]).is_err());
+    }
+
+    #[test]
+    fn impossible_machines_are_refused() {
+        assert!(Machine::regular(&[(0, 1)]).is_err());
+        assert!(Machine::regular(&[(2, 10), (2, 1)]).is_err());
+        assert!(Machine::regular(&[(usize::MAX, 1), (2, 1)]).is_err());
+    }
+}

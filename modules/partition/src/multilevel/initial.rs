@@ -1,0 +1,138 @@
+//! A first mapping: the vertices are split among the hosts, each host's among its sockets, and so
+//! on down the tree of the machine, every split by bisections.
+
+use super::bisect::{Sides, Sub, bisect};
+use crate::instance::Instance;
+use crate::random::Random;
+
+/// Recursive multisection. The result respects fixed vertices; balance is best effort.
+pub(crate) fn multisection(inst: &Instance, tries: usize, random: &mut Random) -> Vec<u32> {
+    let mut block = vec![0; inst.len()];
+    let all: Vec<u32> = (0..inst.len() as u32).collect();
+    let mut local = vec![u32::MAX; inst.len()];
+    let mut work = vec![(all, vec![0_u32])];
+    let nodes = inst.shared.machine.nodes();
+    while let Some((vertices, mut parts)) = work.pop() {
+        // One part with several children: go down into it.
+        while let [only] = parts[..] {
+            if nodes[only as usize].children.is_empty() {
+                break;
+            }
+            parts = nodes[only as usize].children.clone();
+        }
+        if let [only] = parts[..] {
+            let leaf = nodes[only as usize].blocks[0];
+            vertices.iter().for_each(|&v| block[v as usize] = leaf);
+            continue;
+        }
+        let (first, second) = halve(inst, &parts);
+        let side = split(
+            inst,
+            &vertices,
+            [&first, &second],
+            tries,
+            random,
+            &mut local,
+        );
+        let mut sets = [Vec::new(), Vec::new()];
+        for (i, &v) in vertices.iter().enumerate() {
+            sets[side[i] as usize].push(v);
+        }
+        let [one, two] = sets;
+        work.push((two, second));
+        work.push((one, first));
+    }
+    block
+}
+
+fn blocks_of(inst: &Instance, parts: &[u32]) -> usize {
+    parts
+        .iter()
+        .map(|&p| inst.shared.machine.nodes()[p as usize].blocks.len())
+        .sum()
+}
+
+fn room(inst: &Instance, parts: &[u32]) -> i64 {
+    let nodes = inst.shared.machine.nodes();
+    let blocks = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
+    blocks
+        .map(|&b| inst.load_bound(b as usize))
+        .fold(0, i64::saturating_add)
+}
+
+/// Divides the parts into two runs of about equally many blocks.
+fn halve(inst: &Instance, parts: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let total = blocks_of(inst, parts);
+    let mut at = 1;
+    let mut below = blocks_of(inst, &parts[..1]);
+    while at + 1 < parts.len() {
+        let next = below + blocks_of(inst, &parts[at..=at]);
+        if next * 2 > total && next * 2 - total > total - below * 2 {
+            break;
+        }
+        below = next;
+        at += 1;
+        if below * 2 >= total {
+            break;
+        }
+    }
+    (parts[..at].to_vec(), parts[at..].to_vec())
+}
+
+fn split(
+    inst: &Instance,
+    vertices: &[u32],
+    parts: [&[u32]; 2],
+    tries: usize,
+    random: &mut Random,
+    local: &mut [u32],
+) -> Vec<u8> {
+    for (i, &v) in vertices.iter().enumerate() {
+        local[v as usize] = i as u32;
+    }
+    let mut sub = Sub::default();
+    sub.offsets.push(0);
+    for &v in vertices {
+        for (u, w) in inst.row(v) {
+            let there = local[u as usize];
+            if there != u32::MAX {
+                sub.targets.push(there);
+                sub.weights.push(w);
+            }
+        }
+        sub.offsets.push(sub.targets.len() as u32);
+        sub.size.push(inst.load(v));
+    }
+    if !inst.set.is_empty() {
+        let nodes = inst.shared.machine.nodes();
+        let reaches = |v: u32, side: usize| {
+            let mut blocks = parts[side].iter().flat_map(|&p| &nodes[p as usize].blocks);
+            blocks.any(|&b| inst.may_lie(v, b))
+        };
+        let fix = |&v: &u32| match (reaches(v, 0), reaches(v, 1)) {
+            (true, false) => 1,
+            (false, true) => 2,
+            _ => 0,
+        };
+        sub.fixed = vertices.iter().map(fix).collect();
+    }
+    vertices.iter().for_each(|&v| local[v as usize] = u32::MAX);
+
+    let total: i64 = sub.size.iter().sum();
+    let rooms = [room(inst, parts[0]), room(inst, parts[1])];
+    let both = (rooms[0] as f64 + rooms[1] as f64).max(1.0);
+    let share = rooms[0] as f64 / both;
+    let want = (total as f64 * share).round() as i64;
+    // What slack there is, is spread evenly over the bisections still to come.
+    let blocks = blocks_of(inst, parts[0]) + blocks_of(inst, parts[1]);
+    let depth = usize::BITS - (blocks - 1).leading_zeros();
+    let slack = (both / (total.max(1) as f64))
+        .powf(1.0 / f64::from(depth))
+        .max(1.0);
+    let most = |part: f64, room: i64| ((total as f64 * part * slack) as i64).min(room);
+    let sides = Sides {
+        want,
+        most: [most(share, rooms[0]), most(1.0 - share, rooms[1])],
+    };
+    bisect(&sub, sides, tries, random)
+}

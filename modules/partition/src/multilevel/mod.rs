@@ -1,0 +1,6 @@
+//! From coarse to fine: clusters first, vertices later.
+
+pub(crate) mod bisect;
+pub(crate) mod coarsen;
+pub(crate) mod initial;
+pub(crate) mod vcycle;

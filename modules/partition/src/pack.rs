@@ -1,0 +1,144 @@
+//! Getting everything in: packing by size, and the least load bound when the wanted one is too
+//! tight.
+
+use crate::instance::Instance;
+use crate::random::Random;
+use crate::refine::anneal::{Best, Schedule, anneal};
+use crate::refine::state::State;
+
+/// What lies where while vertices are placed one by one.
+pub(crate) struct Ledger<'a> {
+    inst: &'a Instance,
+    load: Vec<i64>,
+    block: Vec<u32>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(crate) fn new(inst: &'a Instance) -> Self {
+        Self {
+            inst,
+            load: vec![0; inst.k() * inst.dims()],
+            block: vec![u32::MAX; inst.len()],
+        }
+    }
+
+    /// Whether the hard rules allow a vertex in a block: all but the balance bound.
+    fn allowed(&self, v: u32, b: u32) -> bool {
+        let (inst, d) = (self.inst, self.inst.dims());
+        let room = (1..d).all(|i| {
+            let at = b as usize * d + i;
+            self.load[at] + inst.size_of(v)[i] <= inst.shared.upper[at]
+        });
+        let apart = inst.apart.is_empty()
+            || inst.apart[v as usize]
+                .iter()
+                .all(|&u| self.block[u as usize] != b);
+        room && apart && inst.may_lie(v, b)
+    }
+
+    fn put(&mut self, v: u32, b: u32) -> u32 {
+        let d = self.inst.dims();
+        for (i, s) in self.inst.size_of(v).iter().enumerate() {
+            self.load[b as usize * d + i] += s;
+        }
+        self.block[v as usize] = b;
+        b
+    }
+
+    /// Puts a vertex into the first block from the wanted one on that the hard rules allow; into a
+    /// pinned block, or the wanted one, when none does.
+    pub(crate) fn put_near(&mut self, v: u32, wanted: u32) -> u32 {
+        let k = self.inst.k() as u32;
+        let around = || (0..k).map(|i| (wanted + i) % k);
+        let b = around()
+            .find(|&b| self.allowed(v, b))
+            .or_else(|| around().find(|&b| self.inst.may_lie(v, b)))
+            .unwrap_or(wanted);
+        self.put(v, b)
+    }
+
+    /// Puts a vertex where the load stays least relative to its bound.
+    fn put_emptiest(&mut self, v: u32) {
+        let (inst, d) = (self.inst, self.inst.dims());
+        let fill = |b: &u32| {
+            let after = self.load[*b as usize * d] + inst.load(v);
+            after as f64 / (inst.load_bound(*b as usize).max(1) as f64)
+        };
+        let b = (0..inst.k() as u32)
+            .filter(|&b| self.allowed(v, b))
+            .min_by(|a, b| fill(a).total_cmp(&fill(b)))
+            .or_else(|| (0..inst.k() as u32).find(|&b| inst.may_lie(v, b)))
+            .unwrap_or(0);
+        self.put(v, b);
+    }
+}
+
+/// Looks for any feasible mapping, costs aside: largest first into the emptiest block, then
+/// annealing on the excess alone. The result has excess 0 when it is one.
+pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
+    let bare = Instance {
+        offsets: vec![0; inst.len() + 1],
+        targets: Vec::new(),
+        weights: Vec::new(),
+        ..inst.clone()
+    };
+    let mut order: Vec<u32> = (0..inst.len() as u32).collect();
+    let freedom = |v: u32| (0..inst.k() as u32).filter(|&b| inst.may_lie(v, b)).count();
+    order.sort_by_cached_key(|&v| {
+        let few = if inst.set.is_empty() { 0 } else { freedom(v) };
+        (few, std::cmp::Reverse(inst.load(v)), v)
+    });
+    let mut ledger = Ledger::new(&bare);
+    order.iter().for_each(|&v| ledger.put_emptiest(v));
+    let mut state = State::new(&bare, ledger.block);
+    let schedule = Schedule {
+        steps,
+        hot: 1.0,
+        cold: 0.01,
+        stop_at: None,
+    };
+    if state.faults == 0 {
+        Best::of(&state)
+    } else {
+        anneal(&mut state, random, &schedule)
+    }
+}
+
+/// The least load bounds, as the wanted ones times one factor, under which a packing was found.
+/// `None` when no factor helps: something else than load is too tight.
+pub(crate) fn least_bounds(inst: &Instance, random: &mut Random, steps: u64) -> Option<Vec<i64>> {
+    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let bounds = |factor: f64| -> Vec<i64> {
+        let scaled = |b: usize| ((inst.load_bound(b).max(1)) as f64 * factor).floor() as i64;
+        (0..inst.k()).map(scaled).collect()
+    };
+    let needed = |best: &Best| -> f64 {
+        let mut load = vec![0_i64; inst.k()];
+        for (v, &b) in best.block.iter().enumerate() {
+            load[b as usize] += inst.load(v as u32);
+        }
+        let fill = |b: usize| load[b] as f64 / inst.load_bound(b).max(1) as f64;
+        (0..inst.k()).map(fill).fold(0.0, f64::max)
+    };
+    let open = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
+    let free = pack(&open, random, steps);
+    if !free.feasible() {
+        return None;
+    }
+    let mut high = needed(&pack(inst, random, steps)).max(1.0);
+    let loosened = inst.with_load_bounds(&bounds(high * (1.0 + 1e-9) + 1e-9));
+    if !pack(&loosened, random, steps).feasible() {
+        high = needed(&free).max(1.0);
+    }
+    let mut low = 1.0;
+    for _ in 0..10 {
+        let middle = (low + high) / 2.0;
+        let tried = pack(&inst.with_load_bounds(&bounds(middle)), random, steps);
+        if tried.feasible() {
+            high = needed(&tried).clamp(low, middle);
+        } else {
+            low = middle;
+        }
+    }
+    Some(bounds(high * (1.0 + 1e-12) + 1e-12))
+}

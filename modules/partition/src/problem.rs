@@ -1,0 +1,183 @@
+//! The whole question: a network, a machine, what must hold, and what is wanted.
+
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::machine::Machine;
+
+/// What a mapping must (or, for [`Constraint::Prefer`], should) do. Constraints are named by their
+/// index in the list, so that the caller can point at where each was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// The vertex lies in one of these blocks: one block, or all blocks of a host.
+    Pin {
+        /// Which vertex.
+        vertex: u32,
+        /// Where it may lie.
+        blocks: Vec<u32>,
+    },
+    /// All in one block: collocated processes, a module as an atom.
+    Together {
+        /// Which vertices.
+        vertices: Vec<u32>,
+    },
+    /// No two of them in one block.
+    Apart {
+        /// Which vertices.
+        vertices: Vec<u32>,
+    },
+    /// Rather in one block, as if consecutive members had a channel of this traffic. Guides the
+    /// search; the reported cost holds only real channels.
+    Prefer {
+        /// Which vertices.
+        vertices: Vec<u32>,
+        /// Strength, in units of traffic.
+        weight: u64,
+    },
+    /// Each of these blocks holds at least `least` and at most `most` of these vertices.
+    Count {
+        /// The vertices of one kind.
+        vertices: Vec<u32>,
+        /// The blocks it holds for.
+        blocks: Vec<u32>,
+        /// Fewest in each.
+        least: u32,
+        /// Most in each.
+        most: u32,
+    },
+}
+
+/// What to minimise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// The sum over channels of traffic times distance.
+    #[default]
+    Cost,
+    /// The largest traffic that leaves one host, then the cost.
+    Bottleneck,
+    /// The largest load of a block relative to its speed, then the cost.
+    LargestLoad,
+    /// The number of channels between different blocks.
+    RemoteChannels,
+}
+
+/// An old mapping and what it costs to leave it.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration<'a> {
+    /// Where each vertex lies now; `u32::MAX` for a new one.
+    pub block_of: &'a [u32],
+    /// Cost of moving a vertex over distance 1, in units of traffic.
+    pub cost: &'a [u64],
+}
+
+/// A mapping problem. Everything is borrowed, nothing is changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// The network.
+    pub graph: &'a Graph,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// What must hold.
+    pub constraints: &'a [Constraint],
+    /// What to minimise.
+    pub objective: Objective,
+    /// Balance bound: a block of speed s of S holds at most (1 + imbalance) x ceil(W s / S) of the
+    /// load W.
+    pub imbalance: f64,
+    /// The mapping to start from, if there is one to stay near to.
+    pub migration: Option<Migration<'a>>,
+}
+
+impl<'a> Problem<'a> {
+    /// A problem without constraints: cost, 3% balance.
+    #[must_use]
+    pub fn new(graph: &'a Graph, machine: &'a Machine) -> Self {
+        Self {
+            graph,
+            machine,
+            constraints: &[],
+            objective: Objective::Cost,
+            imbalance: 0.03,
+            migration: None,
+        }
+    }
+
+    /// Largest load each block may hold under the balance bound.
+    #[must_use]
+    pub fn load_bounds(&self) -> Vec<u64> {
+        let (total, speed) = (
+            u128::from(self.graph.total_load()),
+            self.machine.total_speed(),
+        );
+        // In millionths, so that 3% of 100 is 3 and not the nearest binary fraction below.
+        let millionths = 1_000_000 + (self.imbalance * 1e6).round() as u128;
+        let bound = |s: u32| {
+            let share = (total * u128::from(s)).div_ceil(u128::from(speed));
+            (share * millionths / 1_000_000).min(u128::from(u64::MAX >> 2)) as u64
+        };
+        self.machine
+            .blocks()
+            .iter()
+            .map(|b| bound(b.speed))
+            .collect()
+    }
+
+    /// Checks what types cannot: indices, sizes, overflow.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] with the index of the constraint at fault.
+    pub fn check(&self) -> Result<(), Error> {
+        if !(0.0..=1000.0).contains(&self.imbalance) {
+            return Err(Error::input(format!(
+                "an imbalance of {} makes no sense",
+                self.imbalance
+            )));
+        }
+        let mut traffic = u128::from(self.graph.total_traffic());
+        for (index, constraint) in self.constraints.iter().enumerate() {
+            let (vertices, blocks): (&[u32], &[u32]) = match constraint {
+                Constraint::Pin { vertex, blocks } => (std::slice::from_ref(vertex), blocks),
+                Constraint::Together { vertices } | Constraint::Apart { vertices } => {
+                    (vertices, &[])
+                }
+                Constraint::Prefer { vertices, weight } => {
+                    traffic += u128::from(*weight) * vertices.len() as u128;
+                    (vertices, &[])
+                }
+                Constraint::Count {
+                    vertices, blocks, ..
+                } => (vertices, blocks),
+            };
+            if let Some(v) = vertices
+                .iter()
+                .find(|v| **v as usize >= self.graph.vertices())
+            {
+                return Err(Error::input(format!("constraint {index} names vertex {v}")));
+            }
+            if let Some(b) = blocks.iter().find(|b| **b as usize >= self.machine.len()) {
+                return Err(Error::input(format!("constraint {index} names block {b}")));
+            }
+        }
+        if let Some(migration) = &self.migration {
+            let n = self.graph.vertices();
+            if migration.block_of.len() != n || migration.cost.len() != n {
+                return Err(Error::input(format!(
+                    "the old mapping has {} vertices and {} costs, the network has {n} vertices",
+                    migration.block_of.len(),
+                    migration.cost.len()
+                )));
+            }
+            let outside = |b: &&u32| **b != u32::MAX && **b as usize >= self.machine.len();
+            if let Some(b) = migration.block_of.iter().find(outside) {
+                return Err(Error::input(format!("the old mapping names block {b}")));
+            }
+            traffic += migration.cost.iter().map(|c| u128::from(*c)).sum::<u128>();
+        }
+        if traffic * u128::from(self.machine.diameter()) > 1 << 60 {
+            return Err(Error::input(
+                "traffic times distance exceeds 2^60: scale one of them down",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Simulated annealing on cost plus a price for excess, over single moves and swaps.
+//!
+//! The price of excess is tuned while the search runs: it rises while the mapping is infeasible
+//! and falls while it is feasible, so the search walks along the edge of what is allowed, where
+//! the good mappings of tightly filled blocks are. Only feasible mappings are kept.
+
+use std::time::Instant;
+
+use super::state::State;
+use crate::random::Random;
+
+/// How long and how hot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) steps: u64,
+    /// First temperature, in units of cost.
+    pub(crate) hot: f64,
+    /// Last temperature.
+    pub(crate) cold: f64,
+    pub(crate) stop_at: Option<Instant>,
+}
+
+/// The best mapping met: fewest faults, then least cost.
+#[derive(Clone, Debug)]
+pub(crate) struct Best {
+    pub(crate) block: Vec<u32>,
+    pub(crate) cost: i64,
+    pub(crate) excess: f64,
+}
+
+impl Best {
+    pub(crate) fn of(state: &State<'_>) -> Self {
+        Self {
+            block: state.block.clone(),
+            cost: state.cost,
+            excess: if state.faults == 0 {
+                0.0
+            } else {
+                state.excess()
+            },
+        }
+    }
+
+    pub(crate) fn feasible(&self) -> bool {
+        self.excess == 0.0
+    }
+
+    pub(crate) fn beats(&self, other: &Self) -> bool {
+        (self.excess, self.cost) < (other.excess, other.cost)
+    }
+}
+
+/// A temperature at which typical moves of this mapping are taken now and then: the mean cost of
+/// an edge end, as the mapping stands.
+pub(crate) fn typical(state: &State<'_>) -> f64 {
+    let n = state.inst.len().max(1);
+    let k = state.inst.k() as u32;
+    let mut sum = 0.0;
+    let mut count = 0.0;
+    for v in 0..n as u32 {
+        for (u, _) in state.inst.row(v).take(2) {
+            let there = state.block[u as usize];
+            let to = if there == state.block[v as usize] {
+                (there + 1) % k
+            } else {
+                there
+            };
+            let change = state.move_cost(v, to);
+            if change != 0 {
+                sum += change.abs() as f64;
+                count += 1.0;
+            }
+        }
+    }
+    if count == 0.0 { 1.0 } else { sum / count }
+}
+
+/// Runs the schedule from the given state; returns the best mapping met.
+pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Schedule) -> Best {
+    let inst = state.inst;
+    let (n, k) = (inst.len(), inst.k());
+    let mut best = Best::of(state);
+    let movable: Vec<u32> = (0..n as u32)
+        .filter(|&v| {
+            (0..k as u32)
+                .filter(|&b| inst.may_lie(v, b))
+                .nth(1)
+                .is_some()
+        })
+        .collect();
+    if movable.is_empty() || k < 2 {
+        return best;
+    }
+    // Thresholds drawn from a table: accepting at `change <= -T ln u` is Metropolis' rule.
+    let draws: Vec<f64> = (0..1024)
+        .map(|i| -((f64::from(i) + 0.5) / 1024.0).ln())
+        .collect();
+    const EPOCH: u64 = 1024;
+    let epochs = schedule.steps.div_ceil(EPOCH).max(1);
+    let cooling = (schedule.cold / schedule.hot).powf(1.0 / epochs as f64);
+    let mut heat = schedule.hot;
+    let mean_size = k as f64 / n as f64;
+    let mut price = 4.0 * schedule.hot / mean_size;
+    let floor = schedule.cold / mean_size;
+    let mut late = 0_u64;
+    for epoch in 0..epochs {
+        if epoch % 4 == 0 && schedule.stop_at.is_some_and(|t| Instant::now() >= t) {
+            break;
+        }
+        let mut feasible = 0_u32;
+        for _ in 0..EPOCH {
+            let dice = random.next();
+            let v = movable[(((dice >> 32) * movable.len() as u64) >> 32) as usize];
+            let from = state.block[v as usize];
+            let degree = inst.degree(v);
+            let to = if dice & 3 != 0 && degree > 0 {
+                let e =
+                    inst.offsets[v as usize] as usize + ((dice >> 2) & 0xFFFF) as usize % degree;
+                state.block[inst.targets[e] as usize]
+            } else {
+                (((dice >> 8) & 0xFF_FFFF) as usize % k) as u32
+            };
+            feasible += u32::from(state.faults == 0);
+            if to == from || !inst.may_lie(v, to) {
+                continue;
+            }
+            let threshold = heat * draws[(dice >> 18) as usize & 1023];
+            let change = state.move_cost(v, to) as f64;
+            let excess = state.excess_change(v, to, None);
+            if change + price * excess <= threshold && (excess <= 0.0 || dice & 8 == 0) {
+                state.shift(v, to);
+            } else if excess > 0.0 || dice & 16 == 0 {
+                let Some(u) = state.some_member(to, random.next() as usize >> 8) else {
+                    continue;
+                };
+                if !inst.may_lie(u, from) {
+                    continue;
+                }
+                let loose = change + state.move_cost(u, from) as f64;
+                if loose > threshold + price {
+                    continue;
+                }
+                let total =
+                    state.swap_cost(v, u) as f64 + price * state.excess_change(v, to, Some(u));
+                if total > threshold {
+                    continue;
+                }
+                state.shift(v, to);
+                state.shift(u, from);
+            } else {
+                continue;
+            }
+            if state.faults == 0 && (state.cost < best.cost || !best.feasible()) {
+                best.cost = state.cost;
+                best.excess = 0.0;
+                best.block.copy_from_slice(&state.block);
+            }
+        }
+        heat *= cooling;
+        let share = f64::from(feasible) / EPOCH as f64;
+        price = if share < 0.2 {
+            price * 1.05
+        } else {
+            (price * 0.97).max(floor)
+        };
+        late += u64::from(share == 0.0);
+    }
+    if !best.feasible() && late > 0 {
+        let now = Best::of(state);
+        if now.beats(&best) {
+            best = now;
+        }
+    }
+    best
+}

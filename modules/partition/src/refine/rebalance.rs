@@ -1,0 +1,51 @@
+//! Repair: bringing a mapping back inside its bounds at the least extra cost.
+
+use crate::instance::Instance;
+
+/// Sends vertices that may not lie where they are to the cheapest block where they may.
+/// Capacities other than load are left to the search.
+pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
+    let (k, d) = (inst.k(), inst.dims());
+    let mut load = vec![0_i64; k * d];
+    for (v, &b) in block.iter().enumerate() {
+        for (i, s) in inst.size_of(v as u32).iter().enumerate() {
+            load[b as usize * d + i] += s;
+        }
+    }
+    for v in 0..inst.len() as u32 {
+        let here = block[v as usize];
+        let clash = |b: u32, block: &[u32]| {
+            !inst.apart.is_empty()
+                && inst.apart[v as usize]
+                    .iter()
+                    .any(|&u| block[u as usize] == b)
+        };
+        let over = (1..d).any(|i| {
+            let at = here as usize * d + i;
+            load[at] > inst.shared.upper[at] && inst.size_of(v)[i] > 0
+        });
+        if inst.may_lie(v, here) && !clash(here, block) && !over {
+            continue;
+        }
+        let room = |b: u32| {
+            (0..d).all(|i| {
+                let at = b as usize * d + i;
+                load[at] + inst.size_of(v)[i] <= inst.shared.upper[at]
+            })
+        };
+        let price = |b: u32| -> i64 {
+            inst.row(v)
+                .map(|(u, w)| w * inst.distance(b, block[u as usize]))
+                .sum()
+        };
+        let open = (0..k as u32).filter(|&b| b != here && inst.may_lie(v, b) && !clash(b, block));
+        let Some(best) = open.min_by_key(|&b| (!room(b), price(b), b)) else {
+            continue;
+        };
+        for (i, s) in inst.size_of(v).iter().enumerate() {
+            load[here as usize * d + i] -= s;
+            load[best as usize * d + i] += s;
+        }
+        block[v as usize] = best;
+    }
+}

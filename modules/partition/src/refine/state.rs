@@ -1,0 +1,235 @@
+//! A mapping under change: loads, cost, and what every vertex would cost in every block.
+
+use crate::instance::{Instance, NO_LIMIT};
+
+/// A mapping with everything needed to judge a move in constant time. Takes 8 bytes for each
+/// vertex and block, so it serves small instances and the coarse levels of large ones.
+#[derive(Clone)]
+pub(crate) struct State<'a> {
+    pub(crate) inst: &'a Instance,
+    pub(crate) block: Vec<u32>,
+    /// `block * dims + dim`.
+    pub(crate) load: Vec<i64>,
+    /// `vertex * k + block`: cost of the vertex's edges if it lay there.
+    table: Vec<i64>,
+    pub(crate) cost: i64,
+    /// Exceeded or unmet intervals, and pairs that should be apart and are not. 0 is feasible.
+    pub(crate) faults: i64,
+    members: Vec<Vec<u32>>,
+    place: Vec<u32>,
+    k: usize,
+    dims: usize,
+}
+
+/// Excess that a pair in one block counts that should be apart, in mean blocks.
+const TOGETHER: f64 = 0.25;
+
+impl<'a> State<'a> {
+    pub(crate) fn new(inst: &'a Instance, block: Vec<u32>) -> Self {
+        let (n, k, dims) = (inst.len(), inst.k(), inst.dims());
+        let mut state = Self {
+            inst,
+            load: vec![0; k * dims],
+            table: vec![0; n * k],
+            cost: 0,
+            faults: 0,
+            members: vec![Vec::new(); k],
+            place: vec![0; n],
+            block,
+            k,
+            dims,
+        };
+        let mut twice = 0;
+        for v in 0..n as u32 {
+            let row = &mut state.table[v as usize * k..(v as usize + 1) * k];
+            for (u, w) in inst.row(v) {
+                let distances = inst.distances(state.block[u as usize]);
+                row.iter_mut().zip(distances).for_each(|(c, d)| *c += w * d);
+            }
+            let b = state.block[v as usize] as usize;
+            twice += row[b];
+            for (d, s) in inst.size_of(v).iter().enumerate() {
+                state.load[b * dims + d] += s;
+            }
+            state.place[v as usize] = state.members[b].len() as u32;
+            state.members[b].push(v);
+            if !inst.apart.is_empty() {
+                let same = |u: &&u32| **u < v && state.block[**u as usize] as usize == b;
+                state.faults += inst.apart[v as usize].iter().filter(same).count() as i64;
+            }
+        }
+        state.cost = twice / 2;
+        for i in 0..k * dims {
+            state.faults += state.fault(i, state.load[i]);
+        }
+        state
+    }
+
+    #[inline]
+    fn fault(&self, i: usize, load: i64) -> i64 {
+        let shared = &self.inst.shared;
+        let under = !shared.lower.is_empty() && load < shared.lower[i];
+        i64::from(load > shared.upper[i] || under)
+    }
+
+    #[inline]
+    fn distress(&self, i: usize, load: i64) -> i64 {
+        let shared = &self.inst.shared;
+        let over = (load - shared.upper[i]).max(0);
+        if shared.lower.is_empty() {
+            over
+        } else {
+            over + (shared.lower[i] - load).max(0)
+        }
+    }
+
+    #[inline]
+    pub(crate) fn costs(&self, v: u32) -> &[i64] {
+        &self.table[v as usize * self.k..(v as usize + 1) * self.k]
+    }
+
+    /// Change of cost if the vertex moved.
+    #[inline]
+    pub(crate) fn move_cost(&self, v: u32, to: u32) -> i64 {
+        let row = self.costs(v);
+        row[to as usize] - row[self.block[v as usize] as usize]
+    }
+
+    /// Change of excess, in mean blocks, if `v` moved to block `to` and, when given, `back` from
+    /// there to the block of `v`.
+    #[inline]
+    pub(crate) fn excess_change(&self, v: u32, to: u32, back: Option<u32>) -> f64 {
+        let from = self.block[v as usize] as usize;
+        let to = to as usize;
+        let mut change = 0.0;
+        for d in 0..self.dims {
+            let mut size = self.inst.size[v as usize * self.dims + d];
+            if let Some(u) = back {
+                size -= self.inst.size[u as usize * self.dims + d];
+            }
+            if size == 0 {
+                continue;
+            }
+            let (i, j) = (from * self.dims + d, to * self.dims + d);
+            let after =
+                self.distress(i, self.load[i] - size) + self.distress(j, self.load[j] + size);
+            let now = self.distress(i, self.load[i]) + self.distress(j, self.load[j]);
+            change += (after - now) as f64 * self.inst.shared.excess[d];
+        }
+        if !self.inst.apart.is_empty() {
+            change += TOGETHER * (self.clashes(v, to, back) - self.clashes(v, from, None)) as f64;
+            if let Some(u) = back {
+                change +=
+                    TOGETHER * (self.clashes(u, from, Some(v)) - self.clashes(u, to, None)) as f64;
+            }
+        }
+        change
+    }
+
+    fn clashes(&self, v: u32, block: usize, except: Option<u32>) -> i64 {
+        let here = |u: &&u32| self.block[**u as usize] as usize == block && Some(**u) != except;
+        self.inst.apart[v as usize].iter().filter(here).count() as i64
+    }
+
+    /// Change of cost if the two vertices changed places.
+    #[inline]
+    pub(crate) fn swap_cost(&self, v: u32, u: u32) -> i64 {
+        let (a, b) = (self.block[v as usize], self.block[u as usize]);
+        let loose = self.move_cost(v, b) + self.move_cost(u, a);
+        let (few, other) = if self.inst.degree(v) <= self.inst.degree(u) {
+            (v, u)
+        } else {
+            (u, v)
+        };
+        let edge = self.inst.row(few).find(|e| e.0 == other).map_or(0, |e| e.1);
+        loose + 2 * edge * self.inst.distance(a, b)
+    }
+
+    /// A random vertex of a block.
+    #[inline]
+    pub(crate) fn some_member(&self, block: u32, random: usize) -> Option<u32> {
+        let list = &self.members[block as usize];
+        if list.is_empty() {
+            None
+        } else {
+            Some(list[random % list.len()])
+        }
+    }
+
+    pub(crate) fn members(&self, block: u32) -> &[u32] {
+        &self.members[block as usize]
+    }
+
+    /// Whether a vertex fits into a block as it is, in every dimension, and leaves none short.
+    pub(crate) fn fits(&self, v: u32, to: u32) -> bool {
+        let shared = &self.inst.shared;
+        let from = self.block[v as usize] as usize;
+        let room = |d: usize| {
+            let (i, j) = (from * self.dims + d, to as usize * self.dims + d);
+            let size = self.inst.size[v as usize * self.dims + d];
+            let leaves = shared.lower.is_empty() || self.load[i] - size >= shared.lower[i];
+            size == 0 || (self.load[j] + size <= shared.upper[j] && leaves)
+        };
+        (0..self.dims).all(room)
+            && self.inst.may_lie(v, to)
+            && (self.inst.apart.is_empty() || self.clashes(v, to as usize, None) == 0)
+    }
+
+    /// Moves a vertex: time in its degree times the number of blocks.
+    pub(crate) fn shift(&mut self, v: u32, to: u32) {
+        let from = self.block[v as usize];
+        if from == to {
+            return;
+        }
+        let inst = self.inst;
+        self.cost += self.move_cost(v, to);
+        let (old, new) = (inst.distances(from), inst.distances(to));
+        for (u, w) in inst.row(v) {
+            let row = &mut self.table[u as usize * self.k..(u as usize + 1) * self.k];
+            for ((c, o), n) in row.iter_mut().zip(old).zip(new) {
+                *c += w * (n - o);
+            }
+        }
+        if !inst.apart.is_empty() {
+            self.faults +=
+                self.clashes(v, to as usize, None) - self.clashes(v, from as usize, None);
+        }
+        for d in 0..self.dims {
+            let size = inst.size[v as usize * self.dims + d];
+            for (i, change) in [
+                (from as usize * self.dims + d, -size),
+                (to as usize * self.dims + d, size),
+            ] {
+                self.faults -= self.fault(i, self.load[i]);
+                self.load[i] += change;
+                self.faults += self.fault(i, self.load[i]);
+            }
+        }
+        let place = self.place[v as usize] as usize;
+        let list = &mut self.members[from as usize];
+        list.swap_remove(place);
+        if let Some(&moved) = list.get(place) {
+            self.place[moved as usize] = place as u32;
+        }
+        self.place[v as usize] = self.members[to as usize].len() as u32;
+        self.members[to as usize].push(v);
+        self.block[v as usize] = to;
+    }
+
+    /// Total excess in mean blocks; 0 when feasible.
+    pub(crate) fn excess(&self) -> f64 {
+        let shared = &self.inst.shared;
+        let mut total = 0.0;
+        for i in 0..self.k * self.dims {
+            let distress = self.distress(i, self.load[i]).min(NO_LIMIT);
+            total += distress as f64 * shared.excess[i % self.dims];
+        }
+        if !self.inst.apart.is_empty() {
+            let pairs: i64 = (0..self.inst.len() as u32)
+                .map(|v| self.clashes(v, self.block[v as usize] as usize, None))
+                .sum();
+            total += TOGETHER * pairs as f64 / 2.0;
+        }
+        total
+    }
+}

@@ -1,0 +1,128 @@
+//! The ways to find a mapping, by name, in one list.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::instance::Instance;
+use crate::random::Random;
+
+mod auto;
+mod metis;
+mod round_robin;
+mod stack;
+
+/// What a strategy has to work with.
+pub(crate) struct Context<'a> {
+    pub(crate) inst: &'a Instance,
+    pub(crate) budget: Budget,
+    pub(crate) random: Random,
+    /// An old mapping to stay near to, in vertices of the instance.
+    pub(crate) start: Option<Vec<u32>>,
+    pub(crate) solver: Option<&'a std::path::Path>,
+    pub(crate) log: Vec<String>,
+}
+
+/// What a strategy found.
+pub(crate) struct Found {
+    pub(crate) block: Vec<u32>,
+    /// Lower bound on the search cost of every feasible mapping that the strategy proved itself.
+    pub(crate) bound: Option<i64>,
+}
+
+impl From<Vec<u32>> for Found {
+    fn from(block: Vec<u32>) -> Self {
+        Self { block, bound: None }
+    }
+}
+
+/// How long a strategy may search: until a time, or for a number of steps (proposed moves).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) start: Instant,
+    pub(crate) time: Option<Duration>,
+    pub(crate) steps: u64,
+}
+
+impl Budget {
+    pub(crate) fn stop_at(&self) -> Option<Instant> {
+        self.time.map(|t| self.start + t)
+    }
+
+    /// Share of the time used; 0 when only steps count.
+    pub(crate) fn used(&self) -> f64 {
+        self.time.map_or(0.0, |t| {
+            self.start.elapsed().as_secs_f64() / t.as_secs_f64().max(1e-9)
+        })
+    }
+}
+
+type Run = fn(&mut Context<'_>) -> Result<Found, Error>;
+
+/// A strategy as users see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// Its name.
+    pub name: &'static str,
+    /// One line of explanation.
+    pub about: &'static str,
+    run: Run,
+}
+
+const STRATEGIES: &[Strategy] = &[
+    Strategy {
+        name: "auto",
+        about: "portfolio: exact search, multilevel, annealing on traffic times distance",
+        run: auto::run,
+    },
+    Strategy {
+        name: "fast",
+        about: "one multilevel pass with refinement, for very large networks",
+        run: auto::run_fast,
+    },
+    Strategy {
+        name: "stack",
+        about: "neighbours in source order fill one block after the other",
+        run: stack::run,
+    },
+    Strategy {
+        name: "round-robin",
+        about: "processes are dealt to the blocks in turn",
+        run: round_robin::run,
+    },
+    Strategy {
+        name: "metis",
+        about: "METIS, best of k-way and recursive",
+        run: metis::run,
+    },
+    Strategy {
+        name: "metis-kway",
+        about: "METIS k-way",
+        run: metis::run_kway,
+    },
+    Strategy {
+        name: "metis-recursive",
+        about: "METIS recursive bisection",
+        run: metis::run_recursive,
+    },
+];
+
+/// All strategies.
+#[must_use]
+pub fn strategies() -> &'static [Strategy] {
+    STRATEGIES
+}
+
+pub(crate) fn names() -> Vec<&'static str> {
+    STRATEGIES.iter().map(|s| s.name).collect()
+}
+
+pub(crate) fn by_name(name: &str) -> Result<&'static Strategy, Error> {
+    let found = STRATEGIES.iter().find(|s| s.name == name);
+    found.ok_or_else(|| Error::UnknownStrategy(name.to_owned()))
+}
+
+impl Strategy {
+    pub(crate) fn run(&self, context: &mut Context<'_>) -> Result<Found, Error> {
+        (self.run)(context)
+    }
+}

@@ -1,0 +1,36 @@
+//! Stacking neighbours: vertices in source order fill the first block to its share of the load,
+//! then the next. What a rank order without thought gives, and good on pipelines.
+
+use super::{Context, Found};
+use crate::error::Error;
+use crate::pack::Ledger;
+
+pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
+    let inst = context.inst;
+    let k = inst.k();
+    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let speeds: Vec<i64> = inst
+        .shared
+        .machine
+        .blocks()
+        .iter()
+        .map(|b| i64::from(b.speed))
+        .collect();
+    let speed: i64 = speeds.iter().sum();
+    let mut ledger = Ledger::new(inst);
+    let mut here = 0;
+    let mut passed = 0_i64;
+    let mut reach = speeds[0];
+    let mut block = vec![0; inst.len()];
+    for v in 0..inst.len() as u32 {
+        // The middle of the vertex decides on which side of a boundary it falls.
+        let middle = i128::from(2 * passed + inst.load(v)) * i128::from(speed);
+        while here + 1 < k && middle > 2 * i128::from(total) * i128::from(reach) {
+            here += 1;
+            reach += speeds[here];
+        }
+        passed += inst.load(v);
+        block[v as usize] = ledger.put_near(v, here as u32);
+    }
+    Ok(block.into())
+}
