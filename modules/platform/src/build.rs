@@ -1,0 +1,158 @@
+//! What the readers share: collecting findings, and putting hosts together line by line.
+
+use crate::codes;
+use crate::dialect::{Dialect, Foreign};
+use crate::model::{Host, MAX_CORES, MAX_HOSTS, Platform, Run};
+use crate::text::Word;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::source::{Source, Span};
+use rustc_hash::FxHashMap;
+
+/// Findings kept of one file; of the others only the number is told.
+const KEPT: usize = 50;
+
+/// Collects the findings of one reading.
+#[derive(Default)]
+pub(crate) struct Report {
+    found: Diagnostics,
+    more: usize,
+    errors: bool,
+}
+
+impl Report {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        self.errors |= diagnostic.severity == Severity::Error;
+        if self.found.len() < KEPT {
+            self.found.push(diagnostic);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        self.errors
+    }
+
+    /// Hands the findings over; the platform only if none of them is an error.
+    pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
+        let failed = self.errors;
+        let last = self.found.iter().next_back().map(|d| d.code);
+        out.append(self.found);
+        if let (Some(code), true) = (last, self.more > 0) {
+            let what = format!("{} more findings of this text are not shown", self.more);
+            out.push(Diagnostic::note(code, what));
+        }
+        made.filter(|_| !failed)
+    }
+}
+
+/// A platform in the making, slots in the order of the lines that give them.
+pub(crate) struct Build<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) report: Report,
+    pub(crate) hosts: Vec<Host>,
+    order: Vec<Run>,
+    index: FxHashMap<&'a str, u32>,
+    slots: u64,
+    foreign: Vec<Dialect>,
+    full: bool,
+}
+
+impl<'a> Build<'a> {
+    pub(crate) fn new(dialect: Dialect) -> Build<'a> {
+        Build {
+            dialect,
+            report: Report::default(),
+            hosts: Vec::new(),
+            order: Vec::new(),
+            index: FxHashMap::default(),
+            slots: 0,
+            foreign: Vec::new(),
+            full: false,
+        }
+    }
+
+    /// The host of a name, if it was named before.
+    pub(crate) fn known(&self, name: &str) -> Option<u32> {
+        self.index.get(name).copied()
+    }
+
+    /// The host the line before this one named.
+    pub(crate) fn last(&self) -> Option<Run> {
+        self.order.last().copied()
+    }
+
+    /// Gives `count` slots more to a host, which may be new.
+    pub(crate) fn add(&mut self, name: &'a str, count: u32, span: Span) -> Option<u32> {
+        self.slots += u64::from(count);
+        let new = !self.index.contains_key(name);
+        if self.slots > MAX_CORES as u64 || (new && self.hosts.len() == MAX_HOSTS) {
+            if !std::mem::replace(&mut self.full, true) {
+                let what = "this platform is too large".to_string();
+                let limit = format!("at most {MAX_HOSTS} hosts and {MAX_CORES} slots are taken");
+                let found = Diagnostic::error(codes::TOO_LARGE, what);
+                self.report
+                    .push(found.at(span, "the limit is passed here").with_note(limit));
+            }
+            return None;
+        }
+        let next = self.hosts.len() as u32;
+        let host = *self.index.entry(name).or_insert(next);
+        if host == next {
+            let mut made = Host::new(name, count);
+            made.span = span;
+            self.hosts.push(made);
+        } else {
+            self.hosts[host as usize].slots += count;
+        }
+        match self.order.last_mut() {
+            Some(run) if run.host == host => run.count += count,
+            _ => self.order.push(Run { host, count, span }),
+        }
+        Some(host)
+    }
+
+    /// Reports what another dialect writes this way, once for each dialect.
+    pub(crate) fn foreign(&mut self, word: Word, foreign: &Foreign, instead: Option<String>) {
+        if self.foreign.contains(&foreign.dialect) {
+            return;
+        }
+        self.foreign.push(foreign.dialect);
+        let (this, other) = (self.dialect, foreign.dialect);
+        let what = format!(
+            "{} belongs to {}, and this is read as {}",
+            foreign.what,
+            other.about(),
+            this.about()
+        );
+        let mut found = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
+        if let Some(instead) = instead {
+            found = found.help(format!("{} writes it `{instead}`", this.about()));
+        }
+        let name = other.name();
+        self.report.push(found.help(format!(
+            "if the whole file is {}, read it as `{name}`",
+            other.about()
+        )));
+    }
+
+    /// The platform, if nothing was wrong.
+    pub(crate) fn finish(mut self, source: &Source, out: &mut Diagnostics) -> Option<Platform> {
+        if self.hosts.is_empty() && !self.report.failed() {
+            self.report.push(no_host(source));
+        }
+        let made = match self.report.failed() {
+            true => None,
+            false => Platform::with_order(self.hosts, self.order).ok(),
+        };
+        self.report.finish(made, out)
+    }
+}
+
+/// That a text names no host.
+pub(crate) fn no_host(source: &Source) -> Diagnostic {
+    let at = Span::new(source.base(), source.base());
+    Diagnostic::error(codes::NO_HOST, format!("`{}` names no host", source.name()))
+        .at(at, "")
+        .help("one host a line, such as `node1:4`")
+}

@@ -1,0 +1,149 @@
+//! The dialects, and how to tell them apart.
+
+use crate::build::Report;
+use crate::model::Platform;
+use crate::text::Word;
+use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Source;
+
+/// A way to describe hosts in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// MPICH's hydra: `node1:4`.
+    Mpich,
+    /// Open MPI: `node1 slots=4`.
+    OpenMpi,
+    /// Intel MPI: `node1:4 ifhn=node1-ib`.
+    Intel,
+    /// Slurm's node lists: `node[01-16]`.
+    Slurm,
+    /// The synthetic form: `hosts=4:cores=8`.
+    Synthetic,
+    /// The XML of `lstopo`.
+    Hwloc,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Dialect; 6] = [
+        Dialect::Mpich,
+        Dialect::OpenMpi,
+        Dialect::Intel,
+        Dialect::Slurm,
+        Dialect::Synthetic,
+        Dialect::Hwloc,
+    ];
+
+    /// The word a user says: `mpich`, `openmpi`, `intel`, `slurm`, `synthetic`, `hwloc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Mpich => "mpich",
+            Dialect::OpenMpi => "openmpi",
+            Dialect::Intel => "intel",
+            Dialect::Slurm => "slurm",
+            Dialect::Synthetic => "synthetic",
+            Dialect::Hwloc => "hwloc",
+        }
+    }
+
+    /// What it is, for messages.
+    pub fn about(self) -> &'static str {
+        match self {
+            Dialect::Mpich => "an MPICH hostfile",
+            Dialect::OpenMpi => "an Open MPI hostfile",
+            Dialect::Intel => "an Intel MPI machinefile",
+            Dialect::Slurm => "a Slurm node list",
+            Dialect::Synthetic => "a synthetic platform",
+            Dialect::Hwloc => "an hwloc XML file",
+        }
+    }
+
+    /// The dialect of a name.
+    ///
+    /// # Errors
+    /// A diagnostic that names the dialects and the nearest of them.
+    pub fn from_name(name: &str) -> Result<Dialect, Box<Diagnostic>> {
+        let found = Dialect::ALL.into_iter().find(|d| d.name() == name);
+        found.ok_or_else(|| {
+            let names = Dialect::ALL.map(Dialect::name);
+            let what = format!("there is no dialect `{name}`");
+            let error = Diagnostic::error(codes::UNKNOWN_WORD, what);
+            let error = error.with_note(format!("the dialects are {}", names.join(", ")));
+            Box::new(match nearest(name, names) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error,
+            })
+        })
+    }
+
+    /// The dialect a text is written in: by its first line that only one dialect would have; a text
+    /// of bare names is MPICH's, where each line is a slot.
+    pub fn detect(source: &Source) -> Dialect {
+        let all = Word::all(source);
+        if all.text.trim_start().starts_with('<') {
+            return Dialect::Hwloc;
+        }
+        for line in all.lines() {
+            let found = line
+                .words()
+                .enumerate()
+                .find_map(|(i, word)| foreign(word, i == 0));
+            if let Some(found) = found {
+                return found.dialect;
+            }
+        }
+        Dialect::Mpich
+    }
+}
+
+/// What one dialect has and others have not.
+pub(crate) struct Foreign {
+    pub(crate) dialect: Dialect,
+    pub(crate) what: &'static str,
+}
+
+/// What gives a word away, if anything does; `first` says that it starts its line.
+pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
+    let key = word.text.split('=').next().unwrap_or("");
+    let has = |list: &[&str]| list.contains(&key);
+    let is = |dialect, what| Some(Foreign { dialect, what });
+    if first {
+        return match () {
+            () if word.text.starts_with('<') => is(Dialect::Hwloc, "an XML tag"),
+            () if word.text.contains('=') => is(Dialect::Synthetic, "a level such as `hosts=`"),
+            () if word.text.contains(['[', ']', ',']) => is(Dialect::Slurm, "a list of hosts"),
+            () if word.text.contains('@') => is(Dialect::OpenMpi, "a user before `@`"),
+            () if word.text.contains(':') => is(Dialect::Mpich, "a number after `:`"),
+            () => None,
+        };
+    }
+    match () {
+        () if has(openmpi::SLOTS) || has(openmpi::MAX_SLOTS) => is(Dialect::OpenMpi, "`slots=`"),
+        () if has(openmpi::OTHER) => is(Dialect::OpenMpi, "a key of this kind"),
+        () if key == "ifhn" => is(Dialect::Intel, "`ifhn=`"),
+        () if has(mpich::KEYS) && word.text.contains('=') => is(Dialect::Mpich, "`binding=`"),
+        () => None,
+    }
+}
+
+/// Reads a platform from a text in the dialect said, or else in the one it seems to be in.
+///
+/// `None` means that there was at least one error; all of them are in `out`.
+pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) -> Option<Platform> {
+    if source.text().contains('\0') {
+        let mut report = Report::default();
+        let what = format!("`{}` is not a text", source.name());
+        report.push(Diagnostic::error(codes::NO_HOST, what).with_note("it has zero bytes in it"));
+        return report.finish(None, out);
+    }
+    match dialect.unwrap_or_else(|| Dialect::detect(source)) {
+        Dialect::Mpich => mpich::read(source, out),
+        Dialect::OpenMpi => openmpi::read(source, out),
+        Dialect::Intel => intel::read(source, out),
+        Dialect::Slurm => nodelist::read(source, out),
+        Dialect::Synthetic => synthetic::read(source, out),
+        Dialect::Hwloc => hwloc::read(source, out),
+    }
+}

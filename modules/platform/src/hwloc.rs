@@ -1,0 +1,344 @@
+//! The XML of hwloc 2: what `lstopo --of xml` writes for one host.
+//!
+//! Taken from it: the host's name, packages (sockets), for each core the outermost cache below its
+//! package (the cores that share it are a cache group), the numbers of hardware threads, the memory
+//! of all NUMA nodes. Hardware threads that are not in `allowed_cpuset` are left out. The host has
+//! a slot a core. For several hosts read a file each and [join](Platform::join) the platforms.
+
+use crate::build::Report;
+use crate::codes;
+use crate::model::{CacheGroup, Core, Host, MAX_CORES, Platform, Socket};
+use crate::text::Word;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::{Source, Span};
+use roxmltree::{Document, Node, ParsingOptions};
+use std::fmt::Write;
+
+/// Reads a topology of hwloc.
+///
+/// `None` means that there was at least one error; all of them are in `out`.
+pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
+    let mut report = Report::default();
+    let text = Word::all(source);
+    // hwloc names its DTD, so declarations must be let through; the reader fetches none and bounds
+    // the expansion of entities. A file of hwloc has a few thousand nodes.
+    let options = ParsingOptions {
+        allow_dtd: true,
+        nodes_limit: 8 * MAX_CORES as u32,
+        ..ParsingOptions::default()
+    };
+    let made = match Document::parse_with_options(text.text, options) {
+        Ok(document) => Reader::new(text, &mut report).host(&document),
+        Err(wrong) => {
+            report.push(not_xml(text, &wrong));
+            None
+        }
+    };
+    let made = made.and_then(|host| match Platform::new(vec![host]) {
+        Ok(platform) => Some(platform),
+        Err(wrong) => {
+            report.push(Diagnostic::error(codes::TOPOLOGY, wrong.to_string()));
+            None
+        }
+    });
+    report.finish(made, out)
+}
+
+fn not_xml(text: Word, wrong: &roxmltree::Error) -> Diagnostic {
+    let place = wrong.pos();
+    let line = text
+        .pieces('\n')
+        .nth(place.row.saturating_sub(1) as usize)
+        .unwrap_or(text);
+    let column = line
+        .text
+        .char_indices()
+        .nth(place.col.saturating_sub(1) as usize);
+    let rest = line.from(column.map_or(line.text.len(), |(at, _)| at));
+    let at = rest
+        .to(rest.text.chars().next().map_or(0, char::len_utf8))
+        .span();
+    let what = "this is not well-formed XML";
+    let mut reason = wrong.to_string();
+    if let Some(end) = reason.rfind(" at ") {
+        reason.truncate(end);
+    }
+    let error = Diagnostic::error(codes::XML, what).at(at, reason);
+    error.help("write the file anew: `lstopo --of xml host.xml`")
+}
+
+/// What an object stands in.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    package: Option<u32>,
+    cache: Option<u32>,
+    core: Option<u32>,
+}
+
+struct Reader<'a, 'r> {
+    text: Word<'a>,
+    report: &'r mut Report,
+    packages: u32,
+    caches: u32,
+    cores: u32,
+    memory: u64,
+    /// Each allowed hardware thread, in document order.
+    threads: Vec<(Inside, u32)>,
+}
+
+impl<'a, 'r> Reader<'a, 'r> {
+    fn new(text: Word<'a>, report: &'r mut Report) -> Reader<'a, 'r> {
+        Reader {
+            text,
+            report,
+            packages: 0,
+            caches: 0,
+            cores: 0,
+            memory: 0,
+            threads: Vec::new(),
+        }
+    }
+
+    fn span(&self, node: Node) -> Span {
+        let range = node.range();
+        // The tag alone: an object's own range holds all that is in it.
+        let end = self.text.text[range.clone()]
+            .find('>')
+            .map_or(range.end, |at| range.start + at + 1);
+        self.text.to(end).from(range.start).span()
+    }
+
+    fn not_a_topology(&mut self, at: Span, what: &str) -> Option<Host> {
+        let error = Diagnostic::error(codes::TOPOLOGY, what).at(at, "");
+        let help = "write it by hwloc 2 or newer: `lstopo --of xml host.xml`";
+        self.report.push(error.help(help));
+        None
+    }
+
+    fn host(mut self, document: &Document) -> Option<Host> {
+        let root = document.root_element();
+        let at = self.span(root);
+        if root.tag_name().name() != "topology" {
+            let what = format!(
+                "the outermost tag is `{}`, not hwloc's `topology`",
+                root.tag_name().name()
+            );
+            return self.not_a_topology(at, &what);
+        }
+        match root.attribute("version") {
+            Some(version) if version.starts_with("2.") || version.starts_with("3.") => {}
+            Some(version) => {
+                let what = format!("this is the form of hwloc version `{version}`, and 2 is read");
+                return self.not_a_topology(at, &what);
+            }
+            None => return self.not_a_topology(at, "this is the form of hwloc 1, and 2 is read"),
+        }
+        let object = |n: &Node| n.is_element() && n.tag_name().name() == "object";
+        let Some(machine) = root.children().find(object) else {
+            return self.not_a_topology(at, "the topology has no machine in it");
+        };
+        let allowed = self.mask(machine, "allowed_cpuset");
+        // An explicit stack: objects may be nested deeper than the call stack reaches.
+        let mut open = vec![(machine, Inside::default())];
+        while let Some((node, inside)) = open.pop() {
+            let inside = self.enter(node, inside, allowed.as_deref());
+            let children = node.children().rev().filter(object);
+            open.extend(children.map(|child| (child, inside)));
+            if self.threads.len() > MAX_CORES {
+                return self.not_a_topology(at, "the topology has too many hardware threads");
+            }
+        }
+        if self.threads.is_empty() && !self.report.failed() {
+            return self.not_a_topology(at, "the topology has no hardware thread one may use");
+        }
+        let info =
+            |n: &Node| n.tag_name().name() == "info" && n.attribute("name") == Some("HostName");
+        let name = machine.children().find(info);
+        let name = name
+            .and_then(|n| n.attribute("value"))
+            .unwrap_or("localhost");
+        let mut host = Host::new(name, 1);
+        host.span = self.span(machine);
+        host.memory = Some(self.memory).filter(|m| *m > 0);
+        host.sockets = self.sockets();
+        host.slots = host.core_count().max(1) as u32;
+        Some(host)
+    }
+
+    fn enter(&mut self, node: Node, mut inside: Inside, allowed: Option<&[u32]>) -> Inside {
+        let kind = node.attribute("type").unwrap_or("");
+        let next = |counter: &mut u32| {
+            *counter += 1;
+            Some(*counter - 1)
+        };
+        match kind {
+            "Package" => (inside.package, inside.cache) = (next(&mut self.packages), None),
+            "L2Cache" | "L3Cache" | "L4Cache" | "L5Cache" if inside.cache.is_none() => {
+                inside.cache = next(&mut self.caches);
+            }
+            "Core" => inside.core = next(&mut self.cores),
+            "NUMANode" => {
+                let bytes = self.number(node, "local_memory").unwrap_or(0);
+                self.memory = self.memory.saturating_add(bytes);
+            }
+            "PU" => {
+                let Some(cpu) = self.number(node, "os_index") else {
+                    let at = self.span(node);
+                    self.not_a_topology(at, "a hardware thread has no `os_index`");
+                    return inside;
+                };
+                let bit = |mask: &[u32]| {
+                    let word = mask.get(cpu as usize / 32).copied().unwrap_or(0);
+                    word >> (cpu % 32) & 1 == 1
+                };
+                if let Ok(cpu) = u32::try_from(cpu)
+                    && allowed.is_none_or(bit)
+                {
+                    // A topology without cores (some virtual machines) has one a thread.
+                    let core = inside.core.or_else(|| next(&mut self.cores));
+                    self.threads.push((Inside { core, ..inside }, cpu));
+                }
+            }
+            _ => {}
+        }
+        inside
+    }
+
+    fn number(&mut self, node: Node, attribute: &str) -> Option<u64> {
+        let found = node.attribute_node(attribute)?;
+        let range = found.range_value();
+        self.text
+            .to(range.end)
+            .from(range.start)
+            .whole(attribute, self.report)
+    }
+
+    /// A set of numbers as hwloc writes it: words of 32 bits in hexadecimal, highest first.
+    fn mask(&mut self, node: Node, attribute: &str) -> Option<Vec<u32>> {
+        let found = node.attribute_node(attribute)?;
+        let text = found.value();
+        // `0xf...f` is the set of all numbers.
+        if text.starts_with("0xf...f") {
+            return None;
+        }
+        let word = |w: &str| match w.trim_start_matches("0x") {
+            "" => Some(0),
+            digits => u32::from_str_radix(digits, 16).ok(),
+        };
+        let words: Option<Vec<u32>> = text.split(',').rev().map(word).collect();
+        if words.is_none() {
+            let range = found.range_value();
+            let what = format!("`{attribute}` is not a set of numbers as hwloc writes it");
+            let at = self.text.to(range.end).from(range.start).span();
+            self.report
+                .push(Diagnostic::error(codes::NOT_A_NUMBER, what).at(at, ""));
+        }
+        words
+    }
+
+    fn sockets(&self) -> Vec<Socket> {
+        let mut sockets: Vec<Socket> = Vec::new();
+        let mut last: Option<Inside> = None;
+        for (inside, cpu) in &self.threads {
+            let same =
+                |of: fn(&Inside) -> Option<u32>| last.as_ref().is_some_and(|l| of(l) == of(inside));
+            let same_package = same(|i| i.package);
+            if !same_package {
+                sockets.push(Socket::default());
+            }
+            let socket = sockets.last_mut().expect("the first thread opens a socket");
+            let same_core = same(|i| i.core) && same_package;
+            // Without a shared cache a core is a group of its own.
+            let same_cache =
+                same(|i| i.cache) && same_package && (inside.cache.is_some() || same_core);
+            if !same_cache {
+                socket.caches.push(CacheGroup::default());
+            }
+            let group = socket.caches.last_mut().expect("just seen to");
+            match group.cores.last_mut().filter(|_| same_core && same_cache) {
+                Some(core) => core.cpus.push(*cpu),
+                None => group.cores.push(Core {
+                    cpus: vec![*cpu],
+                    speed: 1.0,
+                }),
+            }
+            last = Some(*inside);
+        }
+        sockets
+    }
+}
+
+/// Writes a host as hwloc would: readable by [`read`] and by `lstopo -i FILE`.
+pub fn print(host: &Host) -> String {
+    let cpus = |cores: &mut dyn Iterator<Item = &Core>| -> String {
+        let mut words = vec![0u32];
+        for cpu in cores.flat_map(|c| &c.cpus) {
+            let word = *cpu as usize / 32;
+            words.resize(words.len().max(word + 1), 0);
+            words[word] |= 1 << (cpu % 32);
+        }
+        let words: Vec<_> = words.iter().rev().map(|w| format!("0x{w:08x}")).collect();
+        words.join(",")
+    };
+    let mut gp = 0;
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n\
+         <topology version=\"2.0\">\n",
+    );
+    let mut object = |kind: &str, index: usize, set: &str, more: &str| -> String {
+        gp += 1;
+        format!(
+            "<object type=\"{kind}\" os_index=\"{index}\" cpuset=\"{set}\" complete_cpuset=\"{set}\" \
+             nodeset=\"0x00000001\" complete_nodeset=\"0x00000001\" gp_index=\"{gp}\"{more}"
+        )
+    };
+    let mut line = |s: String| writeln!(text, "{s}").expect("a String takes all");
+    let all = cpus(&mut host.cores().map(|(_, _, core)| core));
+    let allowed = format!(" allowed_cpuset=\"{all}\" allowed_nodeset=\"0x00000001\">");
+    line(object("Machine", 0, &all, &allowed));
+    line(format!("<info name=\"HostName\" value=\"{}\"/>", host.name));
+    let memory = format!(" local_memory=\"{}\"/>", host.memory.unwrap_or(0));
+    line(object("NUMANode", 0, &all, &memory));
+    let (mut caches, mut cores) = (0, 0);
+    for (i, socket) in host.sockets.iter().enumerate() {
+        let of_socket = &mut socket.caches.iter().flat_map(|c| &c.cores);
+        line(object("Package", i, &cpus(of_socket), ">"));
+        for cache in &socket.caches {
+            let more = " cache_size=\"0\" depth=\"3\" cache_linesize=\"64\" \
+                        cache_associativity=\"0\" cache_type=\"0\">";
+            line(object(
+                "L3Cache",
+                caches,
+                &cpus(&mut cache.cores.iter()),
+                more,
+            ));
+            caches += 1;
+            for core in &cache.cores {
+                line(object(
+                    "Core",
+                    cores,
+                    &cpus(&mut std::iter::once(core)),
+                    ">",
+                ));
+                cores += 1;
+                for &cpu in &core.cpus {
+                    let alone = Core {
+                        cpus: vec![cpu],
+                        speed: 1.0,
+                    };
+                    line(object(
+                        "PU",
+                        cpu as usize,
+                        &cpus(&mut std::iter::once(&alone)),
+                        "/>",
+                    ));
+                }
+                line("</object>".to_string());
+            }
+            line("</object>".to_string());
+        }
+        line("</object>".to_string());
+    }
+    text.push_str("</object>\n</topology>\n");
+    text
+}

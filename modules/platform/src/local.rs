@@ -1,0 +1,149 @@
+//! The machine this runs on, as Linux describes it under `/sys` and `/proc`.
+//!
+//! Hardware threads are those that are online and that this OS process may use
+//! (`Cpus_allowed_list`), so a job confined to some cores sees only these. Cores of a package that
+//! share their last cache are a cache group. The host has a slot a core.
+
+use crate::codes;
+use crate::model::{CacheGroup, Core, Host, MAX_CORES, Platform, Socket};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the machine whose file system starts at `root`, which is `/` but for tests.
+///
+/// What Linux does not tell is left out (a machine without caches listed has a cache group a core);
+/// when the hardware threads themselves cannot be read, that is an error in `out`, and `None`.
+pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
+    let cpu = root.join("sys/devices/system/cpu");
+    let list = match std::fs::read_to_string(cpu.join("online")) {
+        Ok(list) => list,
+        Err(wrong) => {
+            let what = format!("`{}` cannot be read: {wrong}", cpu.join("online").display());
+            out.push(unreadable(what));
+            return None;
+        }
+    };
+    let Some(online) = numbers(&list) else {
+        let what = format!(
+            "`{}` is not a list of numbers",
+            cpu.join("online").display()
+        );
+        out.push(unreadable(what));
+        return None;
+    };
+    let allowed = text(&root.join("proc/self/status")).and_then(|s| {
+        s.lines()
+            .find_map(|l| numbers(l.strip_prefix("Cpus_allowed_list:")?))
+    });
+    let may = |n: &u32| {
+        allowed
+            .as_ref()
+            .is_none_or(|all| all.binary_search(n).is_ok())
+    };
+    // Keyed by package and last cache, both named by a number Linux gives them; a core by its
+    // first hardware thread.
+    let mut packages: BTreeMap<u64, BTreeMap<u32, BTreeMap<u32, Core>>> = BTreeMap::new();
+    for number in online.iter().copied().filter(may) {
+        let dir = cpu.join(format!("cpu{number}"));
+        let package = text(&dir.join("topology/physical_package_id"));
+        // Some virtual machines say -1: then all is one package.
+        let package = package.and_then(|s| s.parse().ok()).unwrap_or(0);
+        let siblings = text(&dir.join("topology/thread_siblings_list"));
+        let core = siblings
+            .and_then(|s| numbers(&s)?.first().copied())
+            .unwrap_or(number);
+        let group = last_cache(&dir.join("cache")).unwrap_or(core);
+        let cores = packages
+            .entry(package)
+            .or_default()
+            .entry(group)
+            .or_default();
+        let core = cores.entry(core).or_insert(Core {
+            cpus: Vec::new(),
+            speed: 1.0,
+        });
+        core.cpus.push(number);
+    }
+    let name = text(&root.join("proc/sys/kernel/hostname")).filter(|n| !n.is_empty());
+    let mut host = Host::new(name.unwrap_or_else(|| "localhost".to_string()), 1);
+    host.memory = text(&root.join("proc/meminfo")).and_then(|s| memory(&s));
+    let group = |cores: BTreeMap<u32, Core>| CacheGroup {
+        cores: cores.into_values().collect(),
+    };
+    let socket = |groups: BTreeMap<u32, _>| Socket {
+        caches: groups.into_values().map(group).collect(),
+    };
+    host.sockets = packages.into_values().map(socket).collect();
+    if host.sockets.is_empty() {
+        out.push(unreadable(
+            "no hardware thread of this machine may be used".to_string(),
+        ));
+        return None;
+    }
+    host.slots = host.core_count() as u32;
+    match Platform::new(vec![host]) {
+        Ok(platform) => Some(platform),
+        Err(wrong) => {
+            out.push(unreadable(wrong.to_string()));
+            None
+        }
+    }
+}
+
+fn unreadable(what: String) -> Diagnostic {
+    let error = Diagnostic::error(codes::LOCAL, what);
+    error.help("describe the machine: `hosts=1:cores=8`, or a file of `lstopo --of xml`")
+}
+
+fn text(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path)
+        .ok()
+        .map(|s| s.trim().to_string())
+}
+
+/// The first hardware thread of those that share the outermost cache.
+fn last_cache(dir: &Path) -> Option<u32> {
+    let mut last: Option<(u32, u32)> = None;
+    // A handful of caches a thread; the bound keeps a strange file system from holding us up.
+    for index in 0..32 {
+        let cache = dir.join(format!("index{index}"));
+        let Some(level) = text(&cache.join("level")).and_then(|s| s.parse::<u32>().ok()) else {
+            break;
+        };
+        if text(&cache.join("type")).is_some_and(|t| t == "Instruction") {
+            continue;
+        }
+        let shared =
+            text(&cache.join("shared_cpu_list")).and_then(|s| numbers(&s)?.first().copied());
+        if let Some(first) = shared
+            && last.is_none_or(|(deepest, _)| level > deepest)
+        {
+            last = Some((level, first));
+        }
+    }
+    last.map(|(_, first)| first)
+}
+
+/// Linux's lists of numbers, `0-3,8`, sorted.
+fn numbers(list: &str) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for piece in list.trim().split(',') {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if last < first || (last - first) as usize + all.len() >= MAX_CORES {
+            return None;
+        }
+        all.extend(first..=last);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}
+
+/// Bytes of memory, from `MemTotal:  123 kB`.
+fn memory(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}

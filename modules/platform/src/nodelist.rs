@@ -1,0 +1,277 @@
+//! Slurm's node lists: `node[01-16,20],gpu[1-2]-ib`.
+//!
+//! Names with commas or white space between them; in a name, `[...]` stands for each of its
+//! numbers and ranges, and several brackets for all combinations, the last one fastest. A range
+//! whose first number has leading zeros keeps that width. A text after the bracket (`-ib`) is taken
+//! too, though `scontrol show hostnames` (22.05) refuses it.
+
+use crate::build::{Build, Report};
+use crate::codes;
+use crate::dialect::{Dialect, foreign};
+use crate::model::{MAX_HOSTS, Platform};
+use crate::text::Word;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::{Source, Span};
+
+/// Reads a node list as a platform of one slot a host; `#` starts a comment.
+///
+/// `None` means that there was at least one error; all of them are in `out`.
+pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
+    let mut names = Vec::new();
+    let mut build = Build::new(Dialect::Slurm);
+    for line in Word::all(source).lines() {
+        let telling = line.words().enumerate().find_map(|(i, word)| {
+            let found = foreign(word, i == 0).filter(|f| f.dialect != Dialect::Slurm)?;
+            Some((word, found))
+        });
+        match telling {
+            Some((word, telling)) => build.foreign(word, &telling, None),
+            None => line
+                .words()
+                .for_each(|word| expand_word(word, &mut names, &mut build.report)),
+        }
+    }
+    unique(&names, &mut build.report);
+    if !build.report.failed() {
+        for (name, span) in &names {
+            build.add(name, 1, *span);
+        }
+    }
+    build.finish(source, out)
+}
+
+/// The hosts a node list names, in order, each with its place.
+///
+/// `None` means that there was at least one error; all of them are in `out`.
+pub fn expand(source: &Source, out: &mut Diagnostics) -> Option<Vec<(String, Span)>> {
+    let mut report = Report::default();
+    let names = expand_all(Word::all(source), &mut report);
+    let failed = report.failed();
+    report.finish(None, out);
+    names.filter(|_| !failed)
+}
+
+/// The hosts of a list that may not name one twice.
+pub(crate) fn expand_all(list: Word, report: &mut Report) -> Option<Vec<(String, Span)>> {
+    let mut names = Vec::new();
+    list.words()
+        .for_each(|word| expand_word(word, &mut names, report));
+    unique(&names, report);
+    (!report.failed()).then_some(names)
+}
+
+fn unique(names: &[(String, Span)], report: &mut Report) {
+    let mut seen = rustc_hash::FxHashMap::default();
+    for (name, span) in names {
+        if let Some(before) = seen.insert(name.as_str(), *span) {
+            let what = format!("host `{name}` is given twice");
+            let error = Diagnostic::error(codes::DUPLICATE_HOST, what).at(*span, "");
+            let error = if before == *span {
+                error
+            } else {
+                error.also(before, "given here before")
+            };
+            report.push(error.help("name each host once"));
+        }
+    }
+}
+
+/// Adds the hosts of one word, a list with commas.
+fn expand_word(word: Word, names: &mut Vec<(String, Span)>, report: &mut Report) {
+    let mut rest = word;
+    loop {
+        // A comma inside a bracket does not end an entry.
+        let (mut open, mut end) = (None, rest.text.len());
+        for (i, b) in rest.text.bytes().enumerate() {
+            match b {
+                b'[' if open.is_some() => {
+                    return unbalanced(rest.from(i).to(1), "a `[` inside another", report);
+                }
+                b'[' => open = Some(i),
+                b']' if open.is_none() => {
+                    return unbalanced(rest.from(i).to(1), "a `]` that no `[` opens", report);
+                }
+                b']' => open = None,
+                b',' if open.is_none() => {
+                    end = i;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if let Some(open) = open {
+            return unbalanced(rest.from(open).to(1), "a `[` that is never closed", report);
+        }
+        let entry = rest.to(end);
+        if !entry.text.is_empty() {
+            expand_entry(entry, names, report);
+        }
+        if end == rest.text.len() {
+            return;
+        }
+        rest = rest.from(end + 1);
+    }
+}
+
+fn unbalanced(at: Word, what: &str, report: &mut Report) {
+    let error = Diagnostic::error(codes::BRACKETS, format!("there is {what}"));
+    report.push(error.at(at.span(), "").help("a list is `name[1-4,7]`"));
+}
+
+/// Adds the hosts of one entry, whose brackets are known to be balanced and not nested.
+fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Report) {
+    let mut made = vec![String::new()];
+    let mut rest = entry;
+    while let Some((before, after)) = rest.cut('[') {
+        let (inside, after) = after.cut(']').expect("the brackets are balanced");
+        if !before.text.is_empty() && !name_part(before, report) {
+            return;
+        }
+        let Some(numbers) = ranges(inside, report) else {
+            return;
+        };
+        if made.len().saturating_mul(numbers.len()) + names.len() > MAX_HOSTS {
+            return too_many(entry, report);
+        }
+        let longer = |name: &String| -> Vec<String> {
+            numbers
+                .iter()
+                .map(|n| format!("{name}{}{n}", before.text))
+                .collect()
+        };
+        made = made.iter().flat_map(longer).collect();
+        rest = after;
+    }
+    let plain = rest.text.len() == entry.text.len();
+    if plain || entry.text.starts_with(['-', '.']) {
+        // Also reports an entry with brackets whose start no name can have.
+        let start = entry.text.find('[').unwrap_or(entry.text.len());
+        if entry.to(start).host_name(report).is_none() {
+            return;
+        }
+    } else if !name_part(rest, report) {
+        return;
+    }
+    if names.len() + made.len() > MAX_HOSTS {
+        return too_many(entry, report);
+    }
+    let whole = made
+        .into_iter()
+        .map(|name| (name + rest.text, entry.span()));
+    names.extend(whole);
+}
+
+/// Whether a text beside a bracket can be part of a name.
+fn name_part(part: Word, report: &mut Report) -> bool {
+    part.text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+        || part.host_name(report).is_some()
+}
+
+fn too_many(entry: Word, report: &mut Report) {
+    let error = Diagnostic::error(codes::TOO_LARGE, "this list names too many hosts");
+    report.push(
+        error
+            .at(entry.span(), "")
+            .with_note(format!("at most {MAX_HOSTS} hosts are taken")),
+    );
+}
+
+/// The numbers of a bracket, as they are written into names.
+fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
+    let mut numbers = Vec::new();
+    for piece in inside.pieces(',') {
+        let wrong = |what: &str| {
+            let what = format!("`{}` {what}", piece.shown());
+            let error = Diagnostic::error(codes::BAD_RANGE, what).at(piece.span(), "");
+            error.help("a bracket holds numbers and ranges: `[1-4,7]`")
+        };
+        let (first, last) = piece.cut('-').unwrap_or((piece, piece));
+        let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
+        if !digits(first) || !digits(last) {
+            report.push(wrong("is not a number or a range of numbers"));
+            return None;
+        }
+        let value = |w: Word| w.text.parse::<u32>().ok();
+        let (Some(low), Some(high)) = (value(first), value(last)) else {
+            report.push(wrong("has a number that is too large"));
+            return None;
+        };
+        if high < low {
+            report.push(wrong("runs downwards"));
+            return None;
+        }
+        if (high - low) as usize >= MAX_HOSTS || numbers.len() + (high - low) as usize >= MAX_HOSTS
+        {
+            report.push(wrong("names too many hosts"));
+            return None;
+        }
+        // Also bounds what a single absurd width could cost.
+        let width = first.text.len();
+        if width > 20 {
+            report.push(wrong("has too many digits"));
+            return None;
+        }
+        numbers.extend((low..=high).map(|n| format!("{n:0width$}")));
+    }
+    Some(numbers)
+}
+
+/// Writes names as a node list, in order: neighbours that differ in a number at their end share a
+/// bracket, so that `scontrol show hostnames` gives the names back.
+pub fn print<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    let mut open: Option<Entry> = None;
+    for name in names {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (stem, number) = name.split_at(name.len() - digits.min(9));
+        let value = number.parse::<u32>().ok();
+        if let (Some(value), Some((before, width, ranges))) = (value, &mut open) {
+            // A number without leading zeros may be wider than the first of its bracket only
+            // where that one has none either; then its own width is the same in any bracket.
+            let fits = number.len() == *width;
+            if *before == stem && fits {
+                match ranges.last_mut() {
+                    Some((_, last)) if *last + 1 == value => *last = value,
+                    _ => ranges.push((value, value)),
+                }
+                continue;
+            }
+        }
+        close(&mut text, open.take());
+        match value {
+            Some(value) => open = Some((stem, number.len(), vec![(value, value)])),
+            None => push_entry(&mut text, name),
+        }
+    }
+    close(&mut text, open);
+    text
+}
+
+fn push_entry(text: &mut String, entry: &str) {
+    if !text.is_empty() {
+        text.push(',');
+    }
+    text.push_str(entry);
+}
+
+/// An entry being written: the name without its number, the number's width, ranges.
+type Entry<'a> = (&'a str, usize, Vec<(u32, u32)>);
+
+fn close(text: &mut String, open: Option<Entry>) {
+    let Some((stem, width, ranges)) = open else {
+        return;
+    };
+    if let [(first, last)] = ranges[..]
+        && first == last
+    {
+        return push_entry(text, &format!("{stem}{first:0width$}"));
+    }
+    let range = |&(first, last): &(u32, u32)| match first == last {
+        true => format!("{first:0width$}"),
+        false => format!("{first:0width$}-{last:0width$}"),
+    };
+    let ranges: Vec<_> = ranges.iter().map(range).collect();
+    push_entry(text, &format!("{stem}[{}]", ranges.join(",")));
+}

@@ -1,0 +1,523 @@
+//! Platforms made up in one line: `hosts=4:sockets=2:cores=8 distance=100:10:1`.
+//!
+//! ```text
+//! platform = [levels] {option}                   white space between, line breaks allowed
+//! levels   = level {":" level}                   outermost first: groups hosts sockets caches cores
+//! level    = NAME "=" counts
+//! counts   = count {"," count}                   one for all, or one for each element outside
+//! count    = N ["(x" TIMES ")"]                  12(x3),64 is 12,12,12,64
+//! option   = "distance=" D {":" D}               one for each level named, outermost first
+//!          | "collocated=" D                     within an OS process; 0 unless given
+//!          | "names=" NODELIST                   node[01-16]; host1, host2 ... unless given
+//!          | "slots=" counts                     one for all hosts or one each; cores unless given
+//!          | "speed=" reals                      likewise; 1 unless given
+//!          | "memory=" sizes                     likewise, bytes or with K, M, G, T
+//! ```
+//!
+//! A list has one number for all, or as many as there are elements of the level outside it, or of
+//! any level further out, whose elements then are alike inside. So three hosts of 12 cores and one
+//! of 64 are `hosts=4:cores=12(x3),64`, and in two groups `groups=2:hosts=1,3:cores=...`.
+//!
+//! Without `groups` and `hosts` there is one of each. A host of which no level is named has slots
+//! and nothing known inside. `caches` counts the groups of cores with a common cache in a socket:
+//! without it each core is one by itself.
+//!
+//! `distance=` names the distance between elements of each named level: of `100:10:1` above, 100
+//! between hosts, 10 between sockets of a host, 1 between cores of a socket. What lies between two
+//! named levels costs what the inner one costs. Without it distances are the [measured ones](crate::Distances::MEASURED).
+
+use crate::build::{Report, no_host};
+use crate::codes;
+use crate::dialect::foreign;
+use crate::distance::{BadDistances, Class, Distances};
+use crate::model::{CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Socket};
+use crate::nodelist;
+use crate::text::{Word, print_repeated, repeated};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::{Source, Span};
+use std::fmt::Write;
+
+const LEVELS: [&str; 5] = ["groups", "hosts", "sockets", "caches", "cores"];
+const OPTIONS: [&str; 6] = [
+    "distance",
+    "collocated",
+    "names",
+    "slots",
+    "speed",
+    "memory",
+];
+const HOSTS: usize = 1;
+const CORES: usize = 4;
+
+/// Reads a synthetic platform; `#` starts a comment.
+///
+/// `None` means that there was at least one error; all of them are in `out`.
+pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
+    let mut report = Report::default();
+    let made = parse(source, &mut report);
+    report.finish(made, out)
+}
+
+/// The elements of all levels: of each, how many it has in each element of the level outside.
+struct Tree {
+    named: [Option<Span>; 5],
+    counts: [Vec<u32>; 5],
+}
+
+impl Tree {
+    fn total(&self, level: usize) -> usize {
+        self.counts[level].iter().map(|&c| c as usize).sum()
+    }
+}
+
+fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
+    let mut levels: Option<Word> = None;
+    let mut options: [Option<Word>; 6] = [None; 6];
+    let mut words = Vec::new();
+    for line in Word::all(source).lines() {
+        let start = words.len();
+        words.extend(line.words());
+        // A line that starts with a name is one of a hostfile, whatever follows the name.
+        if !words[start].text.contains('=') {
+            stray(&words[start..], report);
+            words.truncate(start);
+            if report.failed() && start == 0 {
+                return None;
+            }
+        }
+    }
+    for word in words {
+        let Some((key, value)) = word.cut('=') else {
+            stray(&[word], report);
+            continue;
+        };
+        if let Some(option) = OPTIONS.iter().position(|o| *o == key.text) {
+            if let Some(before) = options[option].replace(value) {
+                twice(key, before.span(), report);
+            }
+        } else if LEVELS.contains(&key.text) || word.text.contains(':') {
+            if let Some(before) = levels.replace(word) {
+                let what = "levels are given in two places";
+                let error = Diagnostic::error(codes::LEVELS, what).at(word.span(), "");
+                let error = error.also(before.span(), "and here");
+                report.push(error.help("join them by `:`, outermost first: `hosts=4:cores=8`"));
+            }
+        } else {
+            unknown(key, report);
+        }
+    }
+    let nothing = levels.is_none() && options.iter().all(Option::is_none);
+    if nothing {
+        if !report.failed() {
+            report.push(no_host(source).help("such as `hosts=4:cores=8`"));
+        }
+        return None;
+    }
+    let [distance, collocated, names, slots, speed, memory] = options;
+    let names = names.map(|names| nodelist::expand_all(names, report));
+    let tree = read_levels(
+        levels,
+        names.as_ref().and_then(|n| Some(n.as_ref()?.len())),
+        report,
+    );
+    let distances = read_distances(distance, collocated, tree.as_ref(), report);
+    let hosts = tree.as_ref().map(|t| t.total(HOSTS));
+    let slots = per_host(slots, "slots", hosts, report, |w, r| w.count("slots", r));
+    let speed = per_host(speed, "speed", hosts, report, |w, r| {
+        w.real("speed", false, r)
+    });
+    let memory = per_host(memory, "memory", hosts, report, |w, r| {
+        w.bytes("bytes of memory", r)
+    });
+    let tree = tree.filter(|_| !report.failed())?;
+    let mut made = build(&tree);
+    for (i, host) in made.iter_mut().enumerate() {
+        host.span = levels.map_or(Span::NONE, Word::span);
+        if let Some(Some(names)) = &names {
+            (host.name, host.span) = names[i].clone();
+        }
+        let own = |list: &Option<Vec<_>>| list.as_ref().map(|l| l[i % l.len()]);
+        host.slots = own(&slots).unwrap_or(host.core_count().max(1) as u32);
+        host.speed = speed.as_ref().map_or(1.0, |l| l[i % l.len()]);
+        host.memory = memory.as_ref().map(|l| l[i % l.len()]);
+    }
+    match Platform::new(made) {
+        Ok(platform) => Some(platform.with_distances(distances?)),
+        Err(wrong) => {
+            let found = Diagnostic::error(codes::TOO_LARGE, wrong.to_string());
+            report.push(found.at(levels.map_or(Span::NONE, Word::span), ""));
+            None
+        }
+    }
+}
+
+/// One value a host, or one for all.
+fn per_host<T: Clone>(
+    option: Option<Word>,
+    of: &str,
+    hosts: Option<usize>,
+    report: &mut Report,
+    item: impl FnMut(Word, &mut Report) -> Option<T>,
+) -> Option<Vec<T>> {
+    let word = option?;
+    let list = repeated(word, of, report, item)?;
+    let hosts = hosts?;
+    if list.len() != 1 && list.len() != hosts {
+        let what = format!("`{of}=` has {} values for {hosts} hosts", list.len());
+        let error = Diagnostic::error(codes::LEVELS, what).at(word.span(), "");
+        report.push(error.help("give one for all hosts, or one each: `12(x3),64`"));
+        return None;
+    }
+    Some(list)
+}
+
+fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) -> Option<Tree> {
+    let mut given: [Option<(Word, Vec<u32>)>; 5] = [const { None }; 5];
+    let mut last = None;
+    let mut good = true;
+    for piece in levels.into_iter().flat_map(|l| l.pieces(':')) {
+        let Some((key, value)) = piece.cut('=') else {
+            let what = format!("`{}` is not a level", piece.shown());
+            let error = Diagnostic::error(codes::LEVELS, what).at(piece.span(), "");
+            report.push(error.help("a level is `name=count`, such as `hosts=4`"));
+            good = false;
+            continue;
+        };
+        let Some(level) = LEVELS.iter().position(|l| *l == key.text) else {
+            unknown(key, report);
+            good = false;
+            continue;
+        };
+        let list = repeated(value, LEVELS[level], report, |w, r| {
+            w.count(LEVELS[level], r)
+        });
+        good &= list.is_some();
+        if let Some((before, _)) = &given[level] {
+            twice(key, before.span(), report);
+        } else if last.is_some_and(|last| last > level) {
+            let outer = LEVELS[last.unwrap_or(0)];
+            let what = format!(
+                "`{}` are outside of `{outer}`, and come before them",
+                key.text
+            );
+            let error = Diagnostic::error(codes::LEVELS, what).at(key.span(), "");
+            report.push(error.help(format!("the order is `{}`", LEVELS.join(":"))));
+        } else {
+            last = Some(level);
+        }
+        given[level] = list.map(|list| (piece, list));
+    }
+    if !good || report.failed() {
+        return None;
+    }
+    let mut tree = Tree {
+        named: given.each_ref().map(|g| g.as_ref().map(|(w, _)| w.span())),
+        counts: [const { Vec::new() }; 5],
+    };
+    for level in 0..5 {
+        tree.counts[level] = match (&given[level], names) {
+            (Some((word, list)), _) => spread(&tree, level, *word, list, report)?,
+            (None, Some(hosts)) if level == HOSTS && tree.total(0) == 1 => vec![hosts as u32],
+            // Without caches the cores of a socket are groups of one: counted below.
+            (None, _) => vec![1; if level == 0 { 1 } else { tree.total(level - 1) }],
+        };
+        let most = if level <= HOSTS { MAX_HOSTS } else { MAX_CORES };
+        if tree.total(level) > most {
+            let what = format!("{} {} are too many", tree.total(level), LEVELS[level]);
+            let at = tree.named[level].unwrap_or(Span::NONE);
+            let error = Diagnostic::error(codes::TOO_LARGE, what).at(at, "");
+            report.push(error.with_note(format!("at most {most} are taken")));
+            return None;
+        }
+    }
+    if let (Some(names), hosts) = (names, tree.total(HOSTS))
+        && names != hosts
+    {
+        let what = format!("`names=` names {names} hosts, and there are {hosts}");
+        let at = tree.named[HOSTS].or(tree.named[0]).unwrap_or(Span::NONE);
+        report.push(Diagnostic::error(codes::LEVELS, what).at(at, ""));
+        return None;
+    }
+    Some(tree)
+}
+
+/// One count for each element of the level outside, from a list that may be shorter.
+fn spread(
+    tree: &Tree,
+    level: usize,
+    word: Word,
+    list: &[u32],
+    report: &mut Report,
+) -> Option<Vec<u32>> {
+    // Elements of the level `outer` that each element of the level outside stands in.
+    let outside = if level == 0 { 1 } else { tree.total(level - 1) };
+    if list.len() == 1 {
+        return Some(vec![list[0]; outside]);
+    }
+    let mut spread = list.to_vec();
+    let mut fits = Vec::new();
+    for outer in (0..level).rev() {
+        let total = tree.total(outer);
+        if total == list.len() {
+            for counts in &tree.counts[outer + 1..level] {
+                let each = spread.iter().zip(counts);
+                spread = each
+                    .flat_map(|(&v, &n)| std::iter::repeat_n(v, n as usize))
+                    .collect();
+            }
+            return Some(spread);
+        }
+        if tree.named[outer].is_some() {
+            fits.push(format!("{total} ({})", LEVELS[outer]));
+        }
+    }
+    let what = format!("`{}=` has {} counts", LEVELS[level], list.len());
+    let error = Diagnostic::error(codes::LEVELS, what).at(word.span(), "");
+    fits.push("1 (all alike)".to_string());
+    report.push(error.help(format!("it can have {}", fits.join(", or "))));
+    None
+}
+
+fn read_distances(
+    distance: Option<Word>,
+    collocated: Option<Word>,
+    tree: Option<&Tree>,
+    report: &mut Report,
+) -> Option<Distances> {
+    let within = collocated.map(|w| w.real("distance", true, report));
+    let Some(word) = distance else {
+        let mut values = Distances::MEASURED.as_array();
+        if let Some(within) = within {
+            values[0] = within?;
+        }
+        return checked(values, collocated.map_or(Span::NONE, Word::span), report);
+    };
+    let given: Vec<Option<f64>> = word
+        .pieces(':')
+        .map(|d| d.real("distance", true, report))
+        .collect();
+    let given: Vec<f64> = given.into_iter().collect::<Option<_>>()?;
+    let tree = tree?;
+    let named: Vec<usize> = (0..5).filter(|&l| tree.named[l].is_some()).collect();
+    if named.len() != given.len() {
+        let what = format!(
+            "{} distances are given for {} levels",
+            given.len(),
+            named.len()
+        );
+        let error = Diagnostic::error(codes::DISTANCES, what).at(word.span(), "");
+        let names: Vec<_> = named.iter().map(|&l| LEVELS[l]).collect();
+        report.push(error.help(format!(
+            "one for each level, outermost first: {}",
+            names.join(":")
+        )));
+        return None;
+    }
+    // Level `groups` (0) is the outermost class, `cores` (4) the one next to collocated. A class
+    // whose level is not named costs what the next class inside costs, or else the next outside.
+    let mut values = [f64::NAN; 6];
+    values[0] = within.unwrap_or(Some(0.0))?;
+    for (&level, &distance) in named.iter().zip(&given) {
+        values[Class::ALL.len() - 1 - level] = distance;
+    }
+    let innermost = *given.last()?;
+    for class in 1..6 {
+        if values[class].is_nan() {
+            values[class] = if class == 1 {
+                innermost
+            } else {
+                values[class - 1]
+            };
+        }
+    }
+    checked(values, word.span(), report)
+}
+
+fn checked(values: [f64; 6], at: Span, report: &mut Report) -> Option<Distances> {
+    match Distances::new(values) {
+        Ok(distances) => Some(distances),
+        Err(wrong) => {
+            let error = Diagnostic::error(codes::DISTANCES, wrong.to_string()).at(at, "");
+            report.push(match wrong {
+                BadDistances::Shrinks { .. } => {
+                    error.help("distances go outermost (largest) first: `100:10:1`")
+                }
+                BadDistances::NotADistance { .. } => error,
+            });
+            None
+        }
+    }
+}
+
+fn build(tree: &Tree) -> Vec<Host> {
+    let known = (2..=CORES).any(|level| tree.named[level].is_some());
+    let apart = tree.named[CORES - 1].is_none();
+    let mut sockets = tree.counts[2].iter();
+    let mut caches = tree.counts[3].iter();
+    let mut cores = tree.counts[CORES].iter();
+    let take = |counts: &mut std::slice::Iter<u32>| *counts.next().unwrap_or(&0);
+    let mut hosts = Vec::with_capacity(tree.total(HOSTS));
+    for (group, &count) in tree.counts[HOSTS].iter().enumerate() {
+        for _ in 0..count {
+            let mut host = Host::new(format!("host{}", hosts.len() + 1), 1);
+            host.group = group as u32;
+            let mut cpu = 0;
+            let inside = if known { take(&mut sockets) } else { 0 };
+            for _ in 0..inside {
+                let mut socket = Socket::default();
+                for _ in 0..take(&mut caches) {
+                    let numbers = cpu..cpu + take(&mut cores);
+                    cpu = numbers.end;
+                    let all = numbers.map(|n| Core {
+                        cpus: vec![n],
+                        speed: 1.0,
+                    });
+                    match apart {
+                        true => socket
+                            .caches
+                            .extend(all.map(|core| CacheGroup { cores: vec![core] })),
+                        false => socket.caches.push(CacheGroup {
+                            cores: all.collect(),
+                        }),
+                    }
+                }
+                host.sockets.push(socket);
+            }
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
+/// Words that are not of this form, perhaps of another.
+fn stray(words: &[Word], report: &mut Report) {
+    let telling = words
+        .iter()
+        .enumerate()
+        .find_map(|(i, word)| Some((word, foreign(*word, i == 0)?)));
+    if let Some((word, telling)) = telling {
+        let (what, other) = (telling.what, telling.dialect.about());
+        let what = format!("{what} belongs to {other}, and this is read as a synthetic platform");
+        let error = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
+        let name = telling.dialect.name();
+        return report
+            .push(error.help(format!("if the whole file is {other}, read it as `{name}`")));
+    }
+    let word = words[0];
+    let what = format!("`{}` is neither a level nor an option", word.shown());
+    let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(word.span(), "");
+    report.push(error.help("such as `hosts=4:cores=8 distance=10:1`"));
+}
+
+fn unknown(key: Word, report: &mut Report) {
+    let what = format!("`{}` is neither a level nor an option", key.shown());
+    let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(key.span(), "");
+    let near = nearest(key.text, LEVELS.into_iter().chain(OPTIONS));
+    report.push(match near {
+        Some(near) => error.help(format!("did you mean `{near}=`?")),
+        None => error.help(format!(
+            "levels are {}; options are {}",
+            LEVELS.join(", "),
+            OPTIONS.join(", ")
+        )),
+    });
+}
+
+fn twice(key: Word, before: Span, report: &mut Report) {
+    let what = format!("`{}=` is given twice", key.text);
+    let error = Diagnostic::error(codes::LEVELS, what).at(key.span(), "");
+    report.push(error.also(before, "given here before"));
+}
+
+/// Writes a platform in the synthetic form.
+///
+/// What the form has no word for is left out: limits of slots, users, numbers of hardware threads,
+/// speeds of single cores, the order of slots and of groups where they interleave, and the inside
+/// of hosts when that of one of them is not known.
+pub fn print(platform: &Platform) -> String {
+    let hosts = platform.hosts();
+    let mut in_group = vec![0u32; platform.groups() as usize];
+    hosts.iter().for_each(|h| in_group[h.group as usize] += 1);
+    let sockets: Vec<&Socket> = hosts.iter().flat_map(|h| &h.sockets).collect();
+    let caches: Vec<&CacheGroup> = sockets.iter().flat_map(|s| &s.caches).collect();
+    let apart = caches.iter().all(|c| c.cores.len() == 1);
+    let known = hosts.iter().all(|h| !h.sockets.is_empty());
+    let count = |n: &u32| n.to_string();
+    let mut levels = Vec::new();
+    let mut level = |name: &str, list: Vec<u32>| {
+        levels.push(format!("{name}={}", print_repeated(&list, count)));
+    };
+    if in_group.len() > 1 {
+        level("groups", vec![in_group.len() as u32]);
+    }
+    level("hosts", in_group);
+    if known {
+        level(
+            "sockets",
+            hosts.iter().map(|h| h.sockets.len() as u32).collect(),
+        );
+        let groups: Vec<u32> = sockets.iter().map(|s| s.caches.len() as u32).collect();
+        match apart {
+            true => level("cores", groups),
+            false => {
+                level("caches", groups);
+                level(
+                    "cores",
+                    caches.iter().map(|c| c.cores.len() as u32).collect(),
+                );
+            }
+        }
+    }
+    let mut text = levels.join(":");
+    let mut option = |name: &str, value: String| {
+        write!(text, " {name}={value}").expect("a String takes all");
+    };
+    option(
+        "names",
+        nodelist::print(hosts.iter().map(|h| h.name.as_str())),
+    );
+    let slots: Vec<u32> = hosts.iter().map(|h| h.slots).collect();
+    option("slots", print_repeated(&slots, count));
+    let speeds: Vec<f64> = hosts.iter().map(|h| h.speed).collect();
+    if speeds.iter().any(|s| *s != 1.0) {
+        option("speed", print_repeated(&speeds, f64::to_string));
+    }
+    let memory: Option<Vec<u64>> = hosts.iter().map(|h| h.memory).collect();
+    if let Some(memory) = memory {
+        option("memory", print_repeated(&memory, u64::to_string));
+    }
+    print_distances(platform, known, apart, &mut option);
+    text.push('\n');
+    text
+}
+
+fn print_distances(
+    platform: &Platform,
+    known: bool,
+    apart: bool,
+    option: &mut impl FnMut(&str, String),
+) {
+    let distances = platform.distances();
+    let own = distances.get(Class::Collocated);
+    let measured = Distances::MEASURED.as_array();
+    if distances.as_array()[1..] == measured[1..] {
+        if own != measured[0] {
+            option("collocated", own.to_string());
+        }
+        return;
+    }
+    let named = [
+        (platform.groups() > 1, Class::Apart),
+        (true, Class::Group),
+        (known, Class::Host),
+        (known && !apart, Class::Socket),
+        (known, if apart { Class::Socket } else { Class::Cache }),
+    ];
+    let named = named.iter().filter(|(named, _)| *named);
+    let values: Vec<String> = named
+        .map(|(_, class)| distances.get(*class).to_string())
+        .collect();
+    option("distance", values.join(":"));
+    option("collocated", own.to_string());
+}

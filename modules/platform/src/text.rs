@@ -1,0 +1,265 @@
+//! Words with their places, and the numbers and names in them.
+
+use crate::build::Report;
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::source::{Source, Span};
+
+/// A piece of a source text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word<'a> {
+    pub(crate) text: &'a str,
+    /// Offset of its first byte in the source map.
+    pub(crate) start: u32,
+}
+
+impl<'a> Word<'a> {
+    /// The whole text of a source, without a byte order mark.
+    pub(crate) fn all(source: &'a Source) -> Word<'a> {
+        let text = source.text();
+        let whole = Word {
+            text,
+            start: source.base(),
+        };
+        whole.from(text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len())
+    }
+
+    pub(crate) fn span(self) -> Span {
+        Span::new(self.start, self.start + self.text.len() as u32)
+    }
+
+    /// From a byte on.
+    pub(crate) fn from(self, at: usize) -> Word<'a> {
+        Word {
+            text: &self.text[at..],
+            start: self.start + at as u32,
+        }
+    }
+
+    /// Up to a byte.
+    pub(crate) fn to(self, at: usize) -> Word<'a> {
+        Word {
+            text: &self.text[..at],
+            start: self.start,
+        }
+    }
+
+    /// What is before and after the first `mark`.
+    pub(crate) fn cut(self, mark: char) -> Option<(Word<'a>, Word<'a>)> {
+        let at = self.text.find(mark)?;
+        Some((self.to(at), self.from(at + mark.len_utf8())))
+    }
+
+    /// The pieces between `mark`s.
+    pub(crate) fn pieces(self, mark: char) -> impl Iterator<Item = Word<'a>> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let word = rest?;
+            let (piece, after) = word.cut(mark).map_or((word, None), |(a, b)| (a, Some(b)));
+            rest = after;
+            Some(piece)
+        })
+    }
+
+    /// The words between white space.
+    pub(crate) fn words(self) -> impl Iterator<Item = Word<'a>> {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let skip = rest.text.find(|c: char| !c.is_whitespace())?;
+            let word = rest.from(skip);
+            let end = word.text.find(char::is_whitespace);
+            let end = end.unwrap_or(word.text.len());
+            rest = word.from(end);
+            Some(word.to(end))
+        })
+    }
+
+    /// The lines, without what follows a `#`, and without those that are then blank.
+    pub(crate) fn lines(self) -> impl Iterator<Item = Word<'a>> {
+        let bare = |line: Word<'a>| line.cut('#').map_or(line, |(before, _)| before);
+        let lines = self.pieces('\n').map(bare);
+        lines.filter(|line| !line.text.trim().is_empty())
+    }
+
+    /// A count, at least one.
+    pub(crate) fn count(self, of: &str, report: &mut Report) -> Option<u32> {
+        let value = self.whole(of, report)?;
+        if value == 0 {
+            let what = format!("the number of {of} is zero");
+            let help = format!("give at least one, or take the {of} out");
+            report.push(
+                Diagnostic::error(codes::ZERO, what)
+                    .at(self.span(), "")
+                    .help(help),
+            );
+            return None;
+        }
+        u32::try_from(value).ok().or_else(|| {
+            self.too_large(of, u64::from(u32::MAX), report);
+            None
+        })
+    }
+
+    /// A number from 0 on.
+    pub(crate) fn whole(self, of: &str, report: &mut Report) -> Option<u64> {
+        if self.text.is_empty() || !self.text.bytes().all(|b| b.is_ascii_digit()) {
+            self.not_a_number(&format!("a number of {of}"), report);
+            return None;
+        }
+        let value = self.text.parse().ok();
+        if value.is_none() {
+            self.too_large(of, u64::MAX, report);
+        }
+        value
+    }
+
+    /// A decimal number above zero, or from zero on.
+    pub(crate) fn real(self, of: &str, zero: bool, report: &mut Report) -> Option<f64> {
+        let plain = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-');
+        let value = self.text.parse::<f64>().ok();
+        let value = value.filter(|v| self.text.bytes().all(plain) && v.is_finite() && *v >= 0.0);
+        match value {
+            Some(0.0) if !zero => {
+                let what = format!("a {of} of zero");
+                report.push(Diagnostic::error(codes::ZERO, what).at(self.span(), ""));
+                None
+            }
+            Some(value) => Some(value),
+            None => {
+                self.not_a_number(&format!("a {of}"), report);
+                None
+            }
+        }
+    }
+
+    /// A number of bytes, with `K`, `M`, `G` or `T` (powers of 1024) after it if need be.
+    pub(crate) fn bytes(self, of: &str, report: &mut Report) -> Option<u64> {
+        let (number, shift) = match self.text.as_bytes().last() {
+            Some(b'k' | b'K') => (self.to(self.text.len() - 1), 10),
+            Some(b'm' | b'M') => (self.to(self.text.len() - 1), 20),
+            Some(b'g' | b'G') => (self.to(self.text.len() - 1), 30),
+            Some(b't' | b'T') => (self.to(self.text.len() - 1), 40),
+            _ => (self, 0),
+        };
+        let value = number.whole(of, report)?;
+        let bytes = value.checked_mul(1 << shift);
+        if bytes.is_none() {
+            self.too_large(of, u64::MAX, report);
+        }
+        bytes
+    }
+
+    /// A word that launchers take as the name of a host.
+    pub(crate) fn host_name(self, report: &mut Report) -> Option<&'a str> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        let Some(wrong) = self.text.find(|c| !fits(c)) else {
+            if self.text.is_empty() || self.text.starts_with(['-', '.']) {
+                let what = format!("`{}` cannot be the name of a host", self.shown());
+                let help = "a name starts with a letter, a digit or `_`";
+                let found = Diagnostic::error(codes::BAD_NAME, what);
+                report.push(found.at(self.span(), "").help(help));
+                return None;
+            }
+            return Some(self.text);
+        };
+        let character = self.text[wrong..].chars().next().unwrap_or(' ');
+        let what = format!("`{}` cannot be the name of a host", self.shown());
+        let at = self.from(wrong).to(character.len_utf8()).span();
+        report.push(
+            Diagnostic::error(codes::BAD_NAME, what)
+                .at(at, format!("{character:?} is not part of a name"))
+                .help(
+                    "names are made of letters, digits, `-`, `.` and `_`; \
+                       for an address of IPv6 give the host a name in /etc/hosts",
+                ),
+        );
+        None
+    }
+
+    /// The text, cut to what fits into a message.
+    pub(crate) fn shown(self) -> String {
+        let mut shown: String = self
+            .text
+            .chars()
+            .take(60)
+            .flat_map(char::escape_debug)
+            .collect();
+        if self.text.chars().nth(60).is_some() {
+            shown.push_str("...");
+        }
+        shown
+    }
+
+    fn not_a_number(self, wanted: &str, report: &mut Report) {
+        let what = match self.text {
+            "" => format!("{wanted} is missing"),
+            _ => format!("`{}` is not {wanted}", self.shown()),
+        };
+        let found = Diagnostic::error(codes::NOT_A_NUMBER, what).at(self.span(), "");
+        report.push(found);
+    }
+
+    fn too_large(self, of: &str, most: u64, report: &mut Report) {
+        let what = format!("{} {of} are too many", self.shown());
+        let found = Diagnostic::error(codes::TOO_LARGE, what);
+        report.push(
+            found
+                .at(self.span(), "")
+                .with_note(format!("at most {most} fit")),
+        );
+    }
+}
+
+/// Counts such as `2(x3),1`, of which `(xK)` repeats the one before it K times.
+pub(crate) fn repeated<'a, T: Clone>(
+    list: Word<'a>,
+    of: &str,
+    report: &mut Report,
+    mut item: impl FnMut(Word<'a>, &mut Report) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut all: Vec<T> = Vec::new();
+    let mut good = true;
+    for piece in list.pieces(',') {
+        let (value, times) = match piece.text.find("(x") {
+            Some(at) => match piece.text.strip_suffix(')') {
+                Some(closed) => (piece.to(at), Some(piece.to(closed.len()).from(at + 2))),
+                None => {
+                    report.push(
+                        Diagnostic::error(codes::BRACKETS, "a `(x` is not closed")
+                            .at(piece.from(at).span(), "`)` is missing at its end"),
+                    );
+                    good = false;
+                    continue;
+                }
+            },
+            None => (piece, None),
+        };
+        let value = item(value, report);
+        let times = times.map_or(Some(1), |t| t.count("repetitions", report));
+        let (Some(value), Some(times)) = (value, times) else {
+            good = false;
+            continue;
+        };
+        if all.len() + times as usize > crate::MAX_CORES {
+            let what = format!("a list of more than {} {of}", crate::MAX_CORES);
+            let found = Diagnostic::error(codes::TOO_LARGE, what);
+            report.push(found.at(piece.span(), "the list passes it here"));
+            return None;
+        }
+        all.resize(all.len() + times as usize, value);
+    }
+    good.then_some(all)
+}
+
+/// Writes a list so that [`repeated`] reads it back; a list of equals is one item.
+pub(crate) fn print_repeated<T: PartialEq>(list: &[T], show: impl Fn(&T) -> String) -> String {
+    let runs: Vec<&[T]> = list.chunk_by(|a, b| a == b).collect();
+    if let [only] = runs[..] {
+        return only.first().map(&show).unwrap_or_default();
+    }
+    let piece = |run: &&[T]| match run.len() {
+        1 => show(&run[0]),
+        times => format!("{}(x{times})", show(&run[0])),
+    };
+    runs.iter().map(piece).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,45 @@
+//! Reads a text and shows what was found, one line a finding: `G0413 error 2:4 the message`.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::SourceMap;
+use graphmap_platform::{Dialect, Platform, read};
+
+pub(crate) fn try_read(dialect: Option<Dialect>, text: &str) -> (Option<Platform>, Vec<String>) {
+    let mut sources = SourceMap::new();
+    let source = sources.add("hosts", text).expect("small");
+    let mut out = Diagnostics::new();
+    let platform = read(&source, dialect, &mut out);
+    assert_eq!(platform.is_none(), out.has_errors(), "{out:?}");
+    (platform, show(&sources, &out))
+}
+
+pub(crate) fn show(sources: &SourceMap, out: &Diagnostics) -> Vec<String> {
+    let line = |d: &graphmap_kpn::diagnostic::Diagnostic| {
+        let place = d.primary.as_ref().and_then(|l| sources.location(l.span));
+        let place = place.map_or("-".to_string(), |l| format!("{}:{}", l.line, l.column));
+        format!("{} {} {place} {}", d.code, d.severity, d.message)
+    };
+    out.iter().map(line).collect()
+}
+
+/// Reads a text that is right.
+pub(crate) fn good(dialect: Option<Dialect>, text: &str) -> Platform {
+    let (platform, found) = try_read(dialect, text);
+    assert_eq!(found, Vec::<String>::new(), "in {text:?}");
+    platform.expect("no finding").without_spans()
+}
+
+/// The findings of a text.
+pub(crate) fn findings(dialect: Option<Dialect>, text: &str) -> Vec<String> {
+    try_read(dialect, text).1
+}
+
+/// Names with their slots.
+pub(crate) fn slots(platform: &Platform) -> Vec<(&str, u32)> {
+    platform
+        .hosts()
+        .iter()
+        .map(|h| (h.name.as_str(), h.slots))
+        .collect()
+}

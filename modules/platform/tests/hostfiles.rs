@@ -1,0 +1,323 @@
+//! MPICH's, Open MPI's and Intel's hostfiles, Slurm's lists, and telling them apart.
+
+mod common;
+use common::{findings, good, show, slots, try_read};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::SourceMap;
+use graphmap_platform::{Dialect, intel, mpich, nodelist, openmpi, slurm};
+use std::collections::BTreeMap;
+
+#[test]
+fn mpich_keeps_the_order_of_lines() {
+    let platform = good(None, "# three\r\n h3:2 # fast\nh1\n\nh3:1\n");
+    assert_eq!(slots(&platform), [("h3", 3), ("h1", 1)]);
+    let runs: Vec<_> = platform.order().iter().map(|r| (r.host, r.count)).collect();
+    assert_eq!(runs, [(0, 2), (1, 1), (0, 1)]);
+    assert_eq!(mpich::print(&platform), "h3:2\nh1:1\nh3:1\n");
+    assert_eq!(intel::print(&platform), mpich::print(&platform));
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_at_once() {
+    let text = "a:0\nb:x\nc:2x\nd:99999999999\n::1\nh\u{f6}st:1\na:1 usr=me\n:4\ne:\n";
+    assert_eq!(
+        findings(Some(Dialect::Mpich), text),
+        [
+            "G0413 error 1:3 the number of slots is zero",
+            "G0414 error 2:3 `x` is not a number of slots",
+            "G0414 error 3:3 `2x` is not a number of slots",
+            "G0415 error 4:3 99999999999 slots are too many",
+            "G0416 error 5:1 `::1` cannot be the name of a host",
+            "G0416 error 6:2 `h\u{f6}st` cannot be the name of a host",
+            "G0417 error 7:5 `usr=me` means nothing after a host",
+            "G0416 error 8:1 `` cannot be the name of a host",
+            "G0414 error 9:3 a number of slots is missing",
+        ]
+    );
+}
+
+#[test]
+fn a_file_without_hosts_is_an_error() {
+    for text in ["", "\n \n", "# nothing\n", "\u{feff}"] {
+        assert_eq!(
+            findings(None, text),
+            ["G0410 error 1:1 `hosts` names no host"]
+        );
+    }
+    assert_eq!(
+        findings(None, "a\0b"),
+        ["G0410 error - `hosts` is not a text"]
+    );
+}
+
+#[test]
+fn the_wrong_dialect_is_named_once() {
+    let text = "a slots=2\nb slots=4\n";
+    assert_eq!(
+        findings(Some(Dialect::Mpich), text),
+        [
+            "G0411 error 1:3 `slots=` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile"
+        ]
+    );
+    let mut sources = SourceMap::new();
+    let source = sources.add("hosts", text).unwrap();
+    let mut out = Diagnostics::new();
+    mpich::read(&source, &mut out);
+    let help = &out.iter().next().unwrap().help;
+    assert_eq!(help[0], "an MPICH hostfile writes it `a:2`");
+    assert!(help[1].contains("read it as `openmpi`"));
+
+    let found = |dialect, text| findings(Some(dialect), text).join("\n");
+    assert!(found(Dialect::OpenMpi, "a:2\n").contains("a number after `:` belongs to an MPICH"));
+    assert!(found(Dialect::Mpich, "n[1-4]\n").contains("belongs to a Slurm node list"));
+    assert!(found(Dialect::OpenMpi, "hosts=4\n").contains("belongs to a synthetic platform"));
+    assert!(found(Dialect::Mpich, "<?xml?>\n").contains("belongs to an hwloc XML file"));
+    assert!(found(Dialect::Mpich, "a:1 ifhn=b\n").contains("belongs to an Intel MPI machinefile"));
+    assert!(found(Dialect::Slurm, "a:2 b:2\n").contains("belongs to an MPICH hostfile"));
+    assert!(found(Dialect::Synthetic, "a slots=2\n").contains("belongs to an Open MPI hostfile"));
+    // Mixed in one file: the first telling line decides.
+    assert_eq!(
+        findings(None, "a\nb slots=2\nc:3\n"),
+        [
+            "G0411 error 3:1 a number after `:` belongs to an MPICH hostfile, and this is read as an Open MPI hostfile",
+            "G0427 note 1:1 the slots of host `a` are not given: one is assumed",
+        ]
+    );
+}
+
+#[test]
+fn dialects_are_told_apart() {
+    let of = |text: &str| {
+        let mut sources = SourceMap::new();
+        Dialect::detect(&sources.add("hosts", text).unwrap())
+    };
+    assert_eq!(of("a\nb\n"), Dialect::Mpich);
+    assert_eq!(of("a\nb:2\n"), Dialect::Mpich);
+    assert_eq!(of("# x slots=1\na max_slots = 2"), Dialect::OpenMpi);
+    assert_eq!(of("me@a"), Dialect::OpenMpi);
+    assert_eq!(of("a:2 ifhn=a-ib"), Dialect::Mpich);
+    assert_eq!(of("a,b"), Dialect::Slurm);
+    assert_eq!(of("node[1-2]"), Dialect::Slurm);
+    assert_eq!(of("sockets=2:cores=4"), Dialect::Synthetic);
+    assert_eq!(of("\u{feff} <?xml"), Dialect::Hwloc);
+    assert_eq!(Dialect::from_name("slurm").unwrap(), Dialect::Slurm);
+    let wrong = Dialect::from_name("openmp").unwrap_err();
+    assert_eq!(wrong.help, ["did you mean `openmpi`?"]);
+}
+
+#[test]
+fn repeats_that_look_like_an_oversight_are_told() {
+    assert_eq!(
+        findings(None, "a:2\na:2\n"),
+        ["G0412 warning 2:1 host `a` is given twice in a row"]
+    );
+    assert_eq!(
+        slots(&good(None, "a\na\na:1\nb:1\na:1\n")),
+        [("a", 4), ("b", 1)]
+    );
+}
+
+#[test]
+fn intel_machinefiles() {
+    let platform = good(Some(Dialect::Intel), "a:2 ifhn=a-ib\nb:1 user=me\n");
+    assert_eq!(slots(&platform), [("a", 2), ("b", 1)]);
+    assert_eq!(platform.hosts()[1].user.as_deref(), Some("me"));
+    assert!(
+        findings(Some(Dialect::Intel), "a slots=2")
+            .join("")
+            .starts_with("G0411")
+    );
+}
+
+#[test]
+fn open_mpi_hostfiles() {
+    let text = "a slots=2 max_slots=4\nme@b slots = 1\nc\nc\nd count=2 max-slots =3 # x\n";
+    let platform = good(None, text);
+    assert_eq!(slots(&platform), [("a", 2), ("b", 1), ("c", 2), ("d", 2)]);
+    assert_eq!(platform.hosts()[1].user.as_deref(), Some("me"));
+    assert_eq!(platform.hosts()[3].max_slots, Some(3));
+    assert_eq!(
+        openmpi::print(&platform),
+        "a slots=2 max_slots=4\nme@b slots=1\nc slots=2\nd slots=2 max_slots=3\n"
+    );
+}
+
+#[test]
+fn mistakes_in_open_mpi_hostfiles() {
+    let text = "a slots=2\na slots=3\nb\nb slots=1\nc slots=0\nd slots=\ne solts=2\nf slots=4 \
+                max_slots=2\ng =2\n";
+    assert_eq!(
+        findings(Some(Dialect::OpenMpi), text),
+        [
+            "G0412 error 2:3 host `a` is given `slots=` twice",
+            "G0412 error 4:3 host `b` is given both with and without `slots=`",
+            "G0413 error 5:9 the number of slots is zero",
+            "G0417 error 6:3 `slots` is a key without a value",
+            "G0417 error 7:3 `solts` is a key Open MPI does not know",
+            "G0417 error 9:3 `=` is an `=` without a key before it",
+            "G0417 error 9:4 `2` is a word that means nothing here",
+            "G0427 note 3:1 the slots of host `b` are not given: one is assumed",
+            "G0426 error 8:1 host `f` has 4 slots and at most 2",
+        ]
+    );
+}
+
+#[test]
+fn slurm_node_lists() {
+    let names = |text: &str| -> Vec<String> {
+        let platform = good(Some(Dialect::Slurm), text);
+        platform.hosts().iter().map(|h| h.name.clone()).collect()
+    };
+    assert_eq!(
+        names("node[01-03,20],gpu[1-2]-ib"),
+        ["node01", "node02", "node03", "node20", "gpu1-ib", "gpu2-ib"]
+    );
+    assert_eq!(
+        names("r[1-2]n[1-2],x"),
+        ["r1n1", "r1n2", "r2n1", "r2n2", "x"]
+    );
+    assert_eq!(
+        names("n[8-11]\nm[007-0010]"),
+        ["n8", "n9", "n10", "n11", "m007", "m008", "m009", "m010"]
+    );
+    assert_eq!(names("a,,b c,"), ["a", "b", "c"]);
+}
+
+#[test]
+fn mistakes_in_node_lists() {
+    let one = |text: &str| findings(Some(Dialect::Slurm), text).join("\n");
+    assert_eq!(
+        one("n[1-2"),
+        "G0418 error 1:2 there is a `[` that is never closed"
+    );
+    assert_eq!(
+        one("a,n1]"),
+        "G0418 error 1:5 there is a `]` that no `[` opens"
+    );
+    assert_eq!(
+        one("n[[1]]"),
+        "G0418 error 1:3 there is a `[` inside another"
+    );
+    assert_eq!(one("n[3-1]"), "G0419 error 1:3 `3-1` runs downwards");
+    assert_eq!(
+        one("n[]"),
+        "G0419 error 1:3 `` is not a number or a range of numbers"
+    );
+    assert_eq!(
+        one("n[1,,2]"),
+        "G0419 error 1:5 `` is not a number or a range of numbers"
+    );
+    assert_eq!(
+        one("n[a-b]"),
+        "G0419 error 1:3 `a-b` is not a number or a range of numbers"
+    );
+    assert_eq!(
+        one("n[0-4294967295]"),
+        "G0419 error 1:3 `0-4294967295` names too many hosts"
+    );
+    assert_eq!(
+        one("n[1-99999999999]"),
+        "G0419 error 1:3 `1-99999999999` has a number that is too large"
+    );
+    assert_eq!(
+        one("a[0-999]b[0-999]c[0-999]"),
+        "G0415 error 1:1 this list names too many hosts"
+    );
+    assert_eq!(one("n[1-3,2]"), "G0412 error 1:1 host `n2` is given twice");
+    assert_eq!(one("a,b,a"), "G0412 error 1:5 host `a` is given twice");
+    assert_eq!(
+        one("a;b"),
+        "G0416 error 1:2 `a;b` cannot be the name of a host"
+    );
+}
+
+fn environment(pairs: &[(&str, &str)]) -> (Option<graphmap_platform::Platform>, Vec<String>) {
+    let own = |(k, v): &(&str, &str)| (k.to_string(), v.to_string());
+    let variables: BTreeMap<String, String> = pairs.iter().map(own).collect();
+    let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
+    let platform = slurm::read(&variables, &mut sources, &mut out);
+    let found = show(&sources, &out);
+    (platform, found)
+}
+
+#[test]
+fn the_environment_of_a_slurm_job() {
+    let nodes = ("SLURM_JOB_NODELIST", "node[01-03],big");
+    let (platform, found) = environment(&[
+        nodes,
+        ("SLURM_TASKS_PER_NODE", "12(x3),64"),
+        ("SLURM_JOB_CPUS_PER_NODE", "24(x3),128"),
+        ("SLURM_MEM_PER_NODE", "1024"),
+    ]);
+    assert_eq!(found, Vec::<String>::new());
+    let platform = platform.unwrap();
+    assert_eq!(
+        slots(&platform),
+        [("node01", 12), ("node02", 12), ("node03", 12), ("big", 64)]
+    );
+    assert_eq!(platform.hosts()[0].memory, Some(1 << 30));
+
+    let (platform, _) = environment(&[nodes, ("SLURM_JOB_CPUS_PER_NODE", "2(x4)")]);
+    assert_eq!(platform.unwrap().slots(), 8);
+    let (platform, _) = environment(&[nodes, ("SLURM_NTASKS_PER_NODE", "3")]);
+    assert_eq!(platform.unwrap().slots(), 12);
+    let (platform, _) = environment(&[("SLURM_JOB_NODELIST", "a"), ("SLURM_CPUS_ON_NODE", "5")]);
+    assert_eq!(platform.unwrap().slots(), 5);
+    let (platform, found) = environment(&[nodes]);
+    assert_eq!(platform.unwrap().slots(), 4);
+    assert!(found[0].starts_with("G0427 note 1:1"), "{found:?}");
+}
+
+#[test]
+fn a_slurm_environment_that_contradicts_itself() {
+    let nodes = ("SLURM_JOB_NODELIST", "node[01-03]");
+    let of = |value| {
+        environment(&[nodes, ("SLURM_TASKS_PER_NODE", value)])
+            .1
+            .join("\n")
+    };
+    assert_eq!(
+        of("2(x2)"),
+        "G0420 error 1:1 $SLURM_TASKS_PER_NODE is about 2 hosts, and the job has 3"
+    );
+    assert_eq!(of("2(x3"), "G0418 error 1:2 a `(x` is not closed");
+    assert_eq!(of("0(x3)"), "G0413 error 1:1 the number of tasks is zero");
+    assert_eq!(
+        of("2(xq)"),
+        "G0414 error 1:4 `q` is not a number of repetitions"
+    );
+    assert_eq!(
+        of("1(x4294967295)"),
+        "G0415 error 1:1 a list of more than 16777216 tasks"
+    );
+    let (_, found) = environment(&[]);
+    assert_eq!(
+        found,
+        ["G0420 error - the environment is not that of a Slurm job"]
+    );
+    let (_, found) = environment(&[("SLURM_JOB_NODELIST", "")]);
+    assert_eq!(found, ["G0410 error 1:1 $SLURM_JOB_NODELIST names no host"]);
+}
+
+#[test]
+fn large_inputs_stay_linear_and_bounded() {
+    let mut text = String::new();
+    for i in 0..200_000 {
+        text.push_str(&format!("host{i}:2\n"));
+    }
+    assert_eq!(good(None, &text).slots(), 400_000);
+    // Nothing but mistakes: the first are kept, the others counted.
+    let found = findings(Some(Dialect::Mpich), &"a:0\n".repeat(100_000));
+    assert_eq!(found.len(), 51);
+    assert!(found[50].contains("99950 more findings"), "{}", found[50]);
+    let (platform, found) = try_read(Some(Dialect::Slurm), "n[0-1000000],m[0-1000000]");
+    assert!(
+        platform.is_none() && found[0].contains("too many"),
+        "{found:?}"
+    );
+    let names: Vec<String> = (1..=100_000).map(|i| format!("n{i:06}")).collect();
+    assert_eq!(
+        nodelist::print(names.iter().map(String::as_str)),
+        "n[000001-100000]"
+    );
+}
