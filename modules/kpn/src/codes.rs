@@ -51,3 +51,6 @@ pub const SELF_CHANNEL: Code = Code(315);
 pub const INITIAL_EXCEEDS_CAPACITY: Code = Code(316);
 /// A process that no channel reaches.
 pub const ISOLATED_PROCESS: Code = Code(317);
+
+/// `detail=` of a picture that is neither `processes` nor `kinds`.
+pub const DETAIL: Code = Code(20);

@@ -1,0 +1,210 @@
+//! Pictures of a mapped network.
+//!
+//! [`dot::MappedDot`] writes an annotated Graphviz file, [`svg::Svg`] a picture that needs no
+//! Graphviz. Both show the same [`Scene`]: hosts, the OS processes on them, what runs there and
+//! what flows between. A large network is shown by kinds, since nobody can read (and no layout
+//! program can place) ten thousand nodes.
+
+use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::network::{ChannelId, KindId, ProcessId};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+mod colour;
+pub mod dot;
+pub mod svg;
+
+pub use colour::Colour;
+
+/// The most processes that a picture shows one by one unless it is told to.
+pub const MOST_PROCESSES: usize = 200;
+
+/// How much a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Every process and channel.
+    Processes,
+    /// One node for all processes of a kind in an OS process.
+    Kinds,
+}
+
+impl Detail {
+    /// `detail=processes` or `detail=kinds` of the options; without it, what can still be read.
+    ///
+    /// # Errors
+    /// The value, if it is neither.
+    pub fn choose(options: &BTreeMap<String, String>, mapped: &Mapped) -> Result<Detail, String> {
+        match options.get("detail").map(String::as_str) {
+            Some("processes") => Ok(Detail::Processes),
+            Some("kinds") => Ok(Detail::Kinds),
+            Some(other) => Err(other.to_owned()),
+            None if mapped.network().processes.len() <= MOST_PROCESSES => Ok(Detail::Processes),
+            None => Ok(Detail::Kinds),
+        }
+    }
+}
+
+/// What a picture shows, ready to be drawn.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Hosts in the order of their first OS process; the name is empty where the launcher chooses.
+    pub hosts: Vec<Host>,
+    /// OS processes by their number.
+    pub os_processes: Vec<OsProcess>,
+    /// What runs, grouped by OS process, in the order of ranks.
+    pub nodes: Vec<Node>,
+    /// What flows between nodes, in the order of its first channel.
+    pub flows: Vec<Flow>,
+}
+
+/// A host of the picture.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its OS processes, by number.
+    pub os_processes: Vec<usize>,
+}
+
+/// An OS process of the picture.
+#[derive(Clone, Debug, Default)]
+pub struct OsProcess {
+    /// Sum of the loads of its processes.
+    pub load: f64,
+    /// How many processes run in it.
+    pub processes: usize,
+    /// Its nodes, by index in [`Scene::nodes`].
+    pub nodes: Vec<usize>,
+    /// Cores it is bound to.
+    pub cores: Vec<u32>,
+}
+
+/// A node of the picture: a process, or all of a kind in one OS process.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What to write on it.
+    pub label: String,
+    /// Name of the kind.
+    pub kind: String,
+    /// The OS process.
+    pub os_process: usize,
+    /// How many processes it stands for.
+    pub processes: usize,
+    /// Sum of their loads.
+    pub load: f64,
+}
+
+/// All channels from one node of the picture to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// Index of the writing node.
+    pub from: usize,
+    /// Index of the reading node.
+    pub to: usize,
+    /// How many channels it stands for.
+    pub channels: usize,
+    /// Sum of their traffic.
+    pub traffic: f64,
+}
+
+impl Scene {
+    /// What a picture of a mapped network shows. Linear in the size of the network.
+    pub fn of(mapped: &Mapped, detail: Detail) -> Scene {
+        let (network, mapping) = (mapped.network(), mapped.mapping());
+        let mut scene = Scene {
+            hosts: Vec::new(),
+            os_processes: vec![OsProcess::default(); mapping.places.len()],
+            nodes: Vec::new(),
+            flows: Vec::new(),
+        };
+        for (i, place) in mapping.places.iter().enumerate() {
+            scene.os_processes[i].cores.clone_from(&place.cores);
+            let name = place.host.clone().unwrap_or_default();
+            match scene.hosts.iter_mut().find(|h| h.name == name) {
+                Some(host) => host.os_processes.push(i),
+                None => scene.hosts.push(Host {
+                    name,
+                    os_processes: vec![i],
+                }),
+            }
+        }
+        let mut node_of: Vec<usize> = Vec::with_capacity(network.processes.len());
+        let mut group: FxHashMap<(u32, KindId), usize> = FxHashMap::default();
+        for (id, process) in network.processes.iter() {
+            let os_process = mapping.of(id);
+            let made = scene.nodes.len();
+            let node = match detail {
+                Detail::Processes => made,
+                Detail::Kinds => *group.entry((os_process, process.kind)).or_insert(made),
+            };
+            if node == made {
+                scene.nodes.push(Node {
+                    label: label(mapped, id, detail),
+                    kind: network.kind_name(id).to_owned(),
+                    os_process: os_process as usize,
+                    processes: 0,
+                    load: 0.0,
+                });
+                scene.os_processes[os_process as usize].nodes.push(node);
+            }
+            scene.nodes[node].processes += 1;
+            scene.nodes[node].load += process.load;
+            let home = &mut scene.os_processes[os_process as usize];
+            home.processes += 1;
+            home.load += process.load;
+            node_of.push(node);
+        }
+        scene.add_flows(mapped, &node_of);
+        scene
+    }
+
+    fn add_flows(&mut self, mapped: &Mapped, node_of: &[usize]) {
+        use graphmap_kpn::arena::Id;
+        let network = mapped.network();
+        let ends = |c: ChannelId| {
+            (
+                node_of[network.writer(c).index()],
+                node_of[network.reader(c).index()],
+            )
+        };
+        let mut known: FxHashMap<(usize, usize), usize> = FxHashMap::default();
+        for (id, channel) in network.channels.iter() {
+            let (from, to) = ends(id);
+            let made = self.flows.len();
+            let flow = *known.entry((from, to)).or_insert(made);
+            if flow == made {
+                self.flows.push(Flow {
+                    from,
+                    to,
+                    channels: 0,
+                    traffic: 0.0,
+                });
+            }
+            self.flows[flow].channels += 1;
+            self.flows[flow].traffic += channel.traffic;
+        }
+    }
+
+    /// Traffic from each OS process to each other, in the order of their numbers; what stays inside
+    /// one is left out.
+    pub fn cut(&self) -> BTreeMap<(usize, usize), f64> {
+        let mut cut = BTreeMap::new();
+        for flow in &self.flows {
+            let (a, b) = (
+                self.nodes[flow.from].os_process,
+                self.nodes[flow.to].os_process,
+            );
+            if a != b {
+                *cut.entry((a, b)).or_default() += flow.traffic;
+            }
+        }
+        cut
+    }
+}
+
+fn label(mapped: &Mapped, process: ProcessId, detail: Detail) -> String {
+    match detail {
+        Detail::Processes => mapped.network().process_name(process).to_owned(),
+        Detail::Kinds => mapped.network().kind_name(process).to_owned(),
+    }
+}
