@@ -126,6 +126,24 @@ impl Distances {
         self.0[class as usize]
     }
 
+    /// The same as whole numbers, for those who count in them: divided by the smallest distance
+    /// above zero when all are multiples of it, else scaled so that the largest is 1,000,000 and
+    /// rounded (a distance above zero stays above zero).
+    pub fn whole(&self) -> [u32; 6] {
+        const LARGEST: f64 = 1e6;
+        let largest = self.0[5];
+        let Some(unit) = self.0.into_iter().find(|d| *d > 0.0) else {
+            return [0; 6];
+        };
+        let exact = |d: &f64| (d / unit).fract() == 0.0;
+        let scale = match largest / unit <= LARGEST && self.0.iter().all(exact) {
+            true => unit,
+            false => largest / LARGEST,
+        };
+        let least = |d: f64| if d > 0.0 { 1.0 } else { 0.0 };
+        self.0.map(|d| (d / scale).round().max(least(d)) as u32)
+    }
+
     /// One number a class, in the order of [`Class::ALL`].
     pub fn as_array(&self) -> [f64; 6] {
         self.0
@@ -146,6 +164,25 @@ mod tests {
     fn the_measured_distances_are_distances() {
         let measured = Distances::MEASURED.as_array();
         assert_eq!(Distances::new(measured), Ok(Distances::MEASURED));
+    }
+
+    #[test]
+    fn whole_numbers_keep_ratios() {
+        let whole = |values| Distances::new(values).unwrap().whole();
+        assert_eq!(
+            whole([0.0, 0.5, 0.5, 1.0, 10.0, 10.0]),
+            [0, 1, 1, 2, 20, 20]
+        );
+        assert_eq!(whole([0.0; 6]), [0; 6]);
+        assert_eq!(
+            whole([0.0, 3.0, 3.0, 4.0, 4.0, 4.0])[1..4],
+            [750_000, 750_000, 1_000_000]
+        );
+        assert_eq!(
+            whole([1e-300, 1.0, 1.0, 1.0, 1.0, 1e300]),
+            [1, 1, 1, 1, 1, 1_000_000]
+        );
+        assert_eq!(Distances::MEASURED.whole()[4], 500_000);
     }
 
     #[test]

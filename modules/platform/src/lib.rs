@@ -22,7 +22,8 @@
 //! [`codes`]), and a reader returns a platform only when there was no error.
 //!
 //! Who places OS processes asks for plain numbers: [`Platform::places`] gives each slot its speed,
-//! its share of memory and a path of ids, [`Platform::distances`] one number a level.
+//! its share of memory and a path of ids, [`Platform::distances`] one number a level, and
+//! [`Nest::of`] turns places into a tree.
 
 mod build;
 pub mod codes;
@@ -43,4 +44,4 @@ mod text;
 pub use dialect::{Dialect, read};
 pub use distance::{BadDistances, Class, Distances};
 pub use model::{BadPlatform, CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Run, Socket};
-pub use place::Place;
+pub use place::{Nest, Place};

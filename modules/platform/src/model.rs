@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// Most hosts a platform can have.
 pub const MAX_HOSTS: usize = 1 << 20;
 /// Most slots, and most cores, a platform can have.
-pub const MAX_CORES: usize = 1 << 24;
+pub const MAX_CORES: usize = 1 << 22;
 
 /// A core.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,7 +156,7 @@ impl Platform {
     ///
     /// # Errors
     /// What [`BadPlatform`] lists.
-    pub fn with_order(mut hosts: Vec<Host>, order: Vec<Run>) -> Result<Platform, BadPlatform> {
+    pub fn with_order(mut hosts: Vec<Host>, mut order: Vec<Run>) -> Result<Platform, BadPlatform> {
         if hosts.is_empty() {
             return Err(BadPlatform::Empty);
         }
@@ -187,6 +187,12 @@ impl Platform {
             let name = format!("number {}", run.host);
             return Err(BadPlatform::Order(name, u64::from(run.count), 0));
         }
+        order.retain(|run| run.count > 0);
+        order.dedup_by(|run, before| {
+            let same = run.host == before.host;
+            before.count += if same { run.count } else { 0 };
+            same
+        });
         let mut groups = FxHashMap::default();
         for host in &mut hosts {
             let next = groups.len() as u32;

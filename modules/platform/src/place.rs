@@ -2,6 +2,7 @@
 
 use crate::distance::Class;
 use crate::model::Platform;
+use rustc_hash::FxHashMap;
 
 /// Where one OS process can stand: one slot of a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,59 @@ impl Place {
     pub fn class(&self, other: &Place) -> Class {
         let level = self.path.iter().zip(&other.path).position(|(a, b)| a == b);
         level.map_or(Class::Apart, |level| Class::ALL[level + 1])
+    }
+}
+
+/// Places as a tree, outermost groups first: the form partitioners take.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nest {
+    /// Index of a place in the slice the tree was made from.
+    Place(u32),
+    /// At least two members that are a class of distance apart.
+    Group {
+        /// The class between places of different members.
+        class: Class,
+        /// The members, each in the order of its first place.
+        members: Vec<Nest>,
+    },
+}
+
+impl Nest {
+    /// Groups places by what they stand in. Groups of one member are left out. `None` for no place.
+    pub fn of(places: &[Place]) -> Option<Nest> {
+        // Joined from the inside out: at each level the trees with one id of it become one tree.
+        let mut trees: Vec<(u32, Nest)> = (0..places.len() as u32)
+            .map(|i| (i, Nest::Place(i)))
+            .collect();
+        for level in 0..=4 {
+            let mut index = FxHashMap::default();
+            let mut joined: Vec<(u32, Vec<Nest>)> = Vec::new();
+            for (first, tree) in trees {
+                // Beyond the groups of hosts there is only the platform.
+                let id = places[first as usize].path.get(level).copied().unwrap_or(0);
+                let slot = *index.entry(id).or_insert(joined.len());
+                if slot == joined.len() {
+                    joined.push((first, Vec::new()));
+                }
+                joined[slot].1.push(tree);
+            }
+            let class = Class::ALL[level + 1];
+            let close = |(first, mut members): (u32, Vec<Nest>)| match members.len() {
+                1 => (first, members.remove(0)),
+                _ => (first, Nest::Group { class, members }),
+            };
+            trees = joined.into_iter().map(close).collect();
+        }
+        trees.pop().map(|(_, tree)| tree)
+    }
+
+    /// The indices of its places, in the order of the tree.
+    pub fn leaves(&self) -> Vec<u32> {
+        match self {
+            Nest::Place(place) => vec![*place],
+            // Six levels at most: recursion is bounded.
+            Nest::Group { members, .. } => members.iter().flat_map(Nest::leaves).collect(),
+        }
     }
 }
 
@@ -188,6 +242,35 @@ mod tests {
         assert_eq!(places[0].class(&places[2]), Class::Group);
         assert_eq!(platform.places_for(5)[4], places[0]);
         assert_eq!(platform.places_for(1).len(), 1);
+    }
+
+    #[test]
+    fn places_nest() {
+        let run = |host, count| Run {
+            host,
+            count,
+            span: Span::NONE,
+        };
+        let hosts = vec![host("a", 3, 1, 2, 2), Host::new("b", 2)];
+        let order = vec![run(0, 2), run(1, 2), run(0, 1)];
+        let places = Platform::with_order(hosts, order).unwrap().places();
+        let group = |class, members| Nest::Group { class, members };
+        let leaf = Nest::Place;
+        let expected = group(
+            Class::Group,
+            vec![
+                group(
+                    Class::Socket,
+                    vec![group(Class::Cache, vec![leaf(0), leaf(1)]), leaf(4)],
+                ),
+                group(Class::Host, vec![leaf(2), leaf(3)]),
+            ],
+        );
+        let nest = Nest::of(&places).unwrap();
+        assert_eq!(nest, expected);
+        assert_eq!(nest.leaves(), [0, 1, 4, 2, 3]);
+        assert_eq!(Nest::of(&[]), None);
+        assert_eq!(Nest::of(&places[..1]), Some(leaf(0)));
     }
 
     #[test]

@@ -288,7 +288,7 @@ fn a_slurm_environment_that_contradicts_itself() {
     );
     assert_eq!(
         of("1(x4294967295)"),
-        "G0415 error 1:1 a list of more than 16777216 tasks"
+        "G0415 error 1:1 a list of more than 4194304 tasks"
     );
     let (_, found) = environment(&[]);
     assert_eq!(

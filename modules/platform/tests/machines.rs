@@ -1,5 +1,7 @@
 //! Synthetic platforms, hwloc's XML, and a machine faked as a folder.
 
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
 mod common;
 use common::{findings, good, show};
 use graphmap_kpn::diagnostic::Diagnostics;

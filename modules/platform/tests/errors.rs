@@ -1,0 +1,62 @@
+//! Each code has a page in the book, and the example on the page draws that code.
+
+mod common;
+use common::{findings, show};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::SourceMap;
+use graphmap_platform::{Dialect, codes, slurm};
+use std::path::PathBuf;
+
+#[test]
+fn the_example_of_each_page_draws_its_code() {
+    let all = [
+        codes::NO_HOST,
+        codes::WRONG_DIALECT,
+        codes::DUPLICATE_HOST,
+        codes::ZERO,
+        codes::NOT_A_NUMBER,
+        codes::TOO_LARGE,
+        codes::BAD_NAME,
+        codes::UNKNOWN_WORD,
+        codes::BRACKETS,
+        codes::BAD_RANGE,
+        codes::ENVIRONMENT,
+        codes::LEVELS,
+        codes::DISTANCES,
+        codes::XML,
+        codes::TOPOLOGY,
+        codes::LOCAL,
+        codes::MAX_SLOTS,
+        codes::ASSUMED_SLOTS,
+    ];
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/errors");
+    for code in all {
+        let path = folder.join(format!("{code}.md"));
+        let page =
+            std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(
+            page.starts_with(&format!("# {code}: ")),
+            "{}",
+            path.display()
+        );
+        let Some((_, block)) = page.split_once("```") else {
+            // What is wrong there is a machine, not a text.
+            assert_eq!(code, codes::LOCAL);
+            continue;
+        };
+        let (language, rest) = block.split_once('\n').expect("a block");
+        let (text, _) = rest.split_once("```").expect("a closed block");
+        let found = match language {
+            "slurm-env" => {
+                let pairs = text.lines().filter_map(|l| l.split_once('='));
+                let variables = pairs.map(|(k, v)| (k.to_string(), v.to_string())).collect();
+                let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
+                slurm::read(&variables, &mut sources, &mut out);
+                show(&sources, &out)
+            }
+            name => findings(Some(Dialect::from_name(name).expect("a dialect")), text),
+        };
+        let codes: Vec<_> = found.iter().map(|f| &f[..5]).collect();
+        assert_eq!(codes, [code.to_string()], "{}: {found:?}", path.display());
+    }
+}

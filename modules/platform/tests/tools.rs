@@ -1,0 +1,123 @@
+//! The same texts read by the tools they come from: Slurm's `scontrol` and hwloc's `lstopo`.
+//! Where a tool is missing the test says so and passes.
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+mod common;
+use common::{good, try_read};
+use graphmap_platform::{Dialect, Platform, hwloc, nodelist};
+use std::path::PathBuf;
+use std::process::Command;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("graphmap-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs a program; `None`, with the reason printed, when it is not installed.
+fn run(command: &mut Command) -> Option<(bool, String)> {
+    match command.output() {
+        Ok(output) => Some((
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into(),
+        )),
+        Err(wrong) => {
+            eprintln!(
+                "skipped: {:?} does not start: {wrong}",
+                command.get_program()
+            );
+            None
+        }
+    }
+}
+
+#[test]
+fn scontrol_expands_node_lists_alike() {
+    let folder = folder("scontrol");
+    let conf = folder.join("slurm.conf");
+    std::fs::write(
+        &conf,
+        "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\n",
+    )
+    .unwrap();
+    let ask = |list: &str| {
+        let mut scontrol = Command::new("scontrol");
+        run(scontrol
+            .env("SLURM_CONF", &conf)
+            .args(["show", "hostnames", list]))
+    };
+    let lists = [
+        "node[01-16,20]",
+        "r[1-2]n[1-3]",
+        "n[8-12,008-010]",
+        "a,,b",
+        "n[01-3]",
+        "n[007-0010]",
+        "a-b,c.d",
+        "n[1-2][3-4]",
+        "n[3-1]",
+        "n[]",
+        "n[1,,2]",
+        "n[a-b]",
+        "n[[1]]",
+        "a b",
+        ",a,",
+        "n[5],m[5-5]",
+    ];
+    for list in lists {
+        let Some((accepted, answer)) = ask(list) else {
+            return;
+        };
+        let (platform, found) = try_read(Some(Dialect::Slurm), list);
+        // It says "Invalid hostlist" and still exits with success.
+        assert_eq!(
+            platform.is_some(),
+            accepted && !answer.is_empty(),
+            "{list}: {found:?}"
+        );
+        if let Some(platform) = platform {
+            let names: Vec<_> = platform.hosts().iter().map(|h| h.name.as_str()).collect();
+            assert_eq!(names, answer.lines().collect::<Vec<_>>(), "{list}");
+        }
+    }
+    // What is printed, it reads.
+    let names = [
+        "n1", "n2", "n9", "n10", "n010", "n011", "x", "gpu1-ib", "gpu2-ib", "10.0.0.1", "10.0.0.2",
+    ];
+    let (_, answer) = ask(&nodelist::print(names)).expect("it ran before");
+    assert_eq!(answer.lines().collect::<Vec<_>>(), names);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn lstopo_is_understood_and_understands() {
+    let folder = folder("lstopo");
+    // A synthetic topology of hwloc's own, so that the answer is known.
+    let description = "pack:2 numa:1 l3:2 core:3 pu:2";
+    let file = folder.join("made.xml");
+    let mut lstopo = Command::new("lstopo-no-graphics");
+    let Some((true, _)) = run(lstopo.args(["-i", description]).arg(&file)) else {
+        return;
+    };
+    let platform: Platform = good(None, &std::fs::read_to_string(&file).unwrap());
+    let host = &platform.hosts()[0];
+    let caches: usize = host.sockets.iter().map(|s| s.caches.len()).sum();
+    assert_eq!((host.sockets.len(), caches, host.core_count()), (2, 4, 12));
+    assert!(host.cores().all(|(_, _, core)| core.cpus.len() == 2));
+
+    let ours = folder.join("ours.xml");
+    std::fs::write(&ours, hwloc::print(host)).unwrap();
+    let mut lstopo = Command::new("lstopo-no-graphics");
+    let counts = lstopo
+        .arg("-i")
+        .arg(&ours)
+        .args(["--only", "core", "--of", "console"]);
+    let (accepted, answer) = run(counts).expect("it ran before");
+    assert!(accepted, "lstopo refuses what hwloc::print wrote");
+    assert_eq!(
+        answer.lines().filter(|l| l.contains("Core")).count(),
+        12,
+        "{answer}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
