@@ -3,7 +3,8 @@
 //! A [`Graph`] of vertices with loads and channels with traffic is mapped onto the blocks of a
 //! [`Machine`], a tree of hosts, sockets and cores with distances. [`solve`] minimises the sum of
 //! traffic times distance under a balance bound and [`Constraint`]s; [`evaluate`] judges any
-//! mapping from the definition alone.
+//! mapping from the definition alone. [`plan`](plan::plan) does it for a verified network and a
+//! platform.
 //!
 //! ```
 //! use graphmap_partition::{Channel, Graph, Machine, Options, Problem, solve};
@@ -26,6 +27,7 @@ mod instance;
 mod machine;
 mod multilevel;
 mod pack;
+pub mod plan;
 mod problem;
 mod random;
 mod refine;

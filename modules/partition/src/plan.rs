@@ -1,0 +1,387 @@
+//! From a verified network and a platform to a mapping, and all that a user wants to know of it.
+//!
+//! Translates the model into the plain numbers of the engine ([`crate::solve`]) and back: OS
+//! processes become blocks in the tree of hosts, sockets and caches; constraints of the graph
+//! become constraints of the engine, each with the place where it was written, so that a conflict
+//! can be shown there.
+
+use crate::{Error, Objective, Options, Part, Problem, evaluate, solve};
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::{Mapped, Mapping};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::Span;
+use graphmap_platform::{Class, Platform};
+use translate::{Rules, Targets, Weights};
+
+mod translate;
+
+/// The codes of what keeps a network from being mapped.
+pub mod codes {
+    use super::Code;
+
+    /// No strategy of this name.
+    pub const UNKNOWN_STRATEGY: Code = Code(450);
+    /// `host=` names no host of the platform.
+    pub const UNKNOWN_HOST: Code = Code(451);
+    /// `osprocess=` names an OS process that there is not.
+    pub const NO_OS_PROCESS: Code = Code(452);
+    /// `host=` in a graph that is mapped without hosts (a warning).
+    pub const HOST_IGNORED: Code = Code(453);
+    /// More OS processes than slots (a warning).
+    pub const OVERCOMMITTED: Code = Code(454);
+    /// Fewer processes than OS processes were asked for (a warning).
+    pub const FEWER_PROCESSES: Code = Code(455);
+    /// No feasible mapping.
+    pub const INFEASIBLE: Code = Code(456);
+    /// The balance bound had to be raised (a warning).
+    pub const IMBALANCE: Code = Code(457);
+    /// Weights or options that the engine cannot compute with.
+    pub const WEIGHTS: Code = Code(458);
+    /// A solver that failed.
+    pub const SOLVER: Code = Code(459);
+    /// A previous mapping that is for another network or platform.
+    pub const PREVIOUS: Code = Code(460);
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// How many OS processes; by default one for each slot of the platform.
+    pub os_processes: Option<usize>,
+    /// Whether the hosts have names that a launcher knows; `false` for a machine made up from `-n`.
+    pub named_hosts: bool,
+    /// How to search.
+    pub options: Options,
+    /// What to minimise.
+    pub objective: Objective,
+    /// Balance bound, 0.03 for 3%.
+    pub imbalance: f64,
+    /// What modules mean to the mapping.
+    pub modules: Modules,
+    /// The mapping in use, and what it costs to move a process over distance 1, in units of
+    /// traffic.
+    pub previous: Option<(&'a Mapping, f64)>,
+}
+
+impl Default for Request<'_> {
+    fn default() -> Self {
+        Request {
+            os_processes: None,
+            named_hosts: true,
+            options: Options::default(),
+            objective: Objective::Cost,
+            imbalance: 0.03,
+            modules: Modules::Ignore,
+            previous: None,
+        }
+    }
+}
+
+/// What modules mean to the mapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Modules {
+    /// Nothing: their channels speak for themselves.
+    #[default]
+    Ignore,
+    /// The processes of an innermost module are rather kept together, as if joined by channels of
+    /// this traffic.
+    Prefer(f64),
+    /// The processes of an innermost module stay in one OS process.
+    Atom,
+}
+
+/// A mapping and what is known about it. Costs and traffic are in the units of the graph and of
+/// the platform's distances.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The network with its mapping.
+    pub mapped: Mapped,
+    /// Traffic times distance, summed over channels.
+    pub cost: f64,
+    /// No feasible mapping costs less than this.
+    pub lower_bound: f64,
+    /// (cost - bound) / cost, of what is minimised.
+    pub gap: f64,
+    /// Proved to be the best.
+    pub proved: bool,
+    /// Largest load of an OS process relative to its share.
+    pub balance: f64,
+    /// Load of each OS process.
+    pub loads: Vec<f64>,
+    /// Traffic by how far it goes, closest first.
+    pub traffic: Vec<(Class, f64)>,
+    /// Largest traffic that enters or leaves one host.
+    pub bottleneck: f64,
+    /// Channels between different OS processes.
+    pub remote_channels: u64,
+    /// Processes that left the OS process of the previous mapping.
+    pub moved: usize,
+    /// What other strategies give, by name: cost and whether the balance bound holds.
+    pub others: Vec<(&'static str, f64, bool)>,
+    /// Hosts used, by name.
+    pub hosts: Vec<String>,
+    /// What the engine did.
+    pub log: Vec<String>,
+}
+
+/// Maps a network onto a platform.
+///
+/// # Errors
+/// All findings if one is an error; [`codes::INFEASIBLE`] when no mapping keeps the rules.
+pub fn plan(
+    network: &Verified,
+    platform: &Platform,
+    request: &Request<'_>,
+) -> Result<(Plan, Diagnostics), Diagnostics> {
+    let mut found = Diagnostics::new();
+    let wanted = request.os_processes.unwrap_or(platform.slots()).max(1);
+    let n = wanted.min(network.processes.len());
+    if n < wanted && request.os_processes.is_some() {
+        found.push(
+            Diagnostic::warning(
+                codes::FEWER_PROCESSES,
+                format!("{wanted} OS processes for {n} processes: {n} are used"),
+            )
+            .help("an OS process without a process would do nothing"),
+        );
+    }
+    if n > platform.slots() {
+        found.push(
+            Diagnostic::warning(
+                codes::OVERCOMMITTED,
+                format!(
+                    "{n} OS processes on {} slots: hosts are used again from the first",
+                    platform.slots()
+                ),
+            )
+            .help("give the hosts more slots, or say a smaller `-n`"),
+        );
+    }
+    let weights = Weights::of(network, platform).map_err(|e| one(weights_error(&e)))?;
+    let targets = Targets::of(platform, n, &weights).map_err(|e| one(weights_error(&e)))?;
+    let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
+    if found.has_errors() {
+        return Err(found);
+    }
+    let previous = previous(network, request, &targets, &weights).map_err(one)?;
+    let problem = Problem {
+        graph: &weights.graph,
+        machine: &targets.machine,
+        constraints: &rules.constraints,
+        objective: request.objective,
+        imbalance: request.imbalance,
+        migration: previous.as_ref().map(|p| p.migration()),
+    };
+    let solution = solve(&problem, &request.options)
+        .map_err(|error| one(failure(&error, &rules, &targets, network)))?;
+    if let Some(factor) = solution.raised {
+        found.push(
+            Diagnostic::warning(
+                codes::IMBALANCE,
+                format!(
+                    "no mapping within the balance bound of {}% was found: the bound was raised by a factor of {factor:.2}",
+                    request.imbalance * 100.0
+                ),
+            )
+            .help("a process heavier than an OS process's share cannot be split: use fewer OS processes, or say a larger `--imbalance`"),
+        );
+    }
+    let judged = &solution.evaluation;
+    let os_process: Vec<u32> = solution
+        .block_of
+        .iter()
+        .map(|&b| targets.place_of[b as usize])
+        .collect();
+    let mut loads = vec![0.0; n];
+    for (process, &o) in network.processes.values().zip(&os_process) {
+        loads[o as usize] += process.load;
+    }
+    let others = ["stack", "round-robin"].into_iter().filter_map(|name| {
+        let options = Options {
+            strategy: name.into(),
+            ..request.options.clone()
+        };
+        let solution = solve(&problem, &options).ok()?;
+        let judged = evaluate(&problem, &solution.block_of).ok()?;
+        Some((name, weights.cost(judged.cost), judged.feasible()))
+    });
+    let others = others.collect();
+    let mapping = Mapping {
+        os_process,
+        places: targets.places(platform, request.named_hosts),
+        strategy: request.options.strategy.clone(),
+    };
+    let hosts = targets.hosts(platform);
+    let mapped = Mapped::new(network.clone(), mapping)
+        .expect("a block for each process, a place for each block");
+    let plan = Plan {
+        cost: weights.cost(judged.cost),
+        lower_bound: weights.cost(solution.lower_bound),
+        gap: solution.gap,
+        proved: solution.proved,
+        balance: judged.balance,
+        traffic: traffic_by_class(&mapped, platform, n),
+        loads,
+        bottleneck: judged.bottleneck as f64 / weights.traffic,
+        remote_channels: judged.remote_channels,
+        moved: judged.moved,
+        others,
+        hosts,
+        log: solution.log,
+        mapped,
+    };
+    Ok((plan, found))
+}
+
+fn one(finding: Diagnostic) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(finding);
+    found
+}
+
+fn weights_error(error: &Error) -> Diagnostic {
+    Diagnostic::error(
+        codes::WEIGHTS,
+        format!("the mapping cannot be computed: {error}"),
+    )
+    .help("check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform")
+}
+
+/// The previous mapping in the engine's terms.
+struct Previous {
+    block_of: Vec<u32>,
+    cost: Vec<u64>,
+}
+
+impl Previous {
+    fn migration(&self) -> crate::Migration<'_> {
+        crate::Migration {
+            block_of: &self.block_of,
+            cost: &self.cost,
+        }
+    }
+}
+
+fn previous(
+    network: &Verified,
+    request: &Request<'_>,
+    targets: &Targets,
+    weights: &Weights,
+) -> Result<Option<Previous>, Diagnostic> {
+    let Some((mapping, cost)) = request.previous else {
+        return Ok(None);
+    };
+    if mapping.os_process.len() != network.processes.len() {
+        return Err(Diagnostic::error(
+            codes::PREVIOUS,
+            format!(
+                "the previous mapping is for {} processes, the network has {}",
+                mapping.os_process.len(),
+                network.processes.len()
+            ),
+        )
+        .help("map without it, or take the mapping that was made for this graph"));
+    }
+    let mut block_of_place = vec![u32::MAX; targets.place_of.len()];
+    for (block, &place) in targets.place_of.iter().enumerate() {
+        block_of_place[place as usize] = block as u32;
+    }
+    let old = mapping.os_process.iter();
+    // An OS process that is there no more: its processes count as new.
+    let block_of = old
+        .map(|&o| block_of_place.get(o as usize).copied().unwrap_or(u32::MAX))
+        .collect();
+    let cost = (cost * weights.traffic).round().max(0.0) as u64;
+    Ok(Some(Previous {
+        block_of,
+        cost: vec![cost; network.processes.len()],
+    }))
+}
+
+fn failure(error: &Error, rules: &Rules, targets: &Targets, network: &Verified) -> Diagnostic {
+    match error {
+        Error::UnknownStrategy(name) => {
+            let names = crate::strategies().iter().map(|s| s.name);
+            let finding = Diagnostic::error(
+                codes::UNKNOWN_STRATEGY,
+                format!("there is no strategy `{name}`"),
+            );
+            match nearest(name, names.clone()) {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => finding.help(format!(
+                    "there are: {}",
+                    names.collect::<Vec<_>>().join(", ")
+                )),
+            }
+        }
+        Error::Solver(said) => {
+            Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
+                .help("use `--strategy auto`, which needs none")
+        }
+        Error::Infeasible(conflict) => {
+            let how = if conflict.proved {
+                "there is no feasible mapping"
+            } else {
+                "no feasible mapping was found"
+            };
+            let mut finding =
+                Diagnostic::error(codes::INFEASIBLE, format!("{how}: {}", conflict.reason));
+            let mut spans: Vec<Span> = Vec::new();
+            for part in &conflict.parts {
+                match *part {
+                    Part::Constraint(c) => spans.push(rules.spans[c]),
+                    Part::Vertex(v) => {
+                        spans.push(network.processes.values().as_slice()[v as usize].span)
+                    }
+                    Part::Memory(b) => {
+                        finding = finding
+                            .with_note(format!("the memory of {} takes part", targets.name(b)))
+                    }
+                    Part::Slots(b) => {
+                        finding =
+                            finding.with_note(format!("the slots of {} take part", targets.name(b)))
+                    }
+                    Part::Balance(b) => {
+                        finding = finding.with_note(format!(
+                            "the balance bound of {} takes part",
+                            targets.name(b)
+                        ))
+                    }
+                }
+            }
+            spans.sort();
+            spans.dedup();
+            for (i, span) in spans.into_iter().take(12).enumerate() {
+                finding = if i == 0 {
+                    finding.at(span, "this cannot hold")
+                } else {
+                    finding.also(span, "together with this")
+                };
+            }
+            finding.help("give up one of the constraints, or use more or larger hosts")
+        }
+        Error::Input(_) => weights_error(error),
+    }
+}
+
+fn traffic_by_class(mapped: &Mapped, platform: &Platform, n: usize) -> Vec<(Class, f64)> {
+    let (network, mapping) = (mapped.network(), mapped.mapping());
+    let places = platform.places_for(n);
+    let mut sums = [0.0; Class::ALL.len()];
+    for (id, channel) in network.channels.iter() {
+        let (a, b) = (
+            mapping.of(network.writer(id)),
+            mapping.of(network.reader(id)),
+        );
+        let class = if a == b {
+            Class::Collocated
+        } else {
+            places[a as usize].class(&places[b as usize])
+        };
+        sums[class as usize] += channel.traffic;
+    }
+    let used = Class::ALL.into_iter().zip(sums);
+    used.filter(|&(class, sum)| sum > 0.0 || class == Class::Collocated)
+        .collect()
+}
