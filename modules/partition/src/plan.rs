@@ -164,7 +164,7 @@ pub fn plan(
     if found.has_errors() {
         return Err(found);
     }
-    let previous = previous(network, request, &targets, &weights).map_err(one)?;
+    let previous = previous(network, request, &targets, &weights)?;
     let problem = Problem {
         graph: &weights.graph,
         machine: &targets.machine,
@@ -268,12 +268,12 @@ fn previous(
     request: &Request<'_>,
     targets: &Targets,
     weights: &Weights,
-) -> Result<Option<Previous>, Diagnostic> {
+) -> Result<Option<Previous>, Diagnostics> {
     let Some((mapping, cost)) = request.previous else {
         return Ok(None);
     };
     if mapping.os_process.len() != network.processes.len() {
-        return Err(Diagnostic::error(
+        return Err(one(Diagnostic::error(
             codes::PREVIOUS,
             format!(
                 "the previous mapping is for {} processes, the network has {}",
@@ -281,7 +281,9 @@ fn previous(
                 network.processes.len()
             ),
         )
-        .help("map without it, or take the mapping that was made for this graph"));
+        .help(
+            "map without it, or take the mapping that was made for this graph",
+        )));
     }
     let mut block_of_place = vec![u32::MAX; targets.place_of.len()];
     for (block, &place) in targets.place_of.iter().enumerate() {
