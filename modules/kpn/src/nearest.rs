@@ -1,16 +1,27 @@
 //! Nearest-name hints: what a misspelt word was probably meant to be.
 
+/// The longest word, in bytes, that is compared with others.
+const LONGEST: usize = 100;
+
 /// The candidate closest to `word`, if one is close enough to suggest.
 ///
 /// Distance is optimal string alignment (insert, delete, replace, swap of neighbours) without
-/// regard to case; a candidate counts when at most a third of the longer word must change. Of
-/// equals the first wins, so the answer does not depend on anything but the order given.
+/// regard to case; a candidate counts when at most a third of the longer word must change, which
+/// leaves words of one or two letters without a hint. Of equals the first wins, so the answer does
+/// not depend on anything but the order given. Words longer than any that a person types have no
+/// neighbours: the distance costs the product of two lengths.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
     let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
+        if candidate.len() > LONGEST {
+            continue;
+        }
         let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
-        let limit = (word.len().max(other.len()) / 3).max(1);
+        let limit = word.len().max(other.len()) / 3;
         if word.len().abs_diff(other.len()) > limit {
             continue;
         }
@@ -56,5 +67,15 @@ mod tests {
         assert_eq!(nearest("BUNDLE", words), Some("bundle"));
         assert_eq!(nearest("colour", words), None);
         assert_eq!(nearest("", words), None);
+        assert_eq!(nearest("a", ["b"]), None);
+        assert_eq!(nearest("w1", ["w2"]), None);
+        assert_eq!(nearest("ot", ["in", "out"]), Some("out"));
+    }
+
+    #[test]
+    fn a_word_of_a_million_letters_costs_nothing() {
+        let (a, b) = ("a".repeat(1_000_000), "a".repeat(999_999));
+        assert_eq!(nearest(&a, [b.as_str()]), None);
+        assert_eq!(nearest("aaa", [b.as_str(), "aab"]), Some("aab"));
     }
 }
