@@ -33,11 +33,12 @@ pub const LIMIT: u64 = 1 << 28;
 ///
 /// # Errors
 /// All findings, if one of them is an error; else the warnings come with the result.
-pub fn expand(declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
+pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let scopes = Scopes::of(&declared, &mut diagnostics);
     check_faces(&declared, &mut diagnostics);
-    if scopes.arena.is_empty() && declared.channels.iter().all(|c| c.extra.is_none()) {
+    if scopes.arena.is_empty() {
+        nothing_repeats(&mut declared, &scopes, &mut diagnostics);
         return if diagnostics.has_errors() {
             Err(diagnostics)
         } else {
@@ -59,6 +60,21 @@ pub fn expand(declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics
         Err(diagnostics)
     } else {
         Ok((result, diagnostics))
+    }
+}
+
+/// Without repetition everything stays where it is; only what channels say of it is checked and
+/// taken away. A graph of a million channels is not copied for this.
+fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut Diagnostics) {
+    for channel in declared.channels.iter().filter(|c| c.extra.is_some()) {
+        let extra = declared.extra(channel).cloned().unwrap_or_default();
+        if let Err(finding) = Pattern::of(channel, &extra, declared, scopes, diagnostics) {
+            diagnostics.push(*finding);
+        }
+    }
+    for extra in &mut declared.extras {
+        (extra.from_at, extra.to_at, extra.wrap) = (None, None, false);
+        extra.step = Vec::new();
     }
 }
 
@@ -246,20 +262,37 @@ impl<'a> Expansion<'a> {
         self.instances[self.node_base[id.index()] + instance as usize] = Some(made);
     }
 
+    /// Names are addresses. Two declarations may collide in each of a million instances: one
+    /// finding for the two is enough.
     fn check_names(&self, diagnostics: &mut Diagnostics) {
-        let mut seen: FxHashMap<Symbol, NodeId> = FxHashMap::default();
+        let mut told: FxHashMap<(Span, Span), ()> = FxHashMap::default();
+        let mut tell = |what: &str, name: Symbol, span: Span, other: Span| {
+            if told.insert((span, other), ()).is_some() {
+                return;
+            }
+            let name = self.out.name(name);
+            diagnostics.push(
+                Diagnostic::error(
+                    codes::NAME_COLLISION,
+                    format!("two {what} are named `{name}` once the graph is expanded"),
+                )
+                .at(span, "this one")
+                .also(other, "and this one")
+                .help("rename one of them: instances are numbered from 1"),
+            );
+        };
+        let mut nodes: FxHashMap<Symbol, NodeId> = FxHashMap::default();
         for (id, node) in self.out.nodes.iter() {
-            if let Some(other) = seen.insert(node.name, id) {
-                let name = self.out.name(node.name);
-                diagnostics.push(
-                    Diagnostic::error(
-                        codes::NAME_COLLISION,
-                        format!("two processes are named `{name}` once the graph is expanded"),
-                    )
-                    .at(node.span, "this one")
-                    .also(self.out.nodes[other].span, "and this one")
-                    .help("rename one of them: instances are numbered from 1"),
-                );
+            if let Some(other) = nodes.insert(node.name, id) {
+                let other = self.out.nodes[other].span;
+                tell("processes", node.name, node.span, other);
+            }
+        }
+        let mut modules: FxHashMap<(Option<ModuleId>, Symbol), ModuleId> = FxHashMap::default();
+        for (id, module) in self.out.modules.iter() {
+            if let Some(other) = modules.insert((module.parent, module.name), id) {
+                let other = self.out.modules[other].span;
+                tell("modules", module.name, module.span, other);
             }
         }
     }

@@ -18,6 +18,12 @@ pub(super) struct Pattern {
     paired: bool,
 }
 
+/// How many instances scopes make. It may pass every bound where a scope around them stands no time
+/// at all, which makes the whole nothing.
+fn product(replicas: &[u64]) -> u64 {
+    replicas.iter().fold(1, |n, &r| n.saturating_mul(r))
+}
+
 /// Which instances of the scopes of one end alone, as flat numbers.
 pub(super) type Picked = std::ops::Range<u64>;
 
@@ -38,9 +44,8 @@ impl Pattern {
             extra.span
         };
         let at_name = |end: EndDecl| {
-            end.node.map_or("NULL".to_owned(), |n| {
-                declared.name(declared.nodes[n].name).to_owned()
-            })
+            end.node
+                .map_or("NULL", |n| declared.name(declared.nodes[n].name))
         };
         let (from_name, to_name) = (at_name(channel.from), at_name(channel.to));
         if extra.step.len() > depth {
@@ -87,10 +92,7 @@ impl Pattern {
                 .help("`at=each` joins the first with the first, the second with the second; `at=all` joins every one with every other; `at=\"last,first\"` picks one of each"),
             ));
         }
-        let (count_from, count_to) = (
-            from_own.iter().product::<u64>(),
-            to_own.iter().product::<u64>(),
-        );
+        let (count_from, count_to) = (product(&from_own), product(&to_own));
         if both && each && count_from != count_to {
             return Err(Box::new(
                 Diagnostic::error(
@@ -126,8 +128,8 @@ impl Pattern {
             shared: scopes.replicas(&from[..depth]),
             step,
             wrap: extra.wrap,
-            from: pick(extra.from_at, &from_own, count_from, &from_name)?,
-            to: pick(extra.to_at, &to_own, count_to, &to_name)?,
+            from: pick(extra.from_at, &from_own, count_from, from_name)?,
+            to: pick(extra.to_at, &to_own, count_to, to_name)?,
             paired: both && each,
             from_own,
             to_own,
@@ -138,8 +140,7 @@ impl Pattern {
     pub(super) fn most(&self) -> u64 {
         let len = |picked: &Picked| picked.end - picked.start;
         let to = if self.paired { 1 } else { len(&self.to) };
-        let shared = self.shared.iter().product::<u64>();
-        shared
+        product(&self.shared)
             .saturating_mul(len(&self.from))
             .saturating_mul(to)
             .min(LIMIT + 1)
@@ -147,9 +148,8 @@ impl Pattern {
 
     /// The flat instance numbers of writer and reader, channel by channel.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
-        let shared: u64 = self.shared.iter().product();
-        let own = |own: &[u64]| own.iter().product::<u64>();
-        let (from_count, to_count) = (own(&self.from_own), own(&self.to_own));
+        let shared = product(&self.shared);
+        let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
         (0..shared).flat_map(move |instance| {
             let there = self.shifted(instance);
             let froms = if there.is_some() {

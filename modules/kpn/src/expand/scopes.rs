@@ -5,7 +5,11 @@ use crate::arena::{Arena, Id, define_id};
 use crate::codes;
 use crate::declared::{ChannelDecl, Declared, NodeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::names::Symbol;
 use crate::source::Span;
+
+/// The most bytes that the names of all instances may take: half of what a table of names holds.
+const NAME_BYTES: u64 = 1 << 31;
 
 /// How deep repeated modules may nest; paths are stored, so their cost is quadratic in the depth.
 pub(super) const DEPTH: usize = 32;
@@ -95,6 +99,24 @@ impl Scopes {
         path.iter().map(|&s| self.arena[s].replicas).collect()
     }
 
+    /// At most how many bytes the names of all instances take.
+    fn name_bytes(&self, declared: &Declared) -> u64 {
+        // An index has at most ten digits and an underscore.
+        let bytes = |name: Symbol, scope: Option<ScopeId>| {
+            let path = self.path(scope);
+            let each = declared.name(name).len() + 11 * path.len();
+            self.count(path).saturating_mul(each as u64)
+        };
+        let modules = declared.modules.values().zip(&self.of_module);
+        let modules = modules.map(|(m, &scope)| bytes(m.name, scope));
+        let nodes = declared.nodes.values().zip(&self.of_node);
+        let nodes = nodes.map(|(n, &scope)| {
+            let process = n.process.map_or(0, |p| bytes(p, scope));
+            bytes(n.name, scope).saturating_add(process)
+        });
+        modules.chain(nodes).fold(0, u64::saturating_add)
+    }
+
     pub(super) fn too_many(&self, declared: &Declared) -> Option<Diagnostic> {
         let nodes: u64 = self
             .of_node
@@ -113,20 +135,27 @@ impl Scopes {
             .iter()
             .fold(0, |n, &s| n.saturating_add(self.count(self.path(s))));
         let most = nodes.max(channels).max(modules);
-        if most <= LIMIT {
+        let names = self.name_bytes(declared);
+        if most <= LIMIT && names <= NAME_BYTES {
             return None;
         }
         let (_, largest) = self
             .arena
             .iter()
             .max_by_key(|(id, s)| (s.replicas, std::cmp::Reverse(*id)))?;
-        Some(
-            Diagnostic::error(
-                codes::TOO_MANY_REPLICAS,
-                format!("the graph stands for {most} processes or channels, more than the {LIMIT} that graphmap takes"),
+        let message = if most > LIMIT {
+            format!(
+                "the graph stands for {most} processes or channels, more than the {LIMIT} that graphmap takes"
             )
-            .at(largest.span, format!("repeated {} times", largest.replicas))
-            .help("check `replicas=` here and of the modules around it: they multiply"),
+        } else {
+            format!(
+                "the names of all that the graph stands for would fill {names} bytes, more than the {NAME_BYTES} that graphmap takes"
+            )
+        };
+        Some(
+            Diagnostic::error(codes::TOO_MANY_REPLICAS, message)
+                .at(largest.span, format!("repeated {} times", largest.replicas))
+                .help("check `replicas=` here and of the modules around it: they multiply"),
         )
     }
 }
