@@ -7,16 +7,19 @@
 use crate::arena::{Arena, Id};
 use crate::codes;
 use crate::declared::{
-    BundleKind, ConstraintTarget, Declared, Direction, EndDecl, ModuleId, NodeDecl, NodeId,
+    BundleKind, ConstraintDecl, ConstraintTarget, Declared, Direction, EndDecl, ModuleId, NodeId,
 };
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
 use crate::names::{Names, Symbol};
 use crate::network::{
-    Bundle, Channel, ChannelId, DEFAULT_CAPACITY, Join, Kind, KindId, Module, Network,
-    NetworkConstraint, Port, PortId, Process, ProcessId,
+    Bundle, Channel, ChannelId, DEFAULT_CAPACITY, Join, Module, Network, NetworkConstraint, Port,
+    PortId, Process, ProcessId,
 };
 use crate::source::Span;
-use rustc_hash::FxHashMap;
+use faces::Faces;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+mod faces;
 
 /// Joins what was declared, and expanded, to a network.
 ///
@@ -44,6 +47,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         face_of: &faces.face_of,
         diagnostics: &mut diagnostics,
         process_names: &faces.processes,
+        told: FxHashSet::default(),
     };
     let joined = joining.join();
     for (process, first) in faces.processes.values_mut().zip(&joined.first_port) {
@@ -72,16 +76,13 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         constraints: Vec::new(),
         skeleton,
     };
-    let mut inside: Option<Vec<Vec<ProcessId>>> = None;
+    let inside = processes_of_modules(&network, &constraints);
     network.constraints = constraints
         .into_iter()
         .map(|declared| {
             let processes = match declared.target {
                 ConstraintTarget::Node(node) => vec![faces.process_of[node.index()]],
-                ConstraintTarget::Module(module) => {
-                    let inside = inside.get_or_insert_with(|| processes_of_modules(&network));
-                    inside[module.index()].clone()
-                }
+                ConstraintTarget::Module(module) => inside[module.index()].clone(),
             };
             NetworkConstraint {
                 declared,
@@ -96,124 +97,31 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
     }
 }
 
-/// The processes of each module, those of modules within included, in the order of ranks.
-fn processes_of_modules(network: &Network) -> Vec<Vec<ProcessId>> {
+/// The processes of each module that a constraint is about, those of modules within included, in
+/// the order of ranks; empty for all other modules. The cost is that of the answer: modules may
+/// nest a hundred thousand deep.
+fn processes_of_modules(network: &Network, constraints: &[ConstraintDecl]) -> Vec<Vec<ProcessId>> {
+    let mut wanted = vec![false; network.modules.len()];
+    for constraint in constraints {
+        if let ConstraintTarget::Module(module) = constraint.target {
+            wanted[module.index()] = true;
+        }
+    }
+    // The innermost wanted module around each, itself included; parents come first.
+    let mut nearest: Vec<Option<ModuleId>> = Vec::with_capacity(wanted.len());
+    for (id, module) in network.modules.iter() {
+        let around = module.parent.and_then(|p| nearest[p.index()]);
+        nearest.push(if wanted[id.index()] { Some(id) } else { around });
+    }
     let mut inside = vec![Vec::new(); network.modules.len()];
     for (id, process) in network.processes.iter() {
-        let mut module = process.module;
+        let mut module = process.module.and_then(|m| nearest[m.index()]);
         while let Some(m) = module {
             inside[m.index()].push(id);
-            module = network.modules[m].parent;
+            module = network.modules[m].parent.and_then(|p| nearest[p.index()]);
         }
     }
     inside
-}
-
-/// Nodes merged to processes.
-struct Faces {
-    processes: Arena<ProcessId, Process>,
-    kinds: Arena<KindId, Kind>,
-    process_of: Vec<ProcessId>,
-    /// For a node that is one of several faces: what its ports' names begin with.
-    face_of: FxHashMap<NodeId, String>,
-}
-
-impl Faces {
-    fn of(nodes: &Arena<NodeId, NodeDecl>, names: &Names, diagnostics: &mut Diagnostics) -> Faces {
-        let mut faces = Faces {
-            processes: Arena::with_capacity(nodes.len()),
-            kinds: Arena::new(),
-            process_of: Vec::with_capacity(nodes.len()),
-            face_of: FxHashMap::default(),
-        };
-        let mut kinds: FxHashMap<Symbol, KindId> = FxHashMap::default();
-        let mut first_face: FxHashMap<Symbol, NodeId> = FxHashMap::default();
-        for (id, node) in nodes.iter() {
-            let known = node.process.and_then(|p| first_face.get(&p).copied());
-            if let Some(first) = known {
-                let process = faces.process_of[first.index()];
-                faces.process_of.push(process);
-                for face in [first, id] {
-                    let short = face_name(
-                        names.name(nodes[face].name),
-                        names.name(node.process.unwrap_or(node.name)),
-                    );
-                    faces.face_of.insert(face, short.into_owned());
-                }
-                faces.merge(process, node, &nodes[first], names, diagnostics);
-                continue;
-            }
-            let kind = *kinds.entry(node.kind).or_insert_with(|| {
-                faces.kinds.push(Kind {
-                    name: node.kind,
-                    members: Vec::new(),
-                    ports: Vec::new(),
-                    span: node.span,
-                })
-            });
-            let process = faces.processes.push(Process {
-                name: node.process.unwrap_or(node.name),
-                kind,
-                module: node.module,
-                load: node.load,
-                mem: node.mem,
-                span: node.span,
-                first_port: 0,
-            });
-            faces.kinds[kind].members.push(process);
-            faces.process_of.push(process);
-            if let Some(name) = node.process {
-                first_face.insert(name, id);
-            }
-        }
-        faces
-    }
-
-    fn merge(
-        &mut self,
-        process: ProcessId,
-        node: &NodeDecl,
-        first: &NodeDecl,
-        names: &Names,
-        diagnostics: &mut Diagnostics,
-    ) {
-        if node.kind != first.kind {
-            let process = names.name(self.processes[process].name);
-            diagnostics.push(
-                Diagnostic::error(
-                    codes::FACES_DISAGREE,
-                    format!(
-                        "faces of process `{process}` are of kinds `{}` and `{}`",
-                        names.name(first.kind),
-                        names.name(node.kind)
-                    ),
-                )
-                .at(node.span, format!("of kind `{}`", names.name(node.kind)))
-                .also(first.span, format!("of kind `{}`", names.name(first.kind)))
-                .help("a process has one kind: say `kind=` at one face only, or the same at all"),
-            );
-        }
-        // Each face may say a cost; the default of one that says none is lost in the larger.
-        let merged = &mut self.processes[process];
-        merged.load = merged.load.max(node.load);
-        merged.mem = merged.mem.max(node.mem);
-    }
-}
-
-/// What distinguishes a face in the names of its ports: its own name without that of the process
-/// (`managerPut` of `manager` is `put`).
-fn face_name<'a>(node: &'a str, process: &str) -> std::borrow::Cow<'a, str> {
-    match node
-        .strip_prefix(process)
-        .map(|rest| rest.trim_start_matches('_'))
-    {
-        Some(rest) if rest.starts_with(|c: char| c.is_alphabetic()) => {
-            let mut chars = rest.chars();
-            let first = chars.next().map(|c| c.to_lowercase().collect::<String>());
-            (first.unwrap_or_default() + chars.as_str()).into()
-        }
-        _ => node.into(),
-    }
 }
 
 struct Joined {
@@ -231,6 +139,8 @@ struct Joining<'a> {
     face_of: &'a FxHashMap<NodeId, String>,
     names: &'a mut Names,
     process_names: &'a Arena<ProcessId, Process>,
+    /// Codes and places already told: a declaration may be repeated a million times.
+    told: FxHashSet<(Code, Span, Span)>,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -267,6 +177,24 @@ impl Joining<'_> {
 
     fn process(&self, end: EndDecl) -> Option<ProcessId> {
         end.node.map(|n| self.process_of[n.index()])
+    }
+
+    /// A port as people write it.
+    fn full(&self, process: ProcessId, name: Symbol) -> String {
+        let process = self.names.name(self.process_names[process].name);
+        format!("{process}.{}", self.names.name(name))
+    }
+
+    /// Adds a finding, unless the same was told of other instances of the same declarations.
+    fn tell(&mut self, finding: Diagnostic) {
+        let place = |label: Option<&Label>| label.map_or(Span::NONE, |l| l.span);
+        let (here, there) = (
+            place(finding.primary.as_ref()),
+            place(finding.secondary.first()),
+        );
+        if here.is_none() || self.told.insert((finding.code, here, there)) {
+            self.diagnostics.push(finding);
+        }
     }
 
     fn join(&mut self) -> Joined {
@@ -388,14 +316,9 @@ impl Joining<'_> {
         let first = ends[0];
         let direction = first.direction();
         let span = self.channels[first.channel()].span;
-        let full = format!(
-            "{}.{}",
-            self.names.name(self.process_names[process].name),
-            self.names.name(name)
-        );
         if let Some(other) = ends.iter().find(|e| e.direction() != direction) {
-            self.diagnostics
-                .push(both_directions(&full, direction, span, self.span(*other)));
+            let full = self.full(process, name);
+            self.tell(both_directions(&full, direction, span, self.span(*other)));
         }
         let id = PortId::from_index(joined.ports.len());
         for &end in ends {
@@ -415,7 +338,8 @@ impl Joining<'_> {
             .filter(|&&e| self.other_end(e).node.is_some())
             .collect();
         if let (Some(&&free), Some(&&channel)) = (free.first(), channels.first()) {
-            self.diagnostics.push(
+            let full = self.full(process, name);
+            self.tell(
                 Diagnostic::error(
                     codes::ENVIRONMENT_AND_CHANNEL,
                     format!("port `{full}` is joined to the environment and to a channel"),
@@ -425,7 +349,8 @@ impl Joining<'_> {
                 .help("take one of them away"),
             );
         } else if let [&first, &second, ..] = free[..] {
-            self.diagnostics.push(
+            let full = self.full(process, name);
+            self.tell(
                 Diagnostic::warning(
                     codes::ENVIRONMENT_TWICE,
                     format!("port `{full}` is joined to the environment more than once"),
@@ -435,7 +360,7 @@ impl Joining<'_> {
                 .help("once is enough"),
             );
         }
-        let kind = self.bundle_kind(&full, direction, &channels, free.is_empty());
+        let kind = self.bundle_kind((process, name), direction, &channels, free.is_empty());
         let join = match (&channels[..], kind) {
             ([], _) => Join::Environment,
             ([only], None) => Join::Channel(ids[only.channel()].expect("both ends are processes")),
@@ -483,7 +408,7 @@ impl Joining<'_> {
     /// How the channels of a port work together; `None` for one channel that says nothing.
     fn bundle_kind(
         &mut self,
-        full: &str,
+        (process, name): (ProcessId, Symbol),
         direction: Direction,
         channels: &[&EndRef],
         report: bool,
@@ -497,16 +422,21 @@ impl Joining<'_> {
                 return Some(BundleKind::Select);
             }
             if report {
-                let finding = bundle_missing(full, channels.len());
-                let mut finding = finding.at(self.span(*channels[1]), "a second channel from it");
-                finding = finding.also(self.span(*channels[0]), "the first one");
-                self.diagnostics.push(finding);
+                let finding = bundle_missing(&self.full(process, name), channels.len());
+                let (first, second) = (self.span(*channels[0]), self.span(*channels[1]));
+                self.tell(if first == second {
+                    finding.at(first, "stands for more than one of them")
+                } else {
+                    let finding = finding.at(second, "a second channel from it");
+                    finding.also(first, "the first one")
+                });
             }
             return Some(BundleKind::Broadcast);
         };
         let other = said.find(|(_, other)| *other != kind);
         if let Some((end, other)) = other {
-            self.diagnostics.push(
+            let full = self.full(process, name);
+            self.tell(
                 Diagnostic::error(
                     codes::BUNDLE_CONFLICT,
                     format!("port `{full}` is said to be two kinds of bundle"),

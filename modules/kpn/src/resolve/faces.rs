@@ -1,0 +1,170 @@
+//! Nodes become processes: a process may have several faces.
+
+use crate::arena::{Arena, Id};
+use crate::codes;
+use crate::declared::{NodeDecl, NodeId, kind_of_name};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::names::{Names, Symbol};
+use crate::network::{Kind, KindId, Process, ProcessId};
+use rustc_hash::FxHashMap;
+
+/// Nodes merged to processes.
+pub(super) struct Faces {
+    pub(super) processes: Arena<ProcessId, Process>,
+    pub(super) kinds: Arena<KindId, Kind>,
+    pub(super) process_of: Vec<ProcessId>,
+    /// For a node that is one of several faces: what its ports' names begin with.
+    pub(super) face_of: FxHashMap<NodeId, String>,
+}
+
+impl Faces {
+    pub(super) fn of(
+        nodes: &Arena<NodeId, NodeDecl>,
+        names: &Names,
+        diagnostics: &mut Diagnostics,
+    ) -> Faces {
+        let mut faces = Faces {
+            processes: Arena::with_capacity(nodes.len()),
+            kinds: Arena::new(),
+            process_of: Vec::with_capacity(nodes.len()),
+            face_of: FxHashMap::default(),
+        };
+        let mut kinds: FxHashMap<Symbol, KindId> = FxHashMap::default();
+        let mut first_face: FxHashMap<Symbol, NodeId> = FxHashMap::default();
+        for (id, node) in nodes.iter() {
+            let known = node.process.and_then(|p| first_face.get(&p).copied());
+            if let Some(first) = known {
+                let process = faces.process_of[first.index()];
+                faces.process_of.push(process);
+                for face in [first, id] {
+                    let short = face_name(
+                        names.name(nodes[face].name),
+                        names.name(node.process.unwrap_or(node.name)),
+                    );
+                    faces.face_of.insert(face, short);
+                }
+                faces.merge(process, node, &nodes[first], names, diagnostics);
+                continue;
+            }
+            let kind = *kinds.entry(node.kind).or_insert_with(|| {
+                faces.kinds.push(Kind {
+                    name: node.kind,
+                    members: Vec::new(),
+                    ports: Vec::new(),
+                    span: node.span,
+                })
+            });
+            let process = faces.processes.push(Process {
+                name: node.process.unwrap_or(node.name),
+                kind,
+                module: node.module,
+                load: node.load,
+                mem: node.mem,
+                span: node.span,
+                first_port: 0,
+            });
+            faces.kinds[kind].members.push(process);
+            faces.process_of.push(process);
+            if let Some(name) = node.process {
+                first_face.insert(name, id);
+            }
+        }
+        faces.check_names(names, diagnostics);
+        faces
+    }
+
+    /// The name of a process is its address: two of one name could not be told apart.
+    fn check_names(&self, names: &Names, diagnostics: &mut Diagnostics) {
+        let mut owner: Vec<Option<ProcessId>> = vec![None; names.len()];
+        for (id, process) in self.processes.iter() {
+            let Some(other) = owner[process.name.index()].replace(id) else {
+                continue;
+            };
+            let name = names.name(process.name);
+            diagnostics.push(
+                Diagnostic::error(
+                    codes::NAME_COLLISION,
+                    format!("two processes are named `{name}`"),
+                )
+                .at(process.span, "this one")
+                .also(self.processes[other].span, "and this one")
+                .help(format!("rename one of them, or say `process={name}` at both if they are faces of one process")),
+            );
+        }
+    }
+
+    fn merge(
+        &mut self,
+        process: ProcessId,
+        node: &NodeDecl,
+        first: &NodeDecl,
+        names: &Names,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if node.kind != first.kind {
+            let process = names.name(self.processes[process].name);
+            diagnostics.push(
+                Diagnostic::error(
+                    codes::FACES_DISAGREE,
+                    format!(
+                        "faces of process `{process}` are of kinds `{}` and `{}`",
+                        names.name(first.kind),
+                        names.name(node.kind)
+                    ),
+                )
+                .at(node.span, format!("of kind `{}`", names.name(node.kind)))
+                .also(first.span, format!("of kind `{}`", names.name(first.kind)))
+                .help("a process has one kind: say the same `kind=` at all its faces"),
+            );
+        }
+        // Each face may say a cost; the default of one that says none is lost in the larger.
+        let merged = &mut self.processes[process];
+        merged.load = merged.load.max(node.load);
+        merged.mem = merged.mem.max(node.mem);
+    }
+}
+
+/// What distinguishes a face in the names of its ports: its own name without that of the process
+/// (`managerPut` of `manager` is `put`), and without the number that both end with where they are
+/// instances (`managerPut2` of `manager2` is `put` too, or the instances would differ in ports).
+fn face_name(node: &str, process: &str) -> String {
+    let rest_of = |node: &str, process: &str| {
+        let rest = node.strip_prefix(process)?.trim_start_matches('_');
+        let first = rest.chars().next().filter(|c| c.is_alphabetic())?;
+        let lower: String = first.to_lowercase().collect();
+        Some(lower + &rest[first.len_utf8()..])
+    };
+    if let Some(rest) = rest_of(node, process) {
+        return rest;
+    }
+    let (node_kind, process_kind) = (kind_of_name(node), kind_of_name(process));
+    if node[node_kind.len()..] != process[process_kind.len()..] {
+        return node.to_owned();
+    }
+    rest_of(node_kind, process_kind).unwrap_or_else(|| node_kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::face_name;
+
+    #[test]
+    fn a_face_is_called_by_what_distinguishes_it() {
+        for (node, process, face) in [
+            ("managerPut", "manager", "put"),
+            ("manager_put", "manager", "put"),
+            ("manager1Put", "manager1", "put"),
+            ("managerPut2_3", "manager2_3", "put"),
+            ("put2", "manager2", "put"),
+            ("put2", "manager1", "put2"),
+            ("managers", "manager", "s"),
+            ("manager", "manager", "manager"),
+            ("manager3", "manager3", "manager"),
+            ("managerPut1", "manager", "put1"),
+            ("\u{c9}t\u{e9}", "\u{c9}", "t\u{e9}"),
+            ("4", "4", "4"),
+        ] {
+            assert_eq!(face_name(node, process), face, "{node} of {process}");
+        }
+    }
+}
