@@ -25,15 +25,12 @@ use crate::arena::Id;
 use crate::codes;
 use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::nearest::nearest;
-use crate::network::{Join, Kind, KindId, KindPort, Network, PortId, ProcessId, Verified};
+use crate::network::{Join, KindId, KindPort, Network, PortId, Verified};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
 mod types;
-
-/// How many findings of one code about one port of a kind are told singly.
-const EXAMPLES: usize = 3;
+mod unjoined;
 
 /// Checks a network and fills in what follows from it: the ports of each kind, and the types of
 /// channels that say none.
@@ -52,7 +49,7 @@ pub fn verify(mut network: Network) -> Result<(Verified, Diagnostics), Diagnosti
     let kind_of_port = kinds(&mut network, &mut diagnostics);
     types::infer(&mut network, &kind_of_port, &mut diagnostics);
     channels(&network, &mut diagnostics);
-    isolated(&network, &mut diagnostics);
+    unjoined::processes(&network, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
@@ -111,10 +108,8 @@ fn kinds(network: &mut Network, diagnostics: &mut Diagnostics) -> Vec<u32> {
                 }
             }
         }
+        unjoined::ports(network, kind, &ports, &first, &have, diagnostics);
         for (index, port) in ports.iter().enumerate() {
-            if (have[index] as usize) < kind.members.len() {
-                missing(network, kind, port, first[index], diagnostics);
-            }
             if port.bundle.is_some_and(|b| !b.is_deterministic()) {
                 diagnostics.push(not_deterministic(network, first[index], port));
             }
@@ -196,88 +191,6 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
         )
 }
 
-/// Tells which members of a kind lack a port.
-fn missing(
-    network: &Network,
-    kind: &Kind,
-    port: &KindPort,
-    example: PortId,
-    diagnostics: &mut Diagnostics,
-) {
-    let lacks = |&&p: &&ProcessId| network.port(p, port.name).is_none();
-    let lacking: Vec<ProcessId> = kind.members.iter().filter(lacks).copied().collect();
-    let port_name = network.name(port.name);
-    let kind_name = network.name(kind.name);
-    // The exception may be the process that has the port: a typing error in a port's name.
-    let have = kind.members.len() - lacking.len();
-    if have < lacking.len() {
-        let others = lacking
-            .iter()
-            .take(EXAMPLES)
-            .flat_map(|&p| network.ports_of(p));
-        let others: Vec<&str> = others
-            .map(|p| network.name(network.ports[p].name))
-            .collect();
-        let mut finding = Diagnostic::error(
-            codes::PORT_MISSING,
-            format!(
-                "`{}` has a port `{port_name}`, which {} of the {} processes of kind `{kind_name}` have not",
-                network.process_name(network.ports[example].process),
-                lacking.len(),
-                kind.members.len()
-            ),
-        )
-        .at(port.span, format!("joins port `{port_name}`"))
-        .also(network.processes[lacking[0]].span, format!("`{}` has none", network.process_name(lacking[0])));
-        finding = match nearest(
-            port_name,
-            others.iter().copied().filter(|&o| o != port_name),
-        ) {
-            Some(near) => finding.help(format!("did you mean port `{near}`?")),
-            None => finding.help(join_or_kind(port)),
-        };
-        diagnostics.push(finding);
-        return;
-    }
-    for &process in lacking.iter().take(EXAMPLES) {
-        let more = lacking.len().saturating_sub(EXAMPLES);
-        let mut finding = Diagnostic::error(
-            codes::PORT_MISSING,
-            format!(
-                "`{}` has no port `{port_name}`, which other processes of kind `{kind_name}` have",
-                network.process_name(process)
-            ),
-        )
-        .at(
-            network.processes[process].span,
-            format!("port `{port_name}` is not joined"),
-        )
-        .also(
-            port.span,
-            format!(
-                "`{}` has it",
-                network.process_name(network.ports[example].process)
-            ),
-        )
-        .help(join_or_kind(port));
-        if process == lacking[EXAMPLES.min(lacking.len()) - 1] && more > 0 {
-            finding = finding.with_note(format!("{more} more processes of the kind lack it"));
-        }
-        diagnostics.push(finding);
-    }
-}
-
-fn join_or_kind(port: &KindPort) -> &'static str {
-    match port.direction {
-        Direction::Input => {
-            "join it; `NULL -> process [dst=port]` closes it from the start; another `kind=` makes it another function"
-        }
-        Direction::Output => {
-            "join it; `process -> NULL [src=port]` closes it from the start; another `kind=` makes it another function"
-        }
-    }
-}
-
 fn channels(network: &Network, diagnostics: &mut Diagnostics) {
     let mut told: FxHashMap<(Span, u16), ()> = FxHashMap::default();
     for (id, channel) in network.channels.iter() {
@@ -321,36 +234,5 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
                 .help(format!("say `capacity={}` or more", channel.initial)),
             );
         }
-    }
-}
-
-/// Processes without any channel; one finding for each declaration.
-fn isolated(network: &Network, diagnostics: &mut Diagnostics) {
-    let mut told: FxHashMap<Span, ()> = FxHashMap::default();
-    if network.processes.len() < 2 {
-        return;
-    }
-    for (id, process) in network.processes.iter() {
-        let joined = network
-            .ports_of(id)
-            .any(|p| network.ports[p].join != Join::Environment);
-        if joined || told.insert(process.span, ()).is_some() {
-            continue;
-        }
-        let name = network.name(process.name);
-        let names = network
-            .processes
-            .values()
-            .filter(|p| p.name != process.name)
-            .take(10_000);
-        let finding = Diagnostic::warning(
-            codes::ISOLATED_PROCESS,
-            format!("no channel reaches process `{name}`"),
-        )
-        .at(process.span, "");
-        diagnostics.push(match nearest(name, names.map(|p| network.name(p.name))) {
-            Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding.help("join it to the others, or take it away"),
-        });
     }
 }
