@@ -1,0 +1,39 @@
+//! The network as JSON: what external passes and emitters are handed and hand back, and a front end
+//! for programs that write networks (`net.json`).
+//!
+//! One object; every list is in the order of ranks or of the source.
+//!
+//! | field | holds |
+//! |---|---|
+//! | `graphmap` | version of the format, [`VERSION`] |
+//! | `name` | name of the graph |
+//! | `sources` | names of the source texts that spans speak of |
+//! | `skeleton` | the skeleton asked for, or absent |
+//! | `modules` | `name`, `kind`, `parent` (index of a module before it), `span` |
+//! | `processes` | `name` (unique), `kind`, `module` (index), `load`, `mem`, `span` |
+//! | `channels` | `from`, `to` (`[process, port]`, a bare process name for the ports `out` and `in`, `null` for the environment), `type`, `capacity`, `initial`, `tag`, `traffic`, `bundle`, `bundle_name`, `span` |
+//! | `constraints` | `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `span` |
+//! | `kinds` | written for the reader's comfort, not read back: `name`, `members` (ranks), `ports` |
+//! | `mapping` | written for emitters, not read back: `os_process` (of each rank), `places`, `strategy` |
+//!
+//! Only `graphmap`, the name of a process, and `from` and `to` of a channel must be there. A `span`
+//! is `[source, start, end]`: index of the source, bytes of it. Unknown fields are refused: a
+//! misspelt one would otherwise be a loss that nobody notices.
+
+mod read;
+mod write;
+
+pub use read::{Positions, read};
+pub use write::{Written, write};
+
+use crate::diagnostic::Code;
+
+/// The version of the format that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+/// The text is not JSON, or not of the shape that the format has.
+pub const MALFORMED: Code = Code(7);
+/// The text is of another version of the format.
+pub const WRONG_VERSION: Code = Code(8);
+/// A name or an index that nothing in the text answers to, or a name given twice.
+pub const WRONG_REFERENCE: Code = Code(9);

@@ -1,0 +1,452 @@
+//! JSON -> [`Declared`].
+
+use super::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
+use crate::arena::Id;
+use crate::declared::{
+    BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,
+    EndDecl, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
+};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::nearest::nearest;
+use crate::source::{Source, SourceMap, Span};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+/// Where the spans of what is read point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// Into the JSON text itself: it is what the user wrote.
+    Here,
+    /// Where the `span` of each element says: a plug-in hands back what it was given. An element
+    /// without one has [`Span::NONE`].
+    Given,
+}
+
+/// Reads a network from a part of a source text.
+///
+/// `json` must be a part of the text of `source`: diagnostics point into it whatever `positions`
+/// says. `sources` are the texts that the spans of the result point into; the first part of a given
+/// span counts them.
+///
+/// # Errors
+/// All that is wrong with the text; see [the format](super).
+pub fn read(
+    json: &str,
+    source: &Source,
+    sources: &SourceMap,
+    positions: Positions,
+) -> Result<Declared, Diagnostics> {
+    let mut reader = Reader {
+        source,
+        sources,
+        positions,
+        declared: Declared::default(),
+        by_name: FxHashMap::default(),
+        diagnostics: Diagnostics::new(),
+    };
+    reader.top(json);
+    if reader.diagnostics.has_errors() {
+        return Err(reader.diagnostics);
+    }
+    reader.declared.sources = sources.clone();
+    Ok(reader.declared)
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    graphmap: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Top<'a> {
+    #[serde(rename = "graphmap")]
+    _version: u64,
+    #[serde(default)]
+    name: String,
+    #[serde(default, rename = "sources")]
+    _sources: Vec<String>,
+    skeleton: Option<String>,
+    #[serde(borrow, default)]
+    modules: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    processes: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    channels: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    constraints: Vec<&'a RawValue>,
+    #[serde(borrow, default, rename = "kinds")]
+    _kinds: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "mapping")]
+    _mapping: Option<&'a RawValue>,
+}
+
+type GivenSpan = (u32, u32, u32);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModuleJson<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    parent: Option<usize>,
+    span: Option<GivenSpan>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProcessJson<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    module: Option<usize>,
+    load: Option<f64>,
+    mem: Option<f64>,
+    span: Option<GivenSpan>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum EndJson<'a> {
+    Process(#[serde(borrow)] Cow<'a, str>),
+    Port(#[serde(borrow)] Cow<'a, str>, #[serde(borrow)] Cow<'a, str>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChannelJson<'a> {
+    #[serde(borrow)]
+    from: &'a RawValue,
+    #[serde(borrow)]
+    to: &'a RawValue,
+    #[serde(borrow, rename = "type")]
+    ty: Option<Cow<'a, str>>,
+    capacity: Option<NonZeroU32>,
+    #[serde(default)]
+    initial: u32,
+    tag: Option<i32>,
+    traffic: Option<f64>,
+    bundle: Option<BundleKind>,
+    #[serde(borrow)]
+    bundle_name: Option<Cow<'a, str>>,
+    span: Option<GivenSpan>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConstraintJson<'a> {
+    #[serde(borrow)]
+    processes: Vec<&'a RawValue>,
+    host: Option<String>,
+    osprocess: Option<u32>,
+    colocate: Option<String>,
+    separate: Option<String>,
+    span: Option<GivenSpan>,
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    sources: &'a SourceMap,
+    positions: Positions,
+    declared: Declared,
+    by_name: FxHashMap<String, NodeId>,
+    diagnostics: Diagnostics,
+}
+
+impl Reader<'_> {
+    fn top(&mut self, json: &str) {
+        let version = match serde_json::from_str::<VersionOnly>(json) {
+            Ok(top) => top.graphmap,
+            Err(error) => return self.malformed(json, &error),
+        };
+        if version != Some(u64::from(VERSION)) {
+            let message = match version {
+                Some(other) => format!("the network is in version {other} of the format"),
+                None => "the network does not say its version".to_owned(),
+            };
+            let start = self.here(json).start;
+            self.diagnostics.push(
+                Diagnostic::error(WRONG_VERSION, message)
+                    .at(Span::new(start, start + 1), "")
+                    .help(format!(
+                        "this graphmap reads version {VERSION}: `\"graphmap\": {VERSION}`"
+                    )),
+            );
+            return;
+        }
+        let top: Top<'_> = match serde_json::from_str(json) {
+            Ok(top) => top,
+            Err(error) => return self.malformed(json, &error),
+        };
+        self.declared.name = top.name;
+        self.declared.skeleton = top.skeleton.map(|s| (s, Span::NONE));
+        for raw in top.modules {
+            self.module(raw);
+        }
+        for raw in top.processes {
+            self.process(raw);
+        }
+        for raw in top.channels {
+            self.channel(raw);
+        }
+        for raw in top.constraints {
+            self.constraint(raw);
+        }
+    }
+
+    fn module(&mut self, raw: &RawValue) {
+        let Some(module) = self.parse::<ModuleJson<'_>>(raw) else {
+            return;
+        };
+        let span = self.span(raw, module.span);
+        let parent = self.module_id(raw, module.parent);
+        let kind = module
+            .kind
+            .as_deref()
+            .unwrap_or_else(|| kind_of_name(&module.name));
+        let (name, kind) = (self.intern(&module.name), self.intern(kind));
+        self.declared.modules.push(ModuleDecl {
+            name,
+            kind,
+            parent,
+            replicas: None,
+            span,
+        });
+    }
+
+    fn process(&mut self, raw: &RawValue) {
+        let Some(process) = self.parse::<ProcessJson<'_>>(raw) else {
+            return;
+        };
+        let span = self.span(raw, process.span);
+        let module = self.module_id(raw, process.module);
+        let load = self.cost(raw, "load", process.load, 1.0);
+        let mem = self.cost(raw, "mem", process.mem, 0.0);
+        let kind = process
+            .kind
+            .as_deref()
+            .unwrap_or_else(|| kind_of_name(&process.name));
+        let (name, kind) = (self.intern(&process.name), self.intern(kind));
+        let id = self.declared.nodes.push(NodeDecl {
+            name,
+            process: None,
+            kind,
+            module,
+            replicas: None,
+            load,
+            mem,
+            span,
+        });
+        if let Some(first) = self.by_name.insert(process.name.clone().into_owned(), id) {
+            let first = self.declared.nodes[first].span;
+            let message = format!("two processes are named `{}`", process.name);
+            let at = self.here(raw.get());
+            self.diagnostics.push(
+                Diagnostic::error(WRONG_REFERENCE, message)
+                    .at(at, "the second")
+                    .also(first, "the first")
+                    .help("give each process a name of its own; a kind is what they share"),
+            );
+        }
+    }
+
+    fn channel(&mut self, raw: &RawValue) {
+        let Some(channel) = self.parse::<ChannelJson<'_>>(raw) else {
+            return;
+        };
+        let from = self.end(channel.from, "out");
+        let to = self.end(channel.to, "in");
+        let (Some(from), Some(to)) = (from, to) else {
+            return;
+        };
+        let span = self.span(raw, channel.span);
+        let traffic = self.cost(raw, "traffic", channel.traffic, 1.0);
+        let ty = channel.ty.map(|ty| self.intern(&ty));
+        let extra = if channel.tag.is_some() || channel.bundle.is_some() {
+            let bundle_name = channel.bundle_name.map(|name| self.intern(&name));
+            self.declared.add_extra(ChannelExtra {
+                tag: channel.tag,
+                bundle: channel.bundle,
+                bundle_name,
+                span,
+                ..ChannelExtra::default()
+            })
+        } else {
+            None
+        };
+        self.declared.channels.push(ChannelDecl {
+            from,
+            to,
+            ty,
+            capacity: channel.capacity,
+            initial: channel.initial,
+            extra,
+            traffic,
+            span,
+        });
+    }
+
+    fn end(&mut self, raw: &RawValue, default_port: &str) -> Option<EndDecl> {
+        let end = match self.parse::<Option<EndJson<'_>>>(raw)? {
+            None => {
+                let port = self.intern(default_port);
+                return Some(EndDecl { node: None, port });
+            }
+            Some(end) => end,
+        };
+        let (process, port) = match &end {
+            EndJson::Process(process) => (process, default_port),
+            EndJson::Port(process, port) => (process, &**port),
+        };
+        let node = Some(self.node(raw, process)?);
+        let port = self.intern(port);
+        Some(EndDecl { node, port })
+    }
+
+    fn constraint(&mut self, raw: &RawValue) {
+        let Some(constraint) = self.parse::<ConstraintJson<'_>>(raw) else {
+            return;
+        };
+        let span = self.span(raw, constraint.span);
+        let mut said = Vec::new();
+        said.extend(constraint.host.map(Constraint::Host));
+        said.extend(constraint.osprocess.map(Constraint::OsProcess));
+        said.extend(constraint.colocate.map(Constraint::Colocate));
+        said.extend(constraint.separate.map(Constraint::Separate));
+        let [said] = said.as_slice() else {
+            let at = self.here(raw.get());
+            self.diagnostics.push(
+                Diagnostic::error(MALFORMED, "a constraint says exactly one thing")
+                    .at(at, "")
+                    .help("give one of `host`, `osprocess`, `colocate`, `separate`"),
+            );
+            return;
+        };
+        for raw in constraint.processes {
+            let Some(name) = self.parse::<Cow<'_, str>>(raw) else {
+                continue;
+            };
+            if let Some(node) = self.node(raw, &name) {
+                self.declared.constraints.push(ConstraintDecl {
+                    target: ConstraintTarget::Node(node),
+                    constraint: said.clone(),
+                    span,
+                });
+            }
+        }
+    }
+
+    fn node(&mut self, raw: &RawValue, name: &str) -> Option<NodeId> {
+        let found = self.by_name.get(name).copied();
+        if found.is_none() {
+            let at = self.here(raw.get());
+            let names = self.declared.nodes.values();
+            let names = names.map(|node| self.declared.names.name(node.name));
+            let hint = nearest(name, names).map(|near| format!("did you mean `{near}`?"));
+            let mut diagnostic =
+                Diagnostic::error(WRONG_REFERENCE, format!("no process is named `{name}`"))
+                    .at(at, "");
+            diagnostic.help.extend(hint);
+            self.diagnostics.push(diagnostic);
+        }
+        found
+    }
+
+    fn module_id(&mut self, raw: &RawValue, index: Option<usize>) -> Option<ModuleId> {
+        let index = index?;
+        let known = self.declared.modules.len();
+        if index < known {
+            return Some(ModuleId::from_index(index));
+        }
+        let at = self.here(raw.get());
+        self.diagnostics.push(
+            Diagnostic::error(WRONG_REFERENCE, format!("there is no module {index} here"))
+                .at(at, "")
+                .help(format!(
+                    "{known} modules are known at this point; they count from 0, and a parent \
+                     comes before its children"
+                )),
+        );
+        None
+    }
+
+    fn cost(&mut self, raw: &RawValue, what: &str, said: Option<f64>, default: f64) -> f64 {
+        let value = said.unwrap_or(default);
+        if value >= 0.0 && value.is_finite() {
+            return value;
+        }
+        let at = self.here(raw.get());
+        let message = format!("`{what}` is {value}; it must be at least 0");
+        self.diagnostics
+            .push(Diagnostic::error(MALFORMED, message).at(at, ""));
+        default
+    }
+
+    fn intern(&mut self, name: &str) -> crate::names::Symbol {
+        self.declared.names.intern(name)
+    }
+
+    fn parse<'r, T: Deserialize<'r>>(&mut self, raw: &'r RawValue) -> Option<T> {
+        match serde_json::from_str(raw.get()) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.malformed(raw.get(), &error);
+                None
+            }
+        }
+    }
+
+    /// The span of a part of the text.
+    fn here(&self, part: &str) -> Span {
+        let offset = (part.as_ptr() as usize).wrapping_sub(self.source.text().as_ptr() as usize);
+        if offset > self.source.text().len() {
+            return Span::NONE;
+        }
+        let start = self.source.base() + offset as u32;
+        Span::new(start, start + part.len() as u32)
+    }
+
+    fn span(&mut self, raw: &RawValue, given: Option<GivenSpan>) -> Span {
+        match (self.positions, given) {
+            (Positions::Here, _) => self.here(raw.get()),
+            (Positions::Given, None) => Span::NONE,
+            (Positions::Given, Some((source, start, end))) => {
+                let known = self.sources.sources().nth(source as usize);
+                let fits = |s: &&Source| start <= end && end as usize <= s.text().len();
+                match known.filter(fits) {
+                    Some(s) => Span::new(s.base() + start, s.base() + end),
+                    None => Span::NONE,
+                }
+            }
+        }
+    }
+
+    fn malformed(&mut self, part: &str, error: &serde_json::Error) {
+        let lines: usize = part
+            .split_inclusive('\n')
+            .take(error.line().saturating_sub(1))
+            .map(str::len)
+            .sum();
+        let offset = (lines + error.column().saturating_sub(1)).min(part.len());
+        let at = self.here(part);
+        let at = if at.is_none() {
+            at
+        } else {
+            let start = at.start + offset as u32;
+            Span::new(start, (start + 1).min(at.end.max(start)))
+        };
+        let text = error.to_string();
+        // The position is in the snippet; serde's own counts from the start of the element.
+        let text = text.split(" at line ").next().unwrap_or(&text);
+        self.diagnostics.push(
+            Diagnostic::error(MALFORMED, "this is not a network as JSON")
+                .at(at, text)
+                .help("the format is described in docs/src/plugins.md"),
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Passes: what changes a network between its verification and its mapping.
+//!
+//! A pass changes loads, capacities or names in place, or makes a new network: take
+//! [`crate::json`], or declare one and [`crate::resolve`] it. It need not leave a sound network
+//! behind: [`crate::pipeline`] verifies what comes out.
+
+use crate::diagnostic::Diagnostics;
+use crate::network::Network;
+use std::collections::BTreeMap;
+
+/// What a pass works on.
+pub struct PassContext<'a> {
+    /// The network, to be changed.
+    pub network: &'a mut Network,
+    /// Options of the command line (`--set NAME=VALUE`), for the pass to read.
+    pub options: &'a BTreeMap<String, String>,
+    /// Findings that do not keep the pass from its work.
+    pub diagnostics: &'a mut Diagnostics,
+}
+
+/// One step between a verified network and the next.
+pub trait Pass {
+    /// Its name, as in `--pass NAME`.
+    fn name(&self) -> &str;
+
+    /// One line for `graphmap passes`.
+    fn about(&self) -> &str;
+
+    /// Changes the network.
+    ///
+    /// # Errors
+    /// All that keeps the pass from its work; the run ends there.
+    fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics>;
+}

@@ -1,0 +1,122 @@
+//! Runs passes in order and sees to it that what comes out is sound.
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::network::{Network, Verified};
+use crate::pass::{Pass, PassContext};
+use crate::verify::verify;
+use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
+
+/// A pass left a network behind that is not sound.
+pub const PASS_BROKE_NETWORK: Code = Code(508);
+
+/// How long a step took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Name of the pass, or `verify`.
+    pub name: String,
+    /// Wall-clock time.
+    pub duration: Duration,
+}
+
+/// Runs `passes` on a network, one after the other, and verifies what comes out; builds with debug
+/// assertions verify after each pass, so that the one to blame is found. No passes cost nothing.
+///
+/// `known` is what is already known of the network: only what the passes add to it comes back.
+/// Each step adds to `timings`.
+///
+/// # Errors
+/// All findings, when a pass fails or leaves a network behind that is not sound.
+pub fn run(
+    passes: &[&dyn Pass],
+    network: Verified,
+    options: &BTreeMap<String, String>,
+    known: &Diagnostics,
+    timings: &mut Vec<Timing>,
+) -> Result<(Verified, Diagnostics), Diagnostics> {
+    let mut run = Run {
+        passes,
+        options,
+        timings,
+        findings: Diagnostics::new(),
+    };
+    let Some(last) = passes.len().checked_sub(1) else {
+        return Ok((network, run.findings));
+    };
+    let mut network = network.into_network();
+    for i in 0..last {
+        run.step(i, &mut network)?;
+        if cfg!(debug_assertions) {
+            network = run.verify(i, network)?.0.into_network();
+        }
+    }
+    run.step(last, &mut network)?;
+    let (verified, found) = run.verify(last, network)?;
+    let known: HashSet<_> = known.iter().map(|d| (d.code, &d.message)).collect();
+    let new = found
+        .into_iter()
+        .filter(|d| !known.contains(&(d.code, &d.message)));
+    run.findings.extend(new);
+    Ok((verified, run.findings))
+}
+
+struct Run<'a> {
+    passes: &'a [&'a dyn Pass],
+    options: &'a BTreeMap<String, String>,
+    timings: &'a mut Vec<Timing>,
+    findings: Diagnostics,
+}
+
+impl Run<'_> {
+    fn step(&mut self, i: usize, network: &mut Network) -> Result<(), Diagnostics> {
+        let pass = self.passes[i];
+        let start = Instant::now();
+        let result = pass.run(&mut PassContext {
+            network,
+            options: self.options,
+            diagnostics: &mut self.findings,
+        });
+        self.note(pass.name(), start);
+        result.map_err(|failed| self.failed(failed))
+    }
+
+    fn verify(
+        &mut self,
+        i: usize,
+        network: Network,
+    ) -> Result<(Verified, Diagnostics), Diagnostics> {
+        let start = Instant::now();
+        let result = verify(network);
+        self.note("verify", start);
+        result.map_err(|failed| {
+            // Only a build with debug assertions has looked after each.
+            let first = if cfg!(debug_assertions) { i } else { 0 };
+            let names: Vec<String> = self.passes[first..=i]
+                .iter()
+                .map(|p| format!("`{}`", p.name()))
+                .collect();
+            let blame = match names.as_slice() {
+                [one] => format!("the pass {one}"),
+                several => format!("one of the passes {}", several.join(", ")),
+            };
+            self.findings.push(Diagnostic::error(
+                PASS_BROKE_NETWORK,
+                format!("{blame} left a network behind that is not sound"),
+            ));
+            self.failed(failed)
+        })
+    }
+
+    fn failed(&mut self, failed: Diagnostics) -> Diagnostics {
+        let mut all = std::mem::take(&mut self.findings);
+        all.append(failed);
+        all
+    }
+
+    fn note(&mut self, name: &str, start: Instant) {
+        self.timings.push(Timing {
+            name: name.to_owned(),
+            duration: start.elapsed(),
+        });
+    }
+}

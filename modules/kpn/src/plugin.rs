@@ -1,0 +1,169 @@
+//! External passes and emitters: executables that read a request as JSON from standard input and
+//! write a reply as JSON to standard output.
+//!
+//! The request is one object: `protocol` ([`PROTOCOL`]), `action` (`pass` or `emit`), `name`,
+//! `options`, `network` (as [`crate::json`] has it) and, for an emitter, `path`. The reply is one
+//! object, too: `protocol`, and where there is something to say `network` (a pass that changes
+//! nothing leaves it out), `files` (an emitter's) and `diagnostics`. What the executable finds
+//! wrong it says there and ends with 0; another end is a failure of the executable itself.
+//!
+//! An executable is handed what it does not expect, and may do anything: the request is written
+//! from a thread of its own, so that one that answers before it has read all does not block; the
+//! time it may take is limited, and at its end its whole process group is killed.
+
+mod process;
+mod reply;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::emit::{EmitContext, Emitter, Files};
+use crate::json::Written;
+use crate::mapping::Mapped;
+use crate::pass::{Pass, PassContext};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The version of the protocol that is spoken, and the only one that is understood.
+pub const PROTOCOL: u32 = 1;
+
+/// The executable could not be started.
+pub const CANNOT_START: Code = Code(501);
+/// The executable did not end in time and was killed.
+pub const TIMED_OUT: Code = Code(502);
+/// The executable ended with a failure, or by a signal.
+pub const DIED: Code = Code(503);
+/// The reply is not what the protocol has.
+pub const BAD_REPLY: Code = Code(504);
+/// The reply is in another version of the protocol.
+pub const WRONG_PROTOCOL: Code = Code(505);
+/// The reply writes a file outside of the folder of the output.
+pub const FILE_OUTSIDE: Code = Code(506);
+/// What an executable reports.
+pub const REPORTED: Code = Code(507);
+
+/// An executable that is a pass, an emitter, or both.
+#[derive(Clone, Debug)]
+pub struct External {
+    /// Its name, as in `--pass NAME`.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Set by whoever wants it to end at once.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    protocol: u32,
+    action: &'static str,
+    name: &'a str,
+    options: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    network: Written<'a>,
+}
+
+impl External {
+    fn ask(&self, request: &Request<'_>) -> Result<String, Diagnostics> {
+        // Strings and numbers in memory: nothing that serde could refuse.
+        let request = serde_json::to_vec(request).expect("a request has no odd keys");
+        process::ask(self, request)
+    }
+}
+
+fn one(diagnostic: Diagnostic) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    all.push(diagnostic);
+    all
+}
+
+impl Pass for External {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn about(&self) -> &str {
+        "external"
+    }
+
+    fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
+        let reply = self.ask(&Request {
+            protocol: PROTOCOL,
+            action: "pass",
+            name: &self.name,
+            options: context.options,
+            path: None,
+            network: Written {
+                network: context.network,
+                mapping: None,
+            },
+        })?;
+        let reply = reply::read(self, &reply, &context.network.sources)?;
+        context.diagnostics.append(reply.diagnostics);
+        if let Some(network) = reply.network {
+            *context.network = network;
+        }
+        Ok(())
+    }
+}
+
+impl Emitter for External {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn about(&self) -> &str {
+        "external"
+    }
+
+    fn accepts(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn emit(
+        &self,
+        mapped: &Mapped,
+        context: &mut EmitContext<'_>,
+        files: &mut Files,
+    ) -> Result<(), Diagnostics> {
+        let network = mapped.network();
+        let reply = self.ask(&Request {
+            protocol: PROTOCOL,
+            action: "emit",
+            name: &self.name,
+            options: context.options,
+            path: Some(context.path.display().to_string()),
+            network: Written {
+                network,
+                mapping: Some(mapped.mapping()),
+            },
+        })?;
+        let reply = reply::read(self, &reply, &network.sources)?;
+        context.diagnostics.append(reply.diagnostics);
+        let mut placed = Files::new();
+        let mut main = false;
+        for file in &reply.files {
+            main |= file.path.is_empty();
+            let path = reply::place(self, context.path, &file.path)?;
+            if file.executable {
+                placed.executable(path, file.content.as_bytes());
+            } else {
+                placed.generated(path, file.content.as_bytes());
+            }
+        }
+        if !main {
+            return Err(one(Diagnostic::error(
+                BAD_REPLY,
+                format!("the emitter `{}` wrote nothing for its path", self.name),
+            )
+            .help("the file whose path is empty is the one that was asked for")));
+        }
+        files.append(placed);
+        Ok(())
+    }
+}

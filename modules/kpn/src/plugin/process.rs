@@ -1,0 +1,205 @@
+//! Runs an executable: request in, reply out, within its time.
+
+use super::reply::bad;
+use super::{CANNOT_START, DIED, External, TIMED_OUT, one};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How many lines of an executable's standard error are shown: the last ones tell what ended it.
+const LINES: usize = 20;
+/// How much of its standard error is kept for that.
+const LAST_WORDS: usize = 16 << 10;
+/// The longest reply; a network of some ten million channels.
+const LONGEST: u64 = 2 << 30;
+/// How often the executable's end, the time and the interrupt are looked at.
+const TICK: Duration = Duration::from_millis(10);
+/// How long the last words of an executable that has ended are waited for: what it started may
+/// hold the pipe open.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
+    let who = format!("`{}`", plugin.path.display());
+    let failed = |what: &str, error: io::Error| {
+        let message = format!("{who} cannot be {what}: {error}");
+        one(Diagnostic::error(CANNOT_START, message))
+    };
+    let mut child = start(plugin).map_err(|error| failed("started", error))?;
+    let (out, err) = converse(&mut child, request);
+    let end = wait(plugin, &child, &out);
+    // Whatever the end, nothing that it started outlives it.
+    kill(&mut child);
+    let status = child.wait().map_err(|error| failed("waited for", error))?;
+    let diagnostic = match end {
+        End::Late => {
+            let seconds = plugin.timeout.as_secs_f64();
+            let message = format!("{who} did not end within {seconds} s and was killed");
+            Diagnostic::error(TIMED_OUT, message)
+                .help("`--plugin-timeout SECONDS` gives it more time")
+        }
+        End::Interrupted => Diagnostic::error(DIED, format!("{who} was interrupted")),
+        End::Unwatched(error) => return Err(failed("watched", error)),
+        End::Ended(_) if !status.success() => {
+            let message = format!("{who} {}", describe(status));
+            let help = "what it finds wrong with a network belongs in the `diagnostics` of its \
+                        reply; another end than 0 is its own failure";
+            Diagnostic::error(DIED, message).help(help)
+        }
+        End::Ended(Some(Ok(bytes))) if bytes.len() as u64 > LONGEST => bad(plugin, "it is endless"),
+        End::Ended(Some(Ok(bytes))) => match String::from_utf8(bytes) {
+            Ok(reply) => return Ok(reply),
+            Err(_) => bad(plugin, "it is not UTF-8"),
+        },
+        End::Ended(Some(Err(error))) => bad(plugin, &error.to_string()),
+        End::Ended(None) => bad(plugin, "its standard output stayed open after its end"),
+    };
+    let said = err.recv_timeout(PATIENCE).unwrap_or_default();
+    Err(one(with_last_words(diagnostic, &said)))
+}
+
+fn start(plugin: &External) -> io::Result<Child> {
+    let mut command = Command::new(&plugin.path);
+    // A group of its own: what it starts can be killed with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// Starts the threads that write the request and read what comes: none waits for another.
+fn converse(
+    child: &mut Child,
+    request: Vec<u8>,
+) -> (Receiver<io::Result<Vec<u8>>>, Receiver<Vec<u8>>) {
+    if let Some(mut stdin) = child.stdin.take() {
+        // Whoever does not read it all may still answer.
+        std::thread::spawn(move || stdin.write_all(&request));
+    }
+    let (send_out, out) = channel();
+    if let Some(stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let result = stdout.take(LONGEST + 1).read_to_end(&mut bytes);
+            send(&send_out, result.map(|_| bytes));
+        });
+    }
+    let (send_err, err) = channel();
+    if let Some(mut stderr) = child.stderr.take() {
+        std::thread::spawn(move || {
+            let (mut kept, mut chunk) = (Vec::new(), [0; 4096]);
+            while let Ok(n @ 1..) = stderr.read(&mut chunk) {
+                kept.extend_from_slice(&chunk[..n]);
+                if kept.len() > 2 * LAST_WORDS {
+                    kept.drain(..kept.len() - LAST_WORDS);
+                }
+            }
+            send(&send_err, kept);
+        });
+    }
+    (out, err)
+}
+
+fn send<T>(sender: &Sender<T>, value: T) {
+    // Nobody waits any more for one that was too late.
+    let _ = sender.send(value);
+}
+
+enum End {
+    /// By itself; with its output, if that came to an end, too.
+    Ended(Option<io::Result<Vec<u8>>>),
+    Late,
+    Interrupted,
+    /// Its end cannot be found out.
+    Unwatched(io::Error),
+}
+
+fn wait(plugin: &External, child: &Child, out: &Receiver<io::Result<Vec<u8>>>) -> End {
+    let start = Instant::now();
+    let mut output = None;
+    loop {
+        if plugin.interrupt.load(Ordering::Relaxed) {
+            return End::Interrupted;
+        }
+        if output.is_none() {
+            match out.recv_timeout(TICK) {
+                Ok(result) => output = Some(result),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+            }
+        }
+        match has_ended(child) {
+            Ok(true) => return End::Ended(output.or_else(|| out.recv_timeout(PATIENCE).ok())),
+            Ok(false) => {}
+            Err(error) => return End::Unwatched(error),
+        }
+        if start.elapsed() >= plugin.timeout {
+            return End::Late;
+        }
+        if output.is_some() {
+            std::thread::sleep(TICK / 10);
+        }
+    }
+}
+
+/// Whether it has ended; it is left as it is, so that its group's number stays its own.
+#[cfg(unix)]
+fn has_ended(child: &Child) -> io::Result<bool> {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(pid(child)?), options)?.is_some())
+}
+
+#[cfg(unix)]
+fn pid(child: &Child) -> io::Result<rustix::process::Pid> {
+    let id = i32::try_from(child.id()).map_err(io::Error::other)?;
+    rustix::process::Pid::from_raw(id).ok_or_else(|| io::Error::other("no process id"))
+}
+
+#[cfg(unix)]
+fn kill(child: &mut Child) {
+    if let Ok(group) = pid(child) {
+        // A group whose members have all ended is an error that is none.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn has_ended(_: &Child) -> io::Result<bool> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "external passes and emitters need Unix",
+    ))
+}
+
+#[cfg(not(unix))]
+fn kill(child: &mut Child) {
+    let _ = child.kill();
+}
+
+fn describe(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("was ended by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("ended with {code}"),
+        None => "did not end well".to_owned(),
+    }
+}
+
+/// Adds what an executable said on its standard error.
+fn with_last_words(diagnostic: Diagnostic, said: &[u8]) -> Diagnostic {
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.is_empty() {
+        return diagnostic;
+    }
+    let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
+    diagnostic.with_note(format!("it said:\n{last}"))
+}

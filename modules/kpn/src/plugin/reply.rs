@@ -1,0 +1,199 @@
+//! The reply of an executable.
+
+use super::{BAD_REPLY, External, FILE_OUTSIDE, PROTOCOL, REPORTED, WRONG_PROTOCOL, one};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::json::{self, Positions};
+use crate::network::Network;
+use crate::source::{Source, SourceMap, Span};
+use crate::{expand, resolve};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::path::{Component, Path, PathBuf};
+
+#[derive(Deserialize)]
+struct ProtocolOnly {
+    protocol: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReplyJson<'a> {
+    #[serde(rename = "protocol")]
+    _protocol: u64,
+    #[serde(borrow)]
+    network: Option<&'a RawValue>,
+    #[serde(default)]
+    files: Vec<FileJson>,
+    #[serde(default)]
+    diagnostics: Vec<DiagnosticJson>,
+}
+
+/// A file of a reply.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileJson {
+    /// Relative to the folder of the output; empty for the output itself.
+    #[serde(default)]
+    pub(super) path: String,
+    pub(super) content: String,
+    #[serde(default)]
+    pub(super) executable: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DiagnosticJson {
+    severity: SeverityJson,
+    message: String,
+    span: Option<(u32, u32, u32)>,
+    #[serde(default)]
+    label: String,
+    #[serde(default)]
+    help: Vec<String>,
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SeverityJson {
+    Note,
+    Warning,
+    Error,
+}
+
+/// What a reply says.
+pub(super) struct Reply {
+    pub(super) network: Option<Network>,
+    pub(super) files: Vec<FileJson>,
+    /// Without errors.
+    pub(super) diagnostics: Diagnostics,
+}
+
+/// Reads a reply. `known` are the texts that its spans speak of.
+pub(super) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
+    let protocol: ProtocolOnly =
+        serde_json::from_str(text).map_err(|error| one(malformed(plugin, text, &error)))?;
+    if protocol.protocol != Some(u64::from(PROTOCOL)) {
+        let message = match protocol.protocol {
+            Some(other) => format!("speaks version {other} of the protocol"),
+            None => "does not say which version of the protocol it speaks".to_owned(),
+        };
+        let who = plugin.path.display();
+        let diagnostic = Diagnostic::error(WRONG_PROTOCOL, format!("`{who}` {message}"));
+        return Err(one(diagnostic.help(format!(
+            "this graphmap speaks version {PROTOCOL}: `\"protocol\": {PROTOCOL}` in the reply"
+        ))));
+    }
+    let reply: ReplyJson<'_> =
+        serde_json::from_str(text).map_err(|error| one(malformed(plugin, text, &error)))?;
+    let mut diagnostics = Diagnostics::new();
+    for said in reply.diagnostics {
+        diagnostics.push(reported(plugin, said, known));
+    }
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    let network = match reply.network {
+        Some(raw) => Some(network(plugin, raw, known)?),
+        None => None,
+    };
+    Ok(Reply {
+        network,
+        files: reply.files,
+        diagnostics,
+    })
+}
+
+fn reported(plugin: &External, said: DiagnosticJson, known: &SourceMap) -> Diagnostic {
+    let message = format!("{}: {}", plugin.name, said.message);
+    let mut diagnostic = match said.severity {
+        SeverityJson::Note => Diagnostic::note(REPORTED, message),
+        SeverityJson::Warning => Diagnostic::warning(REPORTED, message),
+        SeverityJson::Error => Diagnostic::error(REPORTED, message),
+    };
+    let fits = |s: &&Source, start: u32, end: u32| start <= end && end as usize <= s.text().len();
+    if let Some((source, start, end)) = said.span
+        && let Some(s) = known
+            .sources()
+            .nth(source as usize)
+            .filter(|s| fits(s, start, end))
+    {
+        let span = Span::new(s.base() + start, s.base() + end);
+        diagnostic = diagnostic.at(span, said.label);
+    }
+    diagnostic.help = said.help;
+    diagnostic.notes = said.notes;
+    debug_assert!(diagnostic.severity <= Severity::Error);
+    diagnostic
+}
+
+fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Network, Diagnostics> {
+    // What is wrong with it is told without a place: the reply is no file that anybody could open.
+    let told = |found: Diagnostics| {
+        let mut all = one(bad(plugin, "its network cannot be used"));
+        all.extend(found.into_iter().map(|mut diagnostic| {
+            let places = diagnostic.primary.take();
+            if let Some(label) = places.filter(|label| !label.text.is_empty()) {
+                diagnostic.notes.push(label.text);
+            }
+            diagnostic.secondary.clear();
+            diagnostic
+        }));
+        all
+    };
+    let mut here = SourceMap::new();
+    let source = here
+        .add("reply", raw.get())
+        .map_err(|error| one(bad(plugin, &error.to_string())))?;
+    let declared = json::read(source.text(), &source, known, Positions::Given).map_err(told)?;
+    let (declared, _) = expand::expand(declared)?;
+    // Findings of the join are not repeated: the verification that follows has those that matter.
+    let (network, _) = resolve::resolve(declared)?;
+    Ok(network)
+}
+
+/// The path of a file of a reply, which must not leave the folder of the output.
+pub(super) fn place(plugin: &External, output: &Path, file: &str) -> Result<PathBuf, Diagnostics> {
+    if file.is_empty() {
+        return Ok(output.to_owned());
+    }
+    let relative = Path::new(file);
+    let inside = relative
+        .components()
+        .all(|c| matches!(c, Component::Normal(_)));
+    if !inside || output.as_os_str() == "-" {
+        let who = plugin.path.display();
+        let message = if inside {
+            format!("`{who}` wants to write `{file}`, but all of it was to go to standard output")
+        } else {
+            format!("`{who}` wants to write `{file}`, which is outside of the folder of the output")
+        };
+        return Err(one(Diagnostic::error(FILE_OUTSIDE, message).help(
+            "the paths of a reply are relative to the folder of the file asked for, without `..`",
+        )));
+    }
+    Ok(match output.parent() {
+        Some(folder) => folder.join(relative),
+        None => relative.to_owned(),
+    })
+}
+
+/// A reply that is none.
+pub(super) fn bad(plugin: &External, why: &str) -> Diagnostic {
+    let who = plugin.path.display();
+    Diagnostic::error(
+        BAD_REPLY,
+        format!("the reply of `{who}` is of no use: {why}"),
+    )
+    .help("standard output is for the reply alone; what is said to people goes to standard error")
+}
+
+fn malformed(plugin: &External, text: &str, error: &serde_json::Error) -> Diagnostic {
+    let beginning: String = text.chars().take(120).collect();
+    let beginning = beginning.trim();
+    if beginning.is_empty() {
+        return bad(plugin, "it is empty");
+    }
+    bad(plugin, &error.to_string()).with_note(format!("it begins with: {beginning}"))
+}

@@ -1,0 +1,124 @@
+//! The command line: one file for each verb.
+
+mod args;
+mod check;
+mod doctor;
+mod emit;
+mod exit;
+mod expand;
+mod explain;
+mod import;
+mod mapping;
+mod output;
+mod passes;
+mod report;
+mod session;
+mod shell;
+mod talk;
+
+use crate::{Tool, codes};
+use args::{Cli, Common, Verb};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use exit::Exit;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::nearest::nearest;
+use session::{Outcome, Session};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Does what the command line says; the result is the exit code.
+pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(tool, &args, &error),
+    };
+    let mut session = Session::new(tool, cli.common.clone());
+    let outcome = if cli.verb.is_none() && misspelt(&args).is_some() {
+        misspelt(&args).map_or(Ok(Exit::Ok), |d| session.fail(Exit::Usage, d))
+    } else {
+        dispatch(&cli, &mut session)
+    };
+    let exit = outcome.unwrap_or_else(|exit| exit);
+    let errors = session.flush();
+    session.show_timings();
+    // An error that was shown never ends in success, whatever became of the rest.
+    if errors && exit == Exit::Ok {
+        return Exit::Graph.code();
+    }
+    exit.code()
+}
+
+fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
+    if let (Some(_), Some(file)) = (&cli.verb, &cli.emit.file) {
+        let message = format!("`{}` stands before a verb", file.display());
+        let diagnostic = Diagnostic::error(codes::USAGE, message)
+            .help("write `graphmap VERB FILE`, or `graphmap FILE --emit PATH` without a verb");
+        return session.fail(Exit::Usage, diagnostic);
+    }
+    match &cli.verb {
+        None => emit::run(&cli.emit, session),
+        Some(Verb::Check(args)) => check::run(args, session),
+        Some(Verb::Expand(args)) => expand::run(args, session),
+        Some(Verb::Emit(args)) => emit::run(args, session),
+        Some(Verb::Passes(args)) => passes::run(args, session),
+        Some(Verb::Explain(args)) => explain::run(args, session),
+        Some(Verb::Import(args)) => import::run(args, session),
+        Some(Verb::Doctor(args)) => doctor::run(args, session),
+        Some(Verb::Completions(args)) => shell::completions(args, session),
+        Some(Verb::Man(args)) => shell::man(args, session),
+    }
+}
+
+/// What clap has to say: help, the version, or what is wrong with the command line.
+fn usage(tool: &Tool, args: &[OsString], error: &clap::Error) -> u8 {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        // Clap writes it as the terminal wants it; a reader who has seen enough is no failure.
+        let _ = error.print();
+        return Exit::Ok.code();
+    }
+    if let Some(diagnostic) = misspelt(args) {
+        let common = Common::default_for_errors();
+        let mut session = Session::new(tool, common);
+        session.find(diagnostic);
+        session.flush();
+        return Exit::Usage.code();
+    }
+    let _ = error.print();
+    Exit::Usage.code()
+}
+
+fn verbs() -> Vec<String> {
+    let command = Cli::command();
+    command
+        .get_subcommands()
+        .map(|c| c.get_name().to_owned())
+        .collect()
+}
+
+pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
+    let verbs = verbs();
+    let diagnostic = Diagnostic::error(codes::USAGE, format!("graphmap has no verb `{word}`"));
+    match nearest(word, verbs.iter().map(String::as_str)) {
+        Some(near) => diagnostic.help(format!("did you mean `graphmap {near}`?")),
+        None => diagnostic.help(format!("the verbs are {}", verbs.join(", "))),
+    }
+}
+
+/// Whether the first word looks like a verb with a typing error. Without a verb the first word is a
+/// graph file: `graphmap chekc` would only be told that there is no file of that name.
+fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
+    let word = args.get(1)?.to_str()?;
+    let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
+    if word.is_empty() || word.starts_with('-') || word.contains(odd) || Path::new(word).exists() {
+        return None;
+    }
+    let verbs = verbs();
+    if verbs.iter().any(|verb| verb == word) {
+        return None;
+    }
+    Some(unknown_verb(word).with_note(format!("there is no file named `{word}` either")))
+}

@@ -1,0 +1,194 @@
+//! The command line.
+
+use super::exit::Exit;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "graphmap",
+    version,
+    about = "Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels",
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  graphmap check graphs/farm.dot                 is the graph sound?
+  graphmap run graphs/farm.dot                   build it and run it
+  graphmap farm.dot --emit wiring.rs             write the wiring code
+  graphmap farm.dot -n 4 --emit hostfile=hosts   write what a launcher reads
+  graphmap explain G0305                         what an error means",
+    after_long_help = LONG
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) emit: super::emit::EmitArgs,
+}
+
+const LONG: &str = "\
+Examples:
+  graphmap check graphs/farm.dot                 is the graph sound?
+  graphmap run graphs/farm.dot                   build it and run it
+  graphmap farm.dot --emit wiring.rs             write the wiring code
+  graphmap farm.dot --emit json=-                the network as JSON on standard output
+  graphmap farm.dot --emit wiring.rs --check     is the file up to date?
+  graphmap explain G0305                         what an error means
+
+Exit codes:
+  0  all went well
+  1  the graph has errors
+  2  wrong usage, or a file could not be read or written
+  3  --check found a difference
+  4  no mapping meets all constraints
+  5  a pass, an emitter or a plug-in failed
+  6  the network that was run blocked";
+
+/// What every verb takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Common {
+    /// How diagnostics are written on standard error
+    #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", hide_possible_values = false, help_heading = "Output")]
+    pub(crate) message_format: MessageFormat,
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = Colour::Auto,
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub(crate) color: Colour,
+    /// Show at most this many diagnostics; the rest is counted
+    #[arg(
+        long,
+        global = true,
+        default_value_t = 20,
+        value_name = "N",
+        help_heading = "Output"
+    )]
+    pub(crate) limit: usize,
+    /// Tell how long each step took
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) timings: bool,
+    /// Say nothing but diagnostics
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Seconds that an external pass or emitter may take
+    #[arg(
+        long,
+        global = true,
+        default_value_t = 60.0,
+        value_name = "SECONDS",
+        value_parser = seconds,
+        help_heading = "Passes"
+    )]
+    pub(crate) plugin_timeout: f64,
+}
+
+impl Common {
+    /// For errors of the command line itself, which cannot be asked how it wants them.
+    pub(crate) fn default_for_errors() -> Common {
+        Common {
+            message_format: MessageFormat::Human,
+            color: Colour::Auto,
+            limit: 20,
+            timings: false,
+            quiet: false,
+            plugin_timeout: 60.0,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
+        _ => Err("a number of seconds above 0 is wanted".into()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MessageFormat {
+    /// Snippets for people
+    Human,
+    /// One JSON object a line
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// In any case
+    Always,
+    /// In no case
+    Never,
+}
+
+/// A graph to be read, and what is done to it first.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GraphArgs {
+    /// Language of the graph file; else its ending tells (`-` is DOT)
+    #[arg(long, value_name = "FORMAT", help_heading = "Input")]
+    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) passes: PassArgs,
+}
+
+/// Passes to run.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PassArgs {
+    /// Run this pass on the network; several run in the order given
+    #[arg(long = "pass", value_name = "NAME", help_heading = "Passes")]
+    pub(crate) pass: Vec<String>,
+    /// An option for passes and emitters
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Passes")]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("NAME=VALUE is wanted".into()),
+    }
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    Check(super::check::CheckArgs),
+    Expand(super::expand::ExpandArgs),
+    Emit(super::emit::EmitArgs),
+    Passes(super::passes::PassesArgs),
+    Explain(super::explain::ExplainArgs),
+    Import(super::import::ImportArgs),
+    Doctor(super::doctor::DoctorArgs),
+    Completions(super::shell::CompletionsArgs),
+    Man(super::shell::ManArgs),
+}
+
+/// The path that means standard input or output.
+pub(crate) const STANDARD: &str = "-";
+
+/// Whether a path means standard input or output.
+pub(crate) fn is_standard(path: &std::path::Path) -> bool {
+    path.as_os_str() == STANDARD
+}
+
+/// `FILE` where it must be given.
+pub(crate) type File = PathBuf;
+
+const _: () = {
+    // The table of the help text and the one of the type are the same words.
+    let (long, table) = (LONG.as_bytes(), Exit::TABLE.as_bytes());
+    let from = long.len() - table.len();
+    let mut i = 0;
+    while i < table.len() {
+        assert!(long[from + i] == table[i]);
+        i += 1;
+    }
+};

@@ -1,0 +1,59 @@
+//! `graphmap check`: is the graph sound?
+
+use super::args::{File, GraphArgs};
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+
+/// Check graphs: report all that is wrong with them
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap check farm.dot
+  graphmap check graphs/*.dot --message-format json
+  some-program | graphmap check - --format json
+
+Ends with 0 when there are no errors, with 1 when there are.")]
+pub(crate) struct CheckArgs {
+    /// Graph files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<File>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    deny_warnings: bool,
+    #[command(flatten)]
+    graph: GraphArgs,
+}
+
+pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    session.show_notes = true;
+    let mut worst = Exit::Ok;
+    for file in &args.files {
+        match session.verified(file, &args.graph) {
+            Ok(network) => {
+                let text = format!(
+                    "{}: {} of {}, {}\n",
+                    Session::display(file),
+                    plural(network.processes.len(), "process"),
+                    plural(network.kinds.len(), "kind"),
+                    plural(network.channels.len(), "channel"),
+                );
+                session.tell(&text);
+            }
+            Err(exit) if exit.code() > worst.code() => worst = exit,
+            Err(_) => {}
+        }
+    }
+    if worst == Exit::Ok && args.deny_warnings && session.has_warnings() {
+        worst = Exit::Graph;
+    }
+    Ok(worst)
+}
+
+/// `1 process`, `2 processes`.
+pub(crate) fn plural(count: usize, one: &str) -> String {
+    match (count, one.ends_with('s')) {
+        (1, _) => format!("1 {one}"),
+        (n, true) => format!("{n} {one}es"),
+        (n, false) => format!("{n} {one}s"),
+    }
+}

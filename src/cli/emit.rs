@@ -1,0 +1,170 @@
+//! The default action: emitters write files from a graph.
+
+use super::args::{File, GraphArgs, STANDARD, is_standard};
+use super::exit::Exit;
+use super::output;
+use super::session::{Outcome, Session};
+use crate::{codes, plugins};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::nearest::nearest;
+use std::path::{Path, PathBuf};
+
+/// Write files from a graph: wiring code, hostfiles, pictures ... (the default action)
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap farm.dot --emit wiring.rs            the kind is told by the name of the file
+  graphmap farm.dot --emit json=-               `-` is standard output
+  graphmap farm.dot --emit a=x --emit b=y       several at once: all are written or none
+  graphmap farm.dot --emit wiring.rs --check    ends with 3 if wiring.rs is out of date
+  graphmap passes                               lists the kinds")]
+pub(crate) struct EmitArgs {
+    /// Graph file; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) file: Option<File>,
+    /// Write PATH; KIND is the emitter, told by the name of the file where left out
+    #[arg(short, long, value_name = "[KIND=]PATH")]
+    pub(crate) emit: Vec<String>,
+    /// Write nothing; end with 3 if a file would change
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Folder that the paths of --emit are in
+    #[arg(short = 'o', long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) mapping: super::mapping::MappingArgs,
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
+}
+
+pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    // Clap sees to it; a verb without FILE comes here through the default action only.
+    let Some(file) = &args.file else {
+        let diagnostic = Diagnostic::error(codes::USAGE, "which graph file?");
+        return session.fail(Exit::Usage, diagnostic);
+    };
+    if args.emit.is_empty() {
+        let name = file.display();
+        let diagnostic =
+            Diagnostic::error(codes::USAGE, format!("what is to be done with `{name}`?"))
+                .help(format!("`graphmap check {name}` tells whether it is sound"))
+                .help(format!("`graphmap run {name}` builds it and runs it"))
+                .help(format!(
+                    "`graphmap {name} --emit PATH` writes a file from it"
+                ));
+        return session.fail(Exit::Usage, diagnostic);
+    }
+    // What is asked for is looked up before anything is read: a typing error should cost nothing.
+    let mut wanted = Vec::new();
+    for text in &args.emit {
+        let (emitter, path) = find_emitter(session, text)?;
+        let path = match &args.output_dir {
+            Some(folder) if !is_standard(&path) => folder.join(path),
+            _ => path,
+        };
+        if wanted.iter().any(|(_, other)| *other == path) {
+            let message = format!("`{}` is to be written twice", path.display());
+            return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+        }
+        wanted.push((emitter, path));
+    }
+    let mapped = session.mapped(file, &args.graph, &args.mapping)?;
+    let options = Session::options(&args.graph);
+    let mut files = Files::new();
+    for (emitter, path) in wanted {
+        let mut own = Files::new();
+        let mut findings = Diagnostics::new();
+        let name = emitter.as_emitter().name().to_owned();
+        let _guard = plugins::Guard::new();
+        let result = session.timed(&name, |_| {
+            let mut context = EmitContext {
+                path: &path,
+                options: &options,
+                diagnostics: &mut findings,
+            };
+            emitter.as_emitter().emit(&mapped, &mut context, &mut own)
+        });
+        session.find_all(findings);
+        if let Err(failed) = result {
+            session.find_all(failed);
+            return Err(Exit::Plugin);
+        }
+        files.append(own);
+    }
+    if args.check {
+        output::check(session, &files)
+    } else {
+        output::write(session, &files)?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// An emitter of the tool, or one found on PATH.
+pub(crate) enum Found<'t> {
+    Internal(&'t dyn Emitter),
+    External(Box<dyn Emitter>),
+}
+
+impl Found<'_> {
+    fn as_emitter(&self) -> &dyn Emitter {
+        match self {
+            Found::Internal(emitter) => *emitter,
+            Found::External(emitter) => &**emitter,
+        }
+    }
+}
+
+/// The emitter and the path of `[KIND=]PATH`.
+fn find_emitter<'t>(session: &mut Session<'t>, text: &str) -> Outcome<(Found<'t>, PathBuf)> {
+    let tool = session.tool;
+    if let Some((kind, path)) = text.split_once('=') {
+        if path.is_empty() {
+            let message = format!("`--emit {text}` does not say where to write");
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .help(format!("`--emit {kind}=-` writes on standard output"));
+            return session.fail(Exit::Usage, diagnostic);
+        }
+        if let Some(emitter) = tool.emitters().find(|e| e.name() == kind) {
+            return Ok((Found::Internal(emitter), PathBuf::from(path)));
+        }
+        if let Some(emitter) = session.external_emitter(kind) {
+            return Ok((Found::External(emitter), PathBuf::from(path)));
+        }
+        return unknown(session, format!("there is no emitter `{kind}`"), Some(kind));
+    }
+    let path = Path::new(text);
+    if text != STANDARD
+        && let Some(emitter) = tool.emitters().find(|e| e.accepts(path))
+    {
+        return Ok((Found::Internal(emitter), path.to_owned()));
+    }
+    // Somebody who writes `--emit json` means the kind, not a file of that name.
+    let named =
+        tool.emitters().any(|e| e.name() == text) || session.external_emitter(text).is_some();
+    if named {
+        let message = format!("`--emit {text}` does not say where to write");
+        let diagnostic = Diagnostic::error(codes::USAGE, message)
+            .help(format!("`--emit {text}=-` writes on standard output"));
+        return session.fail(Exit::Usage, diagnostic);
+    }
+    unknown(
+        session,
+        format!("no emitter is known to write files like `{text}`"),
+        None,
+    )
+}
+
+fn unknown<T>(session: &mut Session<'_>, message: String, kind: Option<&str>) -> Outcome<T> {
+    let names: Vec<&str> = session.tool.emitters().map(|e| e.name()).collect();
+    let mut diagnostic = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
+    if let Some(near) = kind.and_then(|kind| nearest(kind, names.iter().copied())) {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    let diagnostic = diagnostic.help(format!(
+        "say `--emit KIND=PATH` with one of the kinds {}, or one of an executable \
+         `graphmap-emit-KIND` on PATH",
+        names.join(", ")
+    ));
+    session.fail(Exit::Usage, diagnostic)
+}

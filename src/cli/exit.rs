@@ -1,0 +1,50 @@
+//! How the command ends.
+
+/// Every way the command can end, with the code the shell sees.
+///
+/// `graphmap run` passes on the code of the program that it ran where that is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well; warnings do not change that.
+    Ok,
+    /// The graph, or another input text, has errors.
+    Graph,
+    /// The command line is wrong, or a file could not be read or written.
+    Usage,
+    /// `--check` found a difference.
+    Difference,
+    /// No mapping meets all constraints.
+    Infeasible,
+    /// A pass, an emitter or a plug-in failed.
+    Plugin,
+    /// The network that was run blocked.
+    Blocked,
+    /// `graphmap run`: the program ended with this code.
+    Program(u8),
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Graph => 1,
+            Exit::Usage => 2,
+            Exit::Difference => 3,
+            Exit::Infeasible => 4,
+            Exit::Plugin => 5,
+            Exit::Blocked => 6,
+            Exit::Program(code) => code,
+        }
+    }
+
+    /// For `--help` and the manual page.
+    pub(crate) const TABLE: &str = "\
+Exit codes:
+  0  all went well
+  1  the graph has errors
+  2  wrong usage, or a file could not be read or written
+  3  --check found a difference
+  4  no mapping meets all constraints
+  5  a pass, an emitter or a plug-in failed
+  6  the network that was run blocked";
+}

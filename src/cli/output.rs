@@ -1,0 +1,248 @@
+//! Writes files: all of a set or none, each whole or not at all.
+
+use super::args::is_standard;
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::emit::{File, Files};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What became, or would become, of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Unchanged,
+    /// It exists and is the user's.
+    Kept,
+    Created,
+    Replaced,
+    /// Not a regular file (a device, a pipe): written in place.
+    Special,
+}
+
+/// Writes a set of files and tells what became of them. The file `-` is standard output.
+pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+    let mut plan = Vec::new();
+    for (path, file) in files.iter().filter(|(path, _)| !is_standard(path)) {
+        match fate(path, file) {
+            Ok(fate) => plan.push((path, file, fate)),
+            Err(error) => return cannot_write(session, path, &error),
+        }
+    }
+    let mut transaction = Transaction::default();
+    for (path, file, fate) in &plan {
+        let result = match fate {
+            Fate::Created | Fate::Replaced => transaction.stage(path, file),
+            Fate::Unchanged | Fate::Kept | Fate::Special => Ok(()),
+        };
+        if let Err(error) = result {
+            return cannot_write(session, path, &error);
+        }
+    }
+    if let Err((path, error)) = transaction.commit() {
+        return cannot_write(session, &path, &error);
+    }
+    for (path, file, fate) in plan {
+        let word = match fate {
+            Fate::Created => "wrote",
+            Fate::Replaced => "updated",
+            Fate::Unchanged => "unchanged",
+            Fate::Kept => continue,
+            Fate::Special => {
+                let written = fs::OpenOptions::new().write(true).open(path);
+                if let Err(error) = written.and_then(|mut f| f.write_all(&file.content)) {
+                    return cannot_write(session, path, &error);
+                }
+                continue;
+            }
+        };
+        session.tell(&format!("graphmap: {word} {}\n", path.display()));
+    }
+    if let Some(file) = files.get(super::args::STANDARD) {
+        session.put(&file.content)?;
+    }
+    Ok(())
+}
+
+/// Tells which files are not as they would be written.
+pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
+    let mut exit = Exit::Ok;
+    for (path, file) in files.iter().filter(|(path, _)| !is_standard(path)) {
+        let message = match fate(path, file) {
+            Ok(Fate::Created) => format!("`{}` is not there", path.display()),
+            Ok(Fate::Replaced) => format!("`{}` is out of date", path.display()),
+            Ok(Fate::Unchanged | Fate::Kept | Fate::Special) => continue,
+            Err(error) => return cannot_write(session, path, &error).map(|()| Exit::Usage),
+        };
+        exit = Exit::Difference;
+        session.find(
+            Diagnostic::error(codes::WOULD_CHANGE, message)
+                .help("run the same command without `--check` to write it"),
+        );
+    }
+    Ok(exit)
+}
+
+fn cannot_write(session: &mut Session<'_>, path: &Path, error: &io::Error) -> Outcome<()> {
+    let message = format!("`{}` cannot be written: {error}", path.display());
+    session.fail(
+        Exit::Usage,
+        Diagnostic::error(codes::CANNOT_WRITE, message).with_note("no file was changed"),
+    )
+}
+
+fn fate(path: &Path, file: &File) -> io::Result<Fate> {
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fate::Created),
+        Err(error) => return Err(error),
+    };
+    if found.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "there is a folder of that name",
+        ));
+    }
+    if !found.is_file() {
+        return Ok(Fate::Special);
+    }
+    if file.create_once {
+        return Ok(Fate::Kept);
+    }
+    let same = found.len() == file.content.len() as u64
+        && is_executable(&found) >= file.executable
+        && fs::read(path)? == file.content;
+    Ok(if same {
+        Fate::Unchanged
+    } else {
+        Fate::Replaced
+    })
+}
+
+#[cfg(unix)]
+fn is_executable(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    found.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    true
+}
+
+/// Files written beside their places, which they take all at once. Dropped without
+/// [`Transaction::commit`], it leaves nothing behind, the folders that it made included.
+#[derive(Default)]
+struct Transaction {
+    staged: Vec<Staged>,
+    folders: Vec<PathBuf>,
+}
+
+struct Staged {
+    temporary: PathBuf,
+    target: PathBuf,
+    /// What stood at the target.
+    before: Option<Vec<u8>>,
+}
+
+impl Transaction {
+    fn stage(&mut self, path: &Path, file: &File) -> io::Result<()> {
+        // A link stays a link: what it points to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        self.make_folder(folder)?;
+        let before = match fs::read(&target) {
+            Ok(before) => Some(before),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = folder.join(format!(
+            ".{name}.graphmap-{}-{}",
+            std::process::id(),
+            self.staged.len()
+        ));
+        let mut out = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
+        self.staged.push(Staged {
+            temporary: temporary.clone(),
+            target: target.clone(),
+            before,
+        });
+        out.write_all(&file.content)?;
+        if let Ok(found) = fs::metadata(&target) {
+            if found.permissions().readonly() {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    "the file is read-only",
+                ));
+            }
+            fs::set_permissions(&temporary, found.permissions())?;
+        }
+        if file.executable {
+            make_executable(&temporary)?;
+        }
+        Ok(())
+    }
+
+    fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
+        if folder.as_os_str().is_empty() || folder.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = folder.parent() {
+            self.make_folder(parent)?;
+        }
+        fs::create_dir(folder)?;
+        self.folders.push(folder.to_owned());
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<(), (PathBuf, io::Error)> {
+        for (done, staged) in self.staged.iter().enumerate() {
+            if let Err(error) = fs::rename(&staged.temporary, &staged.target) {
+                let failed = staged.target.clone();
+                for earlier in &self.staged[..done] {
+                    let _ = match &earlier.before {
+                        Some(before) => fs::write(&earlier.target, before),
+                        None => fs::remove_file(&earlier.target),
+                    };
+                }
+                return Err((failed, error));
+            }
+        }
+        self.staged.clear();
+        self.folders.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        for staged in &self.staged {
+            let _ = fs::remove_file(&staged.temporary);
+        }
+        for folder in self.folders.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = fs::metadata(path)?.permissions();
+    permissions.set_mode(permissions.mode() | 0o111);
+    fs::set_permissions(path, permissions)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! `graphmap passes`: what can be done to a network, and what can be made of it.
+
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::plugins;
+
+/// List passes and emitters: those built in and those found on PATH
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+An executable `graphmap-pass-NAME` or `graphmap-emit-NAME` on PATH is a pass or an emitter, too;
+docs/src/plugins.md says what it is handed and what it must answer.
+
+Examples:
+  graphmap passes
+  graphmap farm.dot --pass NAME --emit NAME=PATH")]
+pub(crate) struct PassesArgs {}
+
+pub(crate) fn run(_: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let tool = session.tool;
+    let mut text = String::new();
+    let mut list =
+        |title: &str, mut lines: Vec<(String, String)>, external: Vec<plugins::Found>| {
+            lines.extend(
+                external
+                    .into_iter()
+                    .map(|found| (found.name, format!("external: {}", found.path.display()))),
+            );
+            text += &format!("{title}:\n");
+            if lines.is_empty() {
+                text += "  (none)\n";
+            }
+            for (name, about) in lines {
+                text += &format!("  {name:<12} {about}\n");
+            }
+        };
+    let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+    let passes = tool.passes().map(|p| pair(p.name(), p.about())).collect();
+    list("Passes", passes, plugins::on_path(plugins::PASS));
+    let emitters = tool.emitters().map(|e| pair(e.name(), e.about())).collect();
+    list("Emitters", emitters, plugins::on_path(plugins::EMIT));
+    session.put(text.as_bytes())?;
+    Ok(Exit::Ok)
+}

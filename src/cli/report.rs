@@ -1,0 +1,266 @@
+//! Shows diagnostics: to people as snippets, to programs as JSON lines.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+use graphmap_kpn::source::{Source, SourceMap, Span};
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// Labels further apart than this many bytes or lines get snippets of their own, so that the cost
+/// of showing one depends on what is shown and not on the size of the file.
+const NEAR_LINES: u32 = 12;
+/// What is shown of a line around a label; a file may be one line of a hundred megabytes.
+const LONG_LINE: usize = 240;
+
+/// How diagnostics are to be shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) colour: bool,
+    pub(crate) width: usize,
+}
+
+/// The diagnostics to show of all there are: `limit` at the most, errors before all others, in the
+/// order of their position; and how many are left out.
+pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usize) {
+    let mut chosen: Vec<&Diagnostic> = all.iter().collect();
+    chosen.sort_by_key(|d| std::cmp::Reverse(d.severity));
+    let left_out = chosen.len().saturating_sub(limit);
+    chosen.truncate(limit);
+    chosen.sort_by_key(|d| d.primary.as_ref().map(|label| label.span));
+    (chosen, left_out)
+}
+
+/// One diagnostic as text for people, several lines, with a newline at its end.
+pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
+    let renderer = if style.colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    let renderer = renderer
+        .decor_style(DecorStyle::Ascii)
+        .term_width(style.width);
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let title = level
+        .primary_title(visible(&diagnostic.message))
+        .id(diagnostic.code.to_string());
+    let mut group = Group::with_title(title);
+    let snippets = snippets(diagnostic, sources);
+    if snippets.is_empty() {
+        return without_snippet(renderer.render(&[group]), diagnostic);
+    }
+    for element in snippets {
+        group = match element {
+            Part::Snippet(snippet) => group.element(snippet),
+            Part::Origin(origin) => group.element(origin),
+        };
+    }
+    for note in &diagnostic.notes {
+        group = group.element(Level::NOTE.message(visible(note)));
+    }
+    for help in &diagnostic.help {
+        group = group.element(Level::HELP.message(visible(help)));
+    }
+    let mut text = renderer.render(&[group]);
+    text.push_str("\n\n");
+    text
+}
+
+/// A diagnostic that no text is to blame for; a gutter would have nothing to stand beside.
+fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
+    text.push('\n');
+    let notes = diagnostic.notes.iter().map(|note| ("note", note));
+    let help = diagnostic.help.iter().map(|help| ("help", help));
+    for (word, said) in notes.chain(help) {
+        let mut lead = format!("  = {word}: ");
+        for line in visible(said).lines() {
+            text += &format!("{lead}{line}\n");
+            lead = " ".repeat(lead.len());
+        }
+    }
+    text.push('\n');
+    text
+}
+
+enum Part<'a> {
+    Snippet(Snippet<'a, annotate_snippets::Annotation<'a>>),
+    Origin(Origin<'a>),
+}
+
+/// Text as it may be shown on a terminal: names come from files, and files may hold anything.
+fn visible(text: &str) -> String {
+    let odd = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.chars().any(odd) {
+        return text.to_owned();
+    }
+    let show = |c: char| {
+        if odd(c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    text.chars().map(show).collect()
+}
+
+struct Placed<'a> {
+    source: &'a Source,
+    range: Range<usize>,
+    line: u32,
+    column: u32,
+    label: &'a Label,
+    primary: bool,
+}
+
+fn snippets<'a>(diagnostic: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Part<'a>> {
+    let primary = diagnostic.primary.iter().map(|label| (label, true));
+    let secondary = diagnostic.secondary.iter().map(|label| (label, false));
+    let mut placed: Vec<Placed<'_>> = primary
+        .chain(secondary)
+        .filter_map(|(label, primary)| {
+            let (source, range) = sources.range(label.span)?;
+            let (line, column) = source.line_column(range.start as u32);
+            Some(Placed {
+                source,
+                range,
+                line,
+                column,
+                label,
+                primary,
+            })
+        })
+        .collect();
+    // Neighbours in the text share a snippet; the one with the primary label comes first.
+    placed.sort_by_key(|p| (p.source.base(), p.range.start));
+    let mut clusters: Vec<Vec<Placed<'_>>> = Vec::new();
+    for place in placed {
+        let fits = |last: &Placed<'_>| {
+            last.source.base() == place.source.base()
+                && place.line - last.line <= NEAR_LINES
+                && place.range.start - last.range.start <= NEAR_LINES as usize * LONG_LINE
+        };
+        match clusters.last_mut() {
+            Some(cluster) if cluster.last().is_some_and(fits) => cluster.push(place),
+            _ => clusters.push(vec![place]),
+        }
+    }
+    clusters.sort_by_key(|cluster| !cluster.iter().any(|p| p.primary));
+    clusters.iter().flat_map(|cluster| show(cluster)).collect()
+}
+
+fn show<'a>(cluster: &[Placed<'a>]) -> Vec<Part<'a>> {
+    let (Some(first), Some(last)) = (cluster.first(), cluster.last()) else {
+        return Vec::new();
+    };
+    let text = first.source.text();
+    let (start, cut_start) = window_start(text, first.range.start);
+    let (end, cut_end) = window_end(text, last.range.start, last.range.end);
+    let mut snippet = Snippet::source(&text[start..end]).line_start(first.line as usize);
+    let mut parts = Vec::new();
+    if cut_start || cut_end {
+        // The snippet does not know the columns of a line that it sees only a part of.
+        let head = cluster.iter().find(|p| p.primary).unwrap_or(first);
+        let origin = Origin::path(first.source.name())
+            .line(head.line as usize)
+            .char_column(head.column as usize);
+        parts.push(Part::Origin(origin));
+    } else {
+        snippet = snippet.path(first.source.name());
+    }
+    for place in cluster {
+        let kind = if place.primary {
+            AnnotationKind::Primary
+        } else {
+            AnnotationKind::Context
+        };
+        // A span of many lines would show them all: its first line says where it is.
+        let rest = &text[place.range.start..place.range.end.min(end)];
+        let length = rest.find('\n').unwrap_or(rest.len());
+        let from = place.range.start - start;
+        let mut annotation = kind.span(from..from + length);
+        if !place.label.text.is_empty() {
+            annotation = annotation.label(visible(&place.label.text));
+        }
+        snippet = snippet.annotation(annotation);
+    }
+    parts.push(Part::Snippet(snippet));
+    parts
+}
+
+fn window_start(text: &str, at: usize) -> (usize, bool) {
+    let mut floor = at.saturating_sub(LONG_LINE);
+    while !text.is_char_boundary(floor) {
+        floor -= 1;
+    }
+    match text[floor..at].rfind('\n') {
+        Some(newline) => (floor + newline + 1, false),
+        None => (floor, floor > 0),
+    }
+}
+
+fn window_end(text: &str, start: usize, end: usize) -> (usize, bool) {
+    let mut ceiling = (start + LONG_LINE).min(text.len());
+    while !text.is_char_boundary(ceiling) {
+        ceiling += 1;
+    }
+    let _ = end;
+    match text[start..ceiling].find('\n') {
+        Some(newline) => (start + newline, false),
+        None => (ceiling, ceiling < text.len()),
+    }
+}
+
+/// One diagnostic as a JSON value; `docs/src/diagnostics.md` tells its fields.
+pub(crate) fn machine(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
+    let label = |label: &Label| {
+        let mut value = place(label.span, sources);
+        value["text"] = json!(label.text);
+        value
+    };
+    json!({
+        "type": "diagnostic",
+        "code": diagnostic.code.to_string(),
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "primary": diagnostic.primary.as_ref().map(label),
+        "secondary": diagnostic.secondary.iter().map(label).collect::<Vec<_>>(),
+        "help": diagnostic.help,
+        "notes": diagnostic.notes,
+    })
+}
+
+fn place(span: Span, sources: &SourceMap) -> Value {
+    let Some((source, range)) = sources.range(span) else {
+        return json!({});
+    };
+    let (line, column) = source.line_column(range.start as u32);
+    let (end_line, end_column) = source.line_column(range.end as u32);
+    json!({
+        "file": source.name(),
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+        "start": range.start,
+        "end": range.end,
+    })
+}
+
+/// `2 errors and 1 warning`; `None` when there is nothing to count.
+pub(crate) fn summary(all: &Diagnostics) -> Option<String> {
+    let count = |severity, one: &str| match all.count(severity) {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {one}s")),
+    };
+    let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning")]
+        .into_iter()
+        .filter_map(|(severity, one)| count(severity, one))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}

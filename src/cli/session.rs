@@ -1,0 +1,292 @@
+//! One run of the command: what was read, what was found, how long it took.
+
+use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
+use super::exit::Exit;
+use super::{report, talk};
+use crate::{Tool, codes};
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::SourceMap;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a step of a verb gives, or how the command ends.
+pub(crate) type Outcome<T> = Result<T, Exit>;
+
+/// One run of the command.
+pub(crate) struct Session<'t> {
+    pub(crate) tool: &'t Tool,
+    pub(crate) common: Common,
+    pub(crate) sources: SourceMap,
+    /// Whether notes are shown, too: what is true of every run of a sound graph is not worth
+    /// saying each time.
+    pub(crate) show_notes: bool,
+    diagnostics: Diagnostics,
+    timings: Vec<(String, Duration)>,
+}
+
+impl<'t> Session<'t> {
+    pub(crate) fn new(tool: &'t Tool, common: Common) -> Session<'t> {
+        Session {
+            tool,
+            common,
+            sources: SourceMap::new(),
+            show_notes: false,
+            diagnostics: Diagnostics::new(),
+            timings: Vec::new(),
+        }
+    }
+
+    /// Adds a finding.
+    pub(crate) fn find(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Adds findings.
+    pub(crate) fn find_all(&mut self, diagnostics: Diagnostics) {
+        self.diagnostics.append(diagnostics);
+    }
+
+    /// Adds a finding that ends the command.
+    pub(crate) fn fail<T>(&mut self, exit: Exit, diagnostic: Diagnostic) -> Outcome<T> {
+        self.find(diagnostic);
+        Err(exit)
+    }
+
+    /// The value of a step that came with findings, or the findings that ended it.
+    pub(crate) fn take<T>(
+        &mut self,
+        exit: Exit,
+        result: Result<(T, Diagnostics), Diagnostics>,
+    ) -> Outcome<T> {
+        match result {
+            Ok((value, findings)) => {
+                self.find_all(findings);
+                Ok(value)
+            }
+            Err(findings) => {
+                self.find_all(findings);
+                Err(exit)
+            }
+        }
+    }
+
+    /// Does a step and notes how long it took.
+    pub(crate) fn timed<T>(&mut self, name: &str, step: impl FnOnce(&mut Self) -> T) -> T {
+        let start = Instant::now();
+        let value = step(self);
+        self.timings.push((name.to_owned(), start.elapsed()));
+        value
+    }
+
+    /// Adds what steps took that were timed elsewhere.
+    pub(crate) fn add_timings(&mut self, timings: Vec<graphmap_kpn::pipeline::Timing>) {
+        let all = timings.into_iter().map(|t| (t.name, t.duration));
+        self.timings.extend(all);
+    }
+
+    /// Whether there is a warning among what was not shown yet.
+    pub(crate) fn has_warnings(&self) -> bool {
+        self.diagnostics.count(Severity::Warning) > 0
+    }
+
+    /// The options of the command line as passes and emitters read them; of equals the last holds.
+    pub(crate) fn options(graph: &GraphArgs) -> BTreeMap<String, String> {
+        graph.passes.set.iter().cloned().collect()
+    }
+
+    /// The name of an input for people.
+    pub(crate) fn display(path: &Path) -> String {
+        if is_standard(path) {
+            "<stdin>".to_owned()
+        } else {
+            path.display().to_string()
+        }
+    }
+
+    /// The bytes of an input file, or of standard input.
+    pub(crate) fn read_bytes(&mut self, path: &Path) -> Outcome<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = if is_standard(path) {
+            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+        } else if path.is_dir() {
+            let message = format!("`{}` is a folder, not a file", path.display());
+            let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
+            if let Some(inside) = self.graph_in(path) {
+                diagnostic = diagnostic.help(format!("did you mean `{inside}`?"));
+            }
+            return self.fail(Exit::Usage, diagnostic);
+        } else {
+            std::fs::read(path).map(|read| bytes = read)
+        };
+        match read {
+            Ok(()) => Ok(bytes),
+            Err(error) => {
+                let message = format!("`{}` cannot be read: {error}", Self::display(path));
+                let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
+                if error.kind() == std::io::ErrorKind::NotFound {
+                    diagnostic.help.extend(similar_file(path));
+                }
+                self.fail(Exit::Usage, diagnostic)
+            }
+        }
+    }
+
+    /// The first file of a folder, by name, that a front end reads.
+    fn graph_in(&self, folder: &Path) -> Option<String> {
+        let mut paths: Vec<_> = std::fs::read_dir(folder)
+            .ok()?
+            .filter_map(|e| Some(e.ok()?.path()))
+            .filter(|path| self.tool.front_ends().any(|f| f.accepts(path)))
+            .collect();
+        paths.sort();
+        Some(paths.first()?.display().to_string())
+    }
+
+    /// Reads a graph file: what it declares.
+    pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
+        let tool = self.tool;
+        let front_end = match &graph.format {
+            Some(format) => tool.front_ends().find(|f| f.name() == format),
+            None if is_standard(file) => tool.front_ends().next(),
+            None => tool.front_ends().find(|f| f.accepts(file)),
+        };
+        let Some(front_end) = front_end else {
+            // A file that is not there at all is the better thing to say.
+            if graph.format.is_none() {
+                self.read_bytes(file)?;
+            }
+            let known: Vec<&str> = tool.front_ends().map(|f| f.name()).collect();
+            let message = match &graph.format {
+                Some(format) => format!("graphmap reads no format named `{format}`"),
+                None => format!("what language is `{}` in?", file.display()),
+            };
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message)
+                .help(format!("say `--format` with one of: {}", known.join(", ")));
+            return self.fail(Exit::Usage, diagnostic);
+        };
+        let bytes = self.timed("read file", |s| s.read_bytes(file))?;
+        let name = Self::display(file);
+        self.timed(front_end.name(), |s| {
+            let result = front_end.read(&name, bytes, &mut s.sources);
+            s.take(Exit::Graph, result)
+        })
+    }
+
+    /// Shows all findings so far, and forgets them. Returns whether one was an error.
+    pub(crate) fn flush(&mut self) -> bool {
+        let all = std::mem::take(&mut self.diagnostics);
+        let json = self.common.message_format == MessageFormat::Json;
+        let mut shown = Diagnostics::new();
+        shown.extend(
+            all.into_iter()
+                .filter(|d| json || self.show_notes || d.severity > Severity::Note),
+        );
+        let errors = shown.has_errors();
+        let limit = if json {
+            usize::MAX
+        } else {
+            self.common.limit.max(1)
+        };
+        let (chosen, left_out) = report::choose(&shown, limit);
+        let style = self.style();
+        for diagnostic in chosen {
+            if json {
+                let value = report::machine(diagnostic, &self.sources);
+                talk::say(&format!("{value}\n"));
+            } else {
+                talk::say(&report::human(diagnostic, &self.sources, style));
+            }
+        }
+        if json {
+            let count = |severity| shown.count(severity);
+            let value = json!({
+                "type": "summary",
+                "errors": count(Severity::Error),
+                "warnings": count(Severity::Warning),
+                "notes": count(Severity::Note),
+            });
+            if !shown.is_empty() {
+                talk::say(&format!("{value}\n"));
+            }
+        } else if let Some(summary) = report::summary(&shown) {
+            let more = match left_out {
+                0 => String::new(),
+                n => format!(" ({n} more not shown; see --limit)"),
+            };
+            talk::say(&format!("graphmap: {summary}{more}\n"));
+        }
+        errors
+    }
+
+    fn style(&self) -> report::Style {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let colour = match self.common.color {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => talk::on_terminal() && !no_color,
+        };
+        let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+        report::Style {
+            colour,
+            width: width.unwrap_or(100).clamp(60, 200),
+        }
+    }
+
+    /// Shows how long each step took.
+    pub(crate) fn show_timings(&self) {
+        if !self.common.timings {
+            return;
+        }
+        let total: Duration = self.timings.iter().map(|(_, d)| *d).sum();
+        let all = self.timings.iter().map(|(name, d)| (name.as_str(), *d));
+        for (name, duration) in all.chain([("total", total)]) {
+            let seconds = duration.as_secs_f64();
+            match self.common.message_format {
+                MessageFormat::Human => talk::say(&format!("{seconds:>10.6} s  {name}\n")),
+                MessageFormat::Json => {
+                    let value = json!({"type": "timing", "name": name, "seconds": seconds});
+                    talk::say(&format!("{value}\n"));
+                }
+            }
+        }
+    }
+
+    /// Says something to people, not to programs, and not when asked to be quiet.
+    pub(crate) fn tell(&self, text: &str) {
+        if !self.common.quiet && self.common.message_format == MessageFormat::Human {
+            talk::say(text);
+        }
+    }
+
+    /// Writes data on standard output.
+    pub(crate) fn put(&mut self, data: &[u8]) -> Outcome<()> {
+        talk::put(data).or_else(|error| {
+            let message = format!("standard output cannot be written: {error}");
+            self.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
+        })
+    }
+}
+
+/// A hint at a file of the same folder with nearly the name asked for.
+fn similar_file(path: &Path) -> Option<String> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let wanted = path.file_name()?.to_str()?;
+    let near = nearest(wanted, names.iter().map(String::as_str))?;
+    Some(format!(
+        "did you mean `{}`?",
+        path.with_file_name(near).display()
+    ))
+}

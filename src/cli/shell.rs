@@ -1,0 +1,58 @@
+//! `graphmap completions` and `graphmap man`: what a shell and a manual want to know.
+
+use super::args::Cli;
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+/// Write a script that completes graphmap's verbs and options in a shell
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap completions bash > ~/.local/share/bash-completion/completions/graphmap
+  graphmap completions zsh > ~/.zfunc/_graphmap")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn completions(args: &CompletionsArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "graphmap", &mut script);
+    session.put(&script)?;
+    Ok(Exit::Ok)
+}
+
+/// Write the manual page
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap man | man -l -
+  graphmap man run | man -l -")]
+pub(crate) struct ManArgs {
+    /// The verb to write about; else graphmap as a whole
+    #[arg(value_name = "VERB")]
+    verb: Option<String>,
+}
+
+pub(crate) fn man(args: &ManArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let mut command = Cli::command();
+    command.build();
+    let command = match &args.verb {
+        None => command,
+        Some(verb) => match command.find_subcommand(verb) {
+            Some(found) => found.clone(),
+            None => {
+                let diagnostic = super::unknown_verb(verb);
+                return session.fail(Exit::Usage, diagnostic);
+            }
+        },
+    };
+    let mut page = Vec::new();
+    // Writing to memory does not fail.
+    let _ = clap_mangen::Man::new(command).render(&mut page);
+    session.put(&page)?;
+    Ok(Exit::Ok)
+}

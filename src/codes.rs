@@ -1,0 +1,22 @@
+//! The diagnostics that the command itself makes. Each has a page in `docs/src/errors/`.
+
+use graphmap_kpn::diagnostic::Code;
+
+/// A file cannot be read: it is missing, a folder, or not ours to read.
+pub(crate) const CANNOT_READ: Code = Code(1);
+/// A file is not text in UTF-8.
+pub(crate) const NOT_TEXT: Code = Code(2);
+/// The texts of one run are larger than 4 GiB together.
+pub(crate) const TOO_LARGE: Code = Code(3);
+/// No front end reads files of this kind.
+pub(crate) const UNKNOWN_FORMAT: Code = Code(4);
+/// A file cannot be written.
+pub(crate) const CANNOT_WRITE: Code = Code(5);
+/// No emitter goes by this name, or none writes files of this kind.
+pub(crate) const UNKNOWN_EMITTER: Code = Code(6);
+/// No pass goes by this name.
+pub(crate) const UNKNOWN_PASS: Code = Code(10);
+/// The command line asks for what does not go together, or for something that is not there.
+pub(crate) const USAGE: Code = Code(11);
+/// `--check` found a file that is not as it would be written.
+pub(crate) const WOULD_CHANGE: Code = Code(12);

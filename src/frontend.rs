@@ -1,0 +1,86 @@
+//! Front ends: what reads a graph file.
+
+use crate::codes;
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::json;
+use graphmap_kpn::source::SourceMap;
+use std::path::Path;
+
+/// Reads one language that networks are written in.
+pub trait FrontEnd {
+    /// Its name, as in `--format NAME`.
+    fn name(&self) -> &str;
+
+    /// One line for `graphmap import`.
+    fn about(&self) -> &str;
+
+    /// Whether a file with this path is in its language.
+    fn accepts(&self, path: &Path) -> bool;
+
+    /// Declares what the file says; `name` is its name for people. The text goes into `sources`,
+    /// so that diagnostics can point into it even when nothing else comes of it.
+    ///
+    /// # Errors
+    /// All that is wrong with the text.
+    fn read(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics>;
+}
+
+/// Networks as JSON, the format of [`graphmap_kpn::json`].
+pub(crate) struct Json;
+
+impl FrontEnd for Json {
+    fn name(&self) -> &str {
+        "json"
+    }
+
+    fn about(&self) -> &str {
+        "networks as JSON, written by programs"
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        path.extension().is_some_and(|e| e == "json")
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let one = |diagnostic| {
+            let mut all = Diagnostics::new();
+            all.push(diagnostic);
+            all
+        };
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            one(Diagnostic::error(
+                codes::NOT_TEXT,
+                format!("`{name}` is not text: byte {at} is not UTF-8"),
+            ))
+        })?;
+        let source = sources.add(name, text).map_err(|error| {
+            one(Diagnostic::error(
+                codes::TOO_LARGE,
+                format!("`{name}` is too large: {error}"),
+            ))
+        })?;
+        let mut declared = json::read(source.text(), &source, sources, json::Positions::Here)?;
+        if declared.name.is_empty() {
+            declared.name = stem(name);
+        }
+        Ok((declared, Diagnostics::new()))
+    }
+}
+
+/// The name of a network that does not say one: that of its file.
+pub(crate) fn stem(name: &str) -> String {
+    let stem = Path::new(name).file_stem().and_then(|s| s.to_str());
+    stem.unwrap_or("network").to_owned()
+}

@@ -1,0 +1,197 @@
+//! A test of the command: files in a folder of their own, arguments, and what must come of them.
+
+// Each test file uses a part of it.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A network as JSON that nothing is wrong with.
+pub const NET: &str = r#"{
+  "graphmap": 1,
+  "name": "pair",
+  "processes": [{"name": "a"}, {"name": "b"}],
+  "channels": [{"from": "a", "to": "b", "type": "u64"}]
+}
+"#;
+
+/// One run of the command in a folder of its own, which goes when the test is done.
+pub struct Test {
+    folder: PathBuf,
+    args: Vec<String>,
+    stdin: Vec<u8>,
+    env: Vec<(String, String)>,
+}
+
+impl Test {
+    pub fn new() -> Test {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("graphmap-test-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        Test {
+            folder: fs::canonicalize(folder).unwrap(),
+            args: Vec::new(),
+            stdin: Vec::new(),
+            env: Vec::new(),
+        }
+    }
+
+    /// The folder that the command runs in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Puts a file there.
+    pub fn file(self, name: &str, content: impl AsRef<[u8]>) -> Test {
+        let path = self.folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    /// Puts an executable on the PATH of the command.
+    pub fn executable(mut self, name: &str, content: &str) -> Test {
+        use std::os::unix::fs::PermissionsExt;
+        let bin = self.folder.join("bin");
+        self = self.file(&format!("bin/{name}"), content);
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        self.env("PATH", &format!("{}:{path}", bin.display()))
+    }
+
+    /// Arguments, separated by spaces.
+    pub fn args(mut self, args: &str) -> Test {
+        self.args = args.split_whitespace().map(str::to_owned).collect();
+        self
+    }
+
+    pub fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Test {
+        self.stdin = bytes.as_ref().to_owned();
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Test {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Runs the command.
+    pub fn run(&self) -> Done {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        command
+            .args(&self.args)
+            .current_dir(&self.folder)
+            .env_remove("NO_COLOR")
+            .env_remove("COLUMNS")
+            .envs(self.env.iter().map(|(n, v)| (n, v)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let bytes = self.stdin.clone();
+        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &bytes));
+        let output = child.wait_with_output().unwrap();
+        let _ = writer.join();
+        Done {
+            output,
+            args: self.args.join(" "),
+        }
+    }
+
+    /// Names of the files in the folder, sorted, hidden ones and those below included.
+    pub fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.folder.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(&self.folder).unwrap();
+                    found.push(name.display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// What a file in the folder holds.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+}
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What came of a run. Each check shows all of it when it fails.
+pub struct Done {
+    pub output: Output,
+    args: String,
+}
+
+impl Done {
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    fn all(&self) -> String {
+        format!(
+            "graphmap {}\n{}\n--- stdout\n{}\n--- stderr\n{}",
+            self.args,
+            self.output.status,
+            self.stdout(),
+            self.stderr()
+        )
+    }
+
+    #[track_caller]
+    pub fn status(self, code: i32) -> Done {
+        assert_eq!(self.output.status.code(), Some(code), "{}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout_is(self, text: &str) -> Done {
+        assert_eq!(self.stdout(), text, "{}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub fn stderr_is(self, text: &str) -> Done {
+        assert_eq!(self.stderr(), text, "{}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout_has(self, text: &str) -> Done {
+        assert!(self.stdout().contains(text), "no `{text}`: {}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub fn stderr_has(self, text: &str) -> Done {
+        assert!(self.stderr().contains(text), "no `{text}`: {}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub fn stderr_lacks(self, text: &str) -> Done {
+        assert!(!self.stderr().contains(text), "`{text}`: {}", self.all());
+        self
+    }
+}
