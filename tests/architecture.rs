@@ -1,0 +1,189 @@
+//! What ARCHITECTURE.md says of the structure, held true.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All files with an ending below some folders, build output left out.
+fn files(folders: &[&str], ending: &str) -> Vec<PathBuf> {
+    let mut todo: Vec<PathBuf> = folders.iter().map(|f| root().join(f)).collect();
+    let mut found = Vec::new();
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            if !path.ends_with("target") {
+                let entries = std::fs::read_dir(&path).unwrap();
+                todo.extend(entries.map(|e| e.unwrap().path()));
+            }
+        } else if path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Which of our crates each of our crates depends on, but for tests.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ours = |name: &str| name.strip_prefix("graphmap-").map(str::to_owned);
+    let mut arrows = BTreeMap::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let (Some(name), true) = (
+            ours(package["name"].as_str().unwrap()),
+            manifest.contains("modules"),
+        ) else {
+            continue;
+        };
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        let linked = dependencies.filter(|d| d["kind"] != "dev");
+        let names = linked.filter_map(|d| ours(d["name"].as_str().unwrap()));
+        arrows.insert(name, names.collect());
+    }
+    arrows
+}
+
+#[test]
+fn crates_depend_on_what_the_table_allows() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("kpn", &[][..]),
+        ("runtime", &[]),
+        ("dot", &["kpn"]),
+        ("platform", &["kpn"]),
+        ("wiring", &["kpn"]),
+        ("view", &["kpn"]),
+        ("partition", &["kpn", "platform"]),
+        ("binding", &["kpn", "platform"]),
+    ]);
+    let arrows = arrows();
+    for (name, allowed) in &allowed {
+        let found = arrows
+            .get(*name)
+            .unwrap_or_else(|| panic!("no crate graphmap-{name}"));
+        let wrong: Vec<_> = found
+            .iter()
+            .filter(|d| !allowed.contains(&d.as_str()))
+            .collect();
+        assert!(
+            wrong.is_empty(),
+            "graphmap-{name} may not depend on {wrong:?}"
+        );
+    }
+    let unknown: Vec<_> = arrows
+        .keys()
+        .filter(|n| !allowed.contains_key(n.as_str()))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "say in ARCHITECTURE.md and here what {unknown:?} may depend on"
+    );
+}
+
+/// Whether a text has a word, with nothing of a name on either side.
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+#[test]
+fn unsafe_is_in_the_runtime_only() {
+    for path in files(&["src", "modules", "graphs"], "rs") {
+        if path.starts_with(root().join("modules/runtime")) {
+            continue;
+        }
+        for (number, line) in read(&path).lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            let found = has_word(code, "unsafe") && !code.contains('"');
+            assert!(!found, "{}:{}: {line}", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn every_unsafe_block_says_why_it_is_sound() {
+    for path in files(&["modules/runtime/src"], "rs") {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let code = line.split("//").next().unwrap();
+            if !(code.contains("unsafe {") || code.contains("unsafe impl")) {
+                continue;
+            }
+            // The comment stands above the statement, which may begin some lines further up.
+            let above = &lines[number.saturating_sub(8)..=number];
+            let why = above.iter().any(|l| l.contains("SAFETY"));
+            assert!(why, "{}:{}: {line}", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn no_file_has_grown_over_600_lines() {
+    for path in files(&["src", "modules"], "rs") {
+        let lines = read(&path).lines().count();
+        assert!(
+            lines <= 600,
+            "{}: {lines} lines: is there one idea in it?",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn every_code_has_a_page_and_every_page_a_code() {
+    let mut codes = BTreeSet::new();
+    for path in files(&["src", "modules"], "rs") {
+        for line in read(&path).lines() {
+            let Some((_, rest)) = line.split_once(": Code = Code(") else {
+                continue;
+            };
+            let number = rest.split(')').next().unwrap().parse::<u16>();
+            let number = number.unwrap_or_else(|_| panic!("{}: {line}", path.display()));
+            let fresh = codes.insert(format!("G{number:04}"));
+            assert!(fresh, "G{number:04} is used twice: {}", path.display());
+        }
+    }
+    let pages: BTreeSet<String> = files(&["docs/src/errors"], "md")
+        .iter()
+        .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with('G'))
+        .collect();
+    let missing: Vec<_> = codes.difference(&pages).collect();
+    let orphans: Vec<_> = pages.difference(&codes).collect();
+    assert!(
+        missing.is_empty(),
+        "codes without a page in docs/src/errors: {missing:?}"
+    );
+    assert!(
+        orphans.is_empty(),
+        "pages of codes that nothing reports: {orphans:?}"
+    );
+}
