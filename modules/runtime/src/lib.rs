@@ -1,1 +1,116 @@
-//! Coroutine runtime: processes of a Kahn network as futures, many in one OS process.
+//! The runtime of process networks drawn for graphmap: processes of a Kahn network as futures,
+//! many of them on one thread.
+//!
+//! A *process* is an `async fn`. It reads from [`Input`]s and writes to [`Output`]s, each one end
+//! of a typed, bounded channel; ports that join several channels are bundles: [`Select`],
+//! [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]. A *scheduler* runs many
+//! processes on one thread; a run has one scheduler or several, and each process stays on its
+//! own. Between two processes of a scheduler a token moves without a lock, an atomic operation or
+//! a system call; between schedulers it goes through a lock-free ring.
+//!
+//! # A program
+//!
+//! Generated wiring describes a [`Network`] in tables whose size grows with the kinds of
+//! processes, not with their number; the functions are the user's own:
+//!
+//! ```
+//! use graphmap_runtime as rt;
+//! use rt::{Channels, Input, Names, Output, Stopped};
+//!
+//! struct Count { out: Output<u64> }
+//! impl rt::Ports for Count {
+//!     fn connect(ends: &mut rt::Ends<'_>) -> Self { Count { out: ends.output() } }
+//! }
+//!
+//! struct Filter { numbers: Input<u64>, rest: Output<u64> }
+//! impl rt::Ports for Filter {
+//!     fn connect(ends: &mut rt::Ends<'_>) -> Self {
+//!         Filter { numbers: ends.input(), rest: ends.output() }
+//!     }
+//! }
+//!
+//! async fn count(mut p: Count) -> Result<(), Stopped> {
+//!     for n in 2.. {
+//!         p.out.write(n).await?; // Stopped when the first filter has left
+//!     }
+//!     Ok(())
+//! }
+//!
+//! async fn filter(mut p: Filter) -> Result<(), Stopped> {
+//!     let Some(prime) = p.numbers.read().await else { return Ok(()) };
+//!     assert!([2, 3, 5, 7, 11].contains(&prime));
+//!     if !p.rest.is_connected() {
+//!         return Ok(()); // the last one has its prime: all others are asked to stop
+//!     }
+//!     while let Some(n) = p.numbers.read().await {
+//!         if n % prime != 0 {
+//!             p.rest.write(n).await?;
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//!
+//! fn network() -> rt::Network {
+//!     let mut net = rt::Network::new("sieve", "sieve.dot");
+//!     let counter = net.kind("count", Names::Listed(&["count"]), "0", &["out"], count);
+//!     let filters = net.kind(
+//!         "filter", Names::Numbered("filter", "1+1*5"), "1+1*5", &["numbers", "rest"], filter,
+//!     );
+//!     net.channels::<u64>(Channels::new((counter, 0), (filters, 0), "0", "0"));
+//!     net.channels::<u64>(Channels {
+//!         capacity: 16,
+//!         line: "7+1*4",
+//!         ..Channels::new((filters, 1), (filters, 0), "0+1*4", "1+1*4")
+//!     });
+//!     net
+//! }
+//!
+//! // A generated program does this with `graphmap_runtime::main(network)`.
+//! for schedulers in [1, 2] {
+//!     rt::run(network(), &rt::Options::new().os_processes(schedulers)).unwrap();
+//! }
+//! ```
+//!
+//! # Rules
+//!
+//! * *The end.* An input is at its end (`None`) when its writer has finished and all tokens are
+//!   read. A writer whose reader has finished is told [`Stopped`]. Ends close when dropped, so
+//!   both go through a network by themselves as its processes end.
+//! * *Ports joined to nothing* (to the environment) are at their end, or stopped, from the start.
+//! * *Bounds.* A write waits while the channel is full. When the whole network stands still and a
+//!   full channel is on a cycle of waiting processes, that channel is doubled, and the run goes
+//!   on ([`Report::growths`]); any other standstill ends the run with [`RunError::Blocked`].
+//!   It is found without timeouts, in the moment in which it arises.
+//! * *Foreign futures* (timers, sockets of another library) may be awaited. While something
+//!   outside holds a waker of a process, a standstill is not a block.
+//! * *Failures.* A process that returns an error or panics ends the run; the first is reported.
+//! * *Determinism.* A network without select and share bundles and without `try_` calls gives the
+//!   same tokens on each channel whatever the order in which processes run:
+//!   [`Options::shuffle`] puts that to the test.
+
+mod entry;
+mod error;
+mod exec;
+mod kpn;
+mod link;
+mod options;
+mod run;
+mod stats;
+mod sync;
+
+pub use entry::main;
+pub use error::{Exit, Failure, RunError};
+pub use exec::directory::Place;
+pub use exec::me::{Me, me, yield_now};
+pub use exec::outcome::{Outcome, Stopped};
+pub use kpn::block::{Block, BlockedProcess, BlockedWait};
+pub use kpn::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share};
+pub use kpn::direct::Local;
+pub use kpn::network::{Channels, Kind, Names, Network};
+pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
+pub use kpn::select::{OneOf, Source, Sources, any};
+pub use kpn::sequence::{Sequence, SequenceError};
+pub use kpn::wire::{Ends, Ports};
+pub use options::Options;
+pub use run::run;
+pub use stats::{Growth, KindStats, Report, SchedulerStats};

@@ -1,0 +1,87 @@
+//! How a run can fail, and the exit codes of a generated program.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use crate::exec::directory::Place;
+use crate::kpn::block::Block;
+
+/// Why a run did not end well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// A process returned an error or panicked: the first that did.
+    Failed(Failure),
+    /// The network is blocked for good.
+    Blocked(Block),
+    /// The description of the network contradicts itself or the processes' ports.
+    Wiring(Vec<String>),
+    /// An option, or the mapping, is not usable.
+    Options(String),
+    /// A file of the run could not be read or written.
+    File(String),
+}
+
+/// A process that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Its name.
+    pub process: String,
+    /// Its rank.
+    pub rank: usize,
+    /// Where it is drawn.
+    pub place: Option<Place>,
+    /// What it said: the error with its causes, or the panic's message.
+    pub message: String,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Failed(failure) => {
+                write!(f, "process {} (rank {}", failure.process, failure.rank)?;
+                if let Some(place) = &failure.place {
+                    write!(f, ", {place}")?;
+                }
+                write!(f, ") failed: {}", failure.message)
+            }
+            RunError::Blocked(block) => block.fmt(f),
+            RunError::Wiring(mistakes) => {
+                write!(f, "the wiring does not fit: {}", mistakes.join("\n  "))
+            }
+            RunError::Options(message) | RunError::File(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// The exit codes of a generated program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// 0: every process ended.
+    Ok = 0,
+    /// 1: a process failed, or the wiring does not fit the processes.
+    Failed = 1,
+    /// 2: an option or the mapping is not usable, or a file cannot be read or written.
+    Usage = 2,
+    /// 6: the network blocked.
+    Blocked = 6,
+}
+
+impl RunError {
+    /// The exit code for this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunError::Failed(_) | RunError::Wiring(_) => Exit::Failed,
+            RunError::Options(_) | RunError::File(_) => Exit::Usage,
+            RunError::Blocked(_) => Exit::Blocked,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}

@@ -1,0 +1,65 @@
+//! Who is who: names and places of processes and channels, worked out when somebody asks.
+
+use std::fmt;
+
+/// A place in the graph file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the network names it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Column, from 1; 0 if only the line is known.
+    pub column: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// A process, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessInfo {
+    pub(crate) rank: u32,
+    pub(crate) name: String,
+    pub(crate) place: Option<Place>,
+}
+
+/// One end of a channel: whose, and which port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EndInfo {
+    pub(crate) rank: u32,
+    pub(crate) process: String,
+    pub(crate) port: String,
+}
+
+/// A channel: its ends, where the network knows them, and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelInfo {
+    pub(crate) from: Option<EndInfo>,
+    pub(crate) to: Option<EndInfo>,
+    pub(crate) place: Option<Place>,
+}
+
+/// What the scheduler asks of a network.
+pub(crate) trait Directory: Send + Sync {
+    fn processes(&self) -> usize;
+    fn kinds(&self) -> usize;
+    fn kind(&self, kind: u32) -> (String, usize);
+    fn process(&self, kind: u32, index: u32) -> ProcessInfo;
+    fn rank(&self, kind: u32, index: u32) -> u32;
+    /// Kind and index of a rank. May take time linear in the number of kinds.
+    fn of_rank(&self, rank: u32) -> (u32, u32);
+    fn channel(&self, number: u32) -> ChannelInfo;
+    /// The ranks at the ends of a channel.
+    fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
+    /// The class of a channel; what a class joins (kinds), and the size of its tokens in bytes.
+    fn class_of(&self, number: u32) -> usize;
+    fn class(&self, class: usize) -> Option<(u32, u32, usize)>;
+}

@@ -1,0 +1,115 @@
+//! How schedulers sleep, are roused, and notice that all of them sleep.
+//!
+//! A scheduler with nothing to run goes to sleep under one lock, which also counts the sleepers.
+//! The one that finds itself the last has proof that the network stands still, without any
+//! timeout: a wake-up is only ever sent by a scheduler that is awake (and that one is not
+//! counted before it has sent it), or by a foreign waker (while one exists, nothing is proved).
+//!
+//! # Why the orderings suffice
+//!
+//! The sender fills the inbox and then loads `asleep`; the sleeper stores `asleep` and then looks
+//! at the inbox. All SeqCst, so at least one sees the other's store: no wake-up is slept through.
+//! What a sleeper's flag *means* changes under the lock only: the load outside of it merely
+//! spares the lock when the other is awake.
+
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, lock};
+
+/// Where all schedulers of a run sleep.
+pub(crate) struct Doze {
+    state: Mutex<State>,
+    seats: Vec<Seat>,
+}
+
+struct State {
+    sleepers: usize,
+    /// Counts the times that all have been found asleep.
+    round: u64,
+}
+
+struct Seat {
+    asleep: AtomicBool,
+    bell: Condvar,
+}
+
+/// Why a sleep ended.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(crate) enum Rest {
+    /// Somebody roused this scheduler, or it never slept.
+    Roused,
+    /// Everyone slept: everyone is awake now to find out why.
+    Everyone,
+}
+
+impl Doze {
+    pub(crate) fn new(schedulers: usize) -> Self {
+        let seat = || Seat {
+            asleep: AtomicBool::new(false),
+            bell: Condvar::new(),
+        };
+        Doze {
+            state: Mutex::new(State {
+                sleepers: 0,
+                round: 0,
+            }),
+            seats: (0..schedulers).map(|_| seat()).collect(),
+        }
+    }
+
+    /// Sleeps until roused or until all sleep. `stay` is asked once more, after the flag is up,
+    /// whether there is something to do after all; `counts`, whether all asleep means anything.
+    pub(crate) fn sleep(
+        &self,
+        me: usize,
+        stay: impl Fn() -> bool,
+        counts: impl Fn() -> bool,
+    ) -> Rest {
+        let seat = &self.seats[me];
+        let mut state = lock(&self.state);
+        seat.asleep.store(true, Ordering::SeqCst);
+        if stay() {
+            seat.asleep.store(false, Ordering::SeqCst);
+            return Rest::Roused;
+        }
+        state.sleepers += 1;
+        if state.sleepers == self.seats.len() && counts() {
+            state.round += 1;
+            state.sleepers = 0;
+            for seat in &self.seats {
+                seat.asleep.store(false, Ordering::SeqCst);
+                seat.bell.notify_one();
+            }
+            return Rest::Everyone;
+        }
+        let round = state.round;
+        while seat.asleep.load(Ordering::SeqCst) {
+            state = seat
+                .bell
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.round == round {
+            Rest::Roused
+        } else {
+            Rest::Everyone
+        }
+    }
+
+    /// Ends the sleep of a scheduler, if it sleeps. To be called after its inbox was filled.
+    #[inline]
+    pub(crate) fn rouse(&self, who: usize) {
+        if self.seats[who].asleep.load(Ordering::SeqCst) {
+            self.ring(who);
+        }
+    }
+
+    #[cold]
+    fn ring(&self, who: usize) {
+        let seat = &self.seats[who];
+        let mut state = lock(&self.state);
+        if seat.asleep.load(Ordering::SeqCst) {
+            seat.asleep.store(false, Ordering::SeqCst);
+            state.sleepers -= 1;
+            seat.bell.notify_one();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The run queue of one scheduler: ids of processes, each in it at most once.
+
+use std::cell::Cell;
+
+/// First in, first out; or, shuffled, in a random but reproducible order.
+pub(crate) struct Queue {
+    ids: Box<[Cell<u32>]>,
+    head: Cell<u32>,
+    tail: Cell<u32>,
+    /// State of the generator; 0 when the queue is not shuffled.
+    random: Cell<u64>,
+}
+
+impl Queue {
+    /// A queue for the ids `0..processes`.
+    pub(crate) fn new(processes: usize, shuffle: Option<u64>) -> Self {
+        let size = processes.max(1).next_power_of_two();
+        Queue {
+            ids: vec![Cell::new(0); size].into_boxed_slice(),
+            head: Cell::new(0),
+            tail: Cell::new(0),
+            // Not 0, whatever the seed.
+            random: Cell::new(shuffle.map_or(0, |seed| mix(seed) | 1)),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, at: u32) -> &Cell<u32> {
+        let at = at as usize & (self.ids.len() - 1);
+        // SAFETY: the length is a power of two, so the mask keeps `at` below it.
+        unsafe { self.ids.get_unchecked(at) }
+    }
+
+    #[inline]
+    pub(crate) fn push(&self, id: u32) {
+        let tail = self.tail.get();
+        self.slot(tail).set(id);
+        self.tail.set(tail.wrapping_add(1));
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<u32> {
+        let head = self.head.get();
+        if head == self.tail.get() {
+            return None;
+        }
+        if self.random.get() != 0 {
+            self.draw();
+        }
+        self.head.set(head.wrapping_add(1));
+        Some(self.slot(head).get())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.get() == self.tail.get()
+    }
+
+    /// Brings a random one of those in the queue to its head.
+    #[cold]
+    fn draw(&self) {
+        // xorshift64: Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003).
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        let head = self.head.get();
+        let waiting = self.tail.get().wrapping_sub(head);
+        let chosen = ((x >> 32) * u64::from(waiting)) >> 32;
+        self.slot(head)
+            .swap(self.slot(head.wrapping_add(chosen as u32)));
+    }
+}
+
+/// Spreads the bits of a seed (the finaliser of MurmurHash3, public domain constants).
+fn mix(mut x: u64) -> u64 {
+    x ^= x >> 33;
+    x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    x ^= x >> 33;
+    x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    x ^ (x >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_order_and_around_the_end() {
+        let queue = Queue::new(3, None);
+        for round in 0..10 {
+            for id in 0..3 {
+                queue.push(id + round);
+            }
+            let out: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+            assert_eq!(out, [round, round + 1, round + 2]);
+        }
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn shuffled_is_a_permutation_that_the_seed_decides() {
+        let run = |seed| {
+            let queue = Queue::new(50, Some(seed));
+            (0..50).for_each(|id| queue.push(id));
+            std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>()
+        };
+        let mut sorted = run(0);
+        assert_eq!(run(0), sorted);
+        assert_ne!(run(1), sorted);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..50).collect::<Vec<_>>());
+    }
+}

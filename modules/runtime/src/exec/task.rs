@@ -1,0 +1,126 @@
+//! A process in memory: 16 bytes and its future, in one allocation.
+
+use std::alloc::{Layout, dealloc};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+use std::task::{Context, Poll};
+
+use super::outcome::Outcome;
+use super::scheduler;
+
+const QUEUED: u32 = 1 << 31;
+const DONE: u32 = 1 << 30;
+/// How many kinds there may be.
+pub(crate) const MAX_KINDS: u32 = DONE;
+
+/// The part of a process that does not depend on its function.
+#[repr(C)]
+pub(crate) struct Header {
+    /// Polls the future with a context; without one, drops it. True when it has ended
+    /// and the memory is free.
+    call: unsafe fn(NonNull<Header>, Option<&mut Context<'_>>) -> bool,
+    /// Number of the kind, and the marks QUEUED and DONE.
+    kind: Cell<u32>,
+    /// Which one of its kind.
+    index: u32,
+}
+
+#[repr(C)]
+struct Task<F> {
+    header: Header,
+    future: F,
+}
+
+impl Header {
+    pub(crate) fn kind(&self) -> u32 {
+        self.kind.get() & !(QUEUED | DONE)
+    }
+
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Marks the process as queued; false if it was.
+    #[inline]
+    pub(crate) fn enqueue(&self) -> bool {
+        let kind = self.kind.get();
+        self.kind.set(kind | QUEUED);
+        kind & QUEUED == 0
+    }
+
+    #[inline]
+    pub(crate) fn dequeue(&self) {
+        self.kind.set(self.kind.get() & !QUEUED);
+    }
+}
+
+/// Puts a future and its header into one allocation.
+pub(crate) fn allocate<F>(kind: u32, index: u32, future: F) -> NonNull<Header>
+where
+    F: Future + 'static,
+    F::Output: Outcome,
+{
+    let header = Header {
+        call: call::<F>,
+        kind: Cell::new(kind),
+        index,
+    };
+    NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
+}
+
+/// Lets the process go on until it waits or ends; true: it has ended and its memory is free.
+///
+/// # Safety
+/// `header` came from [`allocate`], and no earlier call ended it.
+#[inline]
+pub(crate) unsafe fn poll(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { (header.as_ref().call)(header, Some(context)) }
+}
+
+/// Drops the process where it stands.
+///
+/// # Safety
+/// As for [`poll`]; the process must not be used afterwards.
+pub(crate) unsafe fn discard(header: NonNull<Header>) {
+    // SAFETY: the caller's promise.
+    unsafe { (header.as_ref().call)(header, None) };
+}
+
+/// # Safety
+/// `header` is that of a live `Task<F>`, and nobody else uses it now.
+unsafe fn call<F>(header: NonNull<Header>, context: Option<&mut Context<'_>>) -> bool
+where
+    F: Future,
+    F::Output: Outcome,
+{
+    let task = header.cast::<Task<F>>().as_ptr();
+    // SAFETY: a place inside a live allocation.
+    let future = unsafe { &raw mut (*task).future };
+    if let Some(context) = context {
+        // SAFETY: the future is never moved out of its Box, and nobody else borrows it.
+        match unsafe { Pin::new_unchecked(&mut *future) }.poll(context) {
+            Poll::Pending => return false,
+            Poll::Ready(outcome) => {
+                if let Err(error) = outcome.outcome() {
+                    // SAFETY: the header is alive until the end of this function.
+                    let header = unsafe { header.as_ref() };
+                    scheduler::failed(header.kind(), header.index(), &*error);
+                }
+            }
+        }
+    }
+    // SAFETY: the header is alive until the end of this function.
+    let kind = unsafe { &header.as_ref().kind };
+    if kind.get() & DONE == 0 {
+        kind.set(kind.get() | DONE);
+        // If this panics, the memory stays until the scheduler discards what is left of the task.
+        // SAFETY: DONE keeps this from happening twice.
+        unsafe { ptr::drop_in_place(future) };
+    }
+    // SAFETY: `allocate` made the Box; its future is gone and the header needs no destructor.
+    unsafe { dealloc(header.as_ptr().cast(), Layout::new::<Task<F>>()) };
+    true
+}

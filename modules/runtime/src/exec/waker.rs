@@ -1,0 +1,82 @@
+//! Wakers. Our own channels do without them; they are for foreign futures.
+//!
+//! The waker in a process's context is a pointer to its scheduler's [`Beacon`] and costs nothing.
+//! Only when somebody clones it does it become a counted object that any thread may keep.
+
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{RawWaker, RawWakerVTable, Wake, Waker};
+
+use super::runner::Shared;
+use super::scheduler;
+use crate::link::waiter::NOBODY;
+
+/// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
+pub(crate) struct Beacon {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) scheduler: u32,
+    /// The process being polled. Atomic for the sake of threads which a process starts and joins
+    /// within one poll; Relaxed, because starting and joining order everything.
+    pub(crate) current: AtomicU32,
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, |_| {});
+
+/// The waker of whatever the beacon's scheduler is polling.
+///
+/// # Safety
+/// The beacon must outlive the waker. (Its clones stand for themselves.)
+pub(crate) unsafe fn waker(beacon: &Beacon) -> Waker {
+    // SAFETY: the functions of the table take the pointer to a `Beacon`, and the caller keeps it
+    // alive. A `Beacon` may be shared between threads.
+    unsafe { Waker::new((&raw const *beacon).cast(), &VTABLE) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: see `waker`.
+    let beacon = unsafe { &*data.cast::<Beacon>() };
+    beacon.shared.foreign_wakers(1);
+    let waker = Waker::from(Arc::new(Foreign {
+        shared: Arc::clone(&beacon.shared),
+        scheduler: beacon.scheduler,
+        task: beacon.current.load(Ordering::Relaxed),
+    }));
+    let raw = RawWaker::new(waker.data(), waker.vtable());
+    mem::forget(waker);
+    raw
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: see `waker`.
+    let beacon = unsafe { &*data.cast::<Beacon>() };
+    let task = beacon.current.load(Ordering::Relaxed);
+    if !scheduler::wake_if_here(beacon, task) {
+        beacon.shared.send(beacon.scheduler, task);
+    }
+}
+
+struct Foreign {
+    shared: Arc<Shared>,
+    scheduler: u32,
+    task: u32,
+}
+
+impl Wake for Foreign {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.shared.send(self.scheduler, self.task);
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        if self.shared.foreign_wakers(-1) == 0 {
+            // What counted as "may still be woken" may now be a block: let it be looked at.
+            self.shared.send(self.scheduler, NOBODY);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Many writers to one reader, which takes a token of each.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use crate::kpn::ports::Input;
+
+/// N channels to one reader, read in rows: one token of each member.
+#[derive(Debug)]
+pub struct Gather<T> {
+    members: Vec<Input<T>>,
+    row: Vec<T>,
+}
+
+impl<T> From<Vec<Input<T>>> for Gather<T> {
+    fn from(members: Vec<Input<T>>) -> Self {
+        Gather {
+            members,
+            row: Vec::new(),
+        }
+    }
+}
+
+impl<T> Gather<T> {
+    /// How many members there are.
+    pub fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether any channel is joined to the port.
+    pub fn is_connected(&self) -> bool {
+        self.members.iter().any(Input::is_connected)
+    }
+
+    /// One token of each member, in their order; `None` as soon as one member is at its end (the
+    /// tokens of an unfinished row are never seen). Dropping the future before it is ready loses
+    /// nothing: the next read goes on with the row.
+    pub async fn read(&mut self) -> Option<Vec<T>> {
+        poll_fn(|context| self.poll_read(context)).await
+    }
+
+    /// Polls for the next row: what [`read`](Self::read) awaits.
+    pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
+        if self.members.is_empty() {
+            return Poll::Ready(None);
+        }
+        while let Some(member) = self.members.get_mut(self.row.len()) {
+            let Some(token) = ready!(member.poll_read(context)) else {
+                return Poll::Ready(None);
+            };
+            self.row.reserve_exact(self.members.len() - self.row.len());
+            self.row.push(token);
+        }
+        Poll::Ready(Some(std::mem::take(&mut self.row)))
+    }
+}
+
+/// N channels to one reader, which folds one token of each member into one.
+///
+/// ```
+/// use graphmap_runtime::{Local, Options, Reduce};
+///
+/// let mut net = Local::new();
+/// let (outputs, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| net.channel::<String>(1)).unzip();
+/// for (output, word) in outputs.into_iter().zip(["one ", "two ", "three"]) {
+///     let mut output = output;
+///     net.spawn(async move { output.write(word.to_string()).await });
+/// }
+/// net.spawn(async move {
+///     let mut reduce = Reduce::from(inputs);
+///     assert_eq!(reduce.read(|a, b| a + &b).await.as_deref(), Some("one two three"));
+///     assert_eq!(reduce.read(|a, b| a + &b).await, None);
+/// });
+/// net.run(&Options::new()).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Reduce<T> {
+    members: Vec<Input<T>>,
+    folded: Option<T>,
+    next: usize,
+}
+
+impl<T> From<Vec<Input<T>>> for Reduce<T> {
+    fn from(members: Vec<Input<T>>) -> Self {
+        Reduce {
+            members,
+            folded: None,
+            next: 0,
+        }
+    }
+}
+
+impl<T> Reduce<T> {
+    /// How many members there are.
+    pub fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether any channel is joined to the port.
+    pub fn is_connected(&self) -> bool {
+        self.members.iter().any(Input::is_connected)
+    }
+
+    /// One token of each member, folded from the left in their order, so `fold` need be neither
+    /// commutative nor associative; `None` as soon as one member is at its end. Dropping the
+    /// future before it is ready loses nothing, if the next read folds the same way.
+    pub async fn read(&mut self, mut fold: impl FnMut(T, T) -> T) -> Option<T> {
+        while let Some(member) = self.members.get_mut(self.next) {
+            let token = member.read().await?;
+            self.folded = Some(match self.folded.take() {
+                Some(folded) => fold(folded, token),
+                None => token,
+            });
+            self.next += 1;
+        }
+        self.next = 0;
+        self.folded.take()
+    }
+}

@@ -1,0 +1,56 @@
+//! One writer to many readers, a token of its own to each.
+
+use crate::exec::outcome::Stopped;
+use crate::kpn::ports::Output;
+
+/// One writer to N channels: a row of N tokens is dealt out, one to each member.
+///
+/// Members are written in order, and each must have room. The token for a reader that has left
+/// is dropped; the request to stop comes when all have left.
+#[derive(Debug)]
+pub struct Scatter<T> {
+    members: Vec<Output<T>>,
+}
+
+impl<T> From<Vec<Output<T>>> for Scatter<T> {
+    fn from(members: Vec<Output<T>>) -> Self {
+        Scatter { members }
+    }
+}
+
+impl<T> Scatter<T> {
+    /// How many members there are, those that have left included.
+    pub fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether any channel is joined to the port whose reader has not left, as far as is known.
+    pub fn is_connected(&self) -> bool {
+        self.members.iter().any(Output::is_connected)
+    }
+
+    /// Writes the first token to the first member, and so on.
+    ///
+    /// # Errors
+    /// [`Stopped`] when all readers have left.
+    ///
+    /// # Panics
+    /// If there are not as many tokens as members.
+    pub async fn write(&mut self, row: Vec<T>) -> Result<(), Stopped> {
+        let (tokens, members) = (row.len(), self.members.len());
+        assert!(
+            tokens == members,
+            "scatter: {tokens} tokens for {members} members"
+        );
+        for (member, token) in self.members.iter_mut().zip(row) {
+            if member.is_connected() && member.write(token).await.is_err() {
+                *member = Output::unconnected();
+            }
+        }
+        if self.is_connected() {
+            Ok(())
+        } else {
+            Err(Stopped)
+        }
+    }
+}

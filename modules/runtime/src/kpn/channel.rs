@@ -1,0 +1,223 @@
+//! A channel between two processes of the same scheduler.
+//!
+//! A ring and two waiting ids in one allocation. The fields fill 32 bytes; a channel of capacity
+//! one keeps its token right behind them, so that a small one lives in one cache line. A wider
+//! ring is allocated when it is first needed and doubles up to the capacity: most channels of a
+//! network with generous capacities never hold more than a few tokens, and the cache thanks.
+
+use std::cell::{Cell, UnsafeCell};
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr::NonNull;
+
+use crate::exec::scheduler;
+use crate::link::waiter::{ARMED, GONE, ID, NOBODY};
+
+/// What taking a token out gave.
+pub(crate) enum Take<T> {
+    Token(T),
+    Empty,
+    End,
+}
+
+/// What putting a token in gave.
+pub(crate) enum Put<T> {
+    Done,
+    Full(T),
+    Stopped(T),
+}
+
+/// The channel. Both ends point to it; the second to leave frees it.
+#[repr(C)]
+pub(crate) struct Channel<T> {
+    /// Who reads: a word as in `link/waiter.rs`.
+    reader: Cell<u32>,
+    writer: Cell<u32>,
+    number: u32,
+    capacity: Cell<u32>,
+    /// Tokens taken out so far.
+    head: Cell<u64>,
+    len: Cell<u32>,
+    /// Slots there are: a power of two.
+    slots: Cell<u32>,
+    store: UnsafeCell<Store<T>>,
+}
+
+/// One slot in place, or any number elsewhere: `slots` tells.
+union Store<T> {
+    one: ManuallyDrop<MaybeUninit<T>>,
+    many: *mut MaybeUninit<T>,
+}
+
+impl<T> Channel<T> {
+    pub(crate) fn create(number: u32, capacity: u32) -> NonNull<Self> {
+        NonNull::from(Box::leak(Box::new(Channel {
+            reader: Cell::new(NOBODY),
+            writer: Cell::new(NOBODY),
+            number,
+            capacity: Cell::new(capacity),
+            head: Cell::new(0),
+            len: Cell::new(0),
+            slots: Cell::new(1),
+            store: UnsafeCell::new(Store {
+                one: ManuallyDrop::new(MaybeUninit::uninit()),
+            }),
+        })))
+    }
+
+    #[inline(always)]
+    fn slot(&self, at: u64) -> *mut MaybeUninit<T> {
+        let slots = self.slots.get();
+        let store = self.store.get();
+        if slots == 1 {
+            return store.cast();
+        }
+        // SAFETY: with more than one slot `many` is the field in use, and the index is masked.
+        unsafe { (*store).many.add((at as u32 & (slots - 1)) as usize) }
+    }
+
+    #[inline]
+    pub(crate) fn take(&self) -> Take<T> {
+        let len = self.len.get();
+        if len == 0 {
+            return if self.writer.get() & GONE != 0 {
+                Take::End
+            } else {
+                Take::Empty
+            };
+        }
+        let head = self.head.get();
+        // SAFETY: `len` tokens are there from `head` on; this one is moved out and forgotten.
+        let token = unsafe { (*self.slot(head)).assume_init_read() };
+        self.head.set(head + 1);
+        self.len.set(len - 1);
+        wake(&self.writer);
+        Take::Token(token)
+    }
+
+    #[inline]
+    pub(crate) fn put(&self, token: T) -> Put<T> {
+        if self.reader.get() & GONE != 0 {
+            return Put::Stopped(token);
+        }
+        let len = self.len.get();
+        if len >= self.capacity.get() {
+            return Put::Full(token);
+        }
+        if len == self.slots.get() {
+            self.widen();
+        }
+        // SAFETY: the slot behind the last token is free.
+        unsafe { (*self.slot(self.head.get() + u64::from(len))).write(token) };
+        self.len.set(len + 1);
+        wake(&self.reader);
+        Put::Done
+    }
+
+    /// Doubles the slots.
+    #[cold]
+    fn widen(&self) {
+        let (old, new) = (self.slots.get(), self.slots.get() * 2);
+        let wide = ManuallyDrop::new(Vec::<MaybeUninit<T>>::with_capacity(new as usize));
+        let wide = wide.as_ptr().cast_mut();
+        let head = self.head.get();
+        for at in head..head + u64::from(self.len.get()) {
+            // SAFETY: moves the tokens that are there into memory that is as wide as needed.
+            unsafe {
+                self.slot(at)
+                    .copy_to_nonoverlapping(wide.add((at as u32 & (new - 1)) as usize), 1)
+            };
+        }
+        // SAFETY: `many` is in use if there was more than one slot.
+        unsafe { self.free_slots(old) };
+        self.slots.set(new);
+        // SAFETY: nobody looks at the store now; a channel is its thread's own.
+        unsafe { (*self.store.get()).many = wide };
+    }
+
+    /// # Safety
+    /// `slots` must be how many there are; the store is not to be used before it is set anew.
+    unsafe fn free_slots(&self, slots: u32) {
+        if slots > 1 {
+            // SAFETY: `widen` made this with just this capacity; the tokens are not its own.
+            drop(unsafe { Vec::from_raw_parts((*self.store.get()).many, 0, slots as usize) });
+        }
+    }
+
+    pub(crate) fn reader(&self) -> &Cell<u32> {
+        &self.reader
+    }
+
+    pub(crate) fn writer(&self) -> &Cell<u32> {
+        &self.writer
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.capacity.get()
+    }
+
+    pub(crate) fn grow(&self, capacity: u32) {
+        self.capacity.set(capacity.max(self.capacity.get()));
+    }
+
+    /// The reader leaves; its tokens go with it.
+    ///
+    /// # Safety
+    /// Not to be called twice, and `channel` is not to be used by the reader afterwards.
+    pub(crate) unsafe fn close_reader(channel: NonNull<Self>) {
+        // SAFETY: an end that has not left keeps the channel alive.
+        let this = unsafe { channel.as_ref() };
+        // Before the mark: a token may hold the writing end of this very channel, which then
+        // leaves in the middle of this loop and must not free the channel.
+        while let Take::Token(token) = this.take() {
+            drop(token);
+        }
+        this.reader.set(this.reader.get() | GONE);
+        wake(&this.writer);
+        if this.writer.get() & GONE != 0 {
+            // SAFETY: the other end has left too.
+            unsafe { Self::free(channel) };
+        }
+    }
+
+    /// The writer leaves.
+    ///
+    /// # Safety
+    /// As for the reader.
+    pub(crate) unsafe fn close_writer(channel: NonNull<Self>) {
+        // SAFETY: an end that has not left keeps the channel alive.
+        let this = unsafe { channel.as_ref() };
+        this.writer.set(this.writer.get() | GONE);
+        wake(&this.reader);
+        if this.reader.get() & GONE != 0 {
+            // SAFETY: the other end has left too.
+            unsafe { Self::free(channel) };
+        }
+    }
+
+    unsafe fn free(channel: NonNull<Self>) {
+        // SAFETY: `create` made the Box, and no end is left. It holds no tokens: the reader took
+        // them, and nothing is put in once the reader has gone.
+        let this = unsafe { Box::from_raw(channel.as_ptr()) };
+        scheduler::with_current(|s| {
+            s.tally()
+                .borrow_mut()
+                .channel(this.number, this.head.get(), None)
+        });
+        // SAFETY: the count is right, and the store is not used again.
+        unsafe { this.free_slots(this.slots.get()) };
+    }
+}
+
+/// Wakes whoever waits by this word.
+#[inline(always)]
+fn wake(word: &Cell<u32>) {
+    let waiter = word.get();
+    if waiter & ARMED != 0 {
+        word.set(waiter & !ARMED);
+        scheduler::wake(waiter & ID);
+    }
+}

@@ -1,0 +1,108 @@
+//! A channel between processes of two schedulers: a ring, and where its ends are at home.
+
+use std::sync::Arc;
+
+use super::channel::{Put, Take};
+use crate::exec::scheduler;
+use crate::link::spsc::{Pop, Push, Ring};
+
+pub(crate) struct Cross<T> {
+    ring: Ring<T>,
+    pub(crate) number: u32,
+    /// The schedulers of the two ends.
+    reader_home: u32,
+    writer_home: u32,
+    /// The run it belongs to: another run must not grow it.
+    pub(crate) run: u64,
+}
+
+impl<T> Cross<T> {
+    pub(crate) fn create(number: u32, capacity: u32, homes: (u32, u32), run: u64) -> Arc<Self> {
+        let (writer_home, reader_home) = homes;
+        Arc::new(Cross {
+            ring: Ring::new(capacity),
+            number,
+            reader_home,
+            writer_home,
+            run,
+        })
+    }
+
+    /// # Safety
+    /// Only for the one reading end, which stays on one thread.
+    #[inline]
+    pub(crate) unsafe fn take(&self) -> Take<T> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.ring.pop() } {
+            Pop::Value(token, waiter) => {
+                self.wake(self.writer_home, waiter);
+                Take::Token(token)
+            }
+            Pop::Empty => Take::Empty,
+            Pop::End => Take::End,
+        }
+    }
+
+    /// # Safety
+    /// Only for the one writing end, which stays on one thread.
+    #[inline]
+    pub(crate) unsafe fn put(&self, token: T) -> Put<T> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.ring.push(token) } {
+            Push::Done(waiter) => {
+                self.wake(self.reader_home, waiter);
+                Put::Done
+            }
+            Push::Full(token) => Put::Full(token),
+            Push::Gone(token) => Put::Stopped(token),
+        }
+    }
+
+    #[inline]
+    fn wake(&self, home: u32, waiter: Option<u32>) {
+        if let Some(id) = waiter {
+            scheduler::wake_at(home, id);
+        }
+    }
+
+    pub(crate) fn arm_reader(&self, id: u32) -> bool {
+        self.ring.arm_reader(id)
+    }
+
+    pub(crate) fn arm_writer(&self, id: u32) -> bool {
+        self.ring.arm_writer(id)
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        // SAFETY: a growing ring has both its threads standing still, so this is not one of them.
+        unsafe { self.ring.capacity() as u32 }
+    }
+
+    /// # Safety
+    /// As for [`Ring::grow`].
+    pub(crate) unsafe fn grow(&self, capacity: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { self.ring.grow(capacity) };
+    }
+
+    /// # Safety
+    /// Only for the reading end, which must not be used afterwards.
+    pub(crate) unsafe fn close_reader(&self) {
+        // SAFETY: the caller's promise.
+        while let Take::Token(token) = unsafe { self.take() } {
+            drop(token);
+        }
+        self.wake(self.writer_home, self.ring.close_reader());
+    }
+
+    pub(crate) fn close_writer(&self) {
+        self.wake(self.reader_home, self.ring.close_writer());
+    }
+}
+
+impl<T> Drop for Cross<T> {
+    fn drop(&mut self) {
+        let (number, taken, home) = (self.number, self.ring.taken(), self.writer_home);
+        scheduler::with_current(|s| s.tally().borrow_mut().channel(number, taken, Some(home)));
+    }
+}

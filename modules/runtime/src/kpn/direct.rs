@@ -1,0 +1,184 @@
+//! Networks put together by hand, on one scheduler.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::network::MOST;
+use super::ports::{End, Input, Output};
+use crate::error::RunError;
+use crate::exec::directory::{ChannelInfo, Directory, ProcessInfo};
+use crate::exec::outcome::Outcome;
+use crate::exec::task::{self, Header};
+use crate::options::Options;
+use crate::run;
+use crate::stats::Report;
+
+/// A network without a table: channels and processes are made one by one, and all run on the
+/// scheduler of the thread that calls [`Local::run`]. For tests, measurements and small programs.
+///
+/// Tokens need not be `Send`, and may be ports themselves.
+///
+/// ```
+/// use graphmap_runtime::{Local, Options};
+///
+/// let mut net = Local::new();
+/// let (mut tx, mut rx) = net.channel::<u64>(1);
+/// net.spawn(async move {
+///     for n in 0..10 {
+///         tx.write(n).await?;
+///     }
+///     Ok::<(), graphmap_runtime::Stopped>(())
+/// });
+/// net.spawn(async move {
+///     let mut sum = 0;
+///     while let Some(n) = rx.read().await {
+///         sum += n;
+///     }
+///     assert_eq!(sum, 45);
+/// });
+/// net.run(&Options::new()).unwrap();
+/// ```
+#[derive(Default)]
+pub struct Local {
+    tasks: Vec<NonNull<Header>>,
+    names: Names,
+    channels: u32,
+}
+
+/// The names that were given, by rank.
+#[derive(Default, Clone)]
+struct Names {
+    given: Vec<(u32, String)>,
+    processes: u32,
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local")
+            .field("processes", &self.tasks.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Local {
+    /// An empty network.
+    pub fn new() -> Self {
+        Local::default()
+    }
+
+    /// A new channel of this network: its two ends. A capacity of 0 is taken as 1.
+    pub fn channel<T: 'static>(&mut self, capacity: u32) -> (Output<T>, Input<T>) {
+        let (writer, reader) = End::here(self.channels, capacity.clamp(1, u32::MAX / 4));
+        self.channels = self.channels.saturating_add(1);
+        (Output::new(writer), Input::new(reader))
+    }
+
+    /// Adds a process, called `process N` by its rank, which is returned.
+    ///
+    /// # Panics
+    /// If there are 2^29 - 1 processes already.
+    pub fn spawn<F>(&mut self, process: F) -> usize
+    where
+        F: Future + 'static,
+        F::Output: Outcome,
+    {
+        assert!(
+            self.names.processes < MOST,
+            "a network has at most {MOST} processes"
+        );
+        let rank = self.names.processes;
+        self.names.processes += 1;
+        self.tasks.push(task::allocate(0, rank, process));
+        rank as usize
+    }
+
+    /// Adds a process with a name.
+    ///
+    /// # Panics
+    /// As [`Local::spawn`].
+    pub fn spawn_named<F>(&mut self, name: &str, process: F) -> usize
+    where
+        F: Future + 'static,
+        F::Output: Outcome,
+    {
+        let rank = self.spawn(process);
+        self.names.given.push((rank as u32, name.to_string()));
+        rank
+    }
+
+    /// Runs the processes until all have ended, on the calling thread.
+    ///
+    /// Of the options, those about several schedulers do not apply.
+    ///
+    /// # Errors
+    /// [`RunError`], if a process failed or the network is blocked.
+    pub fn run(mut self, options: &Options) -> Result<Report, RunError> {
+        let directory: Arc<dyn Directory> = Arc::new(std::mem::take(&mut self.names));
+        run::local(&directory, std::mem::take(&mut self.tasks), options)
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        for &header in &self.tasks {
+            // SAFETY: these have not been run; each is dropped once.
+            unsafe { task::discard(header) };
+        }
+    }
+}
+
+impl Directory for Names {
+    fn processes(&self) -> usize {
+        self.processes as usize
+    }
+
+    fn kinds(&self) -> usize {
+        1
+    }
+
+    fn kind(&self, _kind: u32) -> (String, usize) {
+        ("process".into(), self.processes as usize)
+    }
+
+    fn process(&self, _kind: u32, index: u32) -> ProcessInfo {
+        let given = self.given.binary_search_by_key(&index, |given| given.0);
+        let name = match given {
+            Ok(at) => self.given[at].1.clone(),
+            Err(_) => format!("process {index}"),
+        };
+        ProcessInfo {
+            rank: index,
+            name,
+            place: None,
+        }
+    }
+
+    fn rank(&self, _kind: u32, index: u32) -> u32 {
+        index
+    }
+
+    fn of_rank(&self, rank: u32) -> (u32, u32) {
+        (0, rank)
+    }
+
+    fn channel(&self, _number: u32) -> ChannelInfo {
+        ChannelInfo {
+            from: None,
+            to: None,
+            place: None,
+        }
+    }
+
+    fn peers(&self, _number: u32) -> (Option<u32>, Option<u32>) {
+        (None, None)
+    }
+
+    fn class_of(&self, _number: u32) -> usize {
+        0
+    }
+
+    fn class(&self, _class: usize) -> Option<(u32, u32, usize)> {
+        None
+    }
+}

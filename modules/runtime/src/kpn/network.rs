@@ -1,0 +1,541 @@
+//! The table of a network: kinds of processes and classes of channels, in compact form.
+//!
+//! Nothing here grows with the number of processes: numbers are [`Sequence`]s, and names and
+//! places are worked out when somebody asks.
+
+use std::any::TypeId;
+use std::fmt;
+use std::ptr::NonNull;
+
+use super::sequence::Sequence;
+use super::wire::{Ends, Maker, Ports, TypedMaker};
+use crate::error::RunError;
+use crate::exec::directory::{ChannelInfo, Directory, EndInfo, Place, ProcessInfo};
+use crate::exec::outcome::Outcome;
+use crate::exec::task::{self, Header};
+
+/// A kind of a [`Network`], as [`Network::kind`] returns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kind(u32);
+
+/// The names of the processes of a kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Names<'a> {
+    /// A text and a number for each, from a sequence: `Numbered("inTask", "1+1*3")` is `inTask1`,
+    /// `inTask2`, `inTask3`.
+    Numbered(&'a str, &'a str),
+    /// The names as they are, in order.
+    Listed(&'a [&'a str]),
+    /// Texts, each followed by a number of its sequence; an empty sequence adds no number:
+    /// `Pattern(&[("cell", "0+0*3+1*2"), ("_", "0+1*3+0*2")])` is `cell0_0`, `cell0_1` ...
+    Pattern(&'a [(&'a str, &'a str)]),
+}
+
+/// A class of channels: what joins one port of a kind to one port of another.
+///
+/// The n-th channel goes from the member `from_index[n]` of one kind to the member `to_index[n]`
+/// of the other. All `&str` are [`Sequence`]s; empty ones are left out where that is said.
+///
+/// ```
+/// use graphmap_runtime::{Channels, Kind};
+/// # let (filter, sink) = (Kind::default(), Kind::default());
+/// Channels { capacity: 16, line: "20+10*2", ..Channels::new((filter, 1), (sink, 0), "0+1*2", "0+0*2") };
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Channels<'a> {
+    /// The kind that writes, and the position of the port in its list.
+    pub from: (Kind, usize),
+    /// The kind that reads, and the position of the port in its list.
+    pub to: (Kind, usize),
+    /// How many tokens a channel may hold: at least 1.
+    pub capacity: u32,
+    /// Which member of the kind writes.
+    pub from_index: &'a str,
+    /// Which member of the kind reads.
+    pub to_index: &'a str,
+    /// The position in the writer's bundle; empty: in the order of the channels.
+    pub from_slot: &'a str,
+    /// The position in the reader's bundle; empty: in the order of the channels.
+    pub to_slot: &'a str,
+    /// The line in the graph file, from 1; empty: unknown.
+    pub line: &'a str,
+    /// The column in the graph file, from 1; empty: unknown.
+    pub column: &'a str,
+}
+
+impl<'a> Channels<'a> {
+    /// Channels of capacity 1 at unknown places.
+    pub const fn new(
+        from: (Kind, usize),
+        to: (Kind, usize),
+        from_index: &'a str,
+        to_index: &'a str,
+    ) -> Self {
+        Channels {
+            from,
+            to,
+            capacity: 1,
+            from_index,
+            to_index,
+            from_slot: "",
+            to_slot: "",
+            line: "",
+            column: "",
+        }
+    }
+}
+
+/// A process network: what generated wiring code describes, and [`run`](crate::run) runs.
+///
+/// Mistakes in the description are collected and reported by `run`, all at once.
+pub struct Network {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) kinds: Vec<KindTable>,
+    pub(crate) classes: Vec<Class>,
+    pub(crate) mistakes: Vec<String>,
+    pub(crate) processes: u32,
+    pub(crate) channels: u32,
+}
+
+pub(crate) type Spawn = dyn Fn(&mut Ends<'_>, u32, u32) -> NonNull<Header> + Send + Sync + 'static;
+
+pub(crate) struct KindTable {
+    pub(crate) name: String,
+    names: NameTable,
+    pub(crate) ranks: Sequence,
+    pub(crate) ports: Vec<String>,
+    line: Sequence,
+    column: Sequence,
+    pub(crate) spawn: Box<Spawn>,
+}
+
+enum NameTable {
+    Listed(Vec<String>),
+    Pattern(Vec<(String, Sequence)>),
+}
+
+pub(crate) struct Class {
+    pub(crate) from: (u32, u32),
+    pub(crate) to: (u32, u32),
+    pub(crate) capacity: u32,
+    pub(crate) from_index: Sequence,
+    pub(crate) to_index: Sequence,
+    pub(crate) from_slot: Sequence,
+    pub(crate) to_slot: Sequence,
+    line: Sequence,
+    column: Sequence,
+    /// The number of its first channel.
+    pub(crate) first: u32,
+    pub(crate) token: TypeId,
+    pub(crate) token_name: &'static str,
+    pub(crate) size: usize,
+    pub(crate) maker: Box<dyn Maker>,
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("name", &self.name)
+            .field("file", &self.file)
+            .field("processes", &self.processes)
+            .field("channels", &self.channels)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Network {
+    /// An empty network. `file` is the graph file that reports point into.
+    pub fn new(name: &str, file: &str) -> Self {
+        Network {
+            name: name.to_string(),
+            file: file.to_string(),
+            kinds: Vec::new(),
+            classes: Vec::new(),
+            mistakes: Vec::new(),
+            processes: 0,
+            channels: 0,
+        }
+    }
+
+    /// The name of the network.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many processes it has.
+    pub fn processes(&self) -> usize {
+        self.processes as usize
+    }
+
+    /// How many channels it has.
+    pub fn channels_total(&self) -> usize {
+        self.channels as usize
+    }
+
+    fn sequence(&mut self, of: impl Fn() -> String, text: &str) -> Sequence {
+        text.parse().unwrap_or_else(|error| {
+            self.mistakes
+                .push(format!("{}: the sequence `{text}`, {error}", of()));
+            Sequence::default()
+        })
+    }
+
+    /// Adds a kind of processes: its name, the names of its members, their ranks (a
+    /// [`Sequence`]; all kinds together have each rank from 0 once), the names of its ports, and
+    /// the function that each member runs. The function's argument is connected to the ports by
+    /// [`Ports::connect`], in the order of `ports`.
+    pub fn kind<P, F, O>(
+        &mut self,
+        name: &str,
+        names: Names<'_>,
+        ranks: &str,
+        ports: &[&str],
+        function: F,
+    ) -> Kind
+    where
+        P: Ports,
+        F: Fn(P) -> O + Send + Sync + 'static,
+        O: Future + 'static,
+        O::Output: Outcome,
+    {
+        let of = || format!("kind {name}");
+        let ranks = self.sequence(of, ranks);
+        let names = match names {
+            Names::Listed(names) => NameTable::Listed(names.iter().map(|&n| n.into()).collect()),
+            Names::Numbered(text, numbers) => {
+                NameTable::Pattern(vec![(text.into(), self.sequence(of, numbers))])
+            }
+            Names::Pattern(parts) => {
+                let part = |&(text, numbers): &(&str, &str)| {
+                    (text.to_string(), self.sequence(of, numbers))
+                };
+                NameTable::Pattern(parts.iter().map(part).collect())
+            }
+        };
+        if ranks.is_empty() {
+            self.mistakes
+                .push(format!("kind {name}: it has no ranks, so no members"));
+        }
+        if let Some(count) = names.len().filter(|&count| count != ranks.len()) {
+            let ranks = ranks.len();
+            self.mistakes
+                .push(format!("kind {name}: {count} names for {ranks} ranks"));
+        }
+        if self.kinds.len() >= task::MAX_KINDS as usize {
+            self.mistakes.push("too many kinds".into());
+            return Kind(0);
+        }
+        match self
+            .processes
+            .checked_add(ranks.len() as u32)
+            .filter(|&n| n < MOST)
+        {
+            Some(processes) => self.processes = processes,
+            None => self
+                .mistakes
+                .push(format!("kind {name}: more than {MOST} processes")),
+        }
+        self.kinds.push(KindTable {
+            name: name.to_string(),
+            names,
+            ranks,
+            ports: ports.iter().map(|&port| port.into()).collect(),
+            line: Sequence::default(),
+            column: Sequence::default(),
+            spawn: Box::new(move |ends, kind, index| {
+                let ports = P::connect(ends);
+                task::allocate(kind, index, function(ports))
+            }),
+        });
+        Kind(self.kinds.len() as u32 - 1)
+    }
+
+    /// Says where in the graph file the members of a kind are drawn: lines and columns.
+    pub fn place(&mut self, kind: Kind, line: &str, column: &str) {
+        let line = self.sequence(|| "the lines of a kind".into(), line);
+        let column = self.sequence(|| "the columns of a kind".into(), column);
+        if let Some(table) = self.kinds.get_mut(kind.0 as usize) {
+            (table.line, table.column) = (line, column);
+        }
+    }
+
+    /// Adds a class of channels that carry tokens of type `T`.
+    pub fn channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
+        self.add::<T>(channels, TypedMaker::<T>::empty());
+    }
+
+    /// Adds a class of channels that hold `initial` tokens each at the start. `token` makes the
+    /// n-th token (second argument) of a channel (first argument: its position in the class).
+    pub fn channels_filled<T: Send + 'static>(
+        &mut self,
+        channels: Channels<'_>,
+        initial: u32,
+        token: impl Fn(usize, usize) -> T + Send + Sync + 'static,
+    ) {
+        if initial > channels.capacity {
+            let capacity = channels.capacity;
+            self.mistakes.push(format!(
+                "{}: {initial} initial tokens in channels of capacity {capacity}",
+                self.describe(&channels)
+            ));
+        }
+        self.add::<T>(channels, TypedMaker::<T>::filled(initial, Box::new(token)));
+    }
+
+    /// Whether the description fits together.
+    pub(crate) fn check(&self) -> Result<(), RunError> {
+        let mut mistakes = self.mistakes.clone();
+        if mistakes.is_empty() {
+            let mut seen = vec![false; self.processes as usize];
+            let ranks = self
+                .kinds
+                .iter()
+                .flat_map(|kind| kind.ranks.iter().map(move |r| (kind, r)));
+            for (kind, rank) in ranks {
+                let new = seen
+                    .get_mut(rank as usize)
+                    .map(|seen| !std::mem::replace(seen, true));
+                let problem = match new {
+                    Some(true) => continue,
+                    Some(false) => "is there twice".to_string(),
+                    None => format!("is too high for {} processes", self.processes),
+                };
+                mistakes.push(format!("kind {}: rank {rank} {problem}", kind.name));
+                break;
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(())
+        } else {
+            Err(RunError::Wiring(mistakes))
+        }
+    }
+
+    fn describe(&self, channels: &Channels<'_>) -> String {
+        let port = |(kind, port): (Kind, usize)| match self.kinds.get(kind.0 as usize) {
+            Some(table) => {
+                let port = table.ports.get(port).map_or("?", String::as_str);
+                format!("{}.{port}", table.name)
+            }
+            None => "?".into(),
+        };
+        format!("channels {} -> {}", port(channels.from), port(channels.to))
+    }
+
+    fn add<T: Send + 'static>(&mut self, channels: Channels<'_>, maker: TypedMaker<T>) {
+        let name = self.describe(&channels);
+        let mistakes = self.mistakes.len();
+        let of = || name.clone();
+        let from_index = self.sequence(of, channels.from_index);
+        let to_index = self.sequence(of, channels.to_index);
+        let count = from_index.len();
+        let mut attribute = |what: &str, text: &str| {
+            let sequence = self.sequence(of, text);
+            if !sequence.is_empty() && sequence.len() != count {
+                let len = sequence.len();
+                self.mistakes.push(format!(
+                    "{name}: {len} numbers in `{what}` for {count} channels"
+                ));
+            }
+            sequence
+        };
+        let from_slot = attribute("from_slot", channels.from_slot);
+        let to_slot = attribute("to_slot", channels.to_slot);
+        let line = attribute("line", channels.line);
+        let column = attribute("column", channels.column);
+        if to_index.len() != count {
+            let to = to_index.len();
+            self.mistakes
+                .push(format!("{name}: {count} writers and {to} readers"));
+        }
+        if channels.capacity == 0 || channels.capacity > u32::MAX / 4 {
+            self.mistakes
+                .push(format!("{name}: the capacity has to be from 1 to 2^30 - 1"));
+        }
+        for ((kind, port), index) in [(channels.from, &from_index), (channels.to, &to_index)] {
+            let Some(table) = self.kinds.get(kind.0 as usize) else {
+                self.mistakes
+                    .push(format!("{name}: a kind of another network"));
+                continue;
+            };
+            if port >= table.ports.len() {
+                self.mistakes
+                    .push(format!("{name}: kind {} has no port {port}", table.name));
+            }
+            let members = table.ranks.len();
+            if let Some(index) = index.iter().find(|&index| index as usize >= members) {
+                let kind = &table.name;
+                self.mistakes
+                    .push(format!("{name}: kind {kind} has no member {index}"));
+            }
+        }
+        let first = self.channels;
+        match self
+            .channels
+            .checked_add(count as u32)
+            .filter(|&n| n < u32::MAX)
+        {
+            Some(channels) => self.channels = channels,
+            None => self.mistakes.push(format!("{name}: 2^32 channels or more")),
+        }
+        if self.mistakes.len() > mistakes {
+            return;
+        }
+        self.classes.push(Class {
+            from: (channels.from.0.0, channels.from.1 as u32),
+            to: (channels.to.0.0, channels.to.1 as u32),
+            capacity: channels.capacity,
+            from_index,
+            to_index,
+            from_slot,
+            to_slot,
+            line,
+            column,
+            first,
+            token: TypeId::of::<T>(),
+            token_name: std::any::type_name::<T>(),
+            size: size_of::<T>(),
+            maker: Box::new(maker),
+        });
+    }
+
+    fn place_of(&self, line: &Sequence, column: &Sequence, n: usize) -> Option<Place> {
+        let line = line.get(n)?.into();
+        Some(Place {
+            file: self.file.clone(),
+            line,
+            column: column.get(n).unwrap_or(0).into(),
+        })
+    }
+
+    fn end(&self, (kind, port): (u32, u32), index: u32) -> EndInfo {
+        let table = &self.kinds[kind as usize];
+        EndInfo {
+            rank: self.rank(kind, index),
+            process: table.member(index),
+            port: table.ports[port as usize].clone(),
+        }
+    }
+
+    fn member_of_class(&self, number: u32) -> Option<(&Class, usize)> {
+        let class = self.classes.get(self.class_of(number))?;
+        Some((class, (number - class.first) as usize))
+    }
+}
+
+/// Most processes of a network: their ids have 29 bits.
+pub(crate) const MOST: u32 = (1 << 29) - 1;
+
+impl NameTable {
+    /// How many names there are, if that is limited.
+    fn len(&self) -> Option<usize> {
+        match self {
+            NameTable::Listed(names) => Some(names.len()),
+            NameTable::Pattern(parts) => parts
+                .iter()
+                .map(|part| part.1.len())
+                .filter(|&len| len > 0)
+                .min(),
+        }
+    }
+}
+
+impl KindTable {
+    fn member(&self, index: u32) -> String {
+        match &self.names {
+            NameTable::Listed(names) => names.get(index as usize).cloned().unwrap_or_default(),
+            NameTable::Pattern(parts) => {
+                let mut name = String::new();
+                for (text, numbers) in parts {
+                    name.push_str(text);
+                    if let Some(number) = numbers.get(index as usize) {
+                        name.push_str(&number.to_string());
+                    }
+                }
+                name
+            }
+        }
+    }
+}
+
+impl Directory for Network {
+    fn processes(&self) -> usize {
+        self.processes as usize
+    }
+
+    fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
+    fn kind(&self, kind: u32) -> (String, usize) {
+        let table = &self.kinds[kind as usize];
+        (table.name.clone(), table.ranks.len())
+    }
+
+    fn process(&self, kind: u32, index: u32) -> ProcessInfo {
+        let table = &self.kinds[kind as usize];
+        ProcessInfo {
+            rank: self.rank(kind, index),
+            name: table.member(index),
+            place: self.place_of(&table.line, &table.column, index as usize),
+        }
+    }
+
+    fn rank(&self, kind: u32, index: u32) -> u32 {
+        self.kinds[kind as usize]
+            .ranks
+            .get(index as usize)
+            .unwrap_or(u32::MAX)
+    }
+
+    fn of_rank(&self, rank: u32) -> (u32, u32) {
+        for (kind, table) in self.kinds.iter().enumerate() {
+            if let Some(index) = table.ranks.position(rank) {
+                return (kind as u32, index as u32);
+            }
+        }
+        (0, 0)
+    }
+
+    fn channel(&self, number: u32) -> ChannelInfo {
+        let Some((class, n)) = self.member_of_class(number) else {
+            return ChannelInfo {
+                from: None,
+                to: None,
+                place: None,
+            };
+        };
+        ChannelInfo {
+            from: class
+                .from_index
+                .get(n)
+                .map(|index| self.end(class.from, index)),
+            to: class.to_index.get(n).map(|index| self.end(class.to, index)),
+            place: self.place_of(&class.line, &class.column, n),
+        }
+    }
+
+    fn peers(&self, number: u32) -> (Option<u32>, Option<u32>) {
+        let Some((class, n)) = self.member_of_class(number) else {
+            return (None, None);
+        };
+        let rank = |(kind, _), index| self.rank(kind, index);
+        (
+            class.from_index.get(n).map(|index| rank(class.from, index)),
+            class.to_index.get(n).map(|index| rank(class.to, index)),
+        )
+    }
+
+    fn class_of(&self, number: u32) -> usize {
+        self.classes
+            .partition_point(|class| class.first <= number)
+            .saturating_sub(1)
+    }
+
+    fn class(&self, class: usize) -> Option<(u32, u32, usize)> {
+        self.classes
+            .get(class)
+            .map(|class| (class.from.0, class.to.0, class.size))
+    }
+}

@@ -1,0 +1,316 @@
+//! Sequences of whole numbers in compact form: the tables of a network.
+//!
+//! # Grammar
+//!
+//! ```text
+//! sequence = { term }                      terms are separated by white space
+//! term     = start { loop }
+//! loop     = ("+" | "-") step "*" count    the innermost loop comes first
+//! ```
+//!
+//! | text | numbers |
+//! |---|---|
+//! | `7` | 7 |
+//! | `2+5*3` | 2 7 12 |
+//! | `10-1*4` | 10 9 8 7 |
+//! | `4+0*3` | 4 4 4 |
+//! | `0+0*2+1*3` | 0 0 1 1 2 2 |
+//! | `0+1*3+10*2` | 0 1 2 10 11 12 |
+//! | `0+1*3 9 4` | 0 1 2 9 4 |
+//!
+//! All numbers are below 2^32, and a sequence has fewer than 2^32 of them. The n-th number is
+//! worked out when it is asked for, in time that grows with the logarithm of the number of terms:
+//! what lies in memory is as long as the text.
+
+use std::fmt;
+
+/// Loops a term may have.
+const LOOPS: usize = 8;
+
+/// A parsed sequence.
+///
+/// ```
+/// use graphmap_runtime::Sequence;
+///
+/// let sequence: Sequence = "0+1*3+10*2 99".parse().unwrap();
+/// assert_eq!(sequence.len(), 7);
+/// assert_eq!(sequence.get(4), Some(11));
+/// assert_eq!(sequence.iter().collect::<Vec<_>>(), [0, 1, 2, 10, 11, 12, 99]);
+/// assert!("0+1*".parse::<Sequence>().is_err());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sequence {
+    terms: Vec<Term>,
+    loops: Vec<Loop>,
+    len: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Term {
+    /// How many numbers come before it.
+    before: u32,
+    start: u32,
+    /// Its loops are `loops[first..next term's first]`.
+    first: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Loop {
+    step: i64,
+    count: u32,
+}
+
+/// What is wrong with the text of a sequence, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SequenceError {
+    /// Byte in the text, from 0.
+    pub at: usize,
+    /// What is wrong.
+    pub message: &'static str,
+}
+
+impl fmt::Display for SequenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at byte {}: {}", self.at, self.message)
+    }
+}
+
+impl std::error::Error for SequenceError {}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn error<T>(&self, message: &'static str) -> Result<T, SequenceError> {
+        Err(SequenceError {
+            at: self.at,
+            message,
+        })
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn number(&mut self) -> Result<u32, SequenceError> {
+        let mut value: Option<u32> = None;
+        while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
+            let next = value.unwrap_or(0).checked_mul(10);
+            let Some(next) = next.and_then(|v| v.checked_add(u32::from(digit - b'0'))) else {
+                return self.error("a number is not below 2^32");
+            };
+            value = Some(next);
+            self.at += 1;
+        }
+        value.map_or_else(|| self.error("a number is missing here"), Ok)
+    }
+}
+
+impl std::str::FromStr for Sequence {
+    type Err = SequenceError;
+
+    fn from_str(text: &str) -> Result<Self, SequenceError> {
+        let mut sequence = Sequence::default();
+        let mut reader = Reader {
+            text: text.as_bytes(),
+            at: 0,
+        };
+        loop {
+            while reader.peek().is_some_and(|c| c.is_ascii_whitespace()) {
+                reader.at += 1;
+            }
+            if reader.peek().is_none() {
+                return Ok(sequence);
+            }
+            sequence.term(&mut reader)?;
+        }
+    }
+}
+
+impl Sequence {
+    fn term(&mut self, reader: &mut Reader<'_>) -> Result<(), SequenceError> {
+        let (begin, first) = (reader.at, self.loops.len());
+        let start = reader.number()?;
+        let (mut low, mut high, mut len) = (i64::from(start), i64::from(start), 1u32);
+        while let Some(sign) = reader.peek().filter(|&c| c == b'+' || c == b'-') {
+            reader.at += 1;
+            let step = i64::from(reader.number()?) * if sign == b'-' { -1 } else { 1 };
+            if reader.peek() != Some(b'*') {
+                return reader.error("`*` and a count belong here");
+            }
+            reader.at += 1;
+            let count = reader.number()?;
+            // Each bound is below 2^32 in size before, and the reach below 2^64: no overflow in
+            // i128, and what is left is below 2^32 again.
+            let reach = i128::from(step) * i128::from(count.max(1) - 1);
+            let (least, most) = (
+                i128::from(low) + reach.min(0),
+                i128::from(high) + reach.max(0),
+            );
+            if count > 0 && (least < 0 || most > i128::from(u32::MAX)) {
+                return reader.error("the loop leaves the numbers from 0 to 2^32 - 1");
+            }
+            if count > 0 {
+                (low, high) = (least as i64, most as i64);
+            }
+            let Some(longer) = len.checked_mul(count) else {
+                return reader.error("a sequence of 2^32 numbers or more");
+            };
+            len = longer;
+            if self.loops.len() - first == LOOPS {
+                return reader.error("a term has more than 8 loops");
+            }
+            self.loops.push(Loop { step, count });
+        }
+        if reader.peek().is_some_and(|c| !c.is_ascii_whitespace()) {
+            return reader.error("this belongs to no sequence: `start+step*count`");
+        }
+        let Some(after) = self.len.checked_add(len) else {
+            reader.at = begin;
+            return reader.error("a sequence of 2^32 numbers or more");
+        };
+        if len == 0 {
+            self.loops.truncate(first);
+        } else {
+            self.terms.push(Term {
+                before: self.len,
+                start,
+                first: first as u32,
+            });
+            self.len = after;
+        }
+        Ok(())
+    }
+
+    /// How many numbers it has.
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The n-th number, from 0.
+    pub fn get(&self, n: usize) -> Option<u32> {
+        let n = u32::try_from(n).ok().filter(|&n| n < self.len)?;
+        let at = self
+            .terms
+            .partition_point(|term| term.before <= n)
+            .checked_sub(1)?;
+        let term = &self.terms[at];
+        Some(value(term.start, self.loops_of(at), n - term.before))
+    }
+
+    /// The first place at which a number stands.
+    pub fn position(&self, number: u32) -> Option<usize> {
+        let plain = |term: &Term, loops: &[Loop]| match loops {
+            [] => (term.start == number).then_some(0),
+            [one] if one.step != 0 => {
+                let away = i64::from(number) - i64::from(term.start);
+                let at = away / one.step;
+                (away % one.step == 0 && (0..i64::from(one.count)).contains(&at)).then_some(at)
+            }
+            loops => {
+                let count = loops.iter().map(|l| i64::from(l.count)).product();
+                (0..count).find(|&n| value(term.start, loops, n as u32) == number)
+            }
+        };
+        self.terms.iter().enumerate().find_map(|(at, term)| {
+            plain(term, self.loops_of(at)).map(|n| term.before as usize + n as usize)
+        })
+    }
+
+    fn loops_of(&self, term: usize) -> &[Loop] {
+        let end = self
+            .terms
+            .get(term + 1)
+            .map_or(self.loops.len(), |next| next.first as usize);
+        &self.loops[self.terms[term].first as usize..end]
+    }
+
+    /// The numbers in order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).filter_map(|n| self.get(n))
+    }
+}
+
+fn value(start: u32, loops: &[Loop], mut n: u32) -> u32 {
+    let mut value = i64::from(start);
+    for round in loops {
+        value += round.step * i64::from(n % round.count);
+        n /= round.count;
+    }
+    // Parsing has made sure of the range.
+    value as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<u32> {
+        text.parse::<Sequence>().unwrap().iter().collect()
+    }
+
+    #[test]
+    fn the_table_of_the_grammar() {
+        assert_eq!(numbers(""), []);
+        assert_eq!(numbers(" 7\n"), [7]);
+        assert_eq!(numbers("2+5*3"), [2, 7, 12]);
+        assert_eq!(numbers("10-1*4"), [10, 9, 8, 7]);
+        assert_eq!(numbers("4+0*3"), [4, 4, 4]);
+        assert_eq!(numbers("0+0*2+1*3"), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(numbers("0+1*3+10*2"), [0, 1, 2, 10, 11, 12]);
+        assert_eq!(numbers("0+1*3 9 4"), [0, 1, 2, 9, 4]);
+        assert_eq!(numbers("5+1*0 3 8-1*0"), [3]);
+        assert_eq!(
+            numbers("4294967295 4294967295-4294967295*2"),
+            [u32::MAX, u32::MAX, 0]
+        );
+    }
+
+    #[test]
+    fn errors_say_where() {
+        for (text, at) in [
+            ("x", 0),
+            ("1 +2*3", 2),
+            ("1+", 2),
+            ("1+2", 3),
+            ("1+2*", 4),
+            ("1+2*3x", 5),
+            ("3-1*5", 5),
+            ("4294967296", 9),
+            ("0+1*4294967295 1+0*2", 15),
+            ("0+0*65536+0*65536", 17),
+            ("0+0*1+0*1+0*1+0*1+0*1+0*1+0*1+0*1+0*1", 37),
+            ("1,2", 1),
+            ("é", 0),
+        ] {
+            assert_eq!(text.parse::<Sequence>().unwrap_err().at, at, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_printed_is_what_is_read() {
+        // Every term of one or two small loops, against the naive loops.
+        for start in [20u32, 31] {
+            for (a, n) in [(0i64, 1u32), (1, 4), (-2, 5), (3, 0)] {
+                for (b, m) in [(0i64, 3u32), (7, 2), (-1, 4)] {
+                    let mut naive = Vec::new();
+                    for j in 0..m {
+                        for i in 0..n {
+                            naive.push(
+                                (i64::from(start) + a * i64::from(i) + b * i64::from(j)) as u32,
+                            );
+                        }
+                    }
+                    assert_eq!(numbers(&format!("{start}{a:+}*{n}{b:+}*{m}")), naive);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! Building the part of a network that one scheduler runs: channels, then processes.
+//!
+//! Each scheduler goes through the table by itself. A channel within it is made on the spot; of
+//! one between two schedulers, the first to come makes both ends and leaves the other's in the
+//! [`Exchange`]. The lists of ends are gone when the last process has its own.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Mutex;
+
+use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share};
+use super::channel::Put;
+use super::network::Network;
+use super::ports::{End, Input, Output};
+use crate::exec::scheduler::Scheduler;
+use crate::options::Placement;
+use crate::sync::lock;
+
+/// The ports of a kind, as a struct.
+///
+/// ```
+/// use graphmap_runtime::{Ends, Input, Output, Ports};
+///
+/// struct Filter {
+///     input: Input<u64>,
+///     output: Output<u64>,
+/// }
+///
+/// impl Ports for Filter {
+///     fn connect(ends: &mut Ends<'_>) -> Self {
+///         Filter { input: ends.input(), output: ends.output() }
+///     }
+/// }
+/// ```
+pub trait Ports: Sized + 'static {
+    /// Takes the ends of the ports, one call for each port, in the order of the kind's list.
+    fn connect(ends: &mut Ends<'_>) -> Self;
+}
+
+/// A kind without ports.
+impl Ports for () {
+    fn connect(_ends: &mut Ends<'_>) -> Self {}
+}
+
+type Free = unsafe fn(*mut u8);
+
+/// An end of a channel of any type, with what frees it if nobody takes it.
+struct Loose {
+    raw: *mut u8,
+    free: Free,
+}
+
+impl Loose {
+    fn take(mut self) -> *mut u8 {
+        std::mem::replace(&mut self.raw, std::ptr::null_mut())
+    }
+}
+
+impl Drop for Loose {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: the function belongs to the pointer, which nobody has taken.
+            unsafe { (self.free)(self.raw) };
+        }
+    }
+}
+
+// SAFETY: only ends of channels between schedulers, of `Send` tokens, go to another thread, and
+// an end is used by one thread only from when it is taken.
+unsafe impl Send for Loose {}
+
+unsafe fn free_input<T>(raw: *mut u8) {
+    // SAFETY: the caller has the one raw end, of an input of this type.
+    drop(Input::new(unsafe { End::<T>::from_raw(raw) }));
+}
+
+unsafe fn free_output<T>(raw: *mut u8) {
+    // SAFETY: as above, of an output.
+    drop(Output::new(unsafe { End::<T>::from_raw(raw) }));
+}
+
+/// Makes the channels of a class.
+pub(crate) trait Maker: Send + Sync {
+    fn frees(&self) -> (Free, Free);
+    /// The raw ends of a new channel, for the writer and for the reader. `homes` are their
+    /// schedulers, `n` is the position in the class.
+    fn make(
+        &self,
+        number: u32,
+        n: usize,
+        capacity: u32,
+        homes: (u32, u32),
+        run: u64,
+    ) -> (*mut u8, *mut u8);
+}
+
+type Fill<T> = Box<dyn Fn(usize, usize) -> T + Send + Sync>;
+
+pub(crate) struct TypedMaker<T> {
+    initial: u32,
+    fill: Option<Fill<T>>,
+    _token: PhantomData<fn() -> T>,
+}
+
+impl<T> TypedMaker<T> {
+    pub(crate) fn empty() -> Self {
+        TypedMaker {
+            initial: 0,
+            fill: None,
+            _token: PhantomData,
+        }
+    }
+
+    pub(crate) fn filled(initial: u32, fill: Fill<T>) -> Self {
+        TypedMaker {
+            initial,
+            fill: Some(fill),
+            _token: PhantomData,
+        }
+    }
+}
+
+impl<T: Send + 'static> Maker for TypedMaker<T> {
+    fn frees(&self) -> (Free, Free) {
+        (free_output::<T>, free_input::<T>)
+    }
+
+    fn make(
+        &self,
+        number: u32,
+        n: usize,
+        capacity: u32,
+        homes: (u32, u32),
+        run: u64,
+    ) -> (*mut u8, *mut u8) {
+        let (writer, reader) = if homes.0 == homes.1 {
+            End::<T>::here(number, capacity)
+        } else {
+            End::<T>::cross(number, capacity, homes, run)
+        };
+        let mut output = Output::new(writer);
+        if let Some(fill) = &self.fill {
+            for token in 0..self.initial as usize {
+                // The capacity is enough: `Network::channels_filled` has seen to that.
+                if let Put::Full(_) | Put::Stopped(_) = output.put(fill(n, token)) {
+                    break;
+                }
+            }
+        }
+        std::mem::forget(output);
+        (writer.into_raw(), reader.into_raw())
+    }
+}
+
+/// Where schedulers leave each other the ends of their channels.
+#[derive(Default)]
+pub(crate) struct Exchange(Mutex<HashMap<u32, Loose>>);
+
+/// The type of a port's tokens and its name, whether it is an input, and what frees an end.
+type PortType = (TypeId, &'static str, bool, Free);
+
+/// The ends of one port of all members of a kind that live here.
+#[derive(Default)]
+struct PortEnds {
+    /// Member, slot, end; sorted before use.
+    ends: Vec<(u32, u32, *mut u8)>,
+    cursor: usize,
+    port: Option<PortType>,
+}
+
+impl Drop for PortEnds {
+    fn drop(&mut self) {
+        if let Some((.., free)) = self.port {
+            for &(_, _, raw) in &self.ends {
+                if !raw.is_null() {
+                    // SAFETY: ends are nulled when they are taken.
+                    unsafe { free(raw) };
+                }
+            }
+        }
+    }
+}
+
+/// The ends of the channels of one process, handed out port by port to [`Ports::connect`].
+pub struct Ends<'a> {
+    ports: &'a mut [PortEnds],
+    names: &'a [String],
+    next: usize,
+    member: u32,
+    mistakes: &'a mut Vec<String>,
+}
+
+impl std::fmt::Debug for Ends<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ends")
+            .field("ports", &self.names)
+            .field("next", &self.next)
+            .finish()
+    }
+}
+
+impl Ends<'_> {
+    /// How many ports are still to be connected.
+    pub fn remaining(&self) -> usize {
+        self.names.len() - self.next
+    }
+
+    /// Takes the next port's range of ends; an empty one if there is a mistake.
+    fn take<T: 'static>(&mut self, input: bool) -> Vec<*mut u8> {
+        let at = self.next;
+        self.next += 1;
+        let Some(port) = self.ports.get_mut(at) else {
+            return Vec::new();
+        };
+        let Some((token, token_name, is_input, _)) = port.port else {
+            return Vec::new();
+        };
+        if token != TypeId::of::<T>() || is_input != input {
+            if self.mistakes.len() < 20 {
+                let way = |input| if input { "an input" } else { "an output" };
+                self.mistakes.push(format!(
+                    "port `{}` is {} of {} in the graph, but {} of {} in the struct",
+                    self.names[at],
+                    way(is_input),
+                    token_name,
+                    way(input),
+                    std::any::type_name::<T>(),
+                ));
+            }
+            return Vec::new();
+        }
+        let member = self.member;
+        if port.ends.get(port.cursor).is_none_or(|end| end.0 != member) {
+            port.cursor = port.ends.partition_point(|end| end.0 < member);
+        }
+        let mut taken = Vec::new();
+        while let Some(end) = port.ends.get_mut(port.cursor).filter(|end| end.0 == member) {
+            taken.push(std::mem::replace(&mut end.2, std::ptr::null_mut()));
+            port.cursor += 1;
+        }
+        taken
+    }
+
+    fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
+        // SAFETY: the type was compared, and each end is taken once.
+        self.take::<T>(true)
+            .into_iter()
+            .map(|raw| Input::new(unsafe { End::from_raw(raw) }))
+            .collect()
+    }
+
+    fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
+        // SAFETY: the type was compared, and each end is taken once.
+        self.take::<T>(false)
+            .into_iter()
+            .map(|raw| Output::new(unsafe { End::from_raw(raw) }))
+            .collect()
+    }
+
+    fn too_many(&mut self, count: usize) {
+        if count > 1 && self.mistakes.len() < 20 {
+            let name = &self.names[self.next - 1];
+            self.mistakes.push(format!(
+                "port `{name}` has {count} channels, so it needs a bundle"
+            ));
+        }
+    }
+
+    /// The next port, an input.
+    pub fn input<T: 'static>(&mut self) -> Input<T> {
+        let mut inputs = self.inputs();
+        self.too_many(inputs.len());
+        inputs.pop().unwrap_or(Input::unconnected())
+    }
+
+    /// The next port, an output.
+    pub fn output<T: 'static>(&mut self) -> Output<T> {
+        let mut outputs = self.outputs();
+        self.too_many(outputs.len());
+        outputs.pop().unwrap_or(Output::unconnected())
+    }
+
+    /// The next port, a select bundle.
+    pub fn select<T: 'static>(&mut self) -> Select<T> {
+        self.inputs().into()
+    }
+
+    /// The next port, a gather bundle.
+    pub fn gather<T: 'static>(&mut self) -> Gather<T> {
+        self.inputs().into()
+    }
+
+    /// The next port, a reduce bundle.
+    pub fn reduce<T: 'static>(&mut self) -> Reduce<T> {
+        self.inputs().into()
+    }
+
+    /// The next port, a share bundle.
+    pub fn share<T: 'static>(&mut self) -> Share<T> {
+        self.outputs().into()
+    }
+
+    /// The next port, a broadcast bundle.
+    pub fn broadcast<T: 'static>(&mut self) -> Broadcast<T> {
+        self.outputs().into()
+    }
+
+    /// The next port, a scatter bundle.
+    pub fn scatter<T: 'static>(&mut self) -> Scatter<T> {
+        self.outputs().into()
+    }
+}
+
+/// Ranks, kinds and indices of the processes that live on a scheduler, by rank.
+pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Vec<(u32, u32, u32)> {
+    let mut residents = Vec::new();
+    for (kind, table) in network.kinds.iter().enumerate() {
+        for (index, rank) in table.ranks.iter().enumerate() {
+            if placement.of(rank) == me {
+                residents.push((rank, kind as u32, index as u32));
+            }
+        }
+    }
+    if !residents.is_sorted() {
+        residents.sort_unstable();
+    }
+    residents
+}
+
+/// Makes the channels and processes of `scheduler`.
+pub(crate) fn build(
+    network: &Network,
+    placement: &Placement,
+    exchange: &Exchange,
+    scheduler: &Scheduler,
+    residents: Vec<(u32, u32, u32)>,
+) -> Result<(), Vec<String>> {
+    let me = scheduler.index() as u32;
+    let mut mistakes = Vec::new();
+    let mut kinds: Vec<Vec<PortEnds>> = Vec::new();
+    for table in &network.kinds {
+        kinds.push(table.ports.iter().map(|_| PortEnds::default()).collect());
+    }
+    for class in &network.classes {
+        let (free_output, free_input) = class.maker.frees();
+        for ((kind, port), input, free) in [
+            (class.from, false, free_output),
+            (class.to, true, free_input),
+        ] {
+            let known = &mut kinds[kind as usize][port as usize].port;
+            let this = (class.token, class.token_name, input, free);
+            let old = *known.get_or_insert(this);
+            if (old.0, old.2) != (this.0, this.2) {
+                let table = &network.kinds[kind as usize];
+                mistakes.push(format!(
+                    "port `{}` of kind {} has channels of two types or directions: {} and {}",
+                    table.ports[port as usize], table.name, old.1, class.token_name
+                ));
+            }
+        }
+        if !mistakes.is_empty() {
+            continue;
+        }
+        let home = |kind: u32, index| {
+            let rank = network.kinds[kind as usize].ranks.get(index as usize);
+            rank.map_or(u32::MAX, |rank| placement.of(rank))
+        };
+        for (n, (from, to)) in class
+            .from_index
+            .iter()
+            .zip(class.to_index.iter())
+            .enumerate()
+        {
+            let homes = (home(class.from.0, from), home(class.to.0, to));
+            if homes.0 != me && homes.1 != me {
+                continue;
+            }
+            let number = class.first + n as u32;
+            let make = || {
+                class
+                    .maker
+                    .make(number, n, class.capacity, homes, scheduler.run())
+            };
+            let (output, input) = if homes.0 == homes.1 {
+                make()
+            } else {
+                let mut left = lock(&exchange.0);
+                let (mine, theirs) = match left.remove(&number) {
+                    Some(end) => (end.take(), None),
+                    None => {
+                        let (output, input) = make();
+                        if homes.0 == me {
+                            (
+                                output,
+                                Some(Loose {
+                                    raw: input,
+                                    free: free_input,
+                                }),
+                            )
+                        } else {
+                            (
+                                input,
+                                Some(Loose {
+                                    raw: output,
+                                    free: free_output,
+                                }),
+                            )
+                        }
+                    }
+                };
+                left.extend(theirs.map(|end| (number, end)));
+                (mine, mine)
+            };
+            if homes.0 == me {
+                let slot = class.from_slot.get(n).unwrap_or(number);
+                kinds[class.from.0 as usize][class.from.1 as usize]
+                    .ends
+                    .push((from, slot, output));
+            }
+            if homes.1 == me {
+                let slot = class.to_slot.get(n).unwrap_or(number);
+                kinds[class.to.0 as usize][class.to.1 as usize]
+                    .ends
+                    .push((to, slot, input));
+            }
+        }
+    }
+    for (table, ports) in network.kinds.iter().zip(&mut kinds) {
+        for (name, port) in table.ports.iter().zip(ports) {
+            let place = |end: &(u32, u32, *mut u8)| (end.0, end.1);
+            if !port.ends.is_sorted_by_key(place) {
+                port.ends.sort_by_key(place);
+            }
+            if let Some(twice) = port.ends.windows(2).find(|w| place(&w[0]) == place(&w[1])) {
+                let (member, slot) = place(&twice[0]);
+                let kind = &table.name;
+                mistakes.push(format!(
+                    "port `{name}` of member {member} of kind {kind}: two channels in slot {slot}"
+                ));
+            }
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    for (id, (_, kind, index)) in residents.into_iter().enumerate() {
+        let table = &network.kinds[kind as usize];
+        let mut ends = Ends {
+            ports: &mut kinds[kind as usize],
+            names: &table.ports,
+            next: 0,
+            member: index,
+            mistakes: &mut mistakes,
+        };
+        let process = (table.spawn)(&mut ends, kind, index);
+        let next = ends.next;
+        scheduler.put(id, process);
+        if next != table.ports.len() {
+            mistakes.push(format!(
+                "its struct connects {next} of {} ports",
+                table.ports.len()
+            ));
+        }
+        if let Some(first) = mistakes.first_mut() {
+            *first = format!("kind {}: {first}", table.name);
+            return Err(mistakes);
+        }
+    }
+    Ok(())
+}

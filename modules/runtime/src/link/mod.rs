@@ -1,0 +1,6 @@
+//! Floor *link*: what passes between schedulers. Tokens go through a lock-free ring per channel
+//! ([`spsc`]), wake-ups through one [`inbox`] per scheduler.
+
+pub(crate) mod inbox;
+pub(crate) mod spsc;
+pub(crate) mod waiter;

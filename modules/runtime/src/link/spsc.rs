@@ -1,0 +1,278 @@
+//! A bounded lock-free ring between one producer and one consumer on different threads, with the
+//! handshake by which each can sleep until the other has done something.
+//!
+//! Three cache lines, by who writes them: the producer's (`tail`), the consumer's (`head`), and
+//! the signals, which change only when somebody goes to sleep, is woken or leaves. While tokens
+//! stream, each side reads the other's line only when its own copy of the other's index says
+//! full or empty.
+//!
+//! # Why the orderings suffice
+//!
+//! * *Tokens.* The producer writes a slot, then stores `tail`; the consumer loads `tail`, then
+//!   reads the slot. Store at least Release, load at least Acquire: the write of the slot happens
+//!   before the read. The same with `head` in the other direction before a slot is used again.
+//! * *Sleep.* The consumer stores ARMED and then loads `tail`; the producer stores `tail` and then
+//!   loads ARMED. Each writes one place and then reads the other, so both could read the old
+//!   value under Release and Acquire, and the wake-up would be lost. All four are SeqCst: in the
+//!   single order of these operations one of the two stores comes first, and the load on the
+//!   other side sees it. The same holds for a writer waiting for room, and for GONE in place of
+//!   an index.
+//! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes.
+//!   The consumer may arm again in the middle of that: then the wake-up it gets is early, finds
+//!   nothing, and it arms again.
+//! * *Leaving.* GONE is stored after the last `tail`, and loaded before `tail` is: who sees GONE
+//!   sees every token.
+//! * *Growing* happens while both threads stand still at a lock (the block round), which orders it.
+
+use std::mem::MaybeUninit;
+
+use super::waiter::{ARMED, GONE, ID, NOBODY};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+
+#[repr(align(64))]
+struct Line<T>(T);
+
+struct Producer {
+    tail: AtomicU64,
+    head_seen: UnsafeCell<u64>,
+}
+
+struct Consumer {
+    head: AtomicU64,
+    tail_seen: UnsafeCell<u64>,
+}
+
+struct Signals {
+    reader: AtomicU32,
+    writer: AtomicU32,
+}
+
+struct Store<T> {
+    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
+    capacity: u64,
+}
+
+/// What a push did; `Done` names who is to be woken.
+pub(crate) enum Push<T> {
+    Done(Option<u32>),
+    Full(T),
+    Gone(T),
+}
+
+/// What a pop did; `Value` names who is to be woken.
+pub(crate) enum Pop<T> {
+    Value(T, Option<u32>),
+    Empty,
+    End,
+}
+
+/// The ring. See the module's text.
+pub(crate) struct Ring<T> {
+    producer: Line<Producer>,
+    consumer: Line<Consumer>,
+    signals: Line<Signals>,
+    store: UnsafeCell<Store<T>>,
+}
+
+// SAFETY: tokens cross threads through the ring, hence `T: Send`; every other field is either
+// atomic or touched by one side only, which the contracts of the unsafe methods demand.
+unsafe impl<T: Send> Send for Ring<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Ring<T> {}
+
+fn slots<T>(capacity: u32) -> Box<[UnsafeCell<MaybeUninit<T>>]> {
+    let size = (capacity as usize).max(1).next_power_of_two();
+    let mut slots = Vec::with_capacity(size);
+    slots.resize_with(size, || UnsafeCell::new(MaybeUninit::uninit()));
+    slots.into_boxed_slice()
+}
+
+impl<T> Ring<T> {
+    pub(crate) fn new(capacity: u32) -> Self {
+        Ring {
+            producer: Line(Producer {
+                tail: AtomicU64::new(0),
+                head_seen: UnsafeCell::new(0),
+            }),
+            consumer: Line(Consumer {
+                head: AtomicU64::new(0),
+                tail_seen: UnsafeCell::new(0),
+            }),
+            signals: Line(Signals {
+                reader: AtomicU32::new(NOBODY),
+                writer: AtomicU32::new(NOBODY),
+            }),
+            store: UnsafeCell::new(Store {
+                slots: slots(capacity),
+                capacity: capacity.into(),
+            }),
+        }
+    }
+
+    /// Puts a token in.
+    ///
+    /// # Safety
+    /// Only the producer's thread may call this.
+    #[inline]
+    pub(crate) unsafe fn push(&self, value: T) -> Push<T> {
+        if self.signals.0.reader.load(Ordering::Relaxed) & GONE != 0 {
+            return Push::Gone(value);
+        }
+        let tail = self.producer.0.tail.load(Ordering::Relaxed);
+        // SAFETY: the store changes only while both sides stand still.
+        let (capacity, slot) = self.store.with(|s| unsafe {
+            let slots = &(*s).slots;
+            (
+                (*s).capacity,
+                &raw const slots[tail as usize & (slots.len() - 1)],
+            )
+        });
+        // SAFETY: `head_seen` is the producer's own.
+        let full = self.producer.0.head_seen.with_mut(|seen| unsafe {
+            if tail - *seen >= capacity {
+                *seen = self.consumer.0.head.load(Ordering::Acquire);
+            }
+            tail - *seen >= capacity
+        });
+        if full {
+            return Push::Full(value);
+        }
+        // SAFETY: the slot is free: head has passed it by, and Acquire ordered the reading of it
+        // before this. The consumer does not look at it before `tail` is stored.
+        unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
+        self.producer.0.tail.store(tail + 1, Ordering::SeqCst);
+        Push::Done(disarm(&self.signals.0.reader))
+    }
+
+    /// Takes a token out.
+    ///
+    /// # Safety
+    /// Only the consumer's thread may call this.
+    #[inline]
+    pub(crate) unsafe fn pop(&self) -> Pop<T> {
+        let head = self.consumer.0.head.load(Ordering::Relaxed);
+        // SAFETY: `tail_seen` is the consumer's own.
+        let seen = self.consumer.0.tail_seen.with(|seen| unsafe { *seen });
+        if head == seen {
+            let gone = self.signals.0.writer.load(Ordering::Acquire) & GONE != 0;
+            let tail = self.producer.0.tail.load(Ordering::Acquire);
+            if head == tail {
+                return if gone { Pop::End } else { Pop::Empty };
+            }
+            // SAFETY: as above.
+            self.consumer
+                .0
+                .tail_seen
+                .with_mut(|seen| unsafe { *seen = tail });
+        }
+        // SAFETY: the store changes only while both sides stand still. The slot was written
+        // before `tail` passed it, and the producer leaves it alone until `head` has.
+        let value = self.store.with(|s| unsafe {
+            let slots = &(*s).slots;
+            slots[head as usize & (slots.len() - 1)].with(|slot| (*slot).assume_init_read())
+        });
+        self.consumer.0.head.store(head + 1, Ordering::SeqCst);
+        Pop::Value(value, disarm(&self.signals.0.writer))
+    }
+
+    /// Says that the consumer, called `id`, is about to wait. False: it need not, look again.
+    pub(crate) fn arm_reader(&self, id: u32) -> bool {
+        let signals = &self.signals.0;
+        signals.reader.store(ARMED | (id & ID), Ordering::SeqCst);
+        let head = self.consumer.0.head.load(Ordering::Relaxed);
+        if self.producer.0.tail.load(Ordering::SeqCst) != head
+            || signals.writer.load(Ordering::SeqCst) & GONE != 0
+        {
+            signals.reader.fetch_and(!ARMED, Ordering::SeqCst);
+            return false;
+        }
+        true
+    }
+
+    /// Says that the producer, called `id`, is about to wait. False: it need not, look again.
+    pub(crate) fn arm_writer(&self, id: u32) -> bool {
+        let signals = &self.signals.0;
+        signals.writer.store(ARMED | (id & ID), Ordering::SeqCst);
+        let tail = self.producer.0.tail.load(Ordering::Relaxed);
+        // SAFETY: the store changes only while both sides stand still.
+        let capacity = self.store.with(|s| unsafe { (*s).capacity });
+        if tail - self.consumer.0.head.load(Ordering::SeqCst) < capacity
+            || signals.reader.load(Ordering::SeqCst) & GONE != 0
+        {
+            signals.writer.fetch_and(!ARMED, Ordering::SeqCst);
+            return false;
+        }
+        true
+    }
+
+    /// The producer leaves. Returns who is to be woken.
+    pub(crate) fn close_writer(&self) -> Option<u32> {
+        self.signals.0.writer.fetch_or(GONE, Ordering::SeqCst);
+        disarm(&self.signals.0.reader)
+    }
+
+    /// The consumer leaves. Returns who is to be woken.
+    pub(crate) fn close_reader(&self) -> Option<u32> {
+        self.signals.0.reader.fetch_or(GONE, Ordering::SeqCst);
+        disarm(&self.signals.0.writer)
+    }
+
+    /// Tokens that have been taken out so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.consumer.0.head.load(Ordering::Acquire)
+    }
+
+    /// Tokens the ring may hold.
+    ///
+    /// # Safety
+    /// No other thread may be in [`Ring::grow`].
+    pub(crate) unsafe fn capacity(&self) -> u64 {
+        // SAFETY: the caller's promise.
+        self.store.with(|s| unsafe { (*s).capacity })
+    }
+
+    /// Lets the ring hold `capacity` tokens, if that is more than now.
+    ///
+    /// # Safety
+    /// Both sides must stand still, and both must later synchronise with the caller.
+    pub(crate) unsafe fn grow(&self, capacity: u32) {
+        let head = self.consumer.0.head.load(Ordering::Relaxed);
+        let tail = self.producer.0.tail.load(Ordering::Relaxed);
+        self.store.with_mut(|s| {
+            // SAFETY: both sides stand still: nobody else looks at the store.
+            let store = unsafe { &mut *s };
+            if u64::from(capacity) <= store.capacity {
+                return;
+            }
+            let wider = slots::<T>(capacity);
+            for at in head..tail {
+                let old = store.slots[at as usize & (store.slots.len() - 1)]
+                    // SAFETY: tokens between head and tail are there; each is moved once.
+                    .with(|slot| unsafe { (*slot).assume_init_read() });
+                wider[at as usize & (wider.len() - 1)].with_mut(|slot| {
+                    // SAFETY: the new slots are ours alone.
+                    unsafe { (*slot).write(old) };
+                });
+            }
+            store.slots = wider;
+            store.capacity = capacity.into();
+        });
+    }
+}
+
+/// Takes the ARMED mark off a word; the id, if it was there.
+#[inline]
+fn disarm(word: &AtomicU32) -> Option<u32> {
+    if word.load(Ordering::SeqCst) & ARMED == 0 {
+        return None;
+    }
+    let was = word.fetch_and(!ARMED, Ordering::SeqCst);
+    (was & ARMED != 0).then_some(was & ID)
+}
+
+impl<T> Drop for Ring<T> {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the ring any more, so this thread may be its consumer.
+        while let Pop::Value(..) = unsafe { self.pop() } {}
+    }
+}

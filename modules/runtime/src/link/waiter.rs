@@ -1,0 +1,18 @@
+//! The word that says who waits at one end of a channel.
+//!
+//! It holds an *id*, not a pointer: a stale id wakes somebody who then finds nothing and waits
+//! again, where a stale pointer would be undefined behaviour. So nothing has to be deregistered
+//! when a future is cancelled, forgotten, or carried into another process.
+
+/// The one named by the id waits and must be woken by whoever changes the channel.
+pub(crate) const ARMED: u32 = 1 << 31;
+/// This end of the channel has been dropped.
+pub(crate) const GONE: u32 = 1 << 30;
+/// The id is an index into the scheduler's table of hooks, not of processes.
+pub(crate) const HOOK: u32 = 1 << 29;
+/// The bits of an id: the hook bit and the index.
+pub(crate) const ID: u32 = HOOK | INDEX;
+/// The bits of an index.
+pub(crate) const INDEX: u32 = HOOK - 1;
+/// The id of nobody: no process and no hook has it.
+pub(crate) const NOBODY: u32 = INDEX;

@@ -1,0 +1,256 @@
+//! What can be chosen for a run.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::error::RunError;
+use crate::kpn::sequence::Sequence;
+
+/// The options of a run. [`main`](crate::main) reads them from the environment:
+///
+/// | variable | meaning |
+/// |---|---|
+/// | `GRAPHMAP_OS_PROCESSES=N` | schedulers, each on a thread of its own; default 1 |
+/// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
+/// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
+/// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
+/// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
+/// | `GRAPHMAP_MAPPING=FILE` | the OS process of each rank, as a [`Sequence`]; default: blocks of consecutive ranks |
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    pub(crate) os_processes: Option<usize>,
+    pub(crate) shuffle: Option<u64>,
+    pub(crate) stats: bool,
+    pub(crate) stats_file: Option<PathBuf>,
+    pub(crate) profile: Option<PathBuf>,
+    pub(crate) profiled: bool,
+    pub(crate) mapping: Option<Sequence>,
+}
+
+/// Most schedulers of a run.
+const MOST: usize = 4096;
+
+impl Options {
+    /// One scheduler, first in first out, nothing measured.
+    pub fn new() -> Self {
+        Options::default()
+    }
+
+    /// How many schedulers (OS processes to be) there are: at least 1.
+    pub fn os_processes(mut self, count: usize) -> Self {
+        self.os_processes = Some(count);
+        self
+    }
+
+    /// Runs processes in a random order that the seed decides. A deterministic network gives the
+    /// same results in any order.
+    pub fn shuffle(mut self, seed: u64) -> Self {
+        self.shuffle = Some(seed);
+        self
+    }
+
+    /// Measures what [`Report::kinds`](crate::Report::kinds) tells. It makes a run slower.
+    pub fn stats(mut self, on: bool) -> Self {
+        self.stats = on;
+        self
+    }
+
+    /// Measures each process and channel for [`Report::profile`](crate::Report::profile).
+    pub fn profile(mut self, on: bool) -> Self {
+        self.profiled = on;
+        self
+    }
+
+    /// The OS process of each rank. Without [`Options::os_processes`] there are as many as it
+    /// names.
+    pub fn mapping(mut self, mapping: Sequence) -> Self {
+        self.mapping = Some(mapping);
+        self
+    }
+
+    /// The options in the environment; see the table above.
+    ///
+    /// # Errors
+    /// [`RunError::Options`] for a value that means nothing, [`RunError::File`] for a mapping
+    /// file that cannot be read.
+    pub fn from_env() -> Result<Self, RunError> {
+        Self::from_variables(|name| env::var_os(name))
+    }
+
+    fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, RunError> {
+        let get = |name: &str| get(name).filter(|value| !value.is_empty());
+        let number = |name: &str| match get(name) {
+            None => Ok(None),
+            Some(value) => value
+                .to_str()
+                .and_then(|v| v.trim().parse::<u64>().ok())
+                .map(Some)
+                .ok_or_else(|| {
+                    RunError::Options(format!("{name}={}: not a number", value.to_string_lossy()))
+                }),
+        };
+        let mut options = Options {
+            os_processes: number("GRAPHMAP_OS_PROCESSES")?
+                .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
+            shuffle: number("GRAPHMAP_SHUFFLE")?,
+            profile: get("GRAPHMAP_PROFILE").map(PathBuf::from),
+            ..Options::default()
+        };
+        options.profiled = options.profile.is_some();
+        if let Some(value) = get("GRAPHMAP_STATS") {
+            let text = value.to_string_lossy();
+            match (&*text, text.strip_prefix("json:")) {
+                ("0", _) => {}
+                ("1", _) => options.stats = true,
+                (_, Some(file)) if !file.is_empty() => {
+                    options.stats = true;
+                    options.stats_file = Some(PathBuf::from(file));
+                }
+                _ => {
+                    return Err(RunError::Options(format!(
+                        "GRAPHMAP_STATS={text}: it can be 1 or json:FILE"
+                    )));
+                }
+            }
+        }
+        if let Some(file) = get("GRAPHMAP_MAPPING").map(PathBuf::from) {
+            options.mapping = Some(read_mapping(&file)?);
+        }
+        Ok(options)
+    }
+
+    /// Where each rank lives, and on how many schedulers.
+    pub(crate) fn placement(&self, processes: usize) -> Result<Placement, RunError> {
+        let fail = |message: String| Err(RunError::Options(message));
+        let highest = self
+            .mapping
+            .as_ref()
+            .and_then(|mapping| mapping.iter().max());
+        let named = highest.map_or(1, |highest| highest as usize + 1);
+        let schedulers = self.os_processes.unwrap_or(named);
+        if schedulers == 0 || schedulers > MOST {
+            return fail(format!(
+                "{schedulers} OS processes: it has to be 1 to {MOST}"
+            ));
+        }
+        if let Some(mapping) = &self.mapping {
+            if mapping.len() != processes {
+                let len = mapping.len();
+                return fail(format!(
+                    "the mapping is for {len} processes, the network has {processes}"
+                ));
+            }
+            if named > schedulers {
+                let highest = named - 1;
+                return fail(format!(
+                    "the mapping names OS process {highest}, but there are only 0 to {}",
+                    schedulers - 1
+                ));
+            }
+        }
+        Ok(Placement {
+            mapping: self.mapping.clone(),
+            schedulers: schedulers as u64,
+            processes: processes as u64,
+        })
+    }
+}
+
+fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| RunError::File(format!("{shown}: cannot read the mapping: {error}")))?;
+    text.parse().map_err(|error: crate::SequenceError| {
+        let before = &text.as_bytes()[..error.at.min(text.len())];
+        let line = before.iter().filter(|&&c| c == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|&&c| c != b'\n').count() + 1;
+        RunError::Options(format!("{shown}:{line}:{column}: {}", error.message))
+    })
+}
+
+/// The scheduler of each rank.
+#[derive(Debug, Clone)]
+pub(crate) struct Placement {
+    mapping: Option<Sequence>,
+    schedulers: u64,
+    processes: u64,
+}
+
+impl Placement {
+    pub(crate) fn schedulers(&self) -> usize {
+        self.schedulers as usize
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, rank: u32) -> u32 {
+        if self.schedulers == 1 {
+            return 0;
+        }
+        match &self.mapping {
+            Some(mapping) => mapping.get(rank as usize).unwrap_or(0),
+            // Blocks whose sizes differ by at most one.
+            None => (u64::from(rank) * self.schedulers / self.processes.max(1)) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(variables: &[(&str, &str)]) -> Result<Options, RunError> {
+        Options::from_variables(|name| {
+            variables
+                .iter()
+                .find(|v| v.0 == name)
+                .map(|v| OsString::from(v.1))
+        })
+    }
+
+    #[test]
+    fn the_environment() {
+        assert_eq!(parse(&[]).unwrap(), Options::new());
+        let options = parse(&[
+            ("GRAPHMAP_OS_PROCESSES", "3"),
+            ("GRAPHMAP_SHUFFLE", "7"),
+            ("GRAPHMAP_STATS", "json:a b"),
+        ]);
+        let mut expected = Options::new().os_processes(3).shuffle(7).stats(true);
+        expected.stats_file = Some("a b".into());
+        assert_eq!(options.unwrap(), expected);
+        for wrong in [
+            ("GRAPHMAP_OS_PROCESSES", "two"),
+            ("GRAPHMAP_SHUFFLE", "-1"),
+            ("GRAPHMAP_STATS", "yes"),
+            ("GRAPHMAP_STATS", "json:"),
+        ] {
+            let error = parse(&[wrong]).unwrap_err();
+            assert!(
+                matches!(&error, RunError::Options(text) if text.contains(wrong.1)),
+                "{error}"
+            );
+        }
+        let error = parse(&[("GRAPHMAP_MAPPING", "/nowhere/at all")]).unwrap_err();
+        assert!(matches!(error, RunError::File(_)));
+    }
+
+    #[test]
+    fn placements() {
+        let of = |options: Options, n: u32| {
+            let placement = options.placement(n as usize)?;
+            Ok::<_, RunError>((0..n).map(|rank| placement.of(rank)).collect::<Vec<_>>())
+        };
+        let mapping = |text: &str| Options::new().mapping(text.parse().unwrap());
+        assert_eq!(of(Options::new(), 3).unwrap(), [0, 0, 0]);
+        assert_eq!(
+            of(Options::new().os_processes(2), 5).unwrap(),
+            [0, 0, 0, 1, 1]
+        );
+        assert_eq!(of(Options::new().os_processes(5), 2).unwrap(), [0, 2]);
+        assert_eq!(of(mapping("1 0 1"), 3).unwrap(), [1, 0, 1]);
+        assert!(of(mapping("1 0 1"), 4).is_err());
+        assert!(of(mapping("1 0 5").os_processes(5), 3).is_err());
+        assert!(of(Options::new().os_processes(0), 3).is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! Running a network from beginning to end.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use crate::error::RunError;
+use crate::exec::directory::Directory;
+use crate::exec::runner::Shared;
+use crate::exec::scheduler::Scheduler;
+use crate::exec::task::Header;
+use crate::kpn::network::Network;
+use crate::kpn::wire::{self, Exchange};
+use crate::options::Options;
+use crate::stats::{self, Report, Tally};
+
+/// Stack of a scheduler's thread: as much as a main thread has, as processes may run on either.
+const STACK: usize = 8 << 20;
+
+/// Runs a network until all its processes have ended. Takes a [`Network`], or an
+/// `Arc<Network>` if it is to be run again.
+///
+/// One scheduler runs on the calling thread, several on threads of their own.
+///
+/// # Errors
+/// [`RunError`]: a process failed, the network is blocked, or something does not fit.
+pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
+    let start = Instant::now();
+    let network = network.into();
+    network.check()?;
+    let placement = options.placement(network.processes())?;
+    let directory: Arc<dyn Directory> = network.clone();
+    let shared = Shared::new(placement.schedulers(), Arc::clone(&directory));
+    let exchange = Exchange::default();
+    let one = |me: usize| {
+        let residents = wire::residents(&network, &placement, me as u32);
+        // Seeds of their own: a shuffled run must not shuffle all schedulers alike.
+        let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
+        let tally = Tally::new(&directory, residents.len(), options);
+        let scheduler = Scheduler::new(&shared, me, residents.len(), shuffle, tally);
+        scheduler.live(|| {
+            let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
+            if let Err(mistakes) = built {
+                shared.end(RunError::Wiring(mistakes));
+            }
+        })
+    };
+    let tallies = if placement.schedulers() == 1 {
+        vec![one(0)]
+    } else {
+        thread::scope(|scope| {
+            let one = &one;
+            let mut threads = Vec::new();
+            for me in 0..placement.schedulers() {
+                let builder = thread::Builder::new().name(format!("graphmap {me}"));
+                match builder
+                    .stack_size(STACK)
+                    .spawn_scoped(scope, move || one(me))
+                {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        let message = format!("cannot start scheduler {me}: {error}");
+                        shared.end(RunError::Options(message));
+                        break;
+                    }
+                }
+            }
+            // A scheduler catches the panics of its processes; one of its own is passed on.
+            let join = |thread: thread::ScopedJoinHandle<'_, Tally>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
+        })
+    };
+    let growths = shared.outcome()?;
+    Ok(stats::report(&directory, tallies, growths, start.elapsed()))
+}
+
+/// Runs processes that are there already, on this thread.
+pub(crate) fn local(
+    directory: &Arc<dyn Directory>,
+    tasks: Vec<NonNull<Header>>,
+    options: &Options,
+) -> Result<Report, RunError> {
+    let start = Instant::now();
+    let shared = Shared::new(1, Arc::clone(directory));
+    let tally = Tally::new(directory, tasks.len(), options);
+    let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally);
+    let tally = scheduler.live(|| {
+        for (id, task) in tasks.into_iter().enumerate() {
+            scheduler.put(id, task);
+        }
+    });
+    let growths = shared.outcome()?;
+    Ok(stats::report(
+        directory,
+        vec![tally],
+        growths,
+        start.elapsed(),
+    ))
+}

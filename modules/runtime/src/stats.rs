@@ -1,0 +1,384 @@
+//! What a run measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::exec::directory::Directory;
+use crate::options::Options;
+
+/// What happened in a run that ended well.
+pub struct Report {
+    /// How long it took, building included.
+    pub elapsed: Duration,
+    /// How many processes ran.
+    pub processes: usize,
+    /// What each kind did, in the order of the network; empty unless measured.
+    pub kinds: Vec<KindStats>,
+    /// What each scheduler did.
+    pub schedulers: Vec<SchedulerStats>,
+    /// Channels that had to grow to resolve a block, in that order.
+    pub growths: Vec<Growth>,
+    pub(crate) profile: Option<Profile>,
+}
+
+/// What the processes of a kind did, together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KindStats {
+    /// The kind's name.
+    pub kind: String,
+    /// How many processes there are of it.
+    pub processes: usize,
+    /// How often one of them was given a turn.
+    pub polls: u64,
+    /// Tokens read from their inputs. Tokens that were never read do not count here or below.
+    pub tokens_in: u64,
+    /// Tokens written to their outputs.
+    pub tokens_out: u64,
+    /// Time spent in them.
+    pub busy: Duration,
+}
+
+/// What a scheduler did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SchedulerStats {
+    /// How many processes it had.
+    pub processes: usize,
+    /// How many turns it gave; 0 unless measured.
+    pub switches: u64,
+    /// Tokens its processes sent to those of others; 0 unless measured.
+    pub sent: u64,
+    /// Wake-ups it sent to other schedulers.
+    pub wakes: u64,
+    /// How often it went to sleep.
+    pub sleeps: u64,
+}
+
+/// A channel that had to grow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Growth {
+    /// The channel in words, with its place.
+    pub channel: String,
+    /// The capacity it got.
+    pub capacity: usize,
+}
+
+/// Measured load of each process and traffic of each channel.
+pub(crate) struct Profile {
+    directory: Arc<dyn Directory>,
+    /// Kind, index and time of each process.
+    loads: Vec<(u32, u32, Duration)>,
+    /// Tokens of each channel, by number.
+    traffic: Vec<(u32, u64)>,
+}
+
+/// The counters of one scheduler.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) measured: bool,
+    profiled: bool,
+    directory: Option<Arc<dyn Directory>>,
+    kinds: Vec<(u64, Duration)>,
+    classes: Vec<u64>,
+    /// By id: kind, index and time of a process; empty unless profiled.
+    loads: Vec<(u32, u32, Duration)>,
+    traffic: Vec<(u32, u64)>,
+    sent_by: BTreeMap<u32, u64>,
+    pub(crate) switches: u64,
+    pub(crate) sent: u64,
+    pub(crate) sleeps: u64,
+    pub(crate) processes: usize,
+}
+
+impl Tally {
+    pub(crate) fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
+        let profiled = options.profiled;
+        Tally {
+            measured: options.stats || profiled,
+            profiled,
+            directory: Some(Arc::clone(directory)),
+            loads: if profiled {
+                vec![(0, 0, Duration::ZERO); processes]
+            } else {
+                Vec::new()
+            },
+            processes,
+            ..Tally::default()
+        }
+    }
+
+    pub(crate) fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
+        let Some((kind, index)) = who else { return };
+        self.switches += 1;
+        let at = kind as usize;
+        if self.kinds.len() <= at {
+            self.kinds.resize(at + 1, (0, Duration::ZERO));
+        }
+        self.kinds[at].0 += 1;
+        self.kinds[at].1 += time;
+        if let Some(load) = self.loads.get_mut(id as usize) {
+            *load = (kind, index, load.2 + time);
+        }
+    }
+
+    /// A channel is gone: `tokens` went through it. `writer` is the writer's scheduler if the
+    /// channel was between two.
+    pub(crate) fn channel(&mut self, number: u32, tokens: u64, writer: Option<u32>) {
+        if !self.measured {
+            return;
+        }
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let class = directory.class_of(number);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, 0);
+        }
+        self.classes[class] += tokens;
+        if let Some(home) = writer {
+            *self.sent_by.entry(home).or_default() += tokens;
+        }
+        if self.profiled {
+            self.traffic.push((number, tokens));
+        }
+    }
+}
+
+pub(crate) fn report(
+    directory: &Arc<dyn Directory>,
+    tallies: Vec<Tally>,
+    growths: Vec<Growth>,
+    elapsed: Duration,
+) -> Report {
+    let measured = tallies.iter().any(|tally| tally.measured);
+    let profiled = tallies.iter().any(|tally| tally.profiled);
+    let mut kinds = Vec::new();
+    if measured {
+        for kind in 0..directory.kinds() {
+            let (name, processes) = directory.kind(kind as u32);
+            kinds.push(KindStats {
+                kind: name,
+                processes,
+                ..KindStats::default()
+            });
+        }
+    }
+    let mut schedulers = vec![SchedulerStats::default(); tallies.len()];
+    let mut profile = Profile {
+        directory: Arc::clone(directory),
+        loads: Vec::new(),
+        traffic: Vec::new(),
+    };
+    for (at, tally) in tallies.into_iter().enumerate() {
+        for (stats, (polls, busy)) in kinds.iter_mut().zip(&tally.kinds) {
+            stats.polls += polls;
+            stats.busy += *busy;
+        }
+        for (class, &tokens) in tally.classes.iter().enumerate() {
+            if let Some((from, to, _)) = directory.class(class) {
+                kinds[from as usize].tokens_out += tokens;
+                kinds[to as usize].tokens_in += tokens;
+            }
+        }
+        for (home, tokens) in tally.sent_by {
+            if let Some(scheduler) = schedulers.get_mut(home as usize) {
+                scheduler.sent += tokens;
+            }
+        }
+        schedulers[at].processes = tally.processes;
+        schedulers[at].switches = tally.switches;
+        schedulers[at].wakes = tally.sent;
+        schedulers[at].sleeps = tally.sleeps;
+        profile.loads.extend(tally.loads);
+        profile.traffic.extend(tally.traffic);
+    }
+    profile
+        .loads
+        .sort_by_key(|&(kind, index, _)| directory.rank(kind, index));
+    profile.traffic.sort_unstable();
+    Report {
+        elapsed,
+        processes: directory.processes(),
+        kinds,
+        schedulers,
+        growths,
+        profile: profiled.then_some(profile),
+    }
+}
+
+impl Report {
+    /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
+    ///
+    /// ```text
+    /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
+    ///  "channels":[{"from":"a","src":"out","to":"b","dst":"in","messages":7,"bytes":56}, ...]}
+    /// ```
+    ///
+    /// A load is in seconds. Bytes are those of the tokens themselves, without what they own on
+    /// the heap. Channels of a [`Local`](crate::Local) network are not known by name and left out.
+    pub fn profile(&self) -> Option<String> {
+        let profile = self.profile.as_ref()?;
+        let directory = &profile.directory;
+        let mut json = String::from("{\"processes\":[");
+        for (n, &(kind, index, load)) in profile.loads.iter().enumerate() {
+            let process = directory.process(kind, index);
+            let comma = if n > 0 { ",\n" } else { "" };
+            let (name, rank) = (quote(&process.name), process.rank);
+            let load = load.as_secs_f64();
+            let _ = write!(
+                json,
+                "{comma}{{\"rank\":{rank},\"name\":{name},\"load\":{load:.9}}}"
+            );
+        }
+        json.push_str("],\n\"channels\":[");
+        let mut first = true;
+        for &(number, tokens) in &profile.traffic {
+            let channel = directory.channel(number);
+            let (Some(from), Some(to)) = (channel.from, channel.to) else {
+                continue;
+            };
+            let size = directory
+                .class(directory.class_of(number))
+                .map_or(0, |class| class.2);
+            let comma = if first { "" } else { ",\n" };
+            first = false;
+            let _ = write!(
+                json,
+                "{comma}{{\"from\":{},\"src\":{},\"to\":{},\"dst\":{},\"messages\":{tokens},\"bytes\":{}}}",
+                quote(&from.process),
+                quote(&from.port),
+                quote(&to.process),
+                quote(&to.port),
+                tokens.saturating_mul(size as u64),
+            );
+        }
+        json.push_str("]}\n");
+        Some(json)
+    }
+
+    /// The statistics as lines of JSON, one object a line; its `what` is `kind`, `scheduler`,
+    /// `growth` or `run`. Times are in seconds.
+    pub fn json_lines(&self) -> String {
+        let mut json = String::new();
+        for k in &self.kinds {
+            let _ = writeln!(
+                json,
+                "{{\"what\":\"kind\",\"kind\":{},\"processes\":{},\"polls\":{},\"tokens_in\":{},\"tokens_out\":{},\"busy\":{:.9}}}",
+                quote(&k.kind),
+                k.processes,
+                k.polls,
+                k.tokens_in,
+                k.tokens_out,
+                k.busy.as_secs_f64(),
+            );
+        }
+        for (n, s) in self.schedulers.iter().enumerate() {
+            let _ = writeln!(
+                json,
+                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{}}}",
+                s.processes, s.switches, s.sent, s.wakes, s.sleeps,
+            );
+        }
+        for growth in &self.growths {
+            let (channel, capacity) = (quote(&growth.channel), growth.capacity);
+            let _ = writeln!(
+                json,
+                "{{\"what\":\"growth\",\"channel\":{channel},\"capacity\":{capacity}}}"
+            );
+        }
+        let (elapsed, processes) = (self.elapsed.as_secs_f64(), self.processes);
+        let _ = writeln!(
+            json,
+            "{{\"what\":\"run\",\"elapsed\":{elapsed:.9},\"processes\":{processes}}}"
+        );
+        json
+    }
+}
+
+/// The table of `GRAPHMAP_STATS=1`.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self
+            .kinds
+            .iter()
+            .map(|kind| kind.kind.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(9);
+        let head = ["processes", "polls", "tokens in", "tokens out", "busy ms"];
+        write!(f, "{:width$}", "kind")?;
+        head.iter().try_for_each(|head| write!(f, " {head:>12}"))?;
+        writeln!(f)?;
+        for k in &self.kinds {
+            let busy = k.busy.as_secs_f64() * 1e3;
+            let KindStats {
+                kind,
+                processes,
+                polls,
+                tokens_in,
+                tokens_out,
+                ..
+            } = k;
+            writeln!(
+                f,
+                "{kind:width$} {processes:>12} {polls:>12} {tokens_in:>12} {tokens_out:>12} {busy:>12.3}"
+            )?;
+        }
+        write!(f, "{:width$}", "scheduler")?;
+        let head = ["processes", "switches", "sent", "wakes", "sleeps"];
+        head.iter().try_for_each(|head| write!(f, " {head:>12}"))?;
+        writeln!(f)?;
+        for (n, s) in self.schedulers.iter().enumerate() {
+            let SchedulerStats {
+                processes,
+                switches,
+                sent,
+                wakes,
+                sleeps,
+            } = s;
+            writeln!(
+                f,
+                "{n:<width$} {processes:>12} {switches:>12} {sent:>12} {wakes:>12} {sleeps:>12}"
+            )?;
+        }
+        for growth in &self.growths {
+            writeln!(f, "grown to {}: {}", growth.capacity, growth.channel)?;
+        }
+        write!(
+            f,
+            "{} processes in {:.6} s",
+            self.processes,
+            self.elapsed.as_secs_f64()
+        )
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report")
+            .field("elapsed", &self.elapsed)
+            .field("processes", &self.processes)
+            .field("kinds", &self.kinds)
+            .field("schedulers", &self.schedulers)
+            .field("growths", &self.growths)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A JSON string.
+fn quote(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if (c as u32) < 0x20 => {
+                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
