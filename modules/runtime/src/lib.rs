@@ -101,6 +101,7 @@ mod sync;
 pub use entry::main;
 pub use error::{Exit, Failure, RunError};
 pub use exec::directory::Place;
+pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
 pub use kpn::block::{Block, BlockedProcess, BlockedWait};

@@ -3,6 +3,7 @@
 pub(crate) mod directory;
 pub(crate) mod doze;
 pub(crate) mod hooks;
+pub(crate) mod join;
 pub(crate) mod me;
 pub(crate) mod outcome;
 pub(crate) mod queue;
