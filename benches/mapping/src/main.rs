@@ -131,6 +131,9 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
             Ok(found) => {
                 let label = time.map_or_else(|| name.clone(), |t| format!("{name}@{t}"));
                 let seconds = cpu_seconds() - start.1;
+                if std::env::var_os("MAPPING_LOG").is_some() {
+                    println!("{}", found.log.join("\n"));
+                }
                 note(
                     label,
                     &found.block_of,

@@ -44,6 +44,23 @@ impl Sub {
         self.fixed.get(v as usize).copied().unwrap_or(0)
     }
 
+    /// Violation of the sides and cut.
+    pub(crate) fn judge(&self, side: &[u8], sides: Sides) -> (i64, i64) {
+        let mut load = [0; 2];
+        let mut cut = 0;
+        for v in 0..self.len() as u32 {
+            let here = side[v as usize];
+            load[here as usize] += self.size[v as usize];
+            cut += self
+                .row(v)
+                .filter(|e| side[e.0 as usize] != here)
+                .map(|e| e.1)
+                .sum::<i64>();
+        }
+        let over = |i: usize| (load[i] - sides.most[i]).max(0);
+        (over(0) + over(1), cut / 2)
+    }
+
     /// Matches vertices along heavy edges between light ends.
     fn matching(&self, random: &mut Random, heaviest: i64) -> (Vec<u32>, usize) {
         let n = self.len();
@@ -246,7 +263,7 @@ fn refine(sub: &Sub, side: &mut [u8], sides: Sides, random: &mut Random) -> (i64
         let start = (violation(load), cut);
         let mut best = (start, 0);
         while trail.len() < best.1 + patience {
-            let Some(from) = next_side(&mut heaps, &gain, side, &moved, sub, load, sides) else {
+            let Some(from) = next_side(&mut heaps, &gain, side, &moved, load, sides) else {
                 break;
             };
             let (_, _, v) = heaps[from].pop().expect("a heap that was looked at");
@@ -291,42 +308,39 @@ fn refine(sub: &Sub, side: &mut [u8], sides: Sides, random: &mut Random) -> (i64
 
 type Heap = BinaryHeap<(i64, u64, u32)>;
 
-/// The side to move from next: the overfull one, else the better gain that fits.
+/// The side to move from next: the overfull one, else the better gain. A move may overfill the
+/// other side by one vertex; the next ones then come back.
 fn next_side(
     heaps: &mut [Heap; 2],
     gain: &[i64],
     side: &[u8],
     moved: &[bool],
-    sub: &Sub,
     load: [i64; 2],
     sides: Sides,
 ) -> Option<usize> {
     let mut top = [None, None];
     for from in 0..2 {
-        let over = load[from] > sides.most[from];
         while let Some(&(key, _, v)) = heaps[from].peek() {
             let stale =
                 moved[v as usize] || side[v as usize] as usize != from || key != gain[v as usize];
-            let after = load[1 - from] + sub.size[v as usize];
-            let full = after > sides.most[1 - from] && !over;
-            if !stale && !full {
+            if !stale {
                 top[from] = Some(key);
                 break;
             }
             heaps[from].pop();
         }
-        if over && top[from].is_some() {
-            return Some(from);
-        }
     }
-    match top {
-        [Some(a), Some(b)] if a != b => Some(usize::from(b > a)),
+    let over = [load[0] > sides.most[0], load[1] > sides.most[1]];
+    match (top, over) {
+        ([Some(_), _], [true, false]) => Some(0),
+        ([_, Some(_)], [false, true]) => Some(1),
+        ([Some(a), Some(b)], _) if a != b => Some(usize::from(b > a)),
         // Even gains: move from the side that is fuller against its bound.
-        [Some(_), Some(_)] => Some(usize::from(
+        ([Some(_), Some(_)], _) => Some(usize::from(
             sides.most[1] - load[1] < sides.most[0] - load[0],
         )),
-        [Some(_), None] => Some(0),
-        [None, Some(_)] => Some(1),
-        [None, None] => None,
+        ([Some(_), None], [_, false]) => Some(0),
+        ([None, Some(_)], [false, _]) => Some(1),
+        _ => None,
     }
 }

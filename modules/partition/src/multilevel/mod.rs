@@ -3,4 +3,5 @@
 pub(crate) mod bisect;
 pub(crate) mod coarsen;
 pub(crate) mod initial;
+pub(crate) mod line;
 pub(crate) mod vcycle;

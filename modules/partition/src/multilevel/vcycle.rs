@@ -110,7 +110,7 @@ fn cycle(inst: &Instance, block: Option<Vec<u32>>, random: &mut Random) -> Vec<u
         levels.push((coarse, map));
     }
     let coarsest = levels.last().map_or(inst, |l| &l.0);
-    let mut current = within.unwrap_or_else(|| multisection(coarsest, 4, random));
+    let mut current = within.unwrap_or_else(|| multisection(coarsest, 4, 0.0, random));
     for level in (0..=levels.len()).rev() {
         let here = if level == 0 {
             inst

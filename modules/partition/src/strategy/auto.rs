@@ -6,8 +6,9 @@ use super::{Context, Found};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::multilevel::initial::multisection;
-use crate::multilevel::vcycle;
+use crate::multilevel::{line, vcycle};
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
+use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
 
 /// Up to so many table entries (vertices times blocks) the table of costs is used throughout.
@@ -48,46 +49,61 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
 /// Rounds of the small search.
 fn search(context: &mut Context<'_>) -> Best {
     let inst = context.inst;
-    let stop_at = context.budget.stop_at();
-    let total = context.budget.steps;
+    let budget = context.budget;
+    let stop_at = budget.stop_at();
     let mut spent = 0_u64;
-    let out_of_time = |spent: u64, context: &Context<'_>| {
-        if context.budget.time.is_some() {
-            context.budget.used() >= 1.0
+    let used = |spent: u64| {
+        if budget.time.is_some() {
+            budget.used()
         } else {
-            spent >= total
+            spent as f64 / budget.steps as f64
         }
     };
-    let round = (inst.len() as u64 * 400).clamp(20_000, 400_000);
+    let round = (inst.len() as u64 * 100).clamp(10_000, 100_000);
     let mut best: Option<Best> = None;
-    let start = context.start.take();
-    if let Some(block) = start {
+    if let Some(block) = context.start.take() {
         best = Some(Best::of(&State::new(inst, block)));
     }
     let mut rounds = 0;
-    while rounds < 3 || !out_of_time(spent, context) {
-        if rounds > 0 && out_of_time(spent, context) {
-            break;
-        }
+    while best.is_none() || used(spent) < 1.0 {
         let random = &mut context.random;
-        let found = if rounds < 3 {
-            let first = multisection(inst, 4, random);
-            let mut state = State::new(inst, first);
-            let hot = typical(&state) * 0.3;
-            let schedule = Schedule {
-                steps: round,
-                hot,
-                cold: hot * 0.02,
-                stop_at,
-            };
-            anneal(&mut state, random, &schedule)
-        } else {
-            let from = best.as_ref().expect("rounds before").block.clone();
-            vcycle::anneal_cycle(inst, from, round, stop_at, random)
+        let found = match &best {
+            Some(best) if used(spent) > 0.5 => {
+                vcycle::anneal_cycle(inst, best.block.clone(), round * 6, stop_at, random)
+            }
+            _ => {
+                let greed = if rounds % 2 == 0 { 0.0 } else { random.unit() };
+                let runs = (rounds < 3).then(|| {
+                    let order = line::order(inst, rounds, random);
+                    line::cut(inst, &order)
+                });
+                let first = match runs.flatten() {
+                    Some(mut block) => {
+                        repair_rules(inst, &mut block);
+                        block
+                    }
+                    None => multisection(inst, 4, greed, random),
+                };
+                let mut state = State::new(inst, first);
+                let hot = typical(&state) * 0.05;
+                let schedule = Schedule {
+                    steps: round,
+                    hot,
+                    cold: hot * 0.02,
+                    stop_at,
+                };
+                anneal(&mut state, random, &schedule)
+            }
         };
         spent += round;
         rounds += 1;
         if best.as_ref().is_none_or(|b| found.beats(b)) {
+            context.log.push(format!(
+                "round {rounds} at {:.2}: {} {}",
+                used(spent),
+                found.cost,
+                found.excess
+            ));
             best = Some(found);
         }
     }
