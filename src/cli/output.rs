@@ -35,7 +35,9 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (path, file, fate) in &plan {
         let result = match fate {
             Fate::Created | Fate::Replaced => transaction.stage(path, file),
-            Fate::Unchanged | Fate::Kept | Fate::Special => Ok(()),
+            // Before anything takes its place: a device may fail, renaming hardly can.
+            Fate::Special => write_in_place(path, &file.content),
+            Fate::Unchanged | Fate::Kept => Ok(()),
         };
         if let Err(error) = result {
             return cannot_write(session, path, &error);
@@ -44,19 +46,12 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     if let Err((path, error)) = transaction.commit() {
         return cannot_write(session, &path, &error);
     }
-    for (path, file, fate) in plan {
+    for (path, _, fate) in plan {
         let word = match fate {
             Fate::Created => "wrote",
             Fate::Replaced => "updated",
             Fate::Unchanged => "unchanged",
-            Fate::Kept => continue,
-            Fate::Special => {
-                let written = fs::OpenOptions::new().write(true).open(path);
-                if let Err(error) = written.and_then(|mut f| f.write_all(&file.content)) {
-                    return cannot_write(session, path, &error);
-                }
-                continue;
-            }
+            Fate::Kept | Fate::Special => continue,
         };
         session.tell(&format!("graphmap: {word} {}\n", path.display()));
     }
@@ -64,6 +59,13 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
         session.put(&file.content)?;
     }
     Ok(())
+}
+
+fn write_in_place(path: &Path, content: &[u8]) -> io::Result<()> {
+    fs::OpenOptions::new()
+        .write(true)
+        .open(path)?
+        .write_all(content)
 }
 
 /// Tells which files are not as they would be written.

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A network as JSON that nothing is wrong with.
-pub const NET: &str = r#"{
+pub(crate) const NET: &str = r#"{
   "graphmap": 1,
   "name": "pair",
   "processes": [{"name": "a"}, {"name": "b"}],
@@ -18,7 +18,7 @@ pub const NET: &str = r#"{
 "#;
 
 /// One run of the command in a folder of its own, which goes when the test is done.
-pub struct Test {
+pub(crate) struct Test {
     folder: PathBuf,
     args: Vec<String>,
     stdin: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Test {
 }
 
 impl Test {
-    pub fn new() -> Test {
+    pub(crate) fn new() -> Test {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("graphmap-test-{}-{number}", std::process::id());
@@ -41,12 +41,12 @@ impl Test {
     }
 
     /// The folder that the command runs in.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Puts a file there.
-    pub fn file(self, name: &str, content: impl AsRef<[u8]>) -> Test {
+    pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Test {
         let path = self.folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
@@ -54,7 +54,7 @@ impl Test {
     }
 
     /// Puts an executable on the PATH of the command.
-    pub fn executable(mut self, name: &str, content: &str) -> Test {
+    pub(crate) fn executable(mut self, name: &str, content: &str) -> Test {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.folder.join("bin");
         self = self.file(&format!("bin/{name}"), content);
@@ -64,23 +64,23 @@ impl Test {
     }
 
     /// Arguments, separated by spaces.
-    pub fn args(mut self, args: &str) -> Test {
+    pub(crate) fn args(mut self, args: &str) -> Test {
         self.args = args.split_whitespace().map(str::to_owned).collect();
         self
     }
 
-    pub fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Test {
+    pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Test {
         self.stdin = bytes.as_ref().to_owned();
         self
     }
 
-    pub fn env(mut self, name: &str, value: &str) -> Test {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Test {
         self.env.push((name.into(), value.into()));
         self
     }
 
     /// Runs the command.
-    pub fn run(&self) -> Done {
+    pub(crate) fn run(&self) -> Done {
         let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
         command
             .args(&self.args)
@@ -104,7 +104,7 @@ impl Test {
     }
 
     /// Names of the files in the folder, sorted, hidden ones and those below included.
-    pub fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.clone()];
         while let Some(folder) = folders.pop() {
@@ -123,7 +123,7 @@ impl Test {
     }
 
     /// What a file in the folder holds.
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).unwrap()
     }
 }
@@ -135,17 +135,17 @@ impl Drop for Test {
 }
 
 /// What came of a run. Each check shows all of it when it fails.
-pub struct Done {
-    pub output: Output,
+pub(crate) struct Done {
+    pub(crate) output: Output,
     args: String,
 }
 
 impl Done {
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
-    pub fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
@@ -160,37 +160,37 @@ impl Done {
     }
 
     #[track_caller]
-    pub fn status(self, code: i32) -> Done {
+    pub(crate) fn status(self, code: i32) -> Done {
         assert_eq!(self.output.status.code(), Some(code), "{}", self.all());
         self
     }
 
     #[track_caller]
-    pub fn stdout_is(self, text: &str) -> Done {
+    pub(crate) fn stdout_is(self, text: &str) -> Done {
         assert_eq!(self.stdout(), text, "{}", self.all());
         self
     }
 
     #[track_caller]
-    pub fn stderr_is(self, text: &str) -> Done {
+    pub(crate) fn stderr_is(self, text: &str) -> Done {
         assert_eq!(self.stderr(), text, "{}", self.all());
         self
     }
 
     #[track_caller]
-    pub fn stdout_has(self, text: &str) -> Done {
+    pub(crate) fn stdout_has(self, text: &str) -> Done {
         assert!(self.stdout().contains(text), "no `{text}`: {}", self.all());
         self
     }
 
     #[track_caller]
-    pub fn stderr_has(self, text: &str) -> Done {
+    pub(crate) fn stderr_has(self, text: &str) -> Done {
         assert!(self.stderr().contains(text), "no `{text}`: {}", self.all());
         self
     }
 
     #[track_caller]
-    pub fn stderr_lacks(self, text: &str) -> Done {
+    pub(crate) fn stderr_lacks(self, text: &str) -> Done {
         assert!(!self.stderr().contains(text), "`{text}`: {}", self.all());
         self
     }

@@ -29,10 +29,14 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
     };
     let mut child = start(plugin).map_err(|error| failed("started", error))?;
     let (out, err) = converse(&mut child, request);
-    let end = wait(plugin, &child, &out);
+    let mut end = wait(plugin, &child, &out);
     // Whatever the end, nothing that it started outlives it.
     kill(&mut child);
     let status = child.wait().map_err(|error| failed("waited for", error))?;
+    if let End::Ended(output @ None) = &mut end {
+        // What it left running held the pipe open.
+        *output = out.recv_timeout(PATIENCE).ok();
+    }
     let diagnostic = match end {
         End::Late => {
             let seconds = plugin.timeout.as_secs_f64();
@@ -134,7 +138,7 @@ fn wait(plugin: &External, child: &Child, out: &Receiver<io::Result<Vec<u8>>>) -
             }
         }
         match has_ended(child) {
-            Ok(true) => return End::Ended(output.or_else(|| out.recv_timeout(PATIENCE).ok())),
+            Ok(true) => return End::Ended(output),
             Ok(false) => {}
             Err(error) => return End::Unwatched(error),
         }

@@ -1,0 +1,517 @@
+//! Every verb, and bad input for them.
+
+mod common;
+
+use common::{NET, Test};
+use std::fs;
+
+fn net() -> Test {
+    Test::new().file("net.json", NET)
+}
+
+#[test]
+fn a_sound_graph() {
+    net()
+        .args("check net.json")
+        .run()
+        .status(0)
+        .stdout_is("")
+        .stderr_is("net.json: 2 processes of 2 kinds, 1 channel\n");
+    net()
+        .args("check net.json --quiet")
+        .run()
+        .status(0)
+        .stderr_is("");
+    Test::new()
+        .stdin(NET)
+        .args("check - --format json")
+        .run()
+        .status(0)
+        .stderr_has("<stdin>: 2 processes");
+}
+
+#[test]
+fn all_that_is_wrong_is_told_in_one_run() {
+    let text = r#"{
+  "graphmap": 1,
+  "processes": [{"name": "source"}, {"name": "sink", "lode": 3}],
+  "channels": [
+    {"from": "sourc", "to": "source"},
+    {"from": "source", "to": "source", "capacity": 0}
+  ]
+}
+"#;
+    Test::new().file("bad.json", text).args("check bad.json").run().status(1).stderr_is(
+        r#"error[G0007]: this is not a network as JSON
+ --> bad.json:3:59
+  |
+3 |   "processes": [{"name": "source"}, {"name": "sink", "lode": 3}],
+  |                                                           ^ unknown field `lode`, expected one of `name`, `kind`, `module`, `load`, `mem`, `span`
+  |
+  = help: the format is described in docs/src/plugins.md
+
+error[G0009]: no process is named `sourc`
+ --> bad.json:5:14
+  |
+5 |     {"from": "sourc", "to": "source"},
+  |              ^^^^^^^
+  |
+  = help: did you mean `source`?
+
+error[G0007]: this is not a network as JSON
+ --> bad.json:6:52
+  |
+6 |     {"from": "source", "to": "source", "capacity": 0}
+  |                                                    ^ invalid value: integer `0`, expected a nonzero u32
+  |
+  = help: the format is described in docs/src/plugins.md
+
+graphmap: 3 errors
+"#,
+    );
+}
+
+#[test]
+fn diagnostics_for_programs() {
+    let done = Test::new()
+        .file(
+            "bad.json",
+            "{\"graphmap\": 1,\n \"processes\": [{\"name\": 1}]}",
+        )
+        .args("check bad.json --message-format json")
+        .run()
+        .status(1);
+    let lines: Vec<serde_json::Value> = done
+        .stderr()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["type"], "diagnostic");
+    assert_eq!(lines[0]["code"], "G0007");
+    assert_eq!(lines[0]["severity"], "error");
+    let primary = &lines[0]["primary"];
+    let place = ["file", "line", "column", "start", "end"].map(|f| primary[f].to_string());
+    assert_eq!(place, ["\"bad.json\"", "2", "25", "40", "41"]);
+    assert_eq!(lines[1]["type"], "summary");
+    assert_eq!(lines[1]["errors"], 1);
+}
+
+#[test]
+fn colours_only_when_asked_for() {
+    let bad = || Test::new().file("bad.json", "{").env("CLICOLOR_FORCE", "0");
+    bad()
+        .args("check bad.json")
+        .run()
+        .status(1)
+        .stderr_lacks("\u{1b}[");
+    bad()
+        .args("check bad.json --color always")
+        .run()
+        .status(1)
+        .stderr_has("\u{1b}[");
+    bad()
+        .args("check bad.json --color never")
+        .run()
+        .status(1)
+        .stderr_lacks("\u{1b}[");
+}
+
+#[test]
+fn more_findings_than_anybody_reads() {
+    let processes: Vec<String> = (0..500).map(|i| format!(r#"{{"nam": "p{i}"}}"#)).collect();
+    let text = format!(
+        r#"{{"graphmap": 1, "processes": [{}]}}"#,
+        processes.join(",\n")
+    );
+    let done = Test::new()
+        .file("bad.json", text)
+        .args("check bad.json")
+        .run()
+        .status(1);
+    assert_eq!(done.stderr().matches("error[").count(), 20);
+    done.stderr_has("graphmap: 500 errors (480 more not shown; see --limit)");
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    net().args("check nett.json").run().status(2).stderr_is(
+        "\
+error[G0001]: `nett.json` cannot be read: No such file or directory (os error 2)
+  = help: did you mean `net.json`?
+
+graphmap: 1 error
+",
+    );
+    let test = net();
+    fs::create_dir(test.folder().join("deep")).unwrap();
+    test.args("check deep")
+        .run()
+        .status(2)
+        .stderr_has("`deep` is a folder, not a file");
+    net()
+        .args("check net.txt")
+        .run()
+        .status(2)
+        .stderr_has("error[G0001]");
+    let unknown = Test::new().file("net.txt", NET).args("check net.txt");
+    unknown
+        .run()
+        .status(2)
+        .stderr_has("error[G0004]")
+        .stderr_has("--format");
+}
+
+#[test]
+fn hostile_json() {
+    let deep = "[".repeat(200_000);
+    let unclosed = &NET[..NET.len() / 2];
+    let cases: [(&str, Vec<u8>); 6] = [
+        ("empty", Vec::new()),
+        ("truncated", unclosed.into()),
+        ("binary", (0..=255).cycle().take(5000).collect()),
+        ("nested", deep.clone().into()),
+        (
+            "nested inside",
+            format!(r#"{{"graphmap": 1, "kinds": {deep}"#).into(),
+        ),
+        (
+            "one long line",
+            format!(
+                r#"{{"graphmap": 1, "name": "{}", "x": 1}}"#,
+                "é".repeat(99_999)
+            )
+            .into(),
+        ),
+    ];
+    for (name, bytes) in cases {
+        let done = Test::new()
+            .file("x.json", bytes)
+            .args("check x.json")
+            .run()
+            .status(1);
+        let error = done.stderr();
+        assert!(error.starts_with("error[G00"), "{name}: {error}");
+        assert!(error.len() < 3000, "{name}: {} bytes", error.len());
+    }
+}
+
+#[test]
+fn names_from_a_file_do_not_reach_the_terminal_as_they_are() {
+    let text =
+        r#"{"graphmap": 1, "processes": [], "channels": [{"from": "\u001b[2Jx", "to": null}]}"#;
+    Test::new()
+        .file("x.json", text)
+        .args("check x.json")
+        .run()
+        .status(1)
+        .stderr_lacks("\u{1b}")
+        .stderr_has(r"\u{1b}[2Jx");
+}
+
+#[test]
+fn a_misspelt_verb() {
+    for args in ["chekc", "chekc net.json", "chekc net.json --quiet"] {
+        net()
+            .args(args)
+            .run()
+            .status(2)
+            .stderr_has("error[G0011]: graphmap has no verb `chekc`")
+            .stderr_has("did you mean `graphmap check`?");
+    }
+    net()
+        .args("net.json")
+        .run()
+        .status(2)
+        .stderr_has("graphmap check net.json");
+    net()
+        .args("net.json check net.json")
+        .run()
+        .status(2)
+        .stderr_has("stands before a verb");
+    net().args("check").run().status(2).stderr_has("Usage:");
+    net()
+        .args("check net.json --nope")
+        .run()
+        .status(2)
+        .stderr_has("--nope");
+}
+
+#[test]
+fn files_are_written_and_left_alone_when_they_are_the_same() {
+    let test = net().args("net.json --emit json=out/a.json --emit b.json -n 2");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: wrote b.json\ngraphmap: wrote out/a.json\n");
+    let a = test.folder().join("out/a.json");
+    let before = fs::metadata(&a).unwrap().modified().unwrap();
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: unchanged b.json\ngraphmap: unchanged out/a.json\n");
+    assert_eq!(fs::metadata(&a).unwrap().modified().unwrap(), before);
+    fs::write(test.folder().join("b.json"), "old").unwrap();
+    test.run()
+        .status(0)
+        .stderr_has("updated b.json")
+        .stderr_has("unchanged out/a.json");
+    assert_eq!(test.files(), ["b.json", "net.json", "out/a.json"]);
+}
+
+#[test]
+fn check_writes_nothing() {
+    let test = net().args("net.json --emit out/a.json --check");
+    test.run()
+        .status(3)
+        .stderr_has("error[G0012]: `out/a.json` is not there");
+    assert_eq!(test.files(), ["net.json"]);
+    let test = test.args("net.json --emit out/a.json");
+    test.run().status(0);
+    let test = test.args("net.json --emit out/a.json --check");
+    test.run().status(0).stderr_is("");
+    let test = test.args("net.json --emit out/a.json -n 2 --check");
+    test.run()
+        .status(3)
+        .stderr_has("`out/a.json` is out of date");
+}
+
+#[test]
+fn standard_output_holds_data_alone() {
+    let done = net()
+        .args("net.json --emit json=- --timings")
+        .run()
+        .status(0);
+    let value: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    assert_eq!(value["processes"][1]["name"], "b");
+    assert_eq!(value["mapping"]["os_process"], serde_json::json!([0, 0]));
+    done.stderr_has("  total\n");
+    net()
+        .args("expand net.json")
+        .run()
+        .status(0)
+        .stdout_has(r#""graphmap":1"#)
+        .stderr_is("");
+}
+
+#[test]
+fn what_was_written_is_read_again_to_the_same() {
+    let first = net().args("expand net.json").run().status(0).stdout();
+    let again = Test::new()
+        .file("net.json", &first)
+        .args("expand net.json")
+        .run()
+        .status(0);
+    let strip = |text: &str| {
+        let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
+        for list in ["processes", "channels", "modules"] {
+            for element in value[list].as_array_mut().unwrap() {
+                element.as_object_mut().unwrap().remove("span");
+            }
+        }
+        value
+    };
+    assert_eq!(strip(&again.stdout()), strip(&first));
+}
+
+#[test]
+fn what_cannot_be_written_changes_nothing() {
+    // A folder in the place of the second file: the first is not written either.
+    let test = net();
+    fs::create_dir(test.folder().join("b.json")).unwrap();
+    let test = test.args("net.json --emit a.json --emit b.json");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0005]: `b.json` cannot be written");
+    assert_eq!(test.files(), ["net.json"]);
+    // A file in the place of a folder, below one that would have been made.
+    let test = net().args("net.json --emit new/a.json --emit net.json/x.json");
+    test.run().status(2).stderr_has("error[G0005]");
+    assert_eq!(test.files(), ["net.json"]);
+    assert!(!test.folder().join("new").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_not_ours() {
+    let test = net().args("net.json --emit /proc/nowhere/a.json --emit a.json");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0005]: `/proc/nowhere/a.json` cannot be written");
+    assert_eq!(test.files(), ["net.json"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk() {
+    let test = net().args("net.json --emit json=/dev/full");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0005]")
+        .stderr_has("No space left");
+    let test = net().args("net.json --emit json=/dev/null");
+    test.run().status(0);
+    assert!(fs::metadata("/dev/null").is_ok_and(|m| !m.is_file()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_a_mode_a_mode() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let test = net()
+        .file("real/a.json", "old")
+        .args("net.json --emit a.json");
+    let real = test.folder().join("real/a.json");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("real/a.json", test.folder().join("a.json")).unwrap();
+    test.run().status(0);
+    assert!(test.folder().join("a.json").is_symlink());
+    assert!(test.read("real/a.json").contains("graphmap"));
+    assert_eq!(
+        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_has_seen_enough() {
+    let binary = env!("CARGO_BIN_EXE_graphmap");
+    let script = format!("({binary} completions bash; echo $? >&2) | head -n 1 > /dev/null");
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "0\n");
+}
+
+#[test]
+fn emitters_that_are_not_there() {
+    net()
+        .args("net.json --emit jsn=x")
+        .run()
+        .status(2)
+        .stderr_has("error[G0006]: there is no emitter `jsn`")
+        .stderr_has("did you mean `json`?");
+    net()
+        .args("net.json --emit x.unknown")
+        .run()
+        .status(2)
+        .stderr_has("error[G0006]");
+    net()
+        .args("net.json --emit json")
+        .run()
+        .status(2)
+        .stderr_has("does not say where to write");
+    net()
+        .args("net.json --emit json=")
+        .run()
+        .status(2)
+        .stderr_has("does not say where to write");
+    net()
+        .args("net.json --emit a.json --emit json=a.json")
+        .run()
+        .status(2)
+        .stderr_has("twice");
+}
+
+#[test]
+fn explaining() {
+    net()
+        .args("explain G0009")
+        .run()
+        .status(0)
+        .stdout_has("# G0009: ");
+    net()
+        .args("explain g9")
+        .run()
+        .status(0)
+        .stdout_has("# G0009: ");
+    net()
+        .args("explain")
+        .run()
+        .status(0)
+        .stdout_has("G0501: ")
+        .stdout_has("G0001: ");
+    net()
+        .args("explain G0099")
+        .run()
+        .status(2)
+        .stderr_has("the codes near it are G0001");
+}
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    let verbs = "check expand emit passes explain import doctor completions man";
+    for verb in verbs.split(' ') {
+        net()
+            .args(&format!("{verb} --help"))
+            .run()
+            .status(0)
+            .stdout_has("Example")
+            .stderr_is("");
+        net()
+            .args(&format!("man {verb}"))
+            .run()
+            .status(0)
+            .stdout_has(".TH");
+    }
+    net()
+        .args("--help")
+        .run()
+        .status(0)
+        .stdout_has("Examples:")
+        .stdout_has("Exit codes:");
+    net().args("").run().status(2).stderr_has("Examples:");
+    net()
+        .args("--version")
+        .run()
+        .status(0)
+        .stdout_has("graphmap ");
+    net()
+        .args("man nope")
+        .run()
+        .status(2)
+        .stderr_has("no verb `nope`");
+}
+
+#[test]
+fn what_a_shell_wants() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        net()
+            .args(&format!("completions {shell}"))
+            .run()
+            .status(0)
+            .stdout_has("graphmap");
+    }
+    net().args("completions nosh").run().status(2);
+}
+
+#[test]
+fn the_doctor_looks_for_what_is_needed() {
+    net()
+        .args("doctor")
+        .run()
+        .status(0)
+        .stdout_has("cargo ")
+        .stdout_has("Graphviz");
+    net()
+        .args("doctor")
+        .env("PATH", "")
+        .run()
+        .status(2)
+        .stdout_has("MISSING, and needed");
+    net().args("import").run().status(0).stdout_has("json");
+    net().args("passes").run().status(0).stdout_has("Emitters:");
+}
+
+#[test]
+fn warnings_can_be_errors() {
+    let text = r#"{"graphmap": 1, "processes": [{"name": "a"}, {"name": "b"}, {"name": "alone"}],
+        "channels": [{"from": "a", "to": "b"}]}"#;
+    let test = || Test::new().file("x.json", text);
+    test()
+        .args("check x.json")
+        .run()
+        .status(0)
+        .stderr_has("warning[G0317]");
+    test().args("check x.json --deny-warnings").run().status(1);
+}

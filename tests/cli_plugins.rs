@@ -1,0 +1,301 @@
+//! External passes and emitters, good ones and bad ones.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{NET, Test};
+use std::time::{Duration, Instant};
+
+const WEIGH: &str = include_str!("plugins/graphmap-pass-weigh");
+const CSV: &str = include_str!("plugins/graphmap-emit-csv");
+
+/// A pass that is a shell script.
+fn pass(script: &str) -> Test {
+    Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-pass-odd", &format!("#!/bin/sh\n{script}\n"))
+        .args("check net.json --pass odd")
+}
+
+/// An emitter that is a shell script.
+fn emit(script: &str) -> Test {
+    Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-emit-odd", &format!("#!/bin/sh\n{script}\n"))
+        .args("net.json --emit odd=out/file")
+}
+
+fn python() -> bool {
+    let found = std::process::Command::new("python3")
+        .arg("--version")
+        .output()
+        .is_ok();
+    if !found {
+        eprintln!("python3 is missing: this test shows nothing");
+    }
+    found
+}
+
+#[test]
+fn a_pass_in_python_changes_the_network() {
+    if !python() {
+        return;
+    }
+    Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-pass-weigh", WEIGH)
+        .args("expand net.json --pass weigh --set weigh=a:2.5")
+        .run()
+        .status(0)
+        .stderr_is("")
+        .stdout_has(r#""kind":"a","load":2.5"#)
+        .stdout_has(r#""kind":"b","load":1.0"#);
+}
+
+#[test]
+fn what_a_pass_in_python_reports_points_into_the_file() {
+    if !python() {
+        return;
+    }
+    let test = Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-pass-weigh", WEIGH);
+    test.args("check net.json --pass weigh --set weigh=b:heavy,aa:1")
+        .run()
+        .status(5)
+        .stderr_is(
+            "\
+warning[G0507]: weigh: no process is of kind `aa`
+  = help: did you mean `a`?
+
+error[G0507]: weigh: `heavy` is not a load
+ --> net.json:4:32
+  |
+4 |   \"processes\": [{\"name\": \"a\"}, {\"name\": \"b\"}],
+  |                                ^^^^^^^^^^^^^ for this kind
+
+graphmap: 1 error and 1 warning
+",
+        );
+}
+
+#[test]
+fn an_emitter_in_python_writes_a_file() {
+    if !python() {
+        return;
+    }
+    let test = Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-emit-csv", CSV)
+        .args("net.json -n 2 --emit csv=out/channels.csv");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: wrote out/channels.csv\n");
+    let table = "from,to,type,from_os_process,to_os_process\na.out,b.in,u64,0,1\n";
+    assert_eq!(test.read("out/channels.csv"), table);
+    test.args("net.json -n 2 --emit csv=-")
+        .run()
+        .status(0)
+        .stdout_is(table);
+}
+
+#[test]
+fn both_are_listed() {
+    Test::new()
+        .executable("graphmap-pass-weigh", WEIGH)
+        .executable("graphmap-emit-csv", CSV)
+        .args("passes")
+        .run()
+        .status(0)
+        .stdout_has("  weigh        external: ")
+        .stdout_has("  csv          external: ");
+}
+
+#[test]
+fn a_pass_that_says_nothing_changes_nothing() {
+    pass(r#"echo '{"protocol": 1}'"#)
+        .run()
+        .status(0)
+        .stderr_lacks("error");
+}
+
+#[test]
+fn one_that_answers_before_it_reads_does_not_block() {
+    // More than a pipe holds, in both directions.
+    let processes: Vec<String> = (0..4000)
+        .map(|i| format!(r#"{{"name": "p{i}"}}"#))
+        .collect();
+    let net = format!(
+        r#"{{"graphmap": 1, "processes": [{}]}}"#,
+        processes.join(",")
+    );
+    let script = r#"printf '{"protocol": 1, "diagnostics": ['
+i=0
+while [ $i -lt 3000 ]; do printf '{"severity": "note", "message": "number %d"},' $i; i=$((i+1)); done
+printf '{"severity": "note", "message": "last"}]}'
+cat > /dev/null"#;
+    pass(script).file("net.json", net).run().status(0);
+}
+
+#[test]
+fn one_that_hangs_is_killed_with_all_that_it_started() {
+    let test = pass("sleep 1000 & echo $! > child; sleep 1000")
+        .args("check net.json --pass odd --plugin-timeout 0.3");
+    let start = Instant::now();
+    test.run()
+        .status(5)
+        .stderr_has("error[G0502]")
+        .stderr_has("did not end within 0.3 s and was killed")
+        .stderr_has("--plugin-timeout");
+    assert!(start.elapsed() < Duration::from_secs(100));
+    let child = test.read("child");
+    assert!(gone(child.trim()), "{child} is still there");
+}
+
+#[test]
+fn what_one_leaves_running_at_its_end_is_ended() {
+    let test = pass(r#"sleep 1000 & echo $! > child; echo '{"protocol": 1}'"#);
+    // Its standard output stays open in what it started.
+    test.run().status(0);
+    assert!(gone(test.read("child").trim()));
+}
+
+/// Whether a process has ended; a zombie has, whoever may collect it.
+fn gone(pid: &str) -> bool {
+    (0..200).any(|_| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        let ended = stat.map_or(true, |stat| stat.contains(") Z "));
+        if !ended {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        ended
+    })
+}
+
+#[test]
+fn one_that_fails_says_why() {
+    pass("echo this and >&2; echo that >&2; exit 3")
+        .run()
+        .status(5)
+        .stderr_has("error[G0503]")
+        .stderr_has("ended with 3")
+        .stderr_has("it said:\n          this and\n          that\n");
+}
+
+#[test]
+fn one_that_dies_by_a_signal() {
+    pass("kill -SEGV $$")
+        .run()
+        .status(5)
+        .stderr_has("error[G0503]")
+        .stderr_has("by signal 11");
+}
+
+#[test]
+fn one_that_cannot_be_started() {
+    Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-pass-odd", "#!/no/such/interpreter\n")
+        .args("check net.json --pass odd")
+        .run()
+        .status(5)
+        .stderr_has("error[G0501]");
+}
+
+#[test]
+fn rubbish_for_a_reply() {
+    for script in [
+        "echo hello",
+        "true",
+        r"printf '\377\376\000'",
+        r#"echo '{"protocol": 1, "netwrok": {}}'"#,
+        r#"echo '{"protocol": 1} {"protocol": 1}'"#,
+        r#"echo '{"protocol": 1, "network": {"graphmap": 1, "processes": [{"nom": "a"}]}}'"#,
+        r#"echo '{"protocol": 1, "network": {"graphmap": 7}}'"#,
+        "head -c 300000 /dev/zero",
+    ] {
+        pass(script)
+            .run()
+            .status(5)
+            .stderr_has("error[G0504]")
+            .stderr_lacks("panicked");
+    }
+}
+
+#[test]
+fn another_protocol() {
+    for reply in [r#"{"protocol": 0}"#, r#"{"protocol": 2}"#, "{}"] {
+        pass(&format!("echo '{reply}'"))
+            .run()
+            .status(5)
+            .stderr_has("error[G0505]");
+    }
+}
+
+#[test]
+fn a_network_that_is_not_sound() {
+    pass(r#"echo '{"protocol": 1, "network": {"graphmap": 1}}'"#)
+        .run()
+        .status(5)
+        .stderr_has("error[G0508]: the pass `odd` left a network behind that is not sound")
+        .stderr_has("G0301");
+}
+
+#[test]
+fn a_file_outside_of_the_folder_is_refused() {
+    for path in ["../x", "/tmp/graphmap-x", "a/../../x", "./../x"] {
+        let reply = format!(
+            r#"{{"protocol": 1, "files": [{{"path": "", "content": ""}}, {{"path": "{path}", "content": "x"}}]}}"#
+        );
+        let test = emit(&format!("echo '{reply}'"));
+        test.run()
+            .status(5)
+            .stderr_has("error[G0506]")
+            .stderr_has(path);
+        assert_eq!(
+            test.files(),
+            ["bin/graphmap-emit-odd", "net.json"],
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn files_beside_the_main_one() {
+    let reply = r#"{"protocol": 1, "files": [{"content": "one"}, {"path": "deep/two", "content": "two", "executable": true}]}"#;
+    let test = emit(&format!("echo '{reply}'"));
+    test.run().status(0);
+    assert_eq!(
+        (test.read("out/file"), test.read("out/deep/two")),
+        ("one".into(), "two".into())
+    );
+    test.args("net.json --emit odd=-")
+        .run()
+        .status(5)
+        .stderr_has("error[G0506]");
+}
+
+#[test]
+fn an_emitter_without_its_main_file() {
+    emit(r#"echo '{"protocol": 1}'"#)
+        .run()
+        .status(5)
+        .stderr_has("error[G0504]");
+}
+
+#[test]
+fn what_is_not_there() {
+    Test::new()
+        .file("net.json", NET)
+        .args("check net.json --pass nope")
+        .run()
+        .status(2)
+        .stderr_has("error[G0010]: there is no pass `nope`");
+    Test::new()
+        .file("net.json", NET)
+        .args("net.json --emit ../x=out")
+        .run()
+        .status(2)
+        .stderr_has("error[G0006]");
+}
