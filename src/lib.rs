@@ -57,6 +57,8 @@ impl Tool {
     pub fn new() -> Tool {
         Tool::empty()
             .front_end(frontend::Json)
+            .emitter(graphmap_view::dot::MappedDot)
+            .emitter(graphmap_view::svg::Svg)
             .emitter(emitters::Json)
     }
 
