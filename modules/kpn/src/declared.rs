@@ -128,8 +128,20 @@ pub struct ChannelExtra {
     pub step: Vec<i32>,
     /// `wrap=true`: steps past the last instance go on at the first.
     pub wrap: bool,
+    /// `beyond=NULL`: steps past the last instance lead to the environment, and instances that no
+    /// step reaches are joined to it. Otherwise such steps are left out.
+    pub beyond: bool,
     /// Where `at`, `step` or `bundle` is said, for diagnostics.
     pub span: Span,
+}
+
+impl ChannelExtra {
+    /// Takes away what [`crate::expand`] has done.
+    pub(crate) fn forget_repetition(&mut self) {
+        (self.from_at, self.to_at) = (None, None);
+        (self.wrap, self.beyond) = (false, false);
+        self.step = Vec::new();
+    }
 }
 
 /// Which of the instances of a replicated scope an end means.

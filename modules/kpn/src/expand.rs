@@ -3,8 +3,9 @@
 //! A module or node with `replicas=N` is a *scope* that stands N times; scopes nest. Every instance
 //! of a node is a node of its own, its name followed by the indices of its scopes from 1, outermost
 //! first (`cell2_3`). A channel is repeated for each instance of the scopes that both ends lie in,
-//! shifted by `step=` (and `wrap=true` round the end); of the scopes that only one end lies in,
-//! `at=` picks the instances. Ranks follow the text that one would have written by hand: all of the
+//! shifted by `step=`; a step past the end leads nowhere, or with `wrap=true` round to the other end,
+//! or with `beyond=NULL` to the environment. Of the scopes that only one end lies in, `at=` picks the
+//! instances. Ranks follow the text that one would have written by hand: all of the
 //! first instance of a module, then all of the second.
 //!
 //! The cost is linear in the size of the result.
@@ -73,8 +74,7 @@ fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut D
         }
     }
     for extra in &mut declared.extras {
-        (extra.from_at, extra.to_at, extra.wrap) = (None, None, false);
-        extra.step = Vec::new();
+        extra.forget_repetition();
     }
 }
 
@@ -312,8 +312,7 @@ impl<'a> Expansion<'a> {
     }
 
     fn repeat(&mut self, channel: &ChannelDecl, mut extra: ChannelExtra, pattern: &Pattern) {
-        (extra.from_at, extra.to_at, extra.wrap) = (None, None, false);
-        extra.step = Vec::new();
+        extra.forget_repetition();
         let says_more =
             extra.tag.is_some() || extra.bundle.is_some() || extra.bundle_name.is_some();
         let extra = if says_more {
@@ -321,7 +320,8 @@ impl<'a> Expansion<'a> {
         } else {
             None
         };
-        for (from, to) in pattern.pairs() {
+        let both = pattern.pairs().map(|(from, to)| (Some(from), Some(to)));
+        for (from, to) in both.chain(pattern.beyond()) {
             let ends = (
                 self.instance(channel.from, from),
                 self.instance(channel.to, to),
@@ -338,9 +338,10 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    fn instance(&self, end: EndDecl, flat: u64) -> Option<EndDecl> {
-        let Some(node) = end.node else {
-            return Some(end);
+    /// An end at an instance; at none, it is the environment.
+    fn instance(&self, end: EndDecl, flat: Option<u64>) -> Option<EndDecl> {
+        let (Some(node), Some(flat)) = (end.node, flat) else {
+            return Some(EndDecl { node: None, ..end });
         };
         let made = self.instances[self.node_base[node.index()] + flat as usize]?;
         Some(EndDecl {

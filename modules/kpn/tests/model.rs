@@ -68,6 +68,46 @@ fn nested_repetition_makes_a_torus() {
 }
 
 #[test]
+fn a_grid_ends_at_the_environment() {
+    let mut d = Draft::default();
+    let row = d.module("row", None, Some(2));
+    d.node_in("cell", Some(row), Some(3));
+    for (from, to, way) in [
+        ("cell.east", "cell.west", [0, 1]),
+        ("cell.north", "cell.south", [-1, 0]),
+    ] {
+        let extra = ChannelExtra {
+            beyond: true,
+            ..step(&way, false)
+        };
+        d.channel_with(from, to, extra);
+    }
+    let n = d.verified();
+    assert_eq!(joins(&n).len(), 2 * 2 + 3);
+    let ends: Vec<_> = n
+        .ports
+        .iter()
+        .filter(|(_, p)| p.join == Join::Environment)
+        .collect();
+    let ends: Vec<_> = ends.iter().map(|&(id, _)| n.port_name(id)).collect();
+    assert_eq!(
+        ends,
+        [
+            "cell1_1.west",
+            "cell1_1.north",
+            "cell1_2.north",
+            "cell1_3.east",
+            "cell1_3.north",
+            "cell2_1.west",
+            "cell2_1.south",
+            "cell2_2.south",
+            "cell2_3.east",
+            "cell2_3.south",
+        ]
+    );
+}
+
+#[test]
 fn ends_repeated_apart_need_a_word() {
     let make = |extra: Option<ChannelExtra>| {
         let mut d = Draft::default();

@@ -11,6 +11,7 @@ pub(super) struct Pattern {
     shared: Vec<u64>,
     step: Vec<i64>,
     wrap: bool,
+    beyond: bool,
     from_own: Vec<u64>,
     to_own: Vec<u64>,
     from: Picked,
@@ -128,6 +129,7 @@ impl Pattern {
             shared: scopes.replicas(&from[..depth]),
             step,
             wrap: extra.wrap,
+            beyond: extra.beyond,
             from: pick(extra.from_at, &from_own, count_from, from_name)?,
             to: pick(extra.to_at, &to_own, count_to, to_name)?,
             paired: both && each,
@@ -143,6 +145,7 @@ impl Pattern {
         product(&self.shared)
             .saturating_mul(len(&self.from))
             .saturating_mul(to)
+            .saturating_mul(1 + u64::from(self.beyond))
             .min(LIMIT + 1)
     }
 
@@ -151,7 +154,7 @@ impl Pattern {
         let shared = product(&self.shared);
         let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
         (0..shared).flat_map(move |instance| {
-            let there = self.shifted(instance);
+            let there = self.shifted(instance, 1);
             let froms = if there.is_some() {
                 self.from.clone()
             } else {
@@ -169,11 +172,36 @@ impl Pattern {
         })
     }
 
-    /// The instance of the shared scopes in which the reader is; `None` past the end.
-    pub(super) fn shifted(&self, instance: u64) -> Option<u64> {
+    /// The writers whose reader would be past the end, and the readers whose writer would be, where
+    /// the graph says that they are joined to the environment.
+    pub(super) fn beyond(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
+        let shared = if self.beyond {
+            product(&self.shared)
+        } else {
+            0
+        };
+        let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
+        (0..shared).flat_map(move |instance| {
+            let picked = |there: Option<u64>, picked: &Picked| {
+                if there.is_none() {
+                    picked.clone()
+                } else {
+                    0..0
+                }
+            };
+            let from = picked(self.shifted(instance, 1), &self.from);
+            let to = picked(self.shifted(instance, -1), &self.to);
+            let from = from.map(move |i| (Some(instance * from_count + i), None));
+            from.chain(to.map(move |j| (None, Some(instance * to_count + j))))
+        })
+    }
+
+    /// The instance of the shared scopes that is one step further (1) or back (-1); `None` past the
+    /// end.
+    fn shifted(&self, instance: u64, way: i64) -> Option<u64> {
         let mut there = digits(instance, &self.shared);
         for ((digit, &n), &step) in there.iter_mut().zip(&self.shared).zip(&self.step) {
-            let moved = *digit as i64 + step;
+            let moved = *digit as i64 + way * step;
             *digit = if self.wrap {
                 moved.rem_euclid(n as i64) as u64
             } else if (0..n as i64).contains(&moved) {
