@@ -36,3 +36,42 @@ pub const TOO_MANY_EDGES: Code = Code(115);
 pub const EMPTY_STATEMENT: Code = Code(116);
 /// The text is not UTF-8 and was read as Latin-1.
 pub const LATIN1: Code = Code(117);
+/// The file is too large.
+pub const TOO_LARGE: Code = Code(118);
+
+/// `graph` where channels need `digraph`.
+pub const UNDIRECTED: Code = Code(201);
+/// `strict` merges parallel channels.
+pub const STRICT: Code = Code(202);
+/// An attribute that nobody knows (a warning).
+pub const UNKNOWN_ATTRIBUTE: Code = Code(203);
+/// An attribute that is almost one of ours.
+pub const MISSPELT_ATTRIBUTE: Code = Code(204);
+/// One of our attributes on an element that does not take it.
+pub const MISPLACED_ATTRIBUTE: Code = Code(205);
+/// A value that is not of the attribute's type, or out of its range.
+pub const BAD_VALUE: Code = Code(206);
+/// A cluster's attribute on a subgraph that is no cluster.
+pub const NOT_A_CLUSTER: Code = Code(207);
+/// `cluster=true` after the first node of its subgraph.
+pub const LATE_CLUSTER: Code = Code(208);
+/// A node in two modules that do not nest.
+pub const TWO_MODULES: Code = Code(209);
+/// A bundle declared twice.
+pub const BUNDLE_TWICE: Code = Code(210);
+/// A bundle's member names a node that does not exist.
+pub const UNKNOWN_MEMBER: Code = Code(211);
+/// A bundle whose members do not fit its kind.
+pub const BUNDLE_SHAPE: Code = Code(212);
+/// A bundle with one writer that does not say how it shares.
+pub const BUNDLE_KIND_MISSING: Code = Code(213);
+/// Two bundles joined to each other.
+pub const BUNDLE_TO_BUNDLE: Code = Code(214);
+/// Two names for one port.
+pub const PORT_TWICE: Code = Code(215);
+/// A node called `null` in other letters than `NULL` (a warning).
+pub const LOWERCASE_NULL: Code = Code(216);
+/// Several graphs in one file.
+pub const SEVERAL_GRAPHS: Code = Code(217);
+/// A member's port without the member.
+pub const PORT_WITHOUT_MEMBER: Code = Code(218);

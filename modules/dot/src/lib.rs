@@ -3,9 +3,12 @@
 //! [`decode`](decode::decode) makes text of bytes, [`parse`](parser::parse) tells the
 //! [`Events`](events::Events) of a text.
 
+mod attributes;
 pub mod codes;
 pub mod decode;
+pub mod dialect;
 pub mod events;
+pub mod graph;
 pub mod lexer;
 mod mistakes;
 pub mod parser;

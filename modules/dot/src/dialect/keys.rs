@@ -1,0 +1,228 @@
+//! The names of the dialect's attributes, in both spellings, and where each may stand.
+
+/// What an attribute of the dialect says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Module,
+    Cluster,
+    Skeleton,
+    Process,
+    Kind,
+    Replicas,
+    Load,
+    Mem,
+    Host,
+    OsProcess,
+    Colocate,
+    Separate,
+    Src,
+    Dst,
+    Bundle,
+    Type,
+    Capacity,
+    Initial,
+    Tag,
+    Traffic,
+    At,
+    Step,
+    Wrap,
+    /// `src1=`: the process of the bundle's first writer, perhaps with its port.
+    Writer(u32),
+    /// `PIout1=`: the port of that writer.
+    WriterPort(u32),
+    /// `dst1=`: the process of the bundle's first reader, perhaps with its port.
+    Reader(u32),
+    /// `PIin1=`: the port of that reader.
+    ReaderPort(u32),
+}
+
+/// What an attribute is written on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Element {
+    Graph,
+    Cluster,
+    Subgraph,
+    Node,
+    Edge,
+}
+
+impl Element {
+    /// With its article.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Element::Graph => "the graph",
+            Element::Cluster => "a cluster",
+            Element::Subgraph => "a subgraph",
+            Element::Node => "a node",
+            Element::Edge => "an edge",
+        }
+    }
+}
+
+/// Spelling, thesis spelling, key, and what it may stand on.
+const TABLE: &[(&str, &str, Key, &[Element])] = &[
+    ("module", "PIname", Key::Module, &[Element::Cluster]),
+    (
+        "cluster",
+        "",
+        Key::Cluster,
+        &[Element::Cluster, Element::Subgraph],
+    ),
+    ("skeleton", "", Key::Skeleton, &[Element::Graph]),
+    ("process", "PIproc", Key::Process, &[Element::Node]),
+    ("kind", "", Key::Kind, &[Element::Node]),
+    (
+        "replicas",
+        "",
+        Key::Replicas,
+        &[Element::Node, Element::Cluster],
+    ),
+    ("load", "", Key::Load, &[Element::Node]),
+    ("mem", "", Key::Mem, &[Element::Node]),
+    ("host", "", Key::Host, &[Element::Node, Element::Cluster]),
+    (
+        "osprocess",
+        "",
+        Key::OsProcess,
+        &[Element::Node, Element::Cluster],
+    ),
+    (
+        "colocate",
+        "",
+        Key::Colocate,
+        &[Element::Node, Element::Cluster],
+    ),
+    (
+        "separate",
+        "",
+        Key::Separate,
+        &[Element::Node, Element::Cluster],
+    ),
+    ("src", "PIout", Key::Src, &[Element::Edge]),
+    ("dst", "PIin", Key::Dst, &[Element::Edge]),
+    ("bundle", "", Key::Bundle, &[Element::Edge, Element::Node]),
+    ("type", "", Key::Type, &[Element::Edge, Element::Node]),
+    (
+        "capacity",
+        "",
+        Key::Capacity,
+        &[Element::Edge, Element::Node],
+    ),
+    ("initial", "", Key::Initial, &[Element::Edge, Element::Node]),
+    ("tag", "", Key::Tag, &[Element::Edge, Element::Node]),
+    ("traffic", "", Key::Traffic, &[Element::Edge, Element::Node]),
+    ("at", "", Key::At, &[Element::Edge]),
+    ("step", "", Key::Step, &[Element::Edge]),
+    ("wrap", "", Key::Wrap, &[Element::Edge]),
+];
+
+/// Makes a key of the number at the end of its spelling.
+type OfNumber = fn(u32) -> Key;
+
+/// Spellings that end in a number, without it.
+const NUMBERED: &[(&str, OfNumber)] = &[
+    ("src", Key::Writer),
+    ("dst", Key::Reader),
+    ("PIbundlein", Key::Reader),
+    ("PIbundleout", Key::Writer),
+    ("PIin", Key::ReaderPort),
+    ("PIout", Key::WriterPort),
+];
+
+impl Key {
+    /// The key of a name in either spelling.
+    pub(crate) fn of(name: &str) -> Option<Key> {
+        let plain = |(ours, thesis, key, _): &(&str, &str, Key, _)| {
+            (*ours == name || (*thesis == name && !name.is_empty())).then_some(*key)
+        };
+        if let Some(key) = TABLE.iter().find_map(plain) {
+            return Some(key);
+        }
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = name[letters.len()..].parse().ok()?;
+        let (_, key) = NUMBERED.iter().find(|(prefix, _)| *prefix == letters)?;
+        Some(key(number))
+    }
+
+    /// Whether it may stand on an element.
+    pub(crate) fn fits(self, element: Element) -> bool {
+        self.places().contains(&element)
+    }
+
+    /// What it may stand on.
+    pub(crate) fn places(self) -> &'static [Element] {
+        let of_table = TABLE.iter().find(|(_, _, key, _)| *key == self);
+        of_table.map_or(&[Element::Node], |(_, _, _, places)| places)
+    }
+
+    /// Whether it says something of a bundle node's channels, or of its members.
+    pub(crate) fn is_of_bundle_node(self) -> bool {
+        use Key::{Capacity, Initial, Reader, ReaderPort, Tag, Traffic, Type, Writer, WriterPort};
+        matches!(
+            self,
+            Type | Capacity
+                | Initial
+                | Tag
+                | Traffic
+                | Writer(_)
+                | WriterPort(_)
+                | Reader(_)
+                | ReaderPort(_)
+        )
+    }
+}
+
+/// The spellings that may stand on an element, for hints: ours, then the thesis's.
+pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
+    let fitting =
+        move |(ours, thesis, _, places): &(&'static str, &'static str, Key, &[Element])| {
+            places.contains(&element).then_some((*ours, *thesis))
+        };
+    let pairs = TABLE.iter().filter_map(fitting);
+    let thesis = TABLE.iter().filter_map(fitting).map(|(_, thesis)| thesis);
+    let members = [
+        "PIbundlein1",
+        "PIbundleout1",
+        "PIin1",
+        "PIout1",
+        "src1",
+        "dst1",
+    ];
+    let members = members
+        .into_iter()
+        .filter(move |_| element == Element::Node);
+    pairs
+        .map(|(ours, _)| ours)
+        .chain(thesis.filter(|t| !t.is_empty()))
+        .chain(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        assert_eq!(Key::of("PIproc"), Key::of("process"));
+        assert_eq!(Key::of("PIbundlein12"), Some(Key::Reader(12)));
+        assert_eq!(Key::of("src12"), Key::of("PIbundleout12"));
+        assert_eq!(Key::of("PIin"), Some(Key::Dst));
+        assert_eq!(Key::of("PIin3"), Some(Key::ReaderPort(3)));
+        assert_eq!(Key::of("src99999999999"), None);
+        assert_eq!(Key::of("PIbundlein"), None);
+        assert_eq!(
+            (Key::of(""), Key::of("7"), Key::of("SRC")),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn no_name_is_graphvizs_own() {
+        use Element::{Cluster, Edge, Graph, Node, Subgraph};
+        for element in [Graph, Cluster, Subgraph, Node, Edge] {
+            for name in names(element).filter(|n| *n != "cluster") {
+                assert!(!crate::attributes::is_graphviz(element, name), "{name}");
+            }
+        }
+    }
+}

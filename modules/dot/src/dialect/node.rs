@@ -1,0 +1,246 @@
+//! Nodes: processes, faces, the environment.
+
+use super::keys::{Element, Key};
+use super::{Dialect, node_id, value};
+use crate::codes;
+use crate::events::Attribute;
+use graphmap_kpn::arena::{Arena, Id as _};
+use graphmap_kpn::declared::{ConstraintTarget, ModuleId, NodeDecl, NodeId, kind_of_name};
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::names::Symbol;
+use graphmap_kpn::source::Span;
+
+/// It says its kind.
+const HAS_KIND: u8 = 1;
+/// It is the environment.
+pub(super) const ENVIRONMENT: u8 = 2;
+/// It is a bundle.
+pub(super) const BUNDLE: u8 = 4;
+/// It is already known to lie in two modules.
+const TORN: u8 = 8;
+
+/// A node found in a second module.
+pub(super) struct Torn {
+    node: u32,
+    /// Where.
+    span: Span,
+    first: ModuleId,
+    second: ModuleId,
+}
+
+impl Dialect<'_> {
+    pub(super) fn add_node(&mut self, name: Symbol, span: Span) -> u32 {
+        let number = self.flags.len() as u32;
+        self.out.nodes.push(NodeDecl {
+            name,
+            process: None,
+            kind: name,
+            module: None,
+            replicas: None,
+            load: 1.0,
+            mem: 0.0,
+            span,
+        });
+        let environment = name == self.known.null;
+        self.flags.push(if environment { ENVIRONMENT } else { 0 });
+        let text = self.out.names.name(name);
+        if !environment && text.eq_ignore_ascii_case("null") {
+            let text = text.to_owned();
+            self.report.push(
+                Diagnostic::warning(
+                    codes::LOWERCASE_NULL,
+                    format!("`{text}` is a process like any other"),
+                )
+                .at(span, "the environment is written `NULL`"),
+            );
+        }
+        number
+    }
+
+    /// A node is mentioned in a module: it belongs to the deepest.
+    pub(super) fn put(&mut self, node: u32, module: ModuleId, span: Span) {
+        if self.flags[node as usize] & ENVIRONMENT != 0 {
+            return;
+        }
+        let declared = &mut self.out.nodes[node_id(node)];
+        let Some(before) = declared.module else {
+            declared.module = Some(module);
+            return;
+        };
+        if before == module {
+            return;
+        }
+        let modules = &self.out.modules;
+        let parent = |m: ModuleId| modules[m].parent;
+        if self.modules.nests(module, before, parent) {
+            declared.module = Some(module);
+        } else if !self.modules.nests(before, module, parent)
+            && self.flags[node as usize] & TORN == 0
+        {
+            self.flags[node as usize] |= TORN;
+            self.torn.push(Torn {
+                node,
+                span,
+                first: before,
+                second: module,
+            });
+        }
+    }
+
+    pub(super) fn node_statement(&mut self, nodes: &[u32], attributes: &[Attribute]) {
+        self.statements += 1;
+        // The last of each key counts; the list of keys is short. Members of bundles are many, and
+        // go where they belong at once.
+        let mut last: Vec<(Key, Attribute)> = Vec::new();
+        for attribute in attributes {
+            let Some(key) = self.key(Element::Node, attribute) else {
+                continue;
+            };
+            if key.is_of_bundle_node() {
+                match nodes {
+                    [node] => self.bundle_key(*node, key, attribute),
+                    _ => {
+                        let name = self.text.value(attribute.name);
+                        self.report.no_default(&name, attribute);
+                    }
+                }
+                continue;
+            }
+            match last.iter_mut().find(|(k, _)| *k == key) {
+                Some(earlier) => earlier.1 = *attribute,
+                None => last.push((key, *attribute)),
+            }
+        }
+        for node in nodes {
+            for (key, attribute) in &last {
+                self.node_key(*node, *key, attribute);
+            }
+        }
+    }
+
+    /// One attribute of one node.
+    pub(super) fn node_key(&mut self, number: u32, key: Key, attribute: &Attribute) {
+        let id = node_id(number);
+        if self.flags[number as usize] & ENVIRONMENT != 0 {
+            self.environment_attribute(attribute);
+            return;
+        }
+        match key {
+            Key::Bundle => self.bundle_key(number, key, attribute),
+            Key::Process => {
+                if let Some(process) = self.symbol(attribute) {
+                    self.out.nodes[id].process = Some(process);
+                }
+            }
+            Key::Kind => {
+                if let Some(kind) = self.symbol(attribute) {
+                    self.out.nodes[id].kind = kind;
+                    self.flags[number as usize] |= HAS_KIND;
+                }
+            }
+            Key::Replicas => {
+                if let Some(replicas) = self.read(attribute, value::count) {
+                    self.out.nodes[id].replicas = Some(replicas);
+                }
+            }
+            Key::Load => {
+                if let Some(load) = self.read(attribute, value::amount) {
+                    self.out.nodes[id].load = load;
+                }
+            }
+            Key::Mem => {
+                if let Some(mem) = self.read(attribute, value::bytes) {
+                    self.out.nodes[id].mem = mem;
+                }
+            }
+            _ => self.constrain(ConstraintTarget::Node(id), key, attribute),
+        }
+    }
+
+    pub(super) fn environment_attribute(&mut self, attribute: &Attribute) {
+        let name = self.text.value(attribute.name);
+        self.report.push(
+            Diagnostic::error(
+                codes::MISPLACED_ATTRIBUTE,
+                format!("`{name}` means nothing on `NULL`"),
+            )
+            .at(
+                attribute.name.span,
+                "`NULL` is the environment, not a process",
+            ),
+        );
+    }
+
+    /// Kinds, and nodes in two modules.
+    pub(super) fn finish_nodes(&mut self) {
+        for number in 0..self.flags.len() {
+            if self.flags[number] & HAS_KIND != 0 {
+                continue;
+            }
+            let node = &mut self.out.nodes[NodeId::from_index(number)];
+            let name = self.out.names.name(node.process.unwrap_or(node.name));
+            let kind = kind_of_name(name);
+            node.kind = if kind.len() == name.len() {
+                node.process.unwrap_or(node.name)
+            } else {
+                let kind = kind.to_owned();
+                self.out.names.intern(&kind)
+            };
+        }
+        for torn in std::mem::take(&mut self.torn) {
+            let twice = self.bundles.get(&torn.node);
+            if twice.is_some_and(|bundle| bundle.is_twice()) {
+                continue;
+            }
+            let node = &self.out.nodes[node_id(torn.node)];
+            let modules = &self.out.modules;
+            let (first, second) = (&modules[torn.first], &modules[torn.second]);
+            let (name, first_name, second_name) = (
+                self.out.names.name(node.name),
+                self.out.names.name(first.name),
+                self.out.names.name(second.name),
+            );
+            self.report.push(
+                Diagnostic::error(
+                    codes::TWO_MODULES,
+                    format!("`{name}` lies in two modules, `{first_name}` and `{second_name}`"),
+                )
+                .at(torn.span, format!("named in `{second_name}` here"))
+                .also(first.span, format!("it is in `{first_name}` already"))
+                .also(node.span, "its first mention")
+                .help("a name is one node in the whole file: rename one, or move the edge out of the cluster"),
+            );
+        }
+    }
+
+    /// Takes the environment and the bundles out of the nodes, and numbers the others anew.
+    pub(super) fn drop_what_is_no_process(&mut self) {
+        if self.flags.iter().all(|f| f & (ENVIRONMENT | BUNDLE) == 0) {
+            return;
+        }
+        let mut new_number: Vec<Option<NodeId>> = Vec::with_capacity(self.flags.len());
+        let mut kept = Arena::new();
+        let nodes = std::mem::take(&mut self.out.nodes);
+        for ((_, node), flags) in nodes.iter().zip(&self.flags) {
+            let process = flags & (ENVIRONMENT | BUNDLE) == 0;
+            new_number.push(process.then(|| kept.push(node.clone())));
+        }
+        drop(nodes);
+        self.out.nodes = kept;
+        let number = |node: Option<NodeId>| node.and_then(|n| new_number[n.index()]);
+        for channel in &mut self.out.channels {
+            channel.from.node = number(channel.from.node);
+            channel.to.node = number(channel.to.node);
+        }
+        self.out.constraints.retain_mut(|c| match &mut c.target {
+            ConstraintTarget::Module(_) => true,
+            ConstraintTarget::Node(node) => match new_number[node.index()] {
+                Some(new) => {
+                    *node = new;
+                    true
+                }
+                None => false,
+            },
+        });
+    }
+}

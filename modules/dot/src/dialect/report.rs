@@ -1,0 +1,197 @@
+//! What the dialect says of what it finds. A file of a million edges that repeats one mistake gets
+//! a handful of findings, not a million.
+
+use super::keys::{Element, Key, names};
+use super::value::Misfit;
+use crate::attributes::is_graphviz;
+use crate::codes;
+use crate::events::{Attribute, Header};
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Span;
+use hashbrown::{HashMap, HashSet};
+
+/// Findings of one code that are kept.
+const MOST_OF_A_CODE: usize = 50;
+
+#[derive(Default)]
+pub(super) struct Report {
+    findings: Vec<Diagnostic>,
+    counts: HashMap<Code, usize>,
+    /// A default is read again for each element it is for, and reported once.
+    seen: HashSet<(Code, Span)>,
+    /// The finding of an unknown name, and how often it came.
+    unknown: HashMap<(Element, String), (usize, usize)>,
+}
+
+impl Report {
+    pub(super) fn push(&mut self, finding: Diagnostic) {
+        if let Some(primary) = &finding.primary
+            && !self.seen.insert((finding.code, primary.span))
+        {
+            return;
+        }
+        let count = self.counts.entry(finding.code).or_default();
+        *count += 1;
+        if *count <= MOST_OF_A_CODE {
+            self.findings.push(finding);
+        }
+    }
+
+    pub(super) fn finish(mut self, findings: &mut Diagnostics) {
+        for (index, count) in self.unknown.into_values() {
+            if count > 1
+                && let Some(finding) = self.findings.get_mut(index)
+            {
+                finding.notes.push(format!("it stands there {count} times"));
+            }
+        }
+        for (code, count) in self.counts {
+            let last = self.findings.iter_mut().rfind(|f| f.code == code);
+            if count > MOST_OF_A_CODE
+                && let Some(last) = last
+            {
+                let more = count - MOST_OF_A_CODE;
+                last.notes.push(format!("and {more} more of this kind"));
+            }
+        }
+        findings.extend(self.findings);
+    }
+
+    /// An attribute that is not ours: silent if it is Graphviz's.
+    pub(super) fn unknown(&mut self, element: Element, name: &str, attribute: &Attribute) {
+        if is_graphviz(element, name) {
+            return;
+        }
+        if let Some((_, count)) = self.unknown.get_mut(&(element, name.to_owned())) {
+            *count += 1;
+            return;
+        }
+        let before = self.findings.len();
+        let span = attribute.name.span;
+        let on = element.name();
+        let finding = match nearest(name, names(element)) {
+            Some(near) => Diagnostic::error(
+                codes::MISSPELT_ATTRIBUTE,
+                format!("unknown attribute `{name}` on {on}"),
+            )
+            .at(span, format!("did you mean `{near}`?"))
+            .help("Graphviz passes unknown attributes silently, graphmap does not: a misspelt one would change the network")
+            .help(format!("if it is meant for another program, give it a name that is not so near to `{near}`")),
+            None => Diagnostic::warning(
+                codes::UNKNOWN_ATTRIBUTE,
+                format!("unknown attribute `{name}` on {on}"),
+            )
+            .at(span, "neither graphmap's nor Graphviz's"),
+        };
+        self.push(finding);
+        if self.findings.len() > before {
+            let entry = (before, 1);
+            self.unknown.insert((element, name.to_owned()), entry);
+        }
+    }
+
+    pub(super) fn misplaced(
+        &mut self,
+        element: Element,
+        key: Key,
+        name: &str,
+        attribute: &Attribute,
+    ) {
+        if element == Element::Subgraph && key.fits(Element::Cluster) {
+            self.push(
+                Diagnostic::error(
+                    codes::NOT_A_CLUSTER,
+                    format!("`{name}` on a subgraph that is not a cluster"),
+                )
+                .at(attribute.name.span, "only clusters take it")
+                .help("a cluster's name begins with `cluster`, or it says `cluster=true` first"),
+            );
+            return;
+        }
+        let mut places: Vec<&str> = key.places().iter().map(|e| e.name()).collect();
+        if key.is_of_bundle_node() {
+            places = match places.as_slice() {
+                ["an edge", ..] => vec!["an edge", "a bundle's node"],
+                _ => vec!["a bundle's node"],
+            };
+        }
+        let mut finding = Diagnostic::error(
+            codes::MISPLACED_ATTRIBUTE,
+            format!("`{name}` means nothing on {}", element.name()),
+        )
+        .at(
+            attribute.name.span,
+            format!("belongs on {}", places.join(" or ")),
+        );
+        finding = match (key, element) {
+            (Key::Load, Element::Edge) => finding.help("the cost of a channel is `traffic=`"),
+            (Key::Traffic, Element::Node) => finding.help("the cost of a process is `load=`"),
+            (Key::Kind, Element::Cluster) => finding.help("the kind of a cluster is `module=`"),
+            (Key::Module, Element::Node) => finding.help("the kind of a process is `kind=`"),
+            (Key::Writer(_) | Key::Reader(_), Element::Edge) => {
+                finding.help("the ports of an edge are `src=` and `dst=`, without a number")
+            }
+            (Key::Src | Key::Dst, Element::Node) => {
+                finding.help("the members of a bundle are numbered: `src1=`, `dst1=`")
+            }
+            _ => finding,
+        };
+        self.push(finding);
+    }
+
+    /// An attribute that describes one node, written as a default.
+    pub(super) fn no_default(&mut self, name: &str, attribute: &Attribute) {
+        self.push(
+            Diagnostic::error(
+                codes::MISPLACED_ATTRIBUTE,
+                format!("`{name}` cannot be a default of nodes"),
+            )
+            .at(attribute.name.span, "belongs on one bundle's node"),
+        );
+    }
+
+    pub(super) fn misfit(
+        &mut self,
+        name: &str,
+        value: &str,
+        attribute: &Attribute,
+        misfit: Misfit,
+    ) {
+        let short: String = value.chars().take(40).collect();
+        let finding = Diagnostic::error(
+            codes::BAD_VALUE,
+            format!("`{short}` is not a value of `{name}`"),
+        )
+        .at(attribute.value.span, format!("expected {}", misfit.wanted));
+        self.push(match misfit.hint {
+            Some(hint) => finding.help(hint),
+            None => finding,
+        });
+    }
+
+    pub(super) fn header(&mut self, header: &Header) {
+        if let Some(strict) = header.strict {
+            self.push(
+                Diagnostic::error(codes::STRICT, "`strict` merges parallel channels")
+                    .at(strict, "remove this word")
+                    .help("two edges between the same two processes are two channels"),
+            );
+        }
+        if !header.directed {
+            self.push(
+                Diagnostic::error(codes::UNDIRECTED, "channels have a direction")
+                    .at(header.span, "an undirected graph")
+                    .help("write `digraph`, and `->` from the writer to the reader"),
+            );
+        }
+    }
+
+    pub(super) fn several_graphs(&mut self, span: Span) {
+        self.push(
+            Diagnostic::error(codes::SEVERAL_GRAPHS, "a file holds one network")
+                .at(span, "a further graph")
+                .help("put it in a file of its own, or make it a cluster of the first graph"),
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! Values of attributes: what they may be, and what to say when they are not.
+
+use graphmap_kpn::declared::{At, BundleKind};
+use graphmap_kpn::nearest::nearest;
+use std::num::NonZeroU32;
+
+/// Why a value does not fit: what was wanted, and perhaps a suggestion.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Misfit {
+    pub(crate) wanted: &'static str,
+    pub(crate) hint: Option<String>,
+}
+
+impl Misfit {
+    fn of(wanted: &'static str) -> Misfit {
+        Misfit { wanted, hint: None }
+    }
+
+    fn near(wanted: &'static str, value: &str, words: &[&'static str]) -> Misfit {
+        let near = nearest(value, words.iter().copied());
+        Misfit {
+            wanted,
+            hint: near.map(|word| format!("did you mean `{word}`?")),
+        }
+    }
+}
+
+pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
+    match value {
+        "" => Err(Misfit::of("a name that is not empty")),
+        _ => Ok(value),
+    }
+}
+
+pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
+    value
+        .parse()
+        .map_err(|_| Misfit::of("a whole number from 0 to 4294967295"))
+}
+
+pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
+    value.parse().map_err(|_| Misfit {
+        wanted: "a whole number from 1 to 4294967295",
+        hint: (value == "0").then(|| "a channel holds at least one token".to_owned()),
+    })
+}
+
+pub(crate) fn tag(value: &str) -> Result<i32, Misfit> {
+    let tag = value.parse().ok().filter(|tag| *tag >= 0);
+    tag.ok_or(Misfit::of("a whole number from 0 to 2147483647"))
+}
+
+/// A cost: finite, at least 0.
+pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
+    let number = value.parse::<f64>().ok();
+    let number = number.filter(|n| n.is_finite() && *n >= 0.0);
+    number.ok_or(Misfit::of("a number that is not negative"))
+}
+
+/// An amount of bytes: a number, perhaps with a unit.
+pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
+    const UNITS: [(&str, f64); 9] = [
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("TiB", 1_099_511_627_776.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("TB", 1e12),
+    ];
+    let unit = UNITS.iter().find(|(unit, _)| value.ends_with(unit));
+    let (digits, factor) = unit.map_or((value, 1.0), |(unit, factor)| {
+        (value[..value.len() - unit.len()].trim_end(), *factor)
+    });
+    match amount(digits) {
+        Ok(n) if (n * factor).is_finite() => Ok(n * factor),
+        _ => Err(Misfit::of(
+            "a number of bytes, such as `4096`, `64KiB` or `2GB`",
+        )),
+    }
+}
+
+pub(crate) fn truth(value: &str) -> Result<bool, Misfit> {
+    // As Graphviz reads them.
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Ok(true),
+        "false" | "no" | "0" => Ok(false),
+        _ => Err(Misfit::near("`true` or `false`", value, &["true", "false"])),
+    }
+}
+
+pub(crate) fn bundle(value: &str) -> Result<BundleKind, Misfit> {
+    BundleKind::from_name(value).ok_or_else(|| {
+        let names = BundleKind::ALL.map(BundleKind::name);
+        Misfit::near(
+            "`select`, `gather` or `reduce` (many writers), `broadcast`, `scatter` or `share` \
+             (many readers)",
+            value,
+            &names,
+        )
+    })
+}
+
+fn one_at(value: &str) -> Option<At> {
+    match value {
+        "first" => Some(At::First),
+        "last" => Some(At::Last),
+        "all" => Some(At::All),
+        "each" => Some(At::Each),
+        _ => value.parse().ok().filter(|n| *n > 0).map(At::Index),
+    }
+}
+
+/// `at=`: for the writing end and for the reading end; one word is for either.
+pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
+    let both = match value.split_once(',') {
+        None => one_at(value.trim()).map(|at| (at, at)),
+        Some((from, to)) => one_at(from.trim()).zip(one_at(to.trim())),
+    };
+    both.ok_or_else(|| {
+        Misfit::near(
+            "`first`, `last`, `all`, `each` or a number from 1, or two of them with a comma",
+            value,
+            &["first", "last", "all", "each"],
+        )
+    })
+}
+
+/// `step=`: how far in each level of repetition, outermost first.
+pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
+    let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
+    steps.map_err(|_| Misfit::of("a whole number, or one for each level: `step=\"1,0\"`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_and_their_ranges_held() {
+        assert_eq!(bytes("64KiB"), Ok(65536.0));
+        assert_eq!(bytes("1.5 kB"), Ok(1500.0));
+        assert!(bytes("KiB").is_err() && bytes("-1").is_err() && bytes("1e308TB").is_err());
+        assert!(amount("nan").is_err() && amount("inf").is_err());
+        assert_eq!(at("last, first"), Ok((At::Last, At::First)));
+        assert_eq!(at("3"), Ok((At::Index(3), At::Index(3))));
+        assert!(at("0").is_err() && at("first,").is_err() && at("a,b,c").is_err());
+        assert_eq!(step("1, -2"), Ok(vec![1, -2]));
+        assert!(step("1,").is_err());
+        assert!(capacity("0").is_err() && tag("-1").is_err() && count("1.0").is_err());
+        assert_eq!(
+            bundle("selct").unwrap_err().hint.as_deref(),
+            Some("did you mean `select`?")
+        );
+        assert_eq!(truth("Yes"), Ok(true));
+    }
+}

@@ -1,0 +1,501 @@
+//! What the statements mean: nodes, scopes, defaults, and edges between groups.
+//!
+//! [`Graph`] listens to the parser and tells a [`Builder`] what Graphviz would make of it. Nothing
+//! but names, scopes and their members is kept; an edge is told and forgotten. The rules of
+//! Graphviz that it follows:
+//!
+//! - a node is made at its first mention, by the defaults in force there; a later mention changes
+//!   nothing, attributes written at it override;
+//! - defaults hold from where they stand to the end of their scope, in the scopes inside it too,
+//!   and again where a subgraph of the same name goes on in the same parent;
+//! - an edge operand that is a subgraph stands for all nodes in it, in order of their making, and
+//!   a chain joins each node of an operand with each of the next.
+
+use crate::codes;
+use crate::events::{Attribute, Events, Header, NodeRef, Target};
+use crate::token::{Id, Text};
+use graphmap_kpn::arena::Id as _;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::names::{Names, Symbol};
+use graphmap_kpn::source::Span;
+use hashbrown::HashMap;
+use std::rc::Rc;
+
+/// How many nodes and edges the groups of one file may multiply to. A file of a few hundred
+/// kilobytes can ask for billions.
+const MOST_PRODUCTS: u64 = 1 << 24;
+
+const NONE: u32 = u32::MAX;
+
+/// A graph or subgraph; the graph itself is number 0, the others follow in order of their opening.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The scope around it; itself for the graph.
+    pub parent: u32,
+    /// Its name, if it has one.
+    pub name: Option<Symbol>,
+    /// Its head in the source, at its first opening.
+    pub span: Span,
+}
+
+/// A default: what the builder made of its name, and its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset<K> {
+    /// What [`Builder::classify`] said.
+    pub key: K,
+    /// The attribute as it stands in the source.
+    pub attribute: Attribute,
+}
+
+/// One end of an edge.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    /// Number of the node.
+    pub node: u32,
+    /// The mention of it, or of its group.
+    pub span: Span,
+    /// `node:port`.
+    pub port: Option<Id>,
+    /// `node:port:compass`.
+    pub compass: Option<Id>,
+}
+
+/// Who builds something of the graph. Nodes are numbered from 0 in order of their making.
+pub trait Builder {
+    /// What an attribute is to the builder.
+    type Key: Copy + Eq;
+    /// Where names are kept; the same table throughout.
+    fn names(&mut self) -> &mut Names;
+    /// A graph begins; scope 0 is it.
+    fn open_graph(&mut self, header: &Header);
+    /// What this default is about; `None` if the builder has no use for it. Two defaults of equal
+    /// keys override each other.
+    fn classify(&mut self, target: Target, attribute: &Attribute) -> Option<Self::Key>;
+    /// A subgraph opens, for the first time or once more.
+    fn open_scope(&mut self, number: u32, scope: &Scope, again: bool);
+    /// An attribute of a scope itself.
+    fn scope_attribute(&mut self, scope: u32, attribute: &Attribute);
+    /// A node is made, in this scope, with these defaults.
+    fn node(&mut self, name: Symbol, span: Span, scope: u32, defaults: &[Preset<Self::Key>]);
+    /// A node is mentioned in a scope; also told at its making.
+    fn mention(&mut self, node: u32, scope: u32, span: Span);
+    /// Attributes written at nodes.
+    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]);
+    /// Edges follow, all with these attributes; `span` is their statement.
+    fn edges(&mut self, defaults: &[Preset<Self::Key>], attributes: &[Attribute], span: Span);
+    /// An edge of the statement begun by [`Builder::edges`].
+    fn edge(&mut self, tail: &End, head: &End);
+}
+
+/// Which nodes and scopes lie in which scope.
+#[derive(Debug, Default)]
+struct Members {
+    nodes: Vec<Vec<u32>>,
+    scopes: Vec<Vec<u32>>,
+}
+
+impl Members {
+    /// The nodes mentioned directly in a scope, in order, some perhaps several times.
+    fn nodes(&self, scope: u32) -> &[u32] {
+        self.nodes.get(scope as usize).map_or(&[], |v| v)
+    }
+
+    /// The scopes directly in a scope, in order.
+    fn scopes(&self, scope: u32) -> &[u32] {
+        self.scopes.get(scope as usize).map_or(&[], |v| v)
+    }
+
+    /// All nodes in a scope and those inside it, each once, in order of their making; gives up
+    /// with `None` when `budget` visits do not suffice.
+    fn all(&self, scope: u32, budget: &mut u64) -> Option<Vec<u32>> {
+        let (mut all, mut open) = (Vec::new(), vec![scope]);
+        while let Some(scope) = open.pop() {
+            let nodes = self.nodes(scope);
+            *budget = budget.checked_sub(nodes.len() as u64 + 1)?;
+            all.extend_from_slice(nodes);
+            open.extend_from_slice(self.scopes(scope));
+        }
+        all.sort_unstable();
+        all.dedup();
+        Some(all)
+    }
+}
+
+/// The defaults of nodes and edges.
+type Defaults<K> = [Rc<Vec<Preset<K>>>; 2];
+
+struct State<K> {
+    scope: Scope,
+    /// Defaults said in this very scope, kept for when it goes on elsewhere.
+    own: Vec<(Target, Preset<K>)>,
+}
+
+/// An open scope.
+struct Open<K> {
+    number: u32,
+    defaults: Defaults<K>,
+    /// Where the chain that this subgraph is part of begins in `operands`.
+    chain: usize,
+}
+
+struct Operand {
+    /// First of its nodes in `Graph::ends`; they go to the first of the next operand.
+    first: u32,
+    /// The subgraph that it is, or [`NONE`].
+    scope: u32,
+    span: Span,
+}
+
+/// Listens to the parser, tells a [`Builder`].
+pub struct Graph<'a, 'b, B: Builder> {
+    text: Text<'a>,
+    builder: &'b mut B,
+    findings: &'b mut Diagnostics,
+    states: Vec<State<B::Key>>,
+    members: Members,
+    by_name: HashMap<(u32, Symbol), u32>,
+    open: Vec<Open<B::Key>>,
+    /// The node of each symbol, or [`NONE`].
+    node_of: Vec<u32>,
+    nodes: u32,
+    /// Chains being read, innermost last.
+    operands: Vec<Operand>,
+    ends: Vec<PendingEnd>,
+    ports: Vec<(Id, Option<Id>)>,
+    /// Inside a list of nodes.
+    in_list: bool,
+    /// What is left of [`MOST_PRODUCTS`].
+    budget: u64,
+}
+
+struct PendingEnd {
+    node: u32,
+    /// Index in `ports`, or [`NONE`].
+    port: u32,
+    span: Span,
+}
+
+impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
+    /// Of a text, for a builder.
+    pub fn new(
+        text: Text<'a>,
+        builder: &'b mut B,
+        findings: &'b mut Diagnostics,
+    ) -> Graph<'a, 'b, B> {
+        Graph {
+            text,
+            builder,
+            findings,
+            states: Vec::new(),
+            members: Members::default(),
+            by_name: HashMap::new(),
+            open: Vec::new(),
+            node_of: Vec::new(),
+            nodes: 0,
+            operands: Vec::new(),
+            ends: Vec::new(),
+            ports: Vec::new(),
+            in_list: false,
+            budget: MOST_PRODUCTS,
+        }
+    }
+
+    fn scope(&self) -> u32 {
+        self.open.last().map_or(0, |o| o.number)
+    }
+
+    fn in_force(&self, target: Target) -> Rc<Vec<Preset<B::Key>>> {
+        self.open.last().map_or_else(Rc::default, |open| {
+            Rc::clone(&open.defaults[usize::from(target == Target::Edge)])
+        })
+    }
+
+    fn add_scope(&mut self, scope: Scope) -> u32 {
+        let number = self.states.len() as u32;
+        if number > 0 {
+            self.members.scopes[scope.parent as usize].push(number);
+        }
+        self.states.push(State {
+            scope,
+            own: Vec::new(),
+        });
+        self.members.nodes.push(Vec::new());
+        self.members.scopes.push(Vec::new());
+        number
+    }
+
+    fn node_number(&mut self, name: Id, span: Span) -> u32 {
+        let value = self.text.value(name);
+        let symbol = self.builder.names().intern(&value);
+        let index = symbol.index();
+        if index >= self.node_of.len() {
+            self.node_of.resize(index + 1, NONE);
+        }
+        let scope = self.scope();
+        if self.node_of[index] == NONE {
+            self.node_of[index] = self.nodes;
+            self.nodes += 1;
+            let defaults = self.in_force(Target::Node);
+            self.builder.node(symbol, span, scope, &defaults);
+        }
+        let node = self.node_of[index];
+        self.builder.mention(node, scope, span);
+        if scope != 0 {
+            let members = &mut self.members.nodes[scope as usize];
+            if members.last() != Some(&node) {
+                members.push(node);
+            }
+        }
+        node
+    }
+
+    fn end(&self, index: usize) -> End {
+        let pending = &self.ends[index];
+        let port = self.ports.get(pending.port as usize);
+        End {
+            node: pending.node,
+            span: pending.span,
+            port: port.map(|p| p.0),
+            compass: port.and_then(|p| p.1),
+        }
+    }
+
+    /// The ends of an operand. Those of a subgraph are `None` when they are too many.
+    fn ends_of(&mut self, operand: usize) -> Option<Vec<End>> {
+        let Operand { first, scope, span } = self.operands[operand];
+        if scope == NONE {
+            let after = self.operands.get(operand + 1);
+            let last = after.map_or(self.ends.len(), |o| o.first as usize);
+            return Some((first as usize..last).map(|i| self.end(i)).collect());
+        }
+        let nodes = self.members.all(scope, &mut self.budget)?;
+        let end = |node| End {
+            node,
+            span,
+            port: None,
+            compass: None,
+        };
+        Some(nodes.into_iter().map(end).collect())
+    }
+
+    fn join(&mut self, chain: usize) -> Option<()> {
+        let last = self.operands.len() - 1;
+        let single = |o: &Operand, next: Option<&Operand>, ends: usize| {
+            o.scope == NONE && next.map_or(ends, |n| n.first as usize) == o.first as usize + 1
+        };
+        // Nearly all operands are one node: no list is made for these.
+        let all_single = (chain..=last)
+            .all(|i| single(&self.operands[i], self.operands.get(i + 1), self.ends.len()));
+        if all_single {
+            for i in chain..last {
+                let tail = self.end(self.operands[i].first as usize);
+                let head = self.end(self.operands[i + 1].first as usize);
+                self.builder.edge(&tail, &head);
+            }
+            return Some(());
+        }
+        let mut tails = self.ends_of(chain)?;
+        for i in chain + 1..=last {
+            let heads = self.ends_of(i)?;
+            let edges = tails.len() as u64 * heads.len() as u64;
+            self.budget = self.budget.checked_sub(edges)?;
+            for tail in &tails {
+                for head in &heads {
+                    self.builder.edge(tail, head);
+                }
+            }
+            tails = heads;
+        }
+        Some(())
+    }
+
+    fn forget(&mut self, chain: usize) {
+        if let Some(operand) = self.operands.get(chain) {
+            self.ends.truncate(operand.first as usize);
+        }
+        self.operands.truncate(chain);
+        if chain == 0 {
+            self.ports.clear();
+        }
+    }
+
+    fn too_many(&mut self, span: Span) {
+        // Once is enough: what follows would be too many as well.
+        if self.budget > 0 {
+            let message = format!("edges between groups come to more than {MOST_PRODUCTS}");
+            let finding = Diagnostic::error(codes::TOO_MANY_EDGES, message)
+                .at(span, "the limit is passed here")
+                .help("`{a b} -> {c d}` joins each node of a group with each of the other");
+            self.findings.push(finding);
+        }
+        self.budget = 0;
+    }
+
+    fn chain_start(&self) -> usize {
+        self.open.last().map_or(0, |o| o.chain)
+    }
+}
+
+/// Puts a default over an earlier one of its key.
+fn set<K: Copy + Eq>(list: &mut Rc<Vec<Preset<K>>>, default: Preset<K>) {
+    let list = Rc::make_mut(list);
+    match list.iter_mut().find(|d| d.key == default.key) {
+        Some(old) => *old = default,
+        None => list.push(default),
+    }
+}
+
+impl<B: Builder> Events for Graph<'_, '_, B> {
+    fn open_graph(&mut self, header: &Header) {
+        self.states.clear();
+        self.members = Members::default();
+        self.by_name.clear();
+        self.open.clear();
+        self.node_of.clear();
+        self.nodes = 0;
+        self.operands.clear();
+        self.ends.clear();
+        self.ports.clear();
+        let value = header.name.map(|id| self.text.value(id));
+        let name = value.map(|value| self.builder.names().intern(&value));
+        let number = self.add_scope(Scope {
+            parent: 0,
+            name,
+            span: header.span,
+        });
+        self.open.push(Open {
+            number,
+            defaults: [Rc::default(), Rc::default()],
+            chain: 0,
+        });
+        self.builder.open_graph(header);
+    }
+
+    fn close_graph(&mut self, _: Span) {}
+
+    fn open_subgraph(&mut self, name: Option<Id>, span: Span) {
+        let parent = self.scope();
+        let value = name.map(|id| self.text.value(id));
+        let name = value.map(|value| self.builder.names().intern(&value));
+        let known = name.and_then(|name| self.by_name.get(&(parent, name)).copied());
+        let number = known.unwrap_or_else(|| self.add_scope(Scope { parent, name, span }));
+        if let Some(name) = name {
+            self.by_name.insert((parent, name), number);
+        }
+        let mut defaults = [self.in_force(Target::Node), self.in_force(Target::Edge)];
+        for (target, default) in &self.states[number as usize].own {
+            set(
+                &mut defaults[usize::from(*target == Target::Edge)],
+                *default,
+            );
+        }
+        self.open.push(Open {
+            number,
+            defaults,
+            chain: self.operands.len(),
+        });
+        let scope = &self.states[number as usize].scope;
+        self.builder.open_scope(number, scope, known.is_some());
+    }
+
+    fn close_subgraph(&mut self, brace: Span) {
+        let Some(closed) = self.open.pop() else {
+            return;
+        };
+        self.forget(closed.chain);
+        let span = self.states[closed.number as usize].scope.span.to(brace);
+        self.operands.push(Operand {
+            first: self.ends.len() as u32,
+            scope: closed.number,
+            span,
+        });
+    }
+
+    fn defaults(&mut self, target: Target, attributes: &[Attribute], _: Span) {
+        let scope = self.scope();
+        for attribute in attributes {
+            if target == Target::Graph {
+                self.builder.scope_attribute(scope, attribute);
+                continue;
+            }
+            let Some(key) = self.builder.classify(target, attribute) else {
+                continue;
+            };
+            let default = Preset {
+                key,
+                attribute: *attribute,
+            };
+            if let Some(open) = self.open.last_mut() {
+                set(
+                    &mut open.defaults[usize::from(target == Target::Edge)],
+                    default,
+                );
+            }
+            let state = &mut self.states[scope as usize];
+            // Only a named subgraph can go on elsewhere.
+            if state.scope.name.is_some() && scope != 0 {
+                let own = &mut state.own;
+                own.retain(|(t, d)| *t != target || d.key != key);
+                own.push((target, default));
+            }
+        }
+    }
+
+    fn assign(&mut self, attribute: &Attribute) {
+        let scope = self.scope();
+        self.builder.scope_attribute(scope, attribute);
+    }
+
+    fn node(&mut self, node: &NodeRef) {
+        let span = node.name.span;
+        let number = self.node_number(node.name, span);
+        if !std::mem::replace(&mut self.in_list, true) {
+            self.operands.push(Operand {
+                first: self.ends.len() as u32,
+                scope: NONE,
+                span: node.span(),
+            });
+        }
+        let port = match node.port {
+            Some(port) => {
+                self.ports.push((port, node.compass));
+                self.ports.len() as u32 - 1
+            }
+            None => NONE,
+        };
+        self.ends.push(PendingEnd {
+            node: number,
+            port,
+            span: node.span(),
+        });
+    }
+
+    fn end_operand(&mut self) {
+        self.in_list = false;
+    }
+
+    fn end_chain(&mut self, operands: u32, attributes: &[Attribute], span: Span) {
+        let chain = self.chain_start();
+        if operands > 1 {
+            let defaults = self.in_force(Target::Edge);
+            self.builder.edges(&defaults, attributes, span);
+            if self.join(chain).is_none() {
+                self.too_many(span);
+            }
+        } else if let Some(first) = self.operands.get(chain)
+            && first.scope == NONE
+            && !attributes.is_empty()
+        {
+            let ends = &self.ends[first.first as usize..];
+            let nodes: Vec<u32> = ends.iter().map(|e| e.node).collect();
+            self.builder.node_attributes(&nodes, attributes);
+        }
+        self.forget(chain);
+    }
+
+    fn abandon_chain(&mut self) {
+        let chain = self.chain_start();
+        self.in_list = false;
+        self.forget(chain);
+    }
+}

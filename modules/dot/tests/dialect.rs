@@ -1,0 +1,290 @@
+//! What graphs of the dialect declare, and what is said of those that are wrong.
+
+use graphmap_dot::dialect::load;
+use graphmap_kpn::declared::{Declared, EndDecl};
+use graphmap_kpn::diagnostic::{Diagnostics, Severity};
+use graphmap_kpn::source::SourceMap;
+use std::fmt::Write;
+use std::path::Path;
+
+mod filetest;
+
+fn read(text: &str) -> (Option<Declared>, Diagnostics, SourceMap) {
+    let mut sources = SourceMap::new();
+    let mut findings = Diagnostics::new();
+    let declared = load(
+        &mut sources,
+        "t.dot",
+        text.as_bytes().to_vec(),
+        &mut findings,
+    );
+    (declared, findings, sources)
+}
+
+/// A declaration in short: modules, nodes, channels, constraints.
+fn show(declared: &Declared) -> String {
+    let name = |s| declared.name(s);
+    let mut out = String::new();
+    for module in declared.modules.values() {
+        let parent = module.parent.map_or("", |p| name(declared.modules[p].name));
+        let _ = writeln!(
+            out,
+            "module {} {} in={parent} {:?}",
+            name(module.name),
+            name(module.kind),
+            module.replicas
+        );
+    }
+    for node in declared.nodes.values() {
+        let module = node.module.map_or("", |m| name(declared.modules[m].name));
+        let process = node.process.map_or("", name);
+        let _ = writeln!(
+            out,
+            "node {} {} face={process} in={module} {:?} load={} mem={}",
+            name(node.name),
+            name(node.kind),
+            node.replicas,
+            node.load,
+            node.mem
+        );
+    }
+    let end = |end: EndDecl| match end.node {
+        Some(node) => format!("{}.{}", name(declared.nodes[node].name), name(end.port)),
+        None => "NULL".to_owned(),
+    };
+    for channel in &declared.channels {
+        let _ = write!(out, "{} -> {}", end(channel.from), end(channel.to));
+        if let Some(ty) = channel.ty {
+            let _ = write!(out, " type={}", name(ty));
+        }
+        if let Some(capacity) = channel.capacity {
+            let _ = write!(out, " capacity={capacity}");
+        }
+        if channel.initial != 0 {
+            let _ = write!(out, " initial={}", channel.initial);
+        }
+        if channel.traffic != 1.0 {
+            let _ = write!(out, " traffic={}", channel.traffic);
+        }
+        if let Some(extra) = declared.extra(channel) {
+            let bundle = extra.bundle.map(|b| b.name());
+            let of = extra.bundle_name.map(name);
+            let _ = write!(
+                out,
+                " [{:?} {bundle:?} {of:?} {:?} {:?} {:?} {}]",
+                extra.tag, extra.from_at, extra.to_at, extra.step, extra.wrap
+            );
+        }
+        out.push('\n');
+    }
+    for constraint in &declared.constraints {
+        let _ = writeln!(out, "{:?} {:?}", constraint.target, constraint.constraint);
+    }
+    out
+}
+
+#[track_caller]
+fn shown(text: &str) -> String {
+    let (declared, findings, _) = read(text);
+    assert!(findings.is_empty(), "{findings:#?}");
+    show(&declared.expect("no findings"))
+}
+
+fn printed_farm(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/graphs")
+        .join(file);
+    std::fs::read_to_string(path).expect("the farm")
+}
+
+#[test]
+fn the_printed_farm_loads_once_its_bundle_is_renamed() {
+    let shown = shown(&printed_farm("farm_mended.dot"));
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines[0], "module cluster_1 thefarm in= None");
+    let nodes: Vec<&str> = lines
+        .iter()
+        .filter(|l| l.starts_with("node"))
+        .copied()
+        .collect();
+    assert_eq!(nodes.len(), 2 + 15, "{shown}");
+    assert_eq!(
+        nodes[0],
+        "node managerPut manager face=manager in= None load=1 mem=0"
+    );
+    assert_eq!(
+        nodes[2],
+        "node inTask1 inTask face= in=cluster_1 None load=1 mem=0"
+    );
+    // Ten at the top, four in each cluster, two of each bundle.
+    let channels = lines.iter().filter(|l| l.contains(" -> ")).count();
+    assert_eq!(channels, 10 + 3 * (4 + 2), "{shown}");
+    for expected in [
+        "managerGet.out -> NULL",
+        "NULL -> managerPut.in",
+        "inTask3.outlocal -> doTask3.in",
+        "outTask3.outreq -> inTask3.inreq [None Some(\"select\") Some(\"inTaskBundle3\") None None [] false]",
+        "doTask3.outreq -> inTask3.inreq [None Some(\"select\") Some(\"inTaskBundle3\") None None [] false]",
+    ] {
+        assert!(lines.contains(&expected), "{expected}\n{shown}");
+    }
+}
+
+#[test]
+fn the_printed_farm_is_told_of_its_bundle() {
+    let (declared, findings, sources) = read(&printed_farm("farm_as_printed.dot"));
+    assert!(declared.is_none());
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    let finding = findings.iter().next().unwrap();
+    assert_eq!(finding.code, graphmap_dot::codes::BUNDLE_TWICE);
+    assert_eq!(
+        finding.message,
+        "the bundle `inTaskBundle1` is declared twice"
+    );
+    let place = |span| sources.location(span).unwrap().to_string();
+    let primary = finding.primary.as_ref().unwrap();
+    assert_eq!(place(primary.span), "t.dot:44:3");
+    assert_eq!(sources.text(primary.span), "inTaskBundle1");
+    assert_eq!(place(finding.secondary[0].span), "t.dot:16:3");
+    assert_eq!(
+        finding.help,
+        ["rename the second one, for example `inTaskBundle3`"]
+    );
+}
+
+#[test]
+fn both_spellings_declare_the_same() {
+    let thesis = "digraph { subgraph cluster_1 { PIname=m; p [PIproc=q]; a -> p [PIout=x, PIin=y];
+        b [PIbundlein1=a, PIin1=r, PIbundleout1=p, PIout1=s, PIbundleout2=c]; c } }";
+    let ours = "digraph { subgraph cluster_1 { module=m; p [process=q]; a -> p [src=x, dst=y];
+        b [dst1=\"a:r\", src1=\"p:s\", src2=c]; c } }";
+    assert_eq!(shown(thesis), shown(ours));
+}
+
+#[test]
+fn channels_say_all_they_can() {
+    let text = "digraph {
+        edge [type=Task, capacity=4]; node [load=2.5];
+        a -> b [capacity=16, initial=1, tag=5, traffic=\"2kB\"];
+        a:x -> b:y:n; a:n -> b:se;
+        a -> b -> NULL [at=\"last,first\", step=\"1,0\", wrap=true, type=T2];
+        c [load=1, mem=\"1KiB\", kind=q, host=h1, osprocess=3, colocate=g, separate=s, replicas=7];
+        c [host=h2]
+        { edge [bundle=broadcast] a:z -> {b c} } }";
+    assert_eq!(
+        shown(text),
+        "node a a face= in= None load=2.5 mem=0
+node b b face= in= None load=2.5 mem=0
+node c q face= in= Some(7) load=1 mem=1024
+a.out -> b.in type=Task capacity=16 initial=1 traffic=2000 [Some(5) None None None None [] false]
+a.x -> b.y type=Task capacity=4
+a.out -> b.in type=Task capacity=4
+a.out -> b.in type=T2 capacity=4 [None None None Some(Last) Some(First) [1, 0] true]
+b.out -> NULL type=T2 capacity=4 [None None None Some(Last) Some(First) [1, 0] true]
+a.z -> b.in type=Task capacity=4 [None Some(\"broadcast\") None None None [] false]
+a.z -> c.in type=Task capacity=4 [None Some(\"broadcast\") None None None [] false]
+Node(n2) Host(\"h2\")
+Node(n2) OsProcess(3)
+Node(n2) Colocate(\"g\")
+Node(n2) Separate(\"s\")
+"
+    );
+}
+
+#[test]
+fn modules_nest_and_take_their_nodes() {
+    let text = "digraph { a1 -> b; subgraph cluster_out { module=outer; replicas=3; host=h
+            subgraph cluster_row2 { replicas=4; {rank=same; a1 c} }
+            subgraph x { cluster=true; d } subgraph { cluster=yes; module=k; e } a1 } }";
+    assert_eq!(
+        shown(text),
+        "module cluster_out outer in= Some(3)
+module cluster_row2 row in=cluster_out Some(4)
+module x x in=cluster_out None
+module cluster4 k in=cluster_out None
+node a1 a face= in=cluster_row2 None load=1 mem=0
+node b b face= in= None load=1 mem=0
+node c c face= in=cluster_row2 None load=1 mem=0
+node d d face= in=x None load=1 mem=0
+node e e face= in=cluster4 None load=1 mem=0
+a1.out -> b.in
+Module(m0) Host(\"h\")
+"
+    );
+}
+
+#[test]
+fn bundles_can_be_drawn() {
+    let drawn = "digraph { w1 -> s [src=r, type=T]; w2 -> s; s -> m [dst=q, capacity=3];
+        s [bundle=gather, shape=point, tag=2] }";
+    assert_eq!(
+        shown(drawn),
+        "node w1 w face= in= None load=1 mem=0
+node w2 w face= in= None load=1 mem=0
+node m m face= in= None load=1 mem=0
+w1.r -> m.q type=T capacity=3 [Some(2) Some(\"gather\") Some(\"s\") None None [] false]
+w2.out -> m.q capacity=3 [Some(2) Some(\"gather\") Some(\"s\") None None [] false]
+"
+    );
+}
+
+#[test]
+fn a_node_may_be_named_with_a_colon() {
+    let text = "digraph { \"a:b\" -> c; d [src1=\"a:b\", dst1=\"c:p\"] }";
+    assert!(shown(text).contains("a:b.out -> c.p"), "{}", shown(text));
+}
+
+#[test]
+fn the_name_is_that_of_the_graph_or_of_the_file() {
+    assert_eq!(read("digraph farm {a}").0.unwrap().name, "farm");
+    assert_eq!(read("digraph {a}").0.unwrap().name, "t");
+}
+
+#[test]
+fn findings_are_few_whatever_the_file() {
+    let mut text = "digraph { edge [capacity=x]\n".to_owned();
+    for i in 0..10_000 {
+        let _ = writeln!(text, "a{i} -> b [foo=1, capcity=2, tag=-{i}];");
+    }
+    text.push('}');
+    let (_, findings, _) = read(&text);
+    assert!(findings.len() < 60, "{}", findings.len());
+    assert_eq!(findings.count(Severity::Warning), 1);
+    let unknown = findings
+        .iter()
+        .find(|f| f.severity == Severity::Warning)
+        .unwrap();
+    assert_eq!(unknown.notes, ["it stands there 10000 times"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_and_latin1_is_read() {
+    let mut sources = SourceMap::new();
+    let mut findings = Diagnostics::new();
+    assert!(load(&mut sources, "x.png", b"\x89PNG\0".to_vec(), &mut findings).is_none());
+    assert_eq!(
+        findings.iter().next().unwrap().code,
+        graphmap_dot::codes::NOT_TEXT
+    );
+    let mut findings = Diagnostics::new();
+    let declared = load(
+        &mut sources,
+        "l.dot",
+        b"digraph{\xe9 -> b}".to_vec(),
+        &mut findings,
+    );
+    assert_eq!(declared.unwrap().nodes.len(), 2);
+    assert_eq!(findings.count(Severity::Note), 1);
+}
+
+#[test]
+fn files_have_the_findings_they_name() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let paths = filetest::run(&folder, |sources, name, bytes| {
+        let mut findings = Diagnostics::new();
+        let declared = load(sources, name, bytes, &mut findings);
+        assert_eq!(declared.is_none(), findings.has_errors());
+        findings
+    });
+    assert!(paths.len() >= 10);
+}

@@ -1,0 +1,139 @@
+//! Runs test graphs that say themselves what is wrong with them.
+//!
+//! Each finding stands in a comment on the line that it points at:
+//!
+//! ```dot
+//! a -> b [capacity=0]; // error G0206: is not a value
+//! a -> b; // note G0314 // warning G0318: and another one
+//! ```
+//!
+//! The text after the colon must occur in the message; it may be left out. Where a comment cannot
+//! stand on the line, a line of its own says which it is: `//@ 7: error G0103: never closed`, or
+//! `//@ -: error G0110` for a finding without a place. A file must have exactly the findings it
+//! names.
+
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::SourceMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A finding that a file names: its line (0 for none), `error G0206`, and a part of its message.
+#[derive(Debug, PartialEq)]
+struct Expected {
+    line: u32,
+    what: String,
+    part: String,
+}
+
+impl Expected {
+    /// Reads `error G0206: part of the message`.
+    fn read(line: u32, comment: &str) -> Option<Expected> {
+        let (what, part) = comment.split_once(':').unwrap_or((comment, ""));
+        let (severity, code) = what.trim().split_once(' ')?;
+        let known = ["error", "warning", "note"].contains(&severity);
+        let coded = code.len() == 5 && code.starts_with('G');
+        (known && coded).then(|| Expected {
+            line,
+            what: what.trim().to_owned(),
+            part: part.trim().to_owned(),
+        })
+    }
+
+    fn all(text: &str) -> Vec<Expected> {
+        let mut all = Vec::new();
+        for (line, number) in text.lines().zip(1..) {
+            if let Some(elsewhere) = line.strip_prefix("//@ ") {
+                let (place, comment) = elsewhere.split_once(": ").expect("`//@ LINE: FINDING`");
+                let line = if place == "-" {
+                    0
+                } else {
+                    place.parse().expect("a line")
+                };
+                all.push(Expected::read(line, comment).expect("a finding after `//@ LINE:`"));
+            } else {
+                let comments = line.split("//").skip(1);
+                all.extend(comments.filter_map(|c| Expected::read(number, c.trim())));
+            }
+        }
+        all
+    }
+
+    fn is(&self, line: u32, finding: &Diagnostic) -> bool {
+        let what = format!("{} {}", finding.severity, finding.code);
+        self.line == line && self.what == what && finding.message.contains(&self.part)
+    }
+}
+
+/// What is different between the findings of a file and those it names; empty if nothing.
+fn differences(text: &str, sources: &SourceMap, findings: &Diagnostics) -> String {
+    let mut expected = Expected::all(text);
+    let mut out = String::new();
+    for finding in findings {
+        let place = finding.primary.as_ref().map(|label| label.span);
+        let line = place
+            .and_then(|span| sources.location(span))
+            .map_or(0, |l| l.line);
+        match expected.iter().position(|e| e.is(line, finding)) {
+            Some(index) => drop(expected.remove(index)),
+            None => {
+                let (severity, code, message) = (finding.severity, finding.code, &finding.message);
+                let _ = writeln!(
+                    out,
+                    "  line {line}: unexpected {severity} {code}: {message}"
+                );
+            }
+        }
+    }
+    for missing in expected {
+        let Expected { line, what, part } = missing;
+        let _ = writeln!(out, "  line {line}: missing {what}: {part}");
+    }
+    out
+}
+
+/// Runs `find` over all `.dot` files of a folder and panics where findings differ from those
+/// named in the files. Returns the paths, sorted.
+pub(crate) fn run(
+    folder: &Path,
+    find: impl Fn(&mut SourceMap, &str, Vec<u8>) -> Diagnostics,
+) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder of test graphs");
+    let mut paths: Vec<PathBuf> = entries
+        .map(|e| e.expect("an entry").path())
+        .filter(|p| p.extension().is_some_and(|e| e == "dot"))
+        .collect();
+    paths.sort();
+    let mut failures = String::new();
+    for path in &paths {
+        let bytes = std::fs::read(path).expect("a readable test graph");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut sources = SourceMap::new();
+        let findings = find(&mut sources, &path.display().to_string(), bytes);
+        let different = differences(&text, &sources, &findings);
+        if !different.is_empty() {
+            let _ = write!(failures, "{}:\n{different}", path.display());
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+    paths
+}
+
+#[test]
+fn the_runner_sees_what_is_missing_and_what_is_too_much() {
+    let mut sources = SourceMap::new();
+    let text = "a\nb // error G0999: wrong\nc // note G0998\n";
+    let source = sources.add("t", text).unwrap();
+    let at =
+        |start: u32| graphmap_kpn::source::Span::new(source.base() + start, source.base() + start);
+    let mut findings = Diagnostics::new();
+    let code = graphmap_kpn::diagnostic::Code(999);
+    findings.push(Diagnostic::error(code, "quite wrong").at(at(2), ""));
+    let different = differences(text, &sources, &findings);
+    assert_eq!(different, "  line 3: missing note G0998: \n");
+    findings.push(Diagnostic::warning(code, "too much").at(at(0), ""));
+    let different = differences(text, &sources, &findings);
+    assert!(
+        different.contains("line 1: unexpected warning G0999: too much"),
+        "{different}"
+    );
+}
