@@ -25,6 +25,7 @@ pub(super) struct Draft {
     at: Option<(At, At)>,
     step: Option<Vec<i32>>,
     wrap: Option<bool>,
+    beyond: Option<bool>,
     span: Span,
     /// Index of what is unusual, made once for all edges of the statement.
     extra: Option<NonZeroU32>,
@@ -44,6 +45,7 @@ impl Draft {
             at: None,
             step: None,
             wrap: None,
+            beyond: None,
             span: Span::NONE,
             extra: None,
         }
@@ -66,7 +68,8 @@ impl Dialect<'_> {
             || draft.bundle.is_some()
             || draft.at.is_some()
             || draft.step.is_some()
-            || draft.wrap.is_some();
+            || draft.wrap.is_some()
+            || draft.beyond.is_some();
         if unusual {
             let extra = ChannelExtra {
                 tag: draft.tag,
@@ -76,6 +79,7 @@ impl Dialect<'_> {
                 to_at: draft.at.map(|at| at.1),
                 step: draft.step.take().unwrap_or_default(),
                 wrap: draft.wrap.unwrap_or(false),
+                beyond: draft.beyond.unwrap_or(false),
                 span: draft.span,
             };
             self.edge.extra = self.out.add_extra(extra);
@@ -96,14 +100,27 @@ impl Dialect<'_> {
             Key::At => self.edge.at = self.read(attribute, value::at),
             Key::Step => self.edge.step = self.read(attribute, value::step),
             Key::Wrap => self.edge.wrap = self.read(attribute, value::truth),
+            Key::Beyond => self.edge.beyond = self.read(attribute, value::beyond),
             _ => {
                 let mut draft = std::mem::replace(&mut self.edge, Draft::new());
                 self.channel_key(&mut draft, key, attribute);
                 self.edge = draft;
             }
         }
-        if matches!(key, Key::Bundle | Key::At | Key::Step | Key::Wrap) {
+        if matches!(
+            key,
+            Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond
+        ) {
             self.edge.span = attribute.span();
+        }
+        if self.edge.wrap == Some(true) && self.edge.beyond == Some(true) {
+            self.report.push(
+                Diagnostic::error(
+                    codes::BAD_VALUE,
+                    "steps past the last instance lead to the first or to `NULL`, not to both",
+                )
+                .at(attribute.span(), "`wrap=true` and `beyond=NULL` contradict"),
+            );
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) enum Key {
     At,
     Step,
     Wrap,
+    Beyond,
     /// `src1=`: the process of the bundle's first writer, perhaps with its port.
     Writer(u32),
     /// `PIout1=`: the port of that writer.
@@ -114,6 +115,7 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("at", "", Key::At, &[Element::Edge]),
     ("step", "", Key::Step, &[Element::Edge]),
     ("wrap", "", Key::Wrap, &[Element::Edge]),
+    ("beyond", "", Key::Beyond, &[Element::Edge]),
 ];
 
 /// Makes a key of the number at the end of its spelling.

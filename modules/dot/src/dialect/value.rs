@@ -128,6 +128,14 @@ pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     })
 }
 
+/// `beyond=`: where steps past the last instance lead.
+pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
+    match value {
+        "NULL" => Ok(true),
+        _ => Err(Misfit::near("`NULL`, the environment", value, &["NULL"])),
+    }
+}
+
 /// `step=`: how far in each level of repetition, outermost first.
 pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
     let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
