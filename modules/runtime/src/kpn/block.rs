@@ -9,6 +9,7 @@
 //! growing its channel for ever.) Without such an arrow the block is true.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ptr;
 
@@ -279,14 +280,18 @@ impl Graph {
         };
         let (mut path, mut place) = (Vec::new(), HashMap::new());
         let mut node = start;
-        while place.insert(node, path.len()).is_none() {
+        let first = loop {
+            match place.entry(node) {
+                Entry::Occupied(first) => break *first.get(),
+                Entry::Vacant(new) => new.insert(path.len()),
+            };
             path.push(node);
             match inside(node) {
                 Some(head) => node = head,
                 None => return Vec::new(),
             }
-        }
-        path.split_off(place[&node])
+        };
+        path.split_off(first)
     }
 }
 

@@ -18,6 +18,11 @@ use crate::exec::task::{self, Header};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kind(u32);
 
+impl Kind {
+    /// The kind that was added first.
+    pub const FIRST: Kind = Kind(0);
+}
+
 /// The names of the processes of a kind.
 #[derive(Debug, Clone, Copy)]
 pub enum Names<'a> {

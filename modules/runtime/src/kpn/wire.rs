@@ -242,7 +242,8 @@ impl Ends<'_> {
         taken
     }
 
-    fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
+    /// The next port, as the inputs of all its channels, in the order of their slots.
+    pub fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
         // SAFETY: the type was compared, and each end is taken once.
         self.take::<T>(true)
             .into_iter()
@@ -250,7 +251,8 @@ impl Ends<'_> {
             .collect()
     }
 
-    fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
+    /// The next port, as the outputs of all its channels, in the order of their slots.
+    pub fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
         // SAFETY: the type was compared, and each end is taken once.
         self.take::<T>(false)
             .into_iter()

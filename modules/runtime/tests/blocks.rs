@@ -1,0 +1,344 @@
+//! Global blocks: artificial ones are resolved, true ones are reported.
+
+mod common;
+
+use common::{BOTH, Both, everywhere};
+use graphmap_runtime as rt;
+use rt::{Channels, Exit, Local, Names, Network, Options, RunError, Stopped, run};
+
+/// `a` writes `ahead` tokens on one channel before the one token on the other that `b` waits for.
+fn reconvergent(ahead: u64, capacity: u32) -> Network {
+    let mut net = Network::new("re", "re.dot");
+    let a = net.kind(
+        "a",
+        Names::Listed(&["a"]),
+        "0",
+        BOTH,
+        move |mut p: Both<u64>| async move {
+            for n in 0..ahead {
+                p.outs[0].write(n).await?;
+            }
+            p.outs[1].write(7).await
+        },
+    );
+    let b = net.kind(
+        "b",
+        Names::Listed(&["b"]),
+        "1",
+        BOTH,
+        move |mut p: Both<u64>| async move {
+            assert_eq!(p.ins[1].read().await, Some(7));
+            for n in 0..ahead {
+                assert_eq!(p.ins[0].read().await, Some(n));
+            }
+        },
+    );
+    net.channels::<u64>(Channels {
+        capacity,
+        line: "14 15",
+        column: "3 4",
+        ..Channels::new((a, 1), (b, 0), "0 0", "0 0")
+    });
+    net
+}
+
+#[test]
+fn a_channel_that_is_too_small_grows() {
+    everywhere(
+        || reconvergent(37, 1),
+        |outcome| {
+            let growths = outcome.unwrap().growths;
+            let capacities: Vec<_> = growths.iter().map(|growth| growth.capacity).collect();
+            assert_eq!(capacities, [2, 4, 8, 16, 32, 64]);
+            assert!(
+                growths
+                    .iter()
+                    .all(|g| g.channel == "a.out -> b.in (re.dot:14:3)"),
+                "{growths:?}"
+            );
+        },
+    );
+    everywhere(
+        || reconvergent(37, 37),
+        |outcome| {
+            assert_eq!(outcome.unwrap().growths, []);
+        },
+    );
+}
+
+/// A ring in which everybody reads first, with a source that feeds it and a sink behind it.
+fn ring(n: u32) -> Network {
+    let mut net = Network::new("ring", "ring.dot");
+    let members = net.kind(
+        "p",
+        Names::Numbered("p", &format!("1+1*{n}")),
+        &format!("0+1*{n}"),
+        BOTH,
+        |mut p: Both<u8>| async move {
+            // Slot 0 is the ring.
+            let token = p.ins[0].read().await;
+            for out in &mut p.outs {
+                out.write(token.unwrap_or(0)).await?;
+            }
+            Ok::<(), Stopped>(())
+        },
+    );
+    let source = net.kind(
+        "source",
+        Names::Listed(&["source"]),
+        &n.to_string(),
+        BOTH,
+        |mut p: Both<u8>| async move {
+            loop {
+                p.outs[0].write(1).await?;
+            }
+            #[allow(unreachable_code)]
+            Ok::<(), Stopped>(())
+        },
+    );
+    let sink = net.kind(
+        "sink",
+        Names::Listed(&["sink"]),
+        &(n + 1).to_string(),
+        BOTH,
+        |mut p: Both<u8>| async move {
+            p.ins[0].read().await;
+        },
+    );
+    net.channels::<u8>(Channels {
+        line: &format!("14+1*{n}"),
+        column: &format!("3+0*{n}"),
+        to_slot: &format!("0+0*{n}"),
+        ..Channels::new(
+            (members, 1),
+            (members, 0),
+            &format!("0+1*{n}"),
+            &format!("1+1*{} 0", n - 1),
+        )
+    });
+    net.channels::<u8>(Channels {
+        to_slot: "1",
+        capacity: 3,
+        ..Channels::new((source, 1), (members, 0), "0", "0")
+    });
+    net.channels::<u8>(Channels::new(
+        (members, 1),
+        (sink, 0),
+        &(n - 1).to_string(),
+        "0",
+    ));
+    net
+}
+
+#[test]
+fn a_true_block_is_reported() {
+    everywhere(
+        || ring(4),
+        |outcome| {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.exit(), Exit::Blocked);
+            let RunError::Blocked(block) = &error else {
+                panic!("{error}")
+            };
+            assert_eq!(block.processes, 6);
+            let names = |list: &[rt::BlockedProcess]| {
+                list.iter().map(|p| p.name.clone()).collect::<Vec<_>>()
+            };
+            let mut cycle = names(&block.cycle);
+            cycle.sort();
+            assert_eq!(cycle, ["p1", "p2", "p3", "p4"]);
+            assert_eq!(names(&block.others), ["source", "sink"]);
+            let first = &block.cycle[0];
+            assert_eq!((first.name.as_str(), first.rank), ("p1", 0));
+            let text = error.to_string();
+            assert!(
+                text.contains("p1 (rank 0) waits to read `in` from p4 `out`: ring.dot:17:3\n"),
+                "{text}"
+            );
+            assert!(
+                text.contains("source (rank 4) waits to write `out` to p1 `in`, full with 3"),
+                "{text}"
+            );
+            assert!(text.contains("in a cycle"), "{text}");
+        },
+    );
+}
+
+#[test]
+fn long_reports_are_cut() {
+    let error = run(ring(1000), &Options::new()).unwrap_err();
+    let RunError::Blocked(block) = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (block.processes, block.cycle.len(), block.others.len()),
+        (1002, 20, 0)
+    );
+    assert!(error.to_string().ends_with("and 982 more"), "{error}");
+}
+
+#[test]
+fn a_ring_with_an_initial_token_goes_round() {
+    everywhere(
+        || {
+            let mut net = Network::new("ring", "ring.dot");
+            let kind = net.kind(
+                "p",
+                Names::Numbered("p", "0+1*9"),
+                "0+1*9",
+                BOTH,
+                |mut p: Both<u64>| async move {
+                    for round in 0..100 {
+                        let token = p.ins[0].read().await.unwrap();
+                        assert_eq!(token, round * 9 + rt::me().rank as u64);
+                        if p.outs[0].write(token + 1).await.is_err() {
+                            assert_eq!(round, 99);
+                        }
+                    }
+                },
+            );
+            net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0+1*8", "1+1*8"));
+            net.channels_filled::<u64>(Channels::new((kind, 1), (kind, 0), "8", "0"), 1, |_, _| 0);
+            net
+        },
+        |outcome| {
+            outcome.unwrap();
+        },
+    );
+}
+
+#[test]
+fn blocks_of_select_and_share() {
+    everywhere(
+        || {
+            let mut net = Network::new("s", "s.dot");
+            let select = net.kind(
+                "select",
+                Names::Listed(&["select"]),
+                "0",
+                BOTH,
+                |p: Both<u8>| async move {
+                    let mut outs = p.outs;
+                    let mut select = rt::Select::from(p.ins);
+                    while let Some((member, token)) = select.read().await {
+                        outs[member].write(token).await?;
+                    }
+                    Ok::<(), Stopped>(())
+                },
+            );
+            let echo = net.kind(
+                "echo",
+                Names::Numbered("echo", "0+1*6"),
+                "1+1*6",
+                BOTH,
+                |mut p: Both<u8>| async move {
+                    while let Some(token) = p.ins[0].read().await {
+                        p.outs[0].write(token).await?;
+                    }
+                    Ok::<(), Stopped>(())
+                },
+            );
+            net.channels::<u8>(Channels {
+                line: "1+1*6",
+                ..Channels::new((echo, 1), (select, 0), "0+1*6", "0+0*6")
+            });
+            net.channels::<u8>(Channels {
+                line: "7+1*6",
+                ..Channels::new((select, 1), (echo, 0), "0+0*6", "0+1*6")
+            });
+            net
+        },
+        |outcome| {
+            let text = outcome.unwrap_err().to_string();
+            assert!(
+                text.contains("select (rank 0) waits to read `in` from echo0 `out`: s.dot:1, or"),
+                "{text}"
+            );
+            assert!(text.contains(", or one of 2 more"), "{text}");
+        },
+    );
+}
+
+#[test]
+fn local_networks_have_blocks_too() {
+    let mut net = Local::new();
+    let (mut a_tx, mut a_rx) = net.channel::<u8>(1);
+    let (mut b_tx, mut b_rx) = net.channel::<u8>(1);
+    net.spawn_named("left", async move {
+        b_rx.read().await;
+        a_tx.write(1).await
+    });
+    net.spawn_named("right", async move {
+        a_rx.read().await;
+        b_tx.write(1).await
+    });
+    let error = net.run(&Options::new()).unwrap_err();
+    let RunError::Blocked(block) = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(block.processes, 2);
+    assert!(
+        error.to_string().contains("left (rank 0) waits to read"),
+        "{error}"
+    );
+
+    let mut net = Local::new();
+    let (mut a_tx, mut a_rx) = net.channel::<u8>(1);
+    let (mut b_tx, mut b_rx) = net.channel::<u8>(1);
+    net.spawn(async move {
+        for n in 0..10 {
+            a_tx.write(n).await?;
+        }
+        b_tx.write(1).await
+    });
+    net.spawn(async move {
+        assert_eq!(b_rx.read().await, Some(1));
+        for n in 0..10 {
+            assert_eq!(a_rx.read().await, Some(n));
+        }
+    });
+    assert_eq!(net.run(&Options::new()).unwrap().growths.len(), 4);
+}
+
+#[test]
+fn a_future_that_nobody_wakes_is_a_block() {
+    let mut net = Local::new();
+    net.spawn(std::future::pending::<()>());
+    let error = net.run(&Options::new()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("process 0 (rank 0) waits for nothing that"),
+        "{error}"
+    );
+}
+
+#[test]
+fn dropping_the_last_foreign_waker_lets_a_block_be_seen() {
+    use std::time::Duration;
+    for schedulers in [1, 2] {
+        let mut net = Network::new("foreign", "foreign.dot");
+        net.kind(
+            "p",
+            Names::Numbered("p", "0+1*2"),
+            "0+1*2",
+            &[],
+            |_: ()| async {
+                let mut first = true;
+                std::future::poll_fn(|context| {
+                    if std::mem::replace(&mut first, false) {
+                        let waker = context.waker().clone();
+                        std::thread::spawn(move || {
+                            std::thread::sleep(Duration::from_millis(20));
+                            drop(waker);
+                        });
+                    }
+                    std::task::Poll::<()>::Pending
+                })
+                .await;
+            },
+        );
+        let error = run(net, &Options::new().os_processes(schedulers)).unwrap_err();
+        assert!(matches!(error, RunError::Blocked(block) if block.processes == 2));
+    }
+}

@@ -1,0 +1,325 @@
+//! Each sort of bundle, at several numbers of schedulers.
+
+mod common;
+
+use common::{BOTH, Both, Log, everywhere};
+use graphmap_runtime as rt;
+use rt::{Channels, Names, Network, Stopped, select};
+
+/// `writers` processes called w1.. joined to one process that `read` runs.
+fn many_to_one<F, O>(writers: u32, capacity: u32, each: u64, read: F) -> Network
+where
+    F: Fn(Both<u64>) -> O + Send + Sync + 'static,
+    O: Future<Output = Result<(), Stopped>> + 'static,
+{
+    let mut net = Network::new("many", "many.dot");
+    let write = move |mut p: Both<u64>| async move {
+        let me = rt::me().index as u64;
+        for n in 0..each {
+            p.outs[0].write(me * 1000 + n).await?;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let w = net.kind(
+        "w",
+        Names::Numbered("w", &format!("1+1*{writers}")),
+        &format!("1+1*{writers}"),
+        BOTH,
+        write,
+    );
+    let r = net.kind("r", Names::Listed(&["r"]), "0", BOTH, read);
+    // Backwards, so that the slots matter.
+    let back = format!("{}-1*{writers}", writers - 1);
+    net.channels::<u64>(Channels {
+        capacity,
+        to_slot: &back,
+        ..Channels::new((w, 1), (r, 0), &back, &format!("0+0*{writers}"))
+    });
+    net
+}
+
+fn one_to_many<F, O>(
+    readers: u32,
+    capacity: u32,
+    log: &Log<(usize, u64)>,
+    limit: usize,
+    write: F,
+) -> Network
+where
+    F: Fn(Both<u64>) -> O + Send + Sync + 'static,
+    O: Future<Output = Result<(), Stopped>> + 'static,
+{
+    let mut net = Network::new("one", "one.dot");
+    let w = net.kind("w", Names::Listed(&["w"]), "0", BOTH, write);
+    let log = log.clone();
+    let read = move |mut p: Both<u64>| {
+        let log = log.clone();
+        async move {
+            for _ in 0..limit {
+                let Some(token) = p.ins[0].read().await else {
+                    return;
+                };
+                log.add((rt::me().index, token));
+            }
+        }
+    };
+    let all = format!("0+1*{readers}");
+    let r = net.kind(
+        "r",
+        Names::Numbered("r", &all),
+        &format!("1+1*{readers}"),
+        BOTH,
+        read,
+    );
+    net.channels::<u64>(Channels {
+        capacity,
+        ..Channels::new((w, 1), (r, 0), &format!("0+0*{readers}"), &all)
+    });
+    net
+}
+
+#[test]
+fn select_reads_all_and_tells_the_member() {
+    let log = Log::new();
+    let network = || {
+        let log = log.clone();
+        many_to_one(7, 2, 50, move |p| {
+            let log = log.clone();
+            async move {
+                let mut select = rt::Select::from(p.ins);
+                assert_eq!(select.members(), 7);
+                while let Some((member, token)) = select.read().await {
+                    assert_eq!(member as u64, token / 1000);
+                    log.add(token);
+                }
+                assert!(select.read().await.is_none());
+                Ok(())
+            }
+        })
+    };
+    let expected: Vec<u64> = (0..7)
+        .flat_map(|w| (0..50).map(move |n| w * 1000 + n))
+        .collect();
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        assert_eq!(log.sorted(), expected);
+    });
+}
+
+#[test]
+fn select_is_fair() {
+    let mut net = rt::Local::new();
+    let (outputs, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| net.channel::<u32>(100)).unzip();
+    for mut output in outputs {
+        net.spawn(async move {
+            for n in 0..100 {
+                output.write(n).await?;
+            }
+            Ok::<(), Stopped>(())
+        });
+    }
+    net.spawn(async move {
+        let mut select = rt::Select::from(inputs);
+        let mut seen = [0; 3];
+        while let Some((member, _)) = select.read().await {
+            seen[member] += 1;
+            assert!(
+                seen.iter().max().unwrap() - seen.iter().min().unwrap() <= 1,
+                "{seen:?}"
+            );
+        }
+    });
+    net.run(&rt::Options::new()).unwrap();
+}
+
+#[test]
+fn select_can_wait_for_one_member() {
+    everywhere(
+        || {
+            many_to_one(4, 1, 20, |p| async move {
+                let mut select = rt::Select::from(p.ins);
+                let mut seen = 0;
+                while let Some((member, token)) = select.read().await {
+                    seen += 1;
+                    // After every token one more of the same member, as in a request and its data.
+                    if token % 2 == 0 {
+                        assert_eq!(select.read_from(member).await, Some(token + 1));
+                        seen += 1;
+                    }
+                }
+                assert_eq!(seen, 80);
+                Ok(())
+            })
+        },
+        |outcome| {
+            outcome.unwrap();
+        },
+    );
+}
+
+#[test]
+fn gather_and_reduce_read_rows_in_member_order() {
+    everywhere(
+        || {
+            many_to_one(5, 1, 30, |p| async move {
+                let mut gather = rt::Gather::from(p.ins);
+                for n in 0..30 {
+                    let row: Vec<u64> = (0..5).map(|w| w * 1000 + n).collect();
+                    assert_eq!(gather.read().await, Some(row));
+                }
+                assert_eq!(gather.read().await, None);
+                Ok(())
+            })
+        },
+        |outcome| {
+            outcome.unwrap();
+        },
+    );
+    everywhere(
+        || {
+            many_to_one(5, 3, 30, |p| async move {
+                let mut reduce = rt::Reduce::from(p.ins);
+                for n in 0..30 {
+                    // Neither commutative nor associative.
+                    let folded = reduce.read(|a, b| a * 2 + b).await;
+                    let expected = (1..5).map(|w| w * 1000 + n).fold(n, |a, b| a * 2 + b);
+                    assert_eq!(folded, Some(expected));
+                }
+                assert_eq!(reduce.read(|a, _| a).await, None);
+                Ok(())
+            })
+        },
+        |outcome| {
+            outcome.unwrap();
+        },
+    );
+}
+
+#[test]
+fn share_gives_each_token_to_one() {
+    let log = Log::new();
+    let network = || {
+        one_to_many(4, 1, &log, usize::MAX, |p| async move {
+            let mut share = rt::Share::from(p.outs);
+            for n in 0..200 {
+                assert!(share.write(n).await? < 4);
+            }
+            Ok(())
+        })
+    };
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        let mut tokens: Vec<u64> = log.take().into_iter().map(|(_, token)| token).collect();
+        tokens.sort_unstable();
+        assert_eq!(tokens, (0..200).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn share_stops_when_all_have_left() {
+    let log = Log::new();
+    let network = || {
+        one_to_many(3, 1, &log, 5, |p| async move {
+            let mut share = rt::Share::from(p.outs);
+            for n in 0.. {
+                share.write(n).await?;
+            }
+            unreachable!()
+        })
+    };
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        assert_eq!(log.take().len(), 15);
+    });
+}
+
+#[test]
+fn broadcast_gives_all_to_all() {
+    let log = Log::new();
+    let network = || {
+        one_to_many(3, 2, &log, usize::MAX, |p| async move {
+            let mut broadcast = rt::Broadcast::from(p.outs);
+            for n in 0..40 {
+                broadcast.write(n).await?;
+            }
+            Ok(())
+        })
+    };
+    let expected: Vec<_> = (0..3).flat_map(|r| (0..40).map(move |n| (r, n))).collect();
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        assert_eq!(log.sorted(), expected);
+    });
+}
+
+#[test]
+fn broadcast_goes_on_until_the_last_has_left() {
+    let mut net = rt::Local::new();
+    let (outputs, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| net.channel::<u32>(1)).unzip();
+    for (n, mut input) in inputs.into_iter().enumerate() {
+        net.spawn(async move {
+            for expected in 0..10 * (n as u32 + 1) {
+                assert_eq!(input.read().await, Some(expected));
+            }
+        });
+    }
+    net.spawn(async move {
+        let mut broadcast = rt::Broadcast::from(outputs);
+        let mut written = 0;
+        while broadcast.write(written).await.is_ok() {
+            written += 1;
+        }
+        assert!((30..=31).contains(&written), "{written}");
+    });
+    net.run(&rt::Options::new()).unwrap();
+}
+
+#[test]
+fn scatter_deals_rows_out() {
+    let log = Log::new();
+    let network = || {
+        one_to_many(3, 1, &log, usize::MAX, |p| async move {
+            let mut scatter = rt::Scatter::from(p.outs);
+            for n in 0..40 {
+                scatter.write(vec![n, n + 100, n + 200]).await?;
+            }
+            Ok(())
+        })
+    };
+    let expected: Vec<_> = (0..3)
+        .flat_map(|r| (0..40).map(move |n| (r, n + 100 * r as u64)))
+        .collect();
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        assert_eq!(log.sorted(), expected);
+    });
+}
+
+#[test]
+fn one_of_several_ports() {
+    everywhere(
+        || {
+            many_to_one(4, 1, 25, |mut p| async move {
+                let mut d = p.ins.pop().unwrap();
+                let mut c = p.ins.pop().unwrap();
+                let mut rest = rt::Select::from(p.ins);
+                let mut seen = [0; 4];
+                loop {
+                    select! {
+                        (member, _) = rest => seen[member] += 1,
+                        token = c => seen[token as usize / 1000] += 1,
+                        _ = d, if seen[2] == 25 => seen[3] += 1,
+                        else => {
+                            if seen[2] == 25 && seen[3] == 25 { break; }
+                        },
+                    }
+                }
+                assert_eq!(seen, [25; 4]);
+                Ok(())
+            })
+        },
+        |outcome| {
+            outcome.unwrap();
+        },
+    );
+}

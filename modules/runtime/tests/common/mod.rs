@@ -1,0 +1,95 @@
+//! What the tests share: ports of one input and one output bundle, and a log of tokens.
+#![allow(dead_code, unreachable_pub)]
+
+use std::sync::{Arc, Mutex};
+
+use graphmap_runtime::{Ends, Input, Network, Options, Output, Ports, Report, RunError, run};
+
+/// A process with two ports, `in` and `out`, of any number of channels each.
+pub struct Both<T> {
+    pub ins: Vec<Input<T>>,
+    pub outs: Vec<Output<T>>,
+}
+
+impl<T: 'static> Ports for Both<T> {
+    fn connect(ends: &mut Ends<'_>) -> Self {
+        Both {
+            ins: ends.inputs(),
+            outs: ends.outputs(),
+        }
+    }
+}
+
+pub const BOTH: &[&str] = &["in", "out"];
+
+/// What processes of any thread saw.
+pub struct Log<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Clone for Log<T> {
+    fn clone(&self) -> Self {
+        Log(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Log<T> {
+    pub fn new() -> Self {
+        Log(Arc::default())
+    }
+
+    pub fn add(&self, seen: T) {
+        self.0.lock().unwrap().push(seen);
+    }
+
+    pub fn take(&self) -> Vec<T> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    pub fn sorted(&self) -> Vec<T>
+    where
+        T: Ord,
+    {
+        let mut all = self.take();
+        all.sort();
+        all
+    }
+}
+
+/// Runs a network at 1, 2 and 5 schedulers, and spread as widely as possible.
+pub fn everywhere(
+    mut network: impl FnMut() -> Network,
+    mut check: impl FnMut(Result<Report, RunError>),
+) {
+    for schedulers in [1, 2, 5] {
+        check(run(network(), &Options::new().os_processes(schedulers)));
+    }
+    let spread = network();
+    let ranks = spread.processes();
+    let mapping: Vec<String> = (0..ranks).map(|rank| (rank % 3).to_string()).collect();
+    let options = Options::new()
+        .os_processes(3)
+        .mapping(mapping.join(" ").parse().unwrap());
+    check(run(spread, &options));
+}
+
+/// A small generator of numbers: splitmix64 (Steele, Lea, Flood 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+}

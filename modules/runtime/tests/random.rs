@@ -1,0 +1,243 @@
+//! Random networks run to the end, with all tokens accounted for; and what a deterministic one
+//! computes does not depend on the order in which processes run.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{BOTH, Both, Log, Random, everywhere};
+use graphmap_runtime as rt;
+use rt::{Channels, Names, Network, Options, Stopped, run};
+
+/// A random graph: edges (from, to, capacity, initial tokens); those that go back have some.
+#[derive(Debug, Clone)]
+struct Shape {
+    processes: u64,
+    rounds: u64,
+    seed: u64,
+    edges: Vec<(u64, u64, u32, u32)>,
+}
+
+fn shape(seed: u64) -> Shape {
+    let mut random = Random(seed);
+    let processes = 2 + random.below(9);
+    let mut edges = Vec::new();
+    for _ in 0..processes + random.below(2 * processes) {
+        let (from, to) = (random.below(processes), random.below(processes));
+        let initial = if from >= to {
+            1 + random.below(3) as u32
+        } else {
+            random.below(2) as u32
+        };
+        let capacity = (1 + random.below(4) as u32).max(initial);
+        edges.push((from, to, capacity, initial));
+    }
+    Shape {
+        processes,
+        rounds: 1 + random.below(30),
+        seed,
+        edges,
+    }
+}
+
+/// What a process reads decides what it writes, so that any disorder shows in the end.
+fn mix(a: u64, b: u64) -> u64 {
+    Random(a ^ b.rotate_left(17)).next()
+}
+
+/// Each process reads one token of each input and writes one to each output in each round, in a
+/// random order, and logs its rank and what it has become.
+fn network(shape: &Shape, log: &Log<(usize, u64)>) -> Network {
+    let mut net = Network::new("random", "random.dot");
+    let all = format!("0+1*{}", shape.processes);
+    let (rounds, seed) = (shape.rounds, shape.seed);
+    let log = log.clone();
+    let kind = net.kind(
+        "p",
+        Names::Numbered("p", &all),
+        &all,
+        BOTH,
+        move |mut p: Both<u64>| {
+            let log = log.clone();
+            async move {
+                let rank = rt::me().rank;
+                let mut random = Random(mix(seed, rank as u64));
+                let mut state = rank as u64;
+                let mut order: Vec<usize> = (0..p.ins.len() + p.outs.len()).collect();
+                for _ in 0..rounds {
+                    random.shuffle(&mut order);
+                    for &port in &order {
+                        if let Some(input) = p.ins.get_mut(port) {
+                            let token = input.read().await.expect("the writer writes once a round");
+                            state = mix(state, token);
+                        } else {
+                            // A reader that has read all it wants may have left in the last rounds.
+                            let _: Result<(), Stopped> =
+                                p.outs[port - p.ins.len()].write(state).await;
+                        }
+                    }
+                }
+                log.add((rank, state));
+            }
+        },
+    );
+    for &(from, to, capacity, initial) in &shape.edges {
+        let (from, to) = (from.to_string(), to.to_string());
+        let channels = Channels {
+            capacity,
+            ..Channels::new((kind, 1), (kind, 0), &from, &to)
+        };
+        net.channels_filled::<u64>(channels, initial, |_, token| token as u64);
+    }
+    net
+}
+
+#[test]
+fn random_networks_end_alike_everywhere() {
+    for seed in 0..if cfg!(miri) { 2 } else { 150 } {
+        let shape = shape(seed);
+        let log = Log::new();
+        let mut first = None;
+        everywhere(
+            || network(&shape, &log),
+            |outcome| {
+                if let Err(error) = outcome {
+                    panic!("{shape:?}: {error}");
+                }
+                let end = log.sorted();
+                assert_eq!(end.len() as u64, shape.processes);
+                assert_eq!(*first.get_or_insert(end.clone()), end, "{shape:?}");
+            },
+        );
+    }
+}
+
+#[test]
+fn a_hundred_schedules_give_the_same() {
+    for seed in if cfg!(miri) { 1000..1001 } else { 1000..1010 } {
+        let shape = shape(seed);
+        let log = Log::new();
+        let mut first = None;
+        for schedule in 0..if cfg!(miri) { 3 } else { 100 } {
+            for schedulers in [1, 3] {
+                let options = Options::new().shuffle(schedule).os_processes(schedulers);
+                run(network(&shape, &log), &options).unwrap();
+                let end = log.sorted();
+                assert_eq!(
+                    *first.get_or_insert(end.clone()),
+                    end,
+                    "{shape:?} {schedule}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shuffled_run_can_be_repeated() {
+    // Select sees the order in which tokens come: the same seed, the same order.
+    let order = |seed| {
+        let log = Log::new();
+        let ours = log.clone();
+        let mut net = rt::Local::new();
+        let (outputs, inputs): (Vec<_>, Vec<_>) = (0..20).map(|_| net.channel::<u32>(1)).unzip();
+        for (n, mut output) in outputs.into_iter().enumerate() {
+            net.spawn(async move { output.write(n as u32).await });
+        }
+        net.spawn(async move {
+            let mut select = rt::Select::from(inputs);
+            while let Some((_, token)) = select.read().await {
+                ours.add(token);
+            }
+        });
+        net.run(&Options::new().shuffle(seed)).unwrap();
+        log.take()
+    };
+    assert_eq!(order(5), order(5));
+    assert!((6..20).any(|seed| order(seed) != order(5)));
+}
+
+/// A farm: a source shares tasks among workers, a sink selects their results, and tasks breed.
+#[test]
+fn farms_lose_no_task() {
+    for seed in 0..if cfg!(miri) { 1 } else { 20 } {
+        let mut random = Random(seed);
+        let (workers, tasks) = (1 + random.below(12) as u32, random.below(400));
+        let capacity = 1 + random.below(5) as u32;
+        let log = Log::new();
+        everywhere(
+            || {
+                let mut net = Network::new("farm", "farm.dot");
+                let source = net.kind(
+                    "source",
+                    Names::Listed(&["source"]),
+                    "0",
+                    BOTH,
+                    move |p: Both<u64>| async move {
+                        let mut share = rt::Share::from(p.outs);
+                        for n in 0..tasks {
+                            share.write(n).await?;
+                        }
+                        Ok::<(), Stopped>(())
+                    },
+                );
+                let all = format!("0+1*{workers}");
+                let none = format!("0+0*{workers}");
+                let worker = net.kind(
+                    "w",
+                    Names::Numbered("w", &all),
+                    &format!("2+1*{workers}"),
+                    BOTH,
+                    |mut p: Both<u64>| async move {
+                        while let Some(task) = p.ins[0].read().await {
+                            if task % 5 == 0 {
+                                rt::yield_now().await;
+                            }
+                            p.outs[0].write(task * task).await?;
+                        }
+                        Ok::<(), Stopped>(())
+                    },
+                );
+                let log = log.clone();
+                let sink = net.kind(
+                    "sink",
+                    Names::Listed(&["sink"]),
+                    "1",
+                    BOTH,
+                    move |p: Both<u64>| {
+                        let log = log.clone();
+                        async move {
+                            let mut select = rt::Select::from(p.ins);
+                            while let Some((_, result)) = select.read().await {
+                                log.add(result);
+                            }
+                        }
+                    },
+                );
+                net.channels::<u64>(Channels {
+                    capacity,
+                    ..Channels::new((source, 1), (worker, 0), &none, &all)
+                });
+                net.channels::<u64>(Channels {
+                    capacity,
+                    ..Channels::new((worker, 1), (sink, 0), &all, &none)
+                });
+                net
+            },
+            |outcome| {
+                outcome.unwrap();
+                assert_eq!(log.sorted(), (0..tasks).map(|n| n * n).collect::<Vec<_>>());
+            },
+        );
+    }
+}
+
+#[test]
+fn a_network_can_be_run_again() {
+    let log = Log::new();
+    let net = Arc::new(network(&shape(3), &log));
+    run(Arc::clone(&net), &Options::new()).unwrap();
+    let first = log.sorted();
+    run(net, &Options::new().os_processes(2)).unwrap();
+    assert_eq!(log.sorted(), first);
+}
