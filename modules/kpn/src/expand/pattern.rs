@@ -123,6 +123,15 @@ impl Pattern {
                 ),
             )),
         };
+        let mut writers = pick(extra.from_at, &from_own, count_from, from_name)?;
+        let mut readers = pick(extra.to_at, &to_own, count_to, to_name)?;
+        let paired = both && each;
+        if paired {
+            // One pick for the pairs: what the other end says picks among them.
+            writers.start = writers.start.max(readers.start);
+            writers.end = writers.end.min(readers.end).max(writers.start);
+            readers = writers.clone();
+        }
         let mut step: Vec<i64> = vec![0; depth - extra.step.len()];
         step.extend(extra.step.iter().map(|&s| i64::from(s)));
         Ok(Pattern {
@@ -130,9 +139,9 @@ impl Pattern {
             step,
             wrap: extra.wrap,
             beyond: extra.beyond,
-            from: pick(extra.from_at, &from_own, count_from, from_name)?,
-            to: pick(extra.to_at, &to_own, count_to, to_name)?,
-            paired: both && each,
+            from: writers,
+            to: readers,
+            paired,
             from_own,
             to_own,
         })
