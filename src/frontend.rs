@@ -31,6 +31,36 @@ pub trait FrontEnd {
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 }
 
+/// Graphviz files: [`graphmap_dot`].
+pub(crate) struct Dot;
+
+impl FrontEnd for Dot {
+    fn name(&self) -> &str {
+        "dot"
+    }
+
+    fn about(&self) -> &str {
+        "networks drawn for Graphviz"
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        path.extension().is_some_and(|e| e == "dot" || e == "gv")
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let mut findings = Diagnostics::new();
+        match graphmap_dot::dialect::load(sources, name, bytes, &mut findings) {
+            Some(declared) => Ok((declared, findings)),
+            None => Err(findings),
+        }
+    }
+}
+
 /// Networks as JSON, the format of [`graphmap_kpn::json`].
 pub(crate) struct Json;
 

@@ -56,6 +56,7 @@ impl Tool {
     /// With all that graphmap brings along.
     pub fn new() -> Tool {
         Tool::empty()
+            .front_end(frontend::Dot)
             .front_end(frontend::Json)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
