@@ -12,9 +12,11 @@ mod mapping;
 mod output;
 mod passes;
 mod report;
+mod run;
 mod session;
 mod shell;
 mod talk;
+mod view;
 
 use crate::{Tool, codes};
 use args::{Cli, Common, Verb};
@@ -61,6 +63,8 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Check(args)) => check::run(args, session),
         Some(Verb::Expand(args)) => expand::run(args, session),
         Some(Verb::Emit(args)) => emit::run(args, session),
+        Some(Verb::Run(args)) => run::run(args, session),
+        Some(Verb::View(args)) => view::run(args, session),
         Some(Verb::Passes(args)) => passes::run(args, session),
         Some(Verb::Explain(args)) => explain::run(args, session),
         Some(Verb::Import(args)) => import::run(args, session),

@@ -20,3 +20,13 @@ pub(crate) const UNKNOWN_PASS: Code = Code(10);
 pub(crate) const USAGE: Code = Code(11);
 /// `--check` found a file that is not as it would be written.
 pub(crate) const WOULD_CHANGE: Code = Code(12);
+/// There is no project with the code of a graph.
+pub(crate) const NO_PROJECT: Code = Code(701);
+/// Cargo cannot be run.
+pub(crate) const NO_CARGO: Code = Code(702);
+/// The code of a project does not compile: most often a function that does not fit its kind.
+pub(crate) const DOES_NOT_COMPILE: Code = Code(703);
+/// Cargo finds something wrong that is not the code.
+pub(crate) const BUILD: Code = Code(704);
+/// The program of a network cannot be started, or was ended by a signal.
+pub(crate) const PROGRAM: Code = Code(705);

@@ -23,6 +23,8 @@
 //! }
 //! ```
 
+mod cargo;
+mod child;
 mod cli;
 mod codes;
 mod emitters;

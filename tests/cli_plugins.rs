@@ -1,6 +1,7 @@
 //! External passes and emitters, good ones and bad ones.
 
 #![cfg(unix)]
+#![allow(clippy::print_stderr)] // A test that shows nothing says so.
 
 mod common;
 

@@ -163,6 +163,8 @@ pub(crate) enum Verb {
     Check(super::check::CheckArgs),
     Expand(super::expand::ExpandArgs),
     Emit(super::emit::EmitArgs),
+    Run(super::run::RunArgs),
+    View(super::view::ViewArgs),
     Passes(super::passes::PassesArgs),
     Explain(super::explain::ExplainArgs),
     Import(super::import::ImportArgs),

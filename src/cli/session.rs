@@ -256,6 +256,13 @@ impl<'t> Session<'t> {
         }
     }
 
+    /// Whether programs that we run may say what they do: somebody watches.
+    pub(crate) fn may_talk(&self) -> bool {
+        talk::on_terminal()
+            && !self.common.quiet
+            && self.common.message_format == MessageFormat::Human
+    }
+
     /// Says something to people, not to programs, and not when asked to be quiet.
     pub(crate) fn tell(&self, text: &str) {
         if !self.common.quiet && self.common.message_format == MessageFormat::Human {

@@ -1,0 +1,224 @@
+//! Builds a project with cargo, and makes diagnostics of what the compiler says.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::{SourceMap, Span};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// How a project is built.
+pub(crate) struct Build<'a> {
+    /// Folder of the project's `Cargo.toml`.
+    pub(crate) project: &'a Path,
+    /// Whether with optimisation.
+    pub(crate) release: bool,
+    /// Whether cargo may say on standard error what it does.
+    pub(crate) talk: bool,
+}
+
+/// Why there is no program.
+pub(crate) enum Failed {
+    /// Cargo could not be run, or found something other than the code wrong.
+    Cargo(Box<Diagnostic>),
+    /// The code does not compile.
+    Code(Vec<CompilerMessage>),
+}
+
+/// What the compiler found.
+#[derive(Deserialize)]
+pub(crate) struct CompilerMessage {
+    message: String,
+    level: String,
+    code: Option<CompilerCode>,
+    #[serde(default)]
+    spans: Vec<CompilerSpan>,
+    #[serde(default)]
+    children: Vec<CompilerChild>,
+}
+
+#[derive(Deserialize)]
+struct CompilerCode {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct CompilerSpan {
+    file_name: String,
+    byte_start: usize,
+    byte_end: usize,
+    is_primary: bool,
+    label: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CompilerChild {
+    message: String,
+    level: String,
+}
+
+#[derive(Deserialize)]
+struct CargoMessage {
+    reason: String,
+    message: Option<CompilerMessage>,
+    executable: Option<PathBuf>,
+}
+
+/// Builds a project; the result is its program.
+pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--message-format=json", "--manifest-path"])
+        .arg(build.project.join("Cargo.toml"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(if build.talk {
+            Stdio::inherit()
+        } else {
+            Stdio::piped()
+        });
+    if build.release {
+        command.arg("--release");
+    }
+    let mut child = command
+        .spawn()
+        .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
+    // Read beside the messages: neither pipe may fill up while the other is read.
+    let said = child.stderr.take().map(|mut stderr| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = io::Read::read_to_end(&mut stderr, &mut bytes);
+            bytes
+        })
+    });
+    let mut program = None;
+    let mut messages = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // What build scripts print on their own is not for us.
+            let Ok(message) = serde_json::from_str::<CargoMessage>(&line) else {
+                continue;
+            };
+            match message.reason.as_str() {
+                "compiler-message" => messages.extend(message.message),
+                "compiler-artifact" => program = message.executable.or(program),
+                _ => {}
+            }
+        }
+    }
+    let status = child
+        .wait()
+        .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
+    if status.success()
+        && let Some(program) = program
+    {
+        return Ok(program);
+    }
+    messages.retain(|m| m.level == "error" && !m.spans.is_empty());
+    if !messages.is_empty() {
+        return Err(Failed::Code(messages));
+    }
+    let project = build.project.display();
+    let message = match status.success() {
+        true => format!("the project `{project}` makes no program"),
+        false => format!("cargo could not build `{project}`"),
+    };
+    let mut diagnostic = Diagnostic::error(codes::BUILD, message);
+    let said = said
+        .and_then(|thread| thread.join().ok())
+        .unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    if !said.trim().is_empty() {
+        diagnostic = diagnostic.with_note(format!("it said:\n{}", said.trim_end()));
+    }
+    Err(Failed::Cargo(Box::new(diagnostic)))
+}
+
+fn not_there(error: &io::Error) -> Diagnostic {
+    Diagnostic::error(codes::NO_CARGO, format!("cargo cannot be run: {error}"))
+        .help("the program of a network is built with Rust: https://rustup.rs installs it")
+        .help("`graphmap doctor` tells what else is there")
+}
+
+/// Diagnostics of what the compiler found, with the texts they point into added to `sources`.
+/// `explain` may add to one what the graph has to do with it, by the file that it is in.
+pub(crate) fn diagnose(
+    messages: Vec<CompilerMessage>,
+    project: &Path,
+    sources: &mut SourceMap,
+    mut explain: impl FnMut(Diagnostic, &Path) -> Diagnostic,
+) -> Diagnostics {
+    let mut texts = BTreeMap::new();
+    let mut all = Diagnostics::new();
+    for message in messages {
+        let code = message
+            .code
+            .map_or_else(String::new, |code| format!(" ({})", code.code));
+        let text = format!("{}{code}", message.message);
+        let mut diagnostic = Diagnostic::error(codes::DOES_NOT_COMPILE, text);
+        let mut file = None;
+        for span in message.spans {
+            let Some((path, place)) = locate(project, &span, sources, &mut texts) else {
+                continue;
+            };
+            let label = span.label.unwrap_or_default();
+            if span.is_primary && diagnostic.primary.is_none() {
+                diagnostic = diagnostic.at(place, label);
+                file = Some(path);
+            } else {
+                diagnostic = diagnostic.also(place, label);
+            }
+        }
+        for child in message.children {
+            match child.level.as_str() {
+                "help" => diagnostic.help.push(child.message),
+                _ => diagnostic.notes.push(child.message),
+            }
+        }
+        all.push(match file {
+            Some(file) => explain(diagnostic, &file),
+            None => diagnostic,
+        });
+    }
+    all
+}
+
+/// The place of a span of the compiler, whose file names are relative to the workspace.
+fn locate(
+    project: &Path,
+    span: &CompilerSpan,
+    sources: &mut SourceMap,
+    texts: &mut BTreeMap<PathBuf, u32>,
+) -> Option<(PathBuf, Span)> {
+    let project = std::path::absolute(project).ok()?;
+    let paths = project
+        .ancestors()
+        .map(|folder| folder.join(&span.file_name));
+    let path = paths.into_iter().find(|path| path.is_file())?;
+    let base = match texts.get(&path) {
+        Some(base) => *base,
+        None => {
+            let text = std::fs::read_to_string(&path).ok()?;
+            let source = sources.add(shown(&path), text).ok()?;
+            texts.insert(path.clone(), source.base());
+            source.base()
+        }
+    };
+    let place = Span::new(
+        base + u32::try_from(span.byte_start).ok()?,
+        base + u32::try_from(span.byte_end.max(span.byte_start)).ok()?,
+    );
+    Some((path, place))
+}
+
+/// A path as short as it can be told.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}

@@ -1,0 +1,171 @@
+//! `graphmap run`: builds the program of a graph and runs it.
+
+use super::args::{File, GraphArgs};
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::cargo::{self, Build, Failed};
+use crate::child::{self, End};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::network::Verified;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Build the program of a graph and run it
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap run graphs/farm.dot
+  graphmap run graphs/farm.dot -n 4 --stats
+  graphmap run graphs/farm.dot --shuffle 7 -- 1000     what follows -- is the program's
+
+The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
+program ends; with 6 when the network blocked.")]
+pub(crate) struct RunArgs {
+    /// Graph file
+    #[arg(value_name = "FILE")]
+    file: File,
+    /// Number of OS processes
+    #[arg(short = 'n', long, value_name = "N", help_heading = "Run")]
+    os_processes: Option<NonZeroU32>,
+    /// Where each process runs: a file that `--emit mapping.json` wrote, or the OS process of each
+    /// rank as text
+    #[arg(long, value_name = "PATH", help_heading = "Run")]
+    mapping: Option<PathBuf>,
+    /// After the run, show what each kind of processes did
+    #[arg(long, help_heading = "Run")]
+    stats: bool,
+    /// Run processes in a random order that the seed decides
+    #[arg(long, value_name = "SEED", help_heading = "Run")]
+    shuffle: Option<u64>,
+    /// Write the measured load of each process and traffic of each channel
+    #[arg(long, value_name = "PATH", help_heading = "Run")]
+    profile: Option<PathBuf>,
+    /// Build without optimisation: quicker to build, slower to run
+    #[arg(long, conflicts_with = "release", help_heading = "Build")]
+    dev: bool,
+    /// Build with optimisation (the default)
+    #[arg(long, help_heading = "Build")]
+    release: bool,
+    /// Build, but do not run
+    #[arg(long, help_heading = "Build")]
+    no_run: bool,
+    #[command(flatten)]
+    graph: GraphArgs,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    args: Vec<std::ffi::OsString>,
+}
+
+pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let network = session.verified(&args.file, &args.graph)?;
+    let project = find_project(session, &args.file)?;
+    let program = build(args, session, &network, &project)?;
+    if args.no_run {
+        return Ok(Exit::Ok);
+    }
+    // The program speaks next: what is to be said of the graph is said before.
+    session.flush();
+    let mut command = Command::new(&program);
+    command.args(&args.args);
+    let mut set = |name: &str, value: Option<std::ffi::OsString>| {
+        // What the user's shell has set holds where the command line says nothing.
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    };
+    set(
+        "GRAPHMAP_OS_PROCESSES",
+        args.os_processes.map(|n| n.to_string().into()),
+    );
+    set(
+        "GRAPHMAP_SHUFFLE",
+        args.shuffle.map(|seed| seed.to_string().into()),
+    );
+    set("GRAPHMAP_STATS", args.stats.then(|| "1".into()));
+    set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
+    set("GRAPHMAP_MAPPING", args.mapping.clone().map(Into::into));
+    let result = session.timed("run", |_| child::run(&mut command));
+    match result {
+        Ok(End::Code(0)) => Ok(Exit::Ok),
+        Ok(End::Code(6)) => Ok(Exit::Blocked),
+        // What the program ended with, in the eight bits that a shell sees.
+        Ok(End::Code(code)) => Ok(Exit::Program(code as u8)),
+        Ok(End::Interrupted) => Ok(Exit::Program(130)),
+        Ok(End::Signal(signal)) => {
+            let message = format!("the program of the network was ended by signal {signal}");
+            let exit = Exit::Program(128u8.saturating_add(signal as u8));
+            session.fail(exit, Diagnostic::error(codes::PROGRAM, message))
+        }
+        Err(error) => {
+            let message = format!("`{}` cannot be run: {error}", program.display());
+            session.fail(Exit::Usage, Diagnostic::error(codes::PROGRAM, message))
+        }
+    }
+}
+
+fn build(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    network: &Verified,
+    project: &Path,
+) -> Outcome<PathBuf> {
+    let build = Build {
+        project,
+        release: !args.dev,
+        talk: session.may_talk(),
+    };
+    match session.timed("build", |_| cargo::build(&build)) {
+        Ok(program) => Ok(program),
+        Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
+        Err(Failed::Code(messages)) => {
+            let explain = |diagnostic: Diagnostic, file: &Path| explain(diagnostic, file, network);
+            let found = cargo::diagnose(messages, project, &mut session.sources, explain);
+            session.find_all(found);
+            Err(Exit::Graph)
+        }
+    }
+}
+
+/// Adds where the kind is drawn whose function does not compile.
+fn explain(diagnostic: Diagnostic, file: &Path, network: &Verified) -> Diagnostic {
+    let Some(stem) = file.file_stem().and_then(|s| s.to_str()) else {
+        return diagnostic;
+    };
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let kinds = network.kinds.values();
+    let mut kinds = kinds.filter(|kind| plain(network.name(kind.name)) == plain(stem));
+    match kinds.next() {
+        Some(kind) => {
+            let name = network.name(kind.name);
+            diagnostic.also(
+                kind.span,
+                format!("the ports of `{name}` are what is drawn here"),
+            )
+        }
+        None => diagnostic,
+    }
+}
+
+fn find_project(session: &mut Session<'_>, file: &Path) -> Outcome<PathBuf> {
+    let beside = file.with_extension("");
+    let inside = file.parent().unwrap_or(Path::new("")).to_owned();
+    for folder in [beside.clone(), inside] {
+        if folder.join("Cargo.toml").is_file() {
+            return Ok(folder);
+        }
+    }
+    let message = format!("there is no code for `{}` to run", file.display());
+    let diagnostic = Diagnostic::error(codes::NO_PROJECT, message)
+        .with_note(format!(
+            "looked for `{}`",
+            beside.join("Cargo.toml").display()
+        ))
+        .help(format!(
+            "`graphmap new {} --from {}` makes a project for it, with a file for each function",
+            beside.display(),
+            file.display()
+        ));
+    session.fail(Exit::Usage, diagnostic)
+}
