@@ -31,7 +31,7 @@ pub trait FrontEnd {
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 }
 
-/// Graphviz files: [`graphmap_dot`].
+/// Graphviz DOT with the attributes of `docs/src/dialect.md`.
 pub(crate) struct Dot;
 
 impl FrontEnd for Dot {
@@ -40,7 +40,7 @@ impl FrontEnd for Dot {
     }
 
     fn about(&self) -> &str {
-        "networks drawn for Graphviz"
+        "Graphviz DOT, processes as nodes and channels as edges (.dot, .gv)"
     }
 
     fn accepts(&self, path: &Path) -> bool {
@@ -70,7 +70,7 @@ impl FrontEnd for Json {
     }
 
     fn about(&self) -> &str {
-        "networks as JSON, written by programs"
+        "networks as JSON, as programs write them (.json)"
     }
 
     fn accepts(&self, path: &Path) -> bool {
