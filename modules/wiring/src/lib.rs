@@ -1,1 +1,22 @@
-//! Turns a verified network into wiring code through Handlebars skeletons.
+//! Wiring: from a verified network to the code that runs it.
+//!
+//! [`context::Model`] is the network as tables that grow with its kinds and classes of channels, not
+//! with its processes; a skeleton (a Handlebars template, [`skeleton`]) turns it into code. What a
+//! Cargo project needs around that code is made by [`project`].
+
+mod classes;
+pub mod codes;
+pub mod context;
+pub mod emitters;
+mod helpers;
+pub mod identifier;
+pub mod payload;
+mod positions;
+pub mod project;
+pub mod sequence;
+mod signature;
+pub mod skeleton;
+pub mod structure;
+
+#[cfg(test)]
+mod testing;

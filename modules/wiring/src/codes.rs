@@ -1,0 +1,27 @@
+//! The codes of what wiring and projects find wrong. Each has a page in the book under
+//! `docs/src/errors`.
+
+use graphmap_kpn::diagnostic::Code;
+
+/// A payload type that Rust cannot read.
+pub const PAYLOAD_TYPE: Code = Code(601);
+/// Two names of the graph become one name in the code.
+pub const NAME_TAKEN: Code = Code(602);
+/// No skeleton of that name.
+pub const NO_SKELETON: Code = Code(603);
+/// A skeleton that cannot be read: no such folder, no UTF-8, not a template.
+pub const BAD_SKELETON: Code = Code(604);
+/// A skeleton that fails on this network.
+pub const SKELETON_FAILED: Code = Code(605);
+/// `skeleton=` names a structure that the network does not have.
+pub const NOT_THAT_STRUCTURE: Code = Code(606);
+/// A function no longer fits the ports of its kind.
+pub const FUNCTION_OUTDATED: Code = Code(607);
+/// A file of functions whose kind is gone.
+pub const FUNCTION_WITHOUT_KIND: Code = Code(608);
+/// A type of the graph that `types.rs` does not define.
+pub const TYPE_MISSING: Code = Code(610);
+/// A folder that is no project, or a project of another graph.
+pub const NOT_A_PROJECT: Code = Code(613);
+/// A kind that is new: its function is a blank.
+pub const NEW_KIND: Code = Code(614);

@@ -1,0 +1,514 @@
+//! What a skeleton sees: the network as tables.
+//!
+//! The fields are documented for the authors of skeletons in the book (`skeletons.md`); a test holds
+//! that page and this file together. [`Model::VERSION`] grows when a field changes its meaning.
+
+use crate::classes::{Class, classes};
+use crate::codes;
+use crate::identifier::{Case, Identifiers, Language};
+use crate::payload::{self, UNTYPED};
+use crate::positions::positions;
+use crate::sequence;
+use crate::signature::{self, PortSignature};
+use crate::structure::Structure;
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::Direction;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::names::Symbol;
+use graphmap_kpn::network::{Kind, KindPort, Network};
+use graphmap_kpn::source::Span;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// All that a skeleton sees.
+#[derive(Clone, Debug, Serialize)]
+pub struct Model {
+    /// Version of this format: [`Model::VERSION`].
+    pub version: u32,
+    /// The graph as a whole.
+    pub graph: GraphModel,
+    /// What the network looks like.
+    pub structure: Structure,
+    /// Types that the project's `types.rs` defines, sorted.
+    pub types: Vec<TypeModel>,
+    /// Kinds, in the order of their first process.
+    pub kinds: Vec<KindModel>,
+    /// Classes of channels, in the order of their first channel.
+    pub channels: Vec<ClassModel>,
+}
+
+/// The graph as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphModel {
+    /// Its name.
+    pub name: String,
+    /// Its file, without folders.
+    pub file: String,
+    /// How many processes it has.
+    pub processes: usize,
+    /// How many channels it has.
+    pub channels: usize,
+}
+
+/// A type that the project's `types.rs` defines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TypeModel {
+    /// Its name.
+    pub name: String,
+    /// Whether it is the type of channels that say none.
+    pub untyped: bool,
+    /// Whether it is not spelt as types are in Rust.
+    pub odd: bool,
+}
+
+/// A kind of processes.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindModel {
+    /// Its name.
+    pub name: String,
+    /// Its identifier as a Rust function, module, variable and file.
+    pub function: String,
+    /// Its identifier as a Rust type.
+    pub type_name: String,
+    /// Its identifier in C.
+    pub c: String,
+    /// How many processes it has.
+    pub count: usize,
+    /// Ranks of its processes, a sequence.
+    pub ranks: String,
+    /// Names of its processes.
+    pub names: NamesModel,
+    /// Its ports, in the order of first appearance.
+    pub ports: Vec<PortModel>,
+    /// Line of its first process, from 1; 0 where no text shows it.
+    pub line: u32,
+    /// Column of its first process, from 1.
+    pub column: u32,
+    /// Lines of its processes, a sequence.
+    pub lines: String,
+    /// Columns of its processes, a sequence.
+    pub columns: String,
+    /// Its ports in one line, for the next generation to compare with.
+    pub signature: String,
+}
+
+/// Names of the processes of a kind: texts and numbers in turn where all are made alike, else a
+/// list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamesModel {
+    /// Texts, each followed by a number; empty where the names are listed.
+    pub parts: Vec<NamePart>,
+    /// The names, where there are no parts.
+    pub list: Vec<String>,
+}
+
+/// A text that all names of a kind have, and the numbers that follow it in each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamePart {
+    /// The text.
+    pub text: String,
+    /// The numbers, a sequence.
+    pub numbers: String,
+}
+
+/// A port of a kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortModel {
+    /// Its name.
+    pub name: String,
+    /// Its identifier as a Rust field.
+    pub field: String,
+    /// Its identifier in C.
+    pub c: String,
+    /// `input` or `output`.
+    pub direction: Direction,
+    /// `select`, `gather`, `reduce`, `broadcast`, `scatter`, `share`, or nothing.
+    pub bundle: Option<&'static str>,
+    /// The bundle, else the direction.
+    pub word: &'static str,
+    /// Its Rust payload type as generated code writes it.
+    pub rust_type: String,
+    /// Its payload type as the graph says it.
+    pub type_name: Option<String>,
+}
+
+/// One end of a class of channels.
+#[derive(Clone, Debug, Serialize)]
+pub struct EndModel {
+    /// Index in [`Model::kinds`].
+    pub kind: usize,
+    /// Index in the ports of the kind.
+    pub port: usize,
+    /// The kind's function.
+    pub function: String,
+    /// The kind's identifier in C.
+    pub c_kind: String,
+    /// The port's name.
+    pub port_name: String,
+    /// The port's identifier in C.
+    pub c_port: String,
+    /// The kind's name.
+    pub kind_name: String,
+    /// The kind of bundle at this end, for this port.
+    pub bundle: Option<&'static str>,
+    /// Which process of the kind, a sequence.
+    pub index: String,
+    /// Which member of the bundle, a sequence; empty where the port is no bundle.
+    pub slot: String,
+}
+
+/// Channels that are alike.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassModel {
+    /// The writing end.
+    pub from: EndModel,
+    /// The reading end.
+    pub to: EndModel,
+    /// Rust payload type.
+    pub rust_type: String,
+    /// Payload type as the graph says it.
+    pub type_name: Option<String>,
+    /// How many tokens each holds at the most.
+    pub capacity: u32,
+    /// How many each holds at the start.
+    pub initial: u32,
+    /// MPI tag.
+    pub tag: Option<i32>,
+    /// How many channels.
+    pub count: usize,
+    /// Lines of their declarations, a sequence.
+    pub line: String,
+    /// Columns of their declarations, a sequence.
+    pub column: String,
+}
+
+impl Model {
+    /// Version of the format.
+    pub const VERSION: u32 = 1;
+
+    /// The tables of a network that was verified; `structure` is what the skeleton goes by.
+    /// Linear in the size of the network. Warnings go to `diagnostics`.
+    ///
+    /// # Errors
+    /// Payload types that Rust cannot read.
+    pub fn new(
+        network: &Network,
+        structure: Structure,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Model, Diagnostics> {
+        let mut types = Types::default();
+        for kind in network.kinds.values() {
+            for port in &kind.ports {
+                types.read(network, port.ty, port.span);
+            }
+        }
+        for channel in network.channels.values() {
+            types.read(network, channel.ty, channel.span);
+        }
+        if !types.errors.is_empty() {
+            return Err(types.errors);
+        }
+        let kinds = kinds(network, &types, diagnostics);
+        let channels = classes(network)
+            .into_iter()
+            .map(|class| channel_class(network, &kinds, &types, class))
+            .collect();
+        let file = network.sources.sources().next();
+        let file = file.map_or("", |source| source.name());
+        Ok(Model {
+            version: Model::VERSION,
+            graph: GraphModel {
+                name: network.name.clone(),
+                file: file_name(file).to_owned(),
+                processes: network.processes.len(),
+                channels: network.channels.len(),
+            },
+            structure,
+            types: types.own.into_iter().map(TypeModel::new).collect(),
+            kinds,
+            channels,
+        })
+    }
+}
+
+impl TypeModel {
+    fn new(name: String) -> TypeModel {
+        TypeModel {
+            untyped: name == UNTYPED,
+            odd: name.contains('_') || !name.starts_with(|c: char| c.is_ascii_uppercase()),
+            name,
+        }
+    }
+}
+
+/// The last part of a path, whichever way its folders are parted.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Payload types read so far.
+#[derive(Default)]
+struct Types {
+    rust: FxHashMap<Symbol, String>,
+    own: BTreeSet<String>,
+    untyped: bool,
+    errors: Diagnostics,
+}
+
+impl Types {
+    fn read(&mut self, network: &Network, ty: Option<Symbol>, span: Span) {
+        let Some(symbol) = ty else {
+            if !self.untyped {
+                self.untyped = true;
+                self.own.insert(UNTYPED.to_owned());
+            }
+            return;
+        };
+        if self.rust.contains_key(&symbol) {
+            return;
+        }
+        let text = network.name(symbol);
+        let rust = match payload::parse(text) {
+            Ok(payload) => {
+                self.own.extend(payload.own);
+                payload.rust
+            }
+            Err(error) => {
+                let message = format!("`{text}` is no payload type: {error}");
+                let column = text[..error.offset].chars().count() + 1;
+                self.errors.push(
+                    Diagnostic::error(codes::PAYLOAD_TYPE, message)
+                        .at(span, format!("noticed at character {column} of the type"))
+                        .help("name a Rust type such as `f64`, `Vec<u8>` or `crate::shapes::Edge`, or a type of the project's own, `Task`"),
+                );
+                String::new()
+            }
+        };
+        self.rust.insert(symbol, rust);
+    }
+
+    fn rust(&self, ty: Option<Symbol>) -> String {
+        match ty {
+            Some(symbol) => self.rust[&symbol].clone(),
+            None => format!("types::{UNTYPED}"),
+        }
+    }
+}
+
+/// Names that generated Rust needs itself in the scope of kinds.
+const RESERVED_FUNCTIONS: &[&str] = &["net", "network", "types", "rt", "ends", "main", "structure"];
+/// Types of the prelude that payload types may name.
+const RESERVED_TYPES: &[&str] = &["Box", "Option", "Result", "Self", "String", "Vec"];
+/// Names of the C library and of Pilot that generated C may not take, and its own.
+const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
+
+fn kinds(network: &Network, types: &Types, diagnostics: &mut Diagnostics) -> Vec<KindModel> {
+    let mut functions = Identifiers::new(Language::Rust, RESERVED_FUNCTIONS);
+    let mut type_names = Identifiers::new(Language::Rust, RESERVED_TYPES);
+    let mut c_names = Identifiers::new(Language::C, RESERVED_C);
+    let spans: Vec<Span> = network.processes.values().map(|p| p.span).collect();
+    let positions = positions(&network.sources, &spans);
+    let mut kinds = Vec::with_capacity(network.kinds.len());
+    for kind in network.kinds.values() {
+        let name = network.name(kind.name);
+        let (function, free) = functions.take(name, Case::Snake);
+        if !free {
+            diagnostics.push(
+                Diagnostic::warning(
+                    codes::NAME_TAKEN,
+                    format!("the kind `{name}` is called `{function}` in the code: the plain name is taken"),
+                )
+                .at(kind.span, "its first process")
+                .help("give it a `kind=` that differs in more than case and punctuation"),
+            );
+        }
+        let sequence = |value: &dyn Fn(usize) -> u32| {
+            let values: Vec<u32> = kind.members.iter().map(|p| value(p.index())).collect();
+            sequence::encode(&values)
+        };
+        let ports = ports(network, kind, types, diagnostics);
+        let signature: Vec<PortSignature> = ports
+            .iter()
+            .map(|port| PortSignature {
+                word: port.word.to_owned(),
+                name: port.name.clone(),
+                rust_type: port.rust_type.clone(),
+            })
+            .collect();
+        let (line, column) = kind
+            .members
+            .first()
+            .map_or((0, 0), |p| positions[p.index()]);
+        kinds.push(KindModel {
+            name: name.to_owned(),
+            function,
+            type_name: type_names.take(name, Case::Camel).0,
+            c: c_names.take(name, Case::Kept).0,
+            count: kind.members.len(),
+            ranks: sequence(&|rank| rank as u32),
+            names: process_names(network, kind),
+            ports,
+            line,
+            column,
+            lines: sequence(&|rank| positions[rank].0),
+            columns: sequence(&|rank| positions[rank].1),
+            signature: signature::print(name, &signature),
+        });
+    }
+    kinds
+}
+
+fn ports(
+    network: &Network,
+    kind: &Kind,
+    types: &Types,
+    diagnostics: &mut Diagnostics,
+) -> Vec<PortModel> {
+    let mut fields = Identifiers::new(Language::Rust, &[]);
+    let mut c_fields = Identifiers::new(Language::C, &[]);
+    let kind_name = network.name(kind.name);
+    let port = |port: &KindPort| {
+        let name = network.name(port.name);
+        let (field, free) = fields.take(name, Case::Snake);
+        if !free {
+            diagnostics.push(
+                Diagnostic::warning(
+                    codes::NAME_TAKEN,
+                    format!("the port `{name}` of `{kind_name}` is called `{field}` in the code: the plain name is taken"),
+                )
+                .at(port.span, "first named here")
+                .help("give it a name that differs in more than case and punctuation"),
+            );
+        }
+        let bundle = port.bundle.map(|bundle| bundle.name());
+        PortModel {
+            name: name.to_owned(),
+            field,
+            c: c_fields.take(name, Case::Kept).0,
+            direction: port.direction,
+            bundle,
+            word: bundle.unwrap_or(match port.direction {
+                Direction::Input => "input",
+                Direction::Output => "output",
+            }),
+            rust_type: types.rust(port.ty),
+            type_name: port.ty.map(|ty| network.name(ty).to_owned()),
+        }
+    };
+    kind.ports.iter().map(port).collect()
+}
+
+/// Texts and numbers where every name is made of the same texts and as many plain numbers.
+fn process_names(network: &Network, kind: &Kind) -> NamesModel {
+    let names = || kind.members.iter().map(|&p| network.process_name(p));
+    let listed = || NamesModel {
+        parts: Vec::new(),
+        list: names().map(str::to_owned).collect(),
+    };
+    if kind.members.len() < 2 {
+        return listed();
+    }
+    let mut texts: Vec<&str> = Vec::new();
+    let mut numbers: Vec<Vec<u32>> = Vec::new();
+    for (i, name) in names().enumerate() {
+        let mut parts = 0;
+        for part in name_parts(name) {
+            let Some((text, number)) = part else {
+                return listed();
+            };
+            if i == 0 {
+                texts.push(text);
+                numbers.push(Vec::with_capacity(kind.members.len()));
+            } else if texts.get(parts) != Some(&text) {
+                return listed();
+            }
+            numbers[parts].push(number);
+            parts += 1;
+        }
+        if parts != texts.len() {
+            return listed();
+        }
+    }
+    let part = |(text, numbers): (&str, Vec<u32>)| NamePart {
+        text: text.to_owned(),
+        numbers: sequence::encode(&numbers),
+    };
+    NamesModel {
+        parts: texts.into_iter().zip(numbers).map(part).collect(),
+        list: Vec::new(),
+    }
+}
+
+/// A name cut after each of its numbers. `None` for what is no text with a plain number: `a`, `a01`,
+/// or a number of 2^32 or more.
+fn name_parts(name: &str) -> impl Iterator<Item = Option<(&str, u32)>> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let from = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let digits = rest[from..].bytes().take_while(u8::is_ascii_digit).count();
+        let (text, number) = (&rest[..from], &rest[from..from + digits]);
+        rest = &rest[from + digits..];
+        let plain = number == "0" || !number.starts_with('0');
+        Some(
+            number
+                .parse()
+                .ok()
+                .filter(|_| plain)
+                .map(|number| (text, number)),
+        )
+    })
+}
+
+fn channel_class(
+    network: &Network,
+    kinds: &[KindModel],
+    types: &Types,
+    class: Class,
+) -> ClassModel {
+    let end = |end: crate::classes::ClassEnd, index: String, slot: String| {
+        let kind = &kinds[end.kind.index()];
+        let port = &kind.ports[end.port as usize];
+        EndModel {
+            kind: end.kind.index(),
+            port: end.port as usize,
+            function: kind.function.clone(),
+            c_kind: kind.c.clone(),
+            port_name: port.name.clone(),
+            c_port: port.c.clone(),
+            kind_name: kind.name.clone(),
+            bundle: port.bundle,
+            index,
+            slot,
+        }
+    };
+    ClassModel {
+        from: end(class.from, class.from_index, class.from_slot),
+        to: end(class.to, class.to_index, class.to_slot),
+        rust_type: types.rust(class.ty),
+        type_name: class.ty.map(|ty| network.name(ty).to_owned()),
+        capacity: class.capacity,
+        initial: class.initial,
+        tag: class.tag,
+        count: class.count,
+        line: class.line,
+        column: class.column,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_is_the_last_part_of_its_path() {
+        assert_eq!(file_name("graphs/farm.dot"), "farm.dot");
+        assert_eq!(file_name(r"c:\graphs\farm.dot"), "farm.dot");
+        assert_eq!(file_name("<stdin>"), "<stdin>");
+    }
+}

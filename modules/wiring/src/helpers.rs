@@ -1,0 +1,227 @@
+//! Handlebars helpers for skeletons: literals and comments of the target language, and the layout
+//! that rustfmt would choose.
+
+use handlebars::{
+    Context, Handlebars, Helper, HelperDef, HelperResult, JsonRender, Output, RenderContext,
+    RenderError, RenderErrorReason, Renderable, StringOutput, handlebars_helper,
+};
+
+/// Widest line that rustfmt makes.
+const WIDTH: usize = 100;
+/// Items up to this width share lines where they do not fit on one.
+const SHORT: usize = 10;
+/// Characters of a literal on one line, where it takes several.
+const CHUNK: usize = 80;
+
+handlebars_helper!(camel: |word: str| crate::identifier::identifier(
+    word,
+    crate::identifier::Case::Camel,
+    crate::identifier::Language::Rust,
+));
+handlebars_helper!(upper: |word: str| word.to_ascii_uppercase());
+handlebars_helper!(join: |*parts| parts.iter().map(|p| p.render()).collect::<String>());
+handlebars_helper!(text_helper: |value: str| comment(value));
+
+/// Adds all helpers to an engine.
+pub(crate) fn register(engine: &mut Handlebars<'_>) {
+    engine.register_helper("camel", Box::new(camel));
+    engine.register_helper("upper", Box::new(upper));
+    engine.register_helper("join", Box::new(join));
+    engine.register_helper("text", Box::new(text_helper));
+    engine.register_helper("string", Box::new(Literal { quote: rust_string }));
+    engine.register_helper("c_string", Box::new(Literal { quote: c_string }));
+    engine.register_helper("layout", Box::new(Layout));
+}
+
+/// A text as it may stand in a comment of any language: on one line, and closing none.
+pub(crate) fn comment(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Direction marks would let a comment read as code.
+        if c.is_control()
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            result.extend(c.escape_unicode());
+        } else if (c == '/' && result.ends_with('*')) || (c == '*' && result.ends_with('/')) {
+            result.push(' ');
+            result.push(c);
+        } else {
+            result.push(c);
+        }
+    }
+    // A backslash at the end would join the next line to a comment of C.
+    if result.ends_with('\\') {
+        result.push(' ');
+    }
+    result
+}
+
+/// `{{string value indent}}`: a literal, on several lines where it is long.
+struct Literal {
+    quote: fn(&str, usize) -> String,
+}
+
+impl HelperDef for Literal {
+    fn call<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        _: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        _: &mut RenderContext<'reg, 'rc>,
+        out: &mut dyn Output,
+    ) -> HelperResult {
+        let value = helper
+            .param(0)
+            .ok_or(RenderErrorReason::ParamNotFoundForIndex("string", 0))?;
+        let text = value.value().render();
+        let indent = helper.param(1).and_then(|p| p.value().as_u64());
+        out.write(&(self.quote)(&text, indent.unwrap_or(0) as usize))?;
+        Ok(())
+    }
+}
+
+/// Cuts a text of escaped pieces into lines, after spaces where there are any.
+fn chunks(pieces: impl Iterator<Item = String>) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for piece in pieces {
+        let line = lines.last_mut().expect("begins with one");
+        let full = line.len() >= 2 * CHUNK || (line.len() >= CHUNK - 10 && line.ends_with(' '));
+        if full && piece != " " {
+            lines.push(piece);
+        } else {
+            line.push_str(&piece);
+        }
+    }
+    lines
+}
+
+/// A Rust string literal.
+pub(crate) fn rust_string(text: &str, indent: usize) -> String {
+    let pieces = text.chars().map(|c| match c {
+        '\'' => "'".to_owned(),
+        // Direction marks draw a warning in the source.
+        _ if c.is_ascii() || c.is_alphanumeric() => c.escape_debug().to_string(),
+        _ => c.escape_unicode().to_string(),
+    });
+    let lines = chunks(pieces);
+    let joint = format!("\\\n{}", " ".repeat(indent));
+    format!("\"{}\"", lines.join(&joint))
+}
+
+/// A C string literal; neighbours are joined by the compiler.
+fn c_string(text: &str, indent: usize) -> String {
+    let pieces = text.bytes().map(|b| match b {
+        b'"' | b'\\' => format!("\\{}", char::from(b)),
+        // `??` would begin a trigraph.
+        b'?' => "\\?".to_owned(),
+        b' '..=b'~' => char::from(b).to_string(),
+        _ => format!("\\{b:03o}"),
+    });
+    let joint = format!("\"\n{}\"", " ".repeat(indent));
+    format!("\"{}\"", chunks(pieces).join(&joint))
+}
+
+/// `{{#layout indent=8 open="Ports {" close="}" width=18}}`: each line of the block is an item.
+/// They go on one line with what opens and closes them where they fit in `width`, else each on its
+/// own line, as rustfmt does it. The tags have lines of their own.
+struct Layout;
+
+impl HelperDef for Layout {
+    fn call<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        registry: &'reg Handlebars<'reg>,
+        context: &'rc Context,
+        render: &mut RenderContext<'reg, 'rc>,
+        out: &mut dyn Output,
+    ) -> HelperResult {
+        let text = |name: &'static str| -> Result<String, RenderError> {
+            let value = helper
+                .hash_get(name)
+                .ok_or(RenderErrorReason::ParamNotFoundForName(
+                    "layout",
+                    name.into(),
+                ))?;
+            Ok(value.value().render())
+        };
+        let number = |name: &'static str, default: usize| {
+            let value = helper
+                .hash_get(name)
+                .and_then(|value| value.value().as_u64());
+            value.map_or(default, |value| value as usize)
+        };
+        let mut block = StringOutput::new();
+        if let Some(template) = helper.template() {
+            template.render(registry, context, render, &mut block)?;
+        }
+        let block = block.into_string().map_err(RenderErrorReason::from)?;
+        let items = items(&block);
+        let laid = layout(
+            &items,
+            number("indent", 0),
+            (&text("open")?, &text("close")?),
+            number("width", 60),
+        );
+        // Handlebars takes the margin and the line end of a tag that has a line of its own.
+        out.write(&format!("{}{laid}\n", " ".repeat(number("indent", 0))))?;
+        Ok(())
+    }
+}
+
+/// The items of a block: a line each, but where a string or a bracket is open at its end.
+fn items(block: &str) -> Vec<String> {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    let mut items = vec![String::new()];
+    for c in block.chars() {
+        match c {
+            '\n' if depth == 0 && !quoted => {
+                items.push(String::new());
+                continue;
+            }
+            '"' if !escaped => quoted = !quoted,
+            '(' | '[' | '{' if !quoted => depth += 1,
+            ')' | ']' | '}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        escaped = quoted && c == '\\' && !escaped;
+        items.last_mut().expect("begins with one").push(c);
+    }
+    items
+        .into_iter()
+        .map(|item| item.trim().to_owned())
+        .filter(|item| !item.is_empty())
+        .collect()
+}
+
+fn layout(items: &[String], indent: usize, (open, close): (&str, &str), width: usize) -> String {
+    if items.is_empty() {
+        return format!("{open}{close}");
+    }
+    let single = items.iter().all(|item| !item.contains('\n'));
+    let length = |text: &str| text.chars().count();
+    let line = items.join(", ");
+    let space = if open.ends_with('{') { " " } else { "" };
+    let whole = indent + length(open) + length(close) + length(&line) + 2 * space.len();
+    if single && length(&line) <= width && whole <= WIDTH {
+        return format!("{open}{space}{line}{space}{close}");
+    }
+    let margin = " ".repeat(indent);
+    let mut result = open.to_owned();
+    if single && items.len() > 1 && items.iter().all(|item| length(item) <= SHORT) {
+        let mut used = WIDTH;
+        for item in items {
+            if used + length(item) + 2 > WIDTH {
+                result.push_str(&format!("\n{margin}    {item},"));
+                used = indent + 4 + length(item) + 1;
+            } else {
+                result.push_str(&format!(" {item},"));
+                used += length(item) + 2;
+            }
+        }
+    } else {
+        for item in items {
+            result.push_str(&format!("\n{margin}    {item},"));
+        }
+    }
+    format!("{result}\n{margin}{close}")
+}

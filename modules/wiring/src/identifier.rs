@@ -1,0 +1,309 @@
+//! Identifiers: names of the graph, which may be any string, become names of the target language.
+//!
+//! Every identifier in generated code comes from an [`Identifiers`] scope, so that it is valid, no
+//! keyword, and unique in its scope, whatever the graph calls things.
+
+use std::collections::BTreeSet;
+
+/// The language an identifier is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Rust, edition 2024.
+    Rust,
+    /// C, with the keywords up to C23 and those of C++.
+    C,
+}
+
+/// How an identifier is spelt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// `in_task`: fields, functions, files.
+    Snake,
+    /// `InTask`: types.
+    Camel,
+    /// As it is, but for characters that no identifier may hold.
+    Kept,
+}
+
+/// The identifiers of one scope, each given once.
+#[derive(Clone, Debug)]
+pub struct Identifiers {
+    language: Language,
+    taken: BTreeSet<String>,
+}
+
+impl Identifiers {
+    /// An empty scope; `reserved` are names the generated code needs itself.
+    pub fn new(language: Language, reserved: &[&str]) -> Identifiers {
+        Identifiers {
+            language,
+            taken: reserved.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    /// An identifier for `name` that nothing else in this scope has: the plain one where it is free,
+    /// else with a number. The second value is `false` when another name took the plain one before.
+    pub fn take(&mut self, name: &str, case: Case) -> (String, bool) {
+        let plain = identifier(name, case, self.language);
+        if self.taken.insert(plain.clone()) {
+            return (plain, true);
+        }
+        // Numbers that are taken lie close together, so this ends soon.
+        let mut number = 2;
+        loop {
+            let separator = if case == Case::Camel { "" } else { "_" };
+            let numbered = format!("{}{separator}{number}", plain.trim_end_matches('_'));
+            if self.taken.insert(numbered.clone()) {
+                return (numbered, false);
+            }
+            number += 1;
+        }
+    }
+}
+
+/// The identifier that a name becomes: valid in the language, no keyword, but not yet unique.
+///
+/// ASCII letters and digits stay, a letter beyond ASCII becomes its number (`u00e9`), anything else
+/// parts words. A keyword gets a trailing underscore (`in_`), a leading digit an `n` before it, a
+/// name without any letter or digit is `unnamed`.
+pub fn identifier(name: &str, case: Case, language: Language) -> String {
+    let mut result = match case {
+        Case::Snake => words(name).join("_"),
+        Case::Camel => words(name).iter().map(|word| capitalised(word)).collect(),
+        Case::Kept => kept(name),
+    };
+    if result.is_empty() {
+        result = match case {
+            Case::Camel => "Unnamed".into(),
+            _ => "unnamed".into(),
+        };
+    }
+    if result.starts_with(|c: char| c.is_ascii_digit()) {
+        result.insert(0, if case == Case::Camel { 'N' } else { 'n' });
+    }
+    if is_keyword(&result, language) {
+        result.push('_');
+    }
+    result
+}
+
+/// The words of a name in lower case: parted by what is no letter or digit, and where a capital
+/// begins a word (`inTask`, `HTTPServer` is `http`, `server`).
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let characters: Vec<char> = name.chars().collect();
+    for (i, &c) in characters.iter().enumerate() {
+        if !c.is_alphanumeric() {
+            words.push(String::new());
+            continue;
+        }
+        let before = i.checked_sub(1).map(|b| characters[b]);
+        let after = characters.get(i + 1);
+        let begins = c.is_ascii_uppercase()
+            && before.is_some_and(|b| {
+                b.is_ascii_lowercase()
+                    || b.is_ascii_digit()
+                    || (b.is_ascii_uppercase() && after.is_some_and(char::is_ascii_lowercase))
+            });
+        if begins {
+            words.push(String::new());
+        }
+        let word = words.last_mut().expect("begins with one");
+        if c.is_ascii() {
+            word.push(c.to_ascii_lowercase());
+        } else {
+            word.push_str(&format!("u{:04x}", u32::from(c)));
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn capitalised(word: &str) -> String {
+    let mut characters = word.chars();
+    let first = characters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+/// The name with an underscore for each run of characters that no identifier may hold.
+fn kept(name: &str) -> String {
+    let mut result = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            result.push(c);
+        } else if c.is_alphanumeric() {
+            result.push_str(&format!("u{:04x}", u32::from(c)));
+        } else if !result.ends_with('_') {
+            result.push('_');
+        }
+    }
+    // Identifiers that begin with an underscore are the compiler's in C.
+    let result = result.trim_start_matches('_');
+    result.to_owned()
+}
+
+/// Whether a word is reserved in the language.
+pub fn is_keyword(word: &str, language: Language) -> bool {
+    let words = match language {
+        Language::Rust => RUST_KEYWORDS,
+        Language::C => C_KEYWORDS,
+    };
+    words.binary_search(&word).is_ok()
+}
+
+/// Sorted; with the words reserved for later.
+const RUST_KEYWORDS: &[&str] = &[
+    "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
+    "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
+    "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Sorted.
+const C_KEYWORDS: &[&str] = &[
+    "NULL",
+    "alignas",
+    "alignof",
+    "and",
+    "asm",
+    "auto",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "const",
+    "constexpr",
+    "continue",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "errno",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "linux",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "not",
+    "nullptr",
+    "operator",
+    "or",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typename",
+    "typeof",
+    "union",
+    "unix",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_become_what_the_language_calls_good_style() {
+        let rust = |name, case| identifier(name, case, Language::Rust);
+        for (name, snake, camel) in [
+            ("inTask", "in_task", "InTask"),
+            ("in", "in_", "In"),
+            ("HTTPServer", "http_server", "HttpServer"),
+            ("Put.out", "put_out", "PutOut"),
+            ("row_", "row", "Row"),
+            ("4", "n4", "N4"),
+            ("", "unnamed", "Unnamed"),
+            ("->", "unnamed", "Unnamed"),
+            ("self", "self_", "Self_"),
+            ("caf\u{e9}", "cafu00e9", "Cafu00e9"),
+            ("a b\nc", "a_b_c", "ABC"),
+        ] {
+            assert_eq!(rust(name, Case::Snake), snake, "{name:?}");
+            assert_eq!(rust(name, Case::Camel), camel, "{name:?}");
+        }
+        assert_eq!(identifier("inTask", Case::Kept, Language::C), "inTask");
+        assert_eq!(identifier("__a-+b", Case::Kept, Language::C), "a_b");
+        assert_eq!(identifier("int", Case::Kept, Language::C), "int_");
+    }
+
+    #[test]
+    fn a_name_taken_gets_a_number() {
+        let mut scope = Identifiers::new(Language::Rust, &["net"]);
+        assert_eq!(scope.take("outReq", Case::Snake), ("out_req".into(), true));
+        assert_eq!(
+            scope.take("out.req", Case::Snake),
+            ("out_req_2".into(), false)
+        );
+        assert_eq!(
+            scope.take("out_req2", Case::Snake),
+            ("out_req2".into(), true)
+        );
+        assert_eq!(scope.take("net", Case::Snake), ("net_2".into(), false));
+    }
+
+    #[test]
+    fn keyword_lists_are_sorted() {
+        assert!(RUST_KEYWORDS.is_sorted());
+        assert!(C_KEYWORDS.is_sorted());
+    }
+
+    proptest! {
+        #[test]
+        fn any_strings_give_valid_and_unique_identifiers(
+            names in prop::collection::vec("\\PC{0,8}|[a-cA-C_.0-2]{0,4}|in|type|self", 1..30)
+        ) {
+            for language in [Language::Rust, Language::C] {
+                for case in [Case::Snake, Case::Camel, Case::Kept] {
+                    let mut scope = Identifiers::new(language, &[]);
+                    let mut seen = BTreeSet::new();
+                    for name in &names {
+                        let (id, _) = scope.take(name, case);
+                        prop_assert!(id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+                        prop_assert!(id.starts_with(|c: char| c.is_ascii_alphabetic()), "{}", id);
+                        prop_assert!(!is_keyword(&id, language));
+                        prop_assert!(seen.insert(id));
+                    }
+                }
+            }
+        }
+    }
+}

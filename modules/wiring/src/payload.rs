@@ -1,0 +1,314 @@
+//! Payload types: what `type=` of a channel says, as a Rust type.
+//!
+//! Primitive types, `String`, `Vec<..>`, `Option<..>`, `Box<..>`, `Result<.., ..>`, arrays, tuples
+//! and paths are used as written. Any other name is a type of the project's own `types.rs`.
+
+use crate::identifier::{Language, is_keyword};
+use std::fmt::Write;
+
+/// The type of tokens on channels that name none.
+pub const UNTYPED: &str = "Token";
+
+/// How deep types may nest; further down is no type that anyone means.
+const DEPTH: usize = 32;
+
+const PRIMITIVES: &[&str] = &[
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+    "u64", "u128", "usize", "String",
+];
+/// Types in scope everywhere, with the number of their parameters.
+const GENERIC: &[(&str, usize)] = &[("Vec", 1), ("Option", 1), ("Box", 1), ("Result", 2)];
+
+/// A payload type that Rust can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// The type as generated code writes it: `Vec<types::Task>`.
+    pub rust: String,
+    /// The names in it that `types.rs` defines, in order of appearance.
+    pub own: Vec<String>,
+}
+
+/// What is wrong with a payload type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PayloadError {
+    /// What is wrong.
+    pub message: String,
+    /// Byte of the text where it is noticed.
+    pub offset: usize,
+}
+
+/// Reads a payload type.
+///
+/// # Errors
+/// Where the text is no type that a channel can carry.
+pub fn parse(text: &str) -> Result<Payload, PayloadError> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        payload: Payload {
+            rust: String::new(),
+            own: Vec::new(),
+        },
+    };
+    parser.ty(0)?;
+    parser.space();
+    if parser.at < text.len() {
+        return Err(parser.error("nothing may follow the type"));
+    }
+    Ok(parser.payload)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    payload: Payload,
+}
+
+impl<'a> Parser<'a> {
+    fn error(&self, message: impl Into<String>) -> PayloadError {
+        PayloadError {
+            message: message.into(),
+            offset: self.at,
+        }
+    }
+
+    fn space(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.space();
+        let found = self.text[self.at..].starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), PayloadError> {
+        if self.eat(token) {
+            return Ok(());
+        }
+        Err(self.error(format!("expected `{token}`")))
+    }
+
+    fn push(&mut self, text: &str) {
+        self.payload.rust.push_str(text);
+    }
+
+    fn ty(&mut self, depth: usize) -> Result<(), PayloadError> {
+        if depth > DEPTH {
+            return Err(self.error(format!("types nest at most {DEPTH} deep")));
+        }
+        if self.eat("(") {
+            self.push("(");
+            let mut members = 0;
+            while !self.eat(")") {
+                if members > 0 {
+                    self.push(", ");
+                }
+                self.ty(depth + 1)?;
+                members += 1;
+                if !self.eat(",") {
+                    self.expect(")")?;
+                    if members == 1 {
+                        // Parentheses around a type are that type, not a tuple.
+                        self.push(",");
+                    }
+                    self.push(")");
+                    return Ok(());
+                }
+            }
+            if members == 1 {
+                self.push(",");
+            }
+            self.push(")");
+            return Ok(());
+        }
+        if self.eat("[") {
+            self.push("[");
+            self.ty(depth + 1)?;
+            if !self.eat(";") {
+                return Err(
+                    self.error("an array says its length, `[f64; 16]`; else use `Vec<f64>`")
+                );
+            }
+            self.push("; ");
+            self.length()?;
+            self.expect("]")?;
+            self.push("]");
+            return Ok(());
+        }
+        if self.eat("&") || self.eat("*") {
+            return Err(self.error("a token owns its data: a reference cannot travel"));
+        }
+        self.path(depth)
+    }
+
+    fn length(&mut self) -> Result<(), PayloadError> {
+        self.space();
+        let rest = &self.text[self.at..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 || digits > 9 {
+            return Err(self.error("expected the length of the array as a number"));
+        }
+        self.at += digits;
+        let number = rest[..digits].trim_start_matches('0');
+        self.push(if number.is_empty() { "0" } else { number });
+        Ok(())
+    }
+
+    fn word(&mut self) -> Result<&'a str, PayloadError> {
+        self.space();
+        let rest = &self.text[self.at..];
+        let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+        let word = &rest[..rest.bytes().take_while(part).count()];
+        let first = word.bytes().next();
+        if first.is_none_or(|b| b.is_ascii_digit()) || word == "_" {
+            return Err(self.error("expected the name of a type"));
+        }
+        self.at += word.len();
+        Ok(word)
+    }
+
+    fn path(&mut self, depth: usize) -> Result<(), PayloadError> {
+        let start = self.at;
+        let first = self.word()?;
+        let mut words = vec![first];
+        while self.eat("::") {
+            words.push(self.word()?);
+        }
+        for (i, word) in words.iter().enumerate() {
+            let head = i == 0 && words.len() > 1 && matches!(*word, "crate" | "super" | "self");
+            if is_keyword(word, Language::Rust) && !head {
+                self.at = start;
+                return Err(self.error(format!("`{word}` is a word of Rust, no type")));
+            }
+        }
+        let known = GENERIC.iter().find(|(name, _)| *name == first);
+        if words.len() > 1 {
+            let path = words.join("::");
+            self.push(&path);
+            self.arguments(depth).map(drop)
+        } else if let Some(&(name, parameters)) = known {
+            self.push(name);
+            let count = self.arguments(depth)?;
+            if count != parameters {
+                self.at = start;
+                let message = format!("`{name}` takes {parameters} type(s), not {count}");
+                return Err(self.error(message));
+            }
+            Ok(())
+        } else if PRIMITIVES.contains(&first) {
+            self.push(first);
+            self.no_arguments(first)
+        } else if first == "str" {
+            self.at = start;
+            Err(self.error("`str` has no size of its own: use `String`"))
+        } else {
+            let _ = write!(self.payload.rust, "types::{first}");
+            if !self.payload.own.iter().any(|name| name == first) {
+                self.payload.own.push(first.to_owned());
+            }
+            self.no_arguments(first)
+        }
+    }
+
+    fn no_arguments(&mut self, name: &str) -> Result<(), PayloadError> {
+        self.space();
+        if self.text[self.at..].starts_with('<') {
+            let message = format!("`{name}` takes no types; a generic type needs its whole path");
+            return Err(self.error(message));
+        }
+        Ok(())
+    }
+
+    /// `<A, B>`, if it is there; how many there are.
+    fn arguments(&mut self, depth: usize) -> Result<usize, PayloadError> {
+        if !self.eat("<") {
+            return Ok(0);
+        }
+        self.push("<");
+        let mut count = 0;
+        loop {
+            self.ty(depth + 1)?;
+            count += 1;
+            if !self.eat(",") {
+                self.expect(">")?;
+                break;
+            }
+            if self.eat(">") {
+                break;
+            }
+            self.push(", ");
+        }
+        self.push(">");
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn types_of_rust_are_used_as_written_and_others_are_the_projects() {
+        for (text, rust, own) in [
+            ("f64", "f64", vec![]),
+            ("Task", "types::Task", vec!["Task"]),
+            ("Vec<Task>", "Vec<types::Task>", vec!["Task"]),
+            ("[ f64;016 ]", "[f64; 16]", vec![]),
+            (
+                "(u8,Task,Task)",
+                "(u8, types::Task, types::Task)",
+                vec!["Task"],
+            ),
+            ("(u8)", "(u8,)", vec![]),
+            ("(u8,)", "(u8,)", vec![]),
+            ("()", "()", vec![]),
+            ("crate::x::Y", "crate::x::Y", vec![]),
+            (
+                "std::collections::BTreeMap<u8,Option<Request>,>",
+                "std::collections::BTreeMap<u8, Option<types::Request>>",
+                vec!["Request"],
+            ),
+        ] {
+            let payload = parse(text).unwrap();
+            assert_eq!(payload.rust, rust);
+            assert_eq!(payload.own, own, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_type_is_refused_where_it_goes_wrong() {
+        for (text, offset) in [
+            ("", 0),
+            ("Vec<Task", 8),
+            ("Vec", 0),
+            ("Task<u8>", 4),
+            ("u8 u8", 3),
+            ("[u8]", 3),
+            ("[u8; n]", 5),
+            ("&str", 1),
+            ("str", 0),
+            ("fn", 0),
+            ("a::in", 0),
+            ("int*", 3),
+            ("T\u{e9}", 1),
+            ("1x", 0),
+        ] {
+            assert_eq!(parse(text).unwrap_err().offset, offset, "{text}");
+        }
+        assert!(parse(&"(".repeat(100_000)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "\\PC{0,20}|[(\\[<>)\\];,:a-cVec0-9 &]{0,20}") {
+            let _ = parse(&text);
+        }
+    }
+}

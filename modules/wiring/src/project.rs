@@ -1,0 +1,430 @@
+//! Projects: a Cargo package around generated wiring.
+//!
+//! | file | whose |
+//! |---|---|
+//! | `Cargo.toml`, `src/main.rs`, `src/types.rs`, `.gitignore` | the user's, written once |
+//! | `src/processes/KIND.rs` | the user's, written once for each kind |
+//! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written anew when the graph changes |
+//! | `vendor/graphmap-runtime/` | generated: the source of the runtime, which comes from the binary |
+//!
+//! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`.
+
+use crate::codes;
+use crate::context::{KindModel, Model};
+use crate::emitters::render;
+use crate::signature::{self, Change};
+use crate::skeleton::{Skeletons, one};
+use graphmap_kpn::declared::Direction;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::Files;
+use graphmap_kpn::network::{Kind, Network};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
+
+/// The runtime's folder in a project that takes it along.
+const VENDOR: &str = "vendor/graphmap-runtime";
+/// The family of skeletons of a project's wiring.
+const FAMILY: &str = "rust";
+
+/// Where a new project gets the runtime from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// Its source is copied into the project, which then builds anywhere.
+    Vendored,
+    /// From this folder, as seen from the project's.
+    Path(String),
+}
+
+/// What a new project is to be like.
+#[derive(Clone, Debug)]
+pub struct NewProject<'a> {
+    /// Its name; what Cargo does not take is made to fit.
+    pub name: &'a str,
+    /// Where its graph is, as seen from the project's folder.
+    pub graph_path: &'a str,
+    /// Text of the graph, where it is to be copied to `graph_path`.
+    pub graph_text: Option<&'a str>,
+    /// Where the runtime comes from.
+    pub runtime: Runtime,
+    /// Whether it is a workspace of its own; else it is a member of one that it lies in.
+    pub alone: bool,
+}
+
+/// All files of a new project, by their path in its folder.
+///
+/// # Errors
+/// Those of [`render`].
+pub fn create(
+    network: &Network,
+    skeletons: &Skeletons,
+    new: &NewProject<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Files, Diagnostics> {
+    let mut files = Files::new();
+    let model = generate(network, skeletons, Path::new(""), &mut files, diagnostics)?;
+    let runtime_path = match &new.runtime {
+        Runtime::Vendored => {
+            vendor(Path::new(""), &mut files);
+            VENDOR
+        }
+        Runtime::Path(path) => path,
+    };
+    let data = json!({
+        "model": model,
+        "package": package_name(new.name),
+        "graph_path": new.graph_path,
+        "runtime_path": runtime_path,
+        "alone": new.alone,
+    });
+    for (path, skeleton) in [
+        ("Cargo.toml", "project/cargo"),
+        ("src/main.rs", "project/main"),
+        (".gitignore", "project/gitignore"),
+    ] {
+        files.once(path, skeletons.render(skeleton, &data)?);
+    }
+    if let Some(text) = new.graph_text {
+        files.once(new.graph_path, text);
+    }
+    Ok(files)
+}
+
+/// The files that depend on the graph: wiring, and the user's where there is none yet.
+fn generate(
+    network: &Network,
+    skeletons: &Skeletons,
+    root: &Path,
+    files: &mut Files,
+    diagnostics: &mut Diagnostics,
+) -> Result<Model, Diagnostics> {
+    let (wiring, model) = render(network, skeletons, FAMILY, diagnostics)?;
+    let data = json!({ "model": model });
+    files.generated(root.join("src/wiring.rs"), wiring);
+    let processes = skeletons.render("project/processes", &data)?;
+    files.generated(root.join("src/processes/mod.rs"), processes);
+    files.once(
+        root.join("src/types.rs"),
+        skeletons.render("project/types", &data)?,
+    );
+    for kind in &model.kinds {
+        let reads = kind
+            .ports
+            .iter()
+            .any(|port| port.direction == Direction::Input);
+        let data = json!({ "graph": model.graph, "kind": kind, "reads": reads });
+        let blank = skeletons.render("project/process", &data)?;
+        files.once(function_file(root, kind), blank);
+    }
+    Ok(model)
+}
+
+fn function_file(root: &Path, kind: &KindModel) -> PathBuf {
+    root.join("src/processes")
+        .join(format!("{}.rs", kind.function))
+}
+
+fn vendor(root: &Path, files: &mut Files) {
+    for (path, text) in VENDORED {
+        files.generated(root.join(VENDOR).join(path), *text);
+    }
+}
+
+/// A name that Cargo takes for a package.
+fn package_name(name: &str) -> String {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let mut package: String = name
+        .chars()
+        .map(|c| if part(c) { c } else { '-' })
+        .collect();
+    package = package.trim_matches('-').to_owned();
+    if !package.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        package.insert_str(0, "network-");
+        package = package.trim_end_matches('-').to_owned();
+    }
+    let taken = [
+        "alloc",
+        "core",
+        "graphmap-runtime",
+        "proc_macro",
+        "std",
+        "test",
+    ];
+    let keyword = crate::identifier::is_keyword(&package, crate::identifier::Language::Rust);
+    if keyword || taken.contains(&package.as_str()) {
+        package.push_str("-network");
+    }
+    package
+}
+
+/// A project on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// Its folder.
+    pub root: PathBuf,
+    /// Its graph.
+    pub graph: PathBuf,
+    /// Name of its package, and of the program that Cargo builds.
+    pub package: String,
+    /// Whether it takes the runtime along.
+    pub vendored: bool,
+}
+
+impl Project {
+    /// The project of a graph file: the folder beside it with its name (`farm/` of `farm.dot`), or
+    /// the folder it lies in, where the `Cargo.toml` there says that this is its graph.
+    ///
+    /// # Errors
+    /// When there is such a `Cargo.toml` but it cannot be read.
+    pub fn find(graph: &Path) -> Result<Option<Project>, Diagnostics> {
+        let folder = match graph.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let beside = graph.file_stem().map(|stem| folder.join(stem));
+        for root in beside.into_iter().chain([folder.to_owned()]) {
+            if let Some(project) = Project::open(&root)?
+                && same_file(&project.graph, graph)
+            {
+                return Ok(Some(project));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The project in a folder; `None` where there is no `Cargo.toml`, or one that names no graph.
+    ///
+    /// # Errors
+    /// When the `Cargo.toml` cannot be read.
+    pub fn open(root: &Path) -> Result<Option<Project>, Diagnostics> {
+        let path = root.join("Cargo.toml");
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let wrong = |why: &dyn std::fmt::Display| {
+            let message = format!("{} cannot be read: {why}", path.display());
+            one(Diagnostic::error(codes::NOT_A_PROJECT, message)
+                .help("mend it, or move it away and make the project anew with `graphmap new`"))
+        };
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let manifest: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| wrong(&error.message()))?;
+        let package = manifest.get("package");
+        let graph =
+            package.and_then(|p| p.get("metadata")?.get("graphmap")?.get("graph")?.as_str());
+        let name = package.and_then(|p| p.get("name")?.as_str());
+        let (Some(graph), Some(name)) = (graph, name) else {
+            return Ok(None);
+        };
+        let runtime = manifest
+            .get("dependencies")
+            .and_then(|d| d.get("graphmap-runtime"));
+        let runtime = runtime.and_then(|r| r.get("path")?.as_str());
+        Ok(Some(Project {
+            root: root.to_owned(),
+            graph: root.join(graph),
+            package: name.to_owned(),
+            vendored: runtime == Some(VENDOR),
+        }))
+    }
+
+    /// The generated files for the graph as it is now, and a blank for what is new. What no longer
+    /// fits in the user's own files is told as warnings: the compiler will refuse it.
+    ///
+    /// # Errors
+    /// Those of [`render`].
+    pub fn regenerate(
+        &self,
+        network: &Network,
+        skeletons: &Skeletons,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Files, Diagnostics> {
+        let mut files = Files::new();
+        let model = generate(network, skeletons, &self.root, &mut files, diagnostics)?;
+        if self.vendored {
+            vendor(&self.root, &mut files);
+        }
+        self.compare(network, &model, diagnostics);
+        Ok(files)
+    }
+
+    /// Tells what the user has to change in the files that are his.
+    fn compare(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
+        let before = std::fs::read_to_string(self.root.join("src/wiring.rs")).unwrap_or_default();
+        let before = signature::read(&before);
+        for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
+            let file = function_file(&self.root, now);
+            if !file.exists() {
+                if !before.is_empty() {
+                    let message =
+                        format!("the kind `{}` is new: its function is a blank", now.name);
+                    diagnostics.push(
+                        Diagnostic::note(codes::NEW_KIND, message)
+                            .at(kind.span, "its first process")
+                            .help(format!("say what it does in {}", file.display())),
+                    );
+                }
+                continue;
+            }
+            if let Some(old) = before.iter().find(|old| old.kind == now.name) {
+                for change in old.changes(now) {
+                    diagnostics.push(outdated(now, kind, &change, &file));
+                }
+            }
+        }
+        self.functions_without_kind(model, &before, diagnostics);
+        self.missing_types(network, model, diagnostics);
+    }
+
+    fn functions_without_kind(
+        &self,
+        model: &Model,
+        before: &[signature::Signature],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let folder = self.root.join("src/processes");
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            return;
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let stem = path
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .unwrap_or("mod");
+            let rust = path.extension().is_some_and(|extension| extension == "rs");
+            if !rust || stem == "mod" || model.kinds.iter().any(|kind| kind.function == stem) {
+                continue;
+            }
+            let message = format!(
+                "{} is not part of the program: no kind is called so",
+                path.display()
+            );
+            let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
+                .help("delete it, or move what is useful elsewhere");
+            if signature::gone(before, model).any(|old| is_function_of(&old.kind, stem)) {
+                finding = finding.with_note("the graph had such a kind before");
+            }
+            let names = model.kinds.iter().map(|kind| kind.function.as_str());
+            if let Some(near) = graphmap_kpn::nearest::nearest(stem, names) {
+                finding = finding.help(format!("was it renamed? there is a kind `{near}`"));
+            }
+            diagnostics.push(finding);
+        }
+    }
+
+    fn missing_types(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
+        let path = self.root.join("src/types.rs");
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            return;
+        };
+        for ty in &model.types {
+            let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            if text.split(word).any(|part| part == ty.name) {
+                continue;
+            }
+            let message = format!("{} does not define the type `{}`", path.display(), ty.name);
+            let of =
+                |name: &str| crate::payload::parse(name).is_ok_and(|p| p.own.contains(&ty.name));
+            let port = network.kinds.values().flat_map(|kind| &kind.ports);
+            let mut ports = port.filter(|port| match port.ty {
+                Some(symbol) => of(network.name(symbol)),
+                None => ty.untyped,
+            });
+            let span = ports
+                .next()
+                .map_or(graphmap_kpn::source::Span::NONE, |port| port.span);
+            let line = match ty.untyped {
+                true => format!("pub type {} = u64;", ty.name),
+                false => format!(
+                    "#[derive(Clone, Debug, Default, PartialEq)] pub struct {};",
+                    ty.name
+                ),
+            };
+            diagnostics.push(
+                Diagnostic::warning(codes::TYPE_MISSING, message)
+                    .at(span, "a token of that type goes through here")
+                    .help(format!("add `{line}`, or what it is to be")),
+            );
+        }
+    }
+}
+
+fn is_function_of(kind: &str, function: &str) -> bool {
+    use crate::identifier::{Case, Language, identifier};
+    identifier(kind, Case::Snake, Language::Rust) == function
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn outdated(now: &KindModel, kind: &Kind, change: &Change, file: &Path) -> Diagnostic {
+    let function = &now.function;
+    let finding = |what: String, span, label: &str| {
+        let message = format!("the function `{function}` no longer fits its kind: {what}");
+        Diagnostic::warning(codes::FUNCTION_OUTDATED, message)
+            .at(span, label)
+            .help(format!("change {}", file.display()))
+    };
+    match change {
+        Change::New(port) => {
+            let (new, span) = (&now.ports[*port], kind.ports[*port].span);
+            let what = format!(
+                "the port `{}` is new, `{}` of `{}`, field `{}`",
+                new.name, new.word, new.rust_type, new.field
+            );
+            finding(what, span, "named here")
+        }
+        Change::Gone(old) => {
+            let what = format!("the port `{}` is gone", old.name);
+            let mut gone = finding(what, kind.span, "a process of the kind");
+            let names = now.ports.iter().map(|port| port.name.as_str());
+            if let Some(near) = graphmap_kpn::nearest::nearest(&old.name, names) {
+                gone = gone.help(format!("was it renamed? there is a port `{near}`"));
+            }
+            gone
+        }
+        Change::Changed(port, old) => {
+            let (new, span) = (&now.ports[*port], kind.ports[*port].span);
+            let mut what = Vec::new();
+            if old.word != new.word {
+                what.push(format!("was `{}` and is `{}`", old.word, new.word));
+            }
+            if old.rust_type != new.rust_type {
+                what.push(format!(
+                    "carried `{}` and carries `{}`",
+                    old.rust_type, new.rust_type
+                ));
+            }
+            let what = format!("the port `{}` {}", new.name, what.join(", "));
+            finding(what, span, "named here")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::package_name;
+
+    #[test]
+    fn a_package_has_a_name_that_cargo_takes() {
+        for (name, package) in [
+            ("farm", "farm"),
+            ("my farm", "my-farm"),
+            ("2d", "network-2d"),
+            ("", "network"),
+            ("\u{e9}", "network"),
+            ("test", "test-network"),
+            ("match", "match-network"),
+        ] {
+            assert_eq!(package_name(name), package);
+        }
+    }
+}

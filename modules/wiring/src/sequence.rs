@@ -1,0 +1,213 @@
+//! Sequences of integers as short texts, so that wiring grows with what is irregular in a network
+//! and not with its size.
+//!
+//! A text is a list of *runs* parted by spaces. A run is a start and any number of steps
+//! `+step*count` or `-step*count`, the innermost first: `10+1*3` is 10 11 12, `10+1*3+100*2` is
+//! 10 11 12 110 111 112, `7` is 7 alone, `7+0*4` is 7 7 7 7. Rows of grids, lines of a graph file
+//! and ranks of repeated modules are each one run.
+
+use std::fmt::Write;
+
+/// How many steps a run may have: what the runtime reads.
+const DIMENSIONS: usize = 8;
+
+/// Values `start + step * i` for `i` in `0 .. count`, that repeated by the further dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    start: i64,
+    /// Step and count, innermost first; each count is at least 2.
+    dimensions: Vec<(i64, u64)>,
+}
+
+/// The shortest text this encoder finds for the values; linear in their number.
+///
+/// The runs are found greedily: first arithmetic progressions, then progressions of equal
+/// progressions, until nothing joins any more.
+pub fn encode(values: &[u32]) -> String {
+    let mut runs = progressions(values);
+    loop {
+        let before = runs.len();
+        runs = joined(runs);
+        if runs.len() == before {
+            break;
+        }
+    }
+    let mut text = String::new();
+    for run in &runs {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // Writing to a string cannot fail.
+        if let [(step, 2)] = run.dimensions[..] {
+            let _ = write!(text, "{} {}", run.start, run.start + step);
+            continue;
+        }
+        let _ = write!(text, "{}", run.start);
+        for (step, count) in &run.dimensions {
+            let _ = write!(text, "{step:+}*{count}");
+        }
+    }
+    text
+}
+
+/// Cuts the values into arithmetic progressions, each as long as it goes.
+fn progressions(values: &[u32]) -> Vec<Run> {
+    let value = |i: usize| i64::from(values[i]);
+    let length = |from: usize| {
+        if from + 1 >= values.len() {
+            return values.len() - from;
+        }
+        let step = value(from + 1) - value(from);
+        let mut to = from + 2;
+        while to < values.len() && value(to) - value(to - 1) == step {
+            to += 1;
+        }
+        to - from
+    };
+    let mut runs = Vec::new();
+    let mut from = 0;
+    let mut known = None;
+    while from < values.len() {
+        let mut count = known.take().unwrap_or_else(|| length(from));
+        if count == 2 {
+            // A value alone before a longer run must not take the first value of that run along.
+            let next = length(from + 1);
+            if next > 2 {
+                count = 1;
+                known = Some(next);
+            }
+        }
+        let start = value(from);
+        let dimensions = match count {
+            1 => Vec::new(),
+            _ => vec![(value(from + 1) - start, count as u64)],
+        };
+        runs.push(Run { start, dimensions });
+        from += count;
+    }
+    runs
+}
+
+/// Joins neighbours that are equal but for their starts, where three or more are equally far apart,
+/// or two that repeat a run which is itself repeated or longer than two.
+fn joined(runs: Vec<Run>) -> Vec<Run> {
+    let mut result: Vec<Run> = Vec::with_capacity(runs.len());
+    let mut from = 0;
+    while from < runs.len() {
+        let mut to = from + 1;
+        let alike = |to: usize| runs[to].dimensions == runs[from].dimensions;
+        // Single values were joined before.
+        let step = match runs.get(to) {
+            Some(next) if alike(to) && !next.dimensions.is_empty() => next.start - runs[from].start,
+            _ => 0,
+        };
+        if !runs[from].dimensions.is_empty() {
+            while to < runs.len() && alike(to) && runs[to].start - runs[to - 1].start == step {
+                to += 1;
+            }
+        }
+        let mut run = runs[from].clone();
+        if to - from == 2 && run.dimensions == [(run.dimensions[0].0, 2)] {
+            // Two pairs read better as four values, and they may not belong together.
+            to = from + 1;
+        } else if to - from > 1 && run.dimensions.len() == DIMENSIONS {
+            to = from + 1;
+        } else if to - from > 1 {
+            run.dimensions.push((step, (to - from) as u64));
+        }
+        result.push(run);
+        from = to;
+    }
+    result
+}
+
+#[cfg(test)]
+pub(crate) fn decode(text: &str) -> Vec<u32> {
+    let mut values = Vec::new();
+    for run in text.split_whitespace() {
+        let split = run.find(['+', '-']).unwrap_or(run.len());
+        let mut block = vec![run[..split].parse::<i64>().unwrap()];
+        let mut rest = &run[split..];
+        while !rest.is_empty() {
+            let end = rest[1..].find(['+', '-']).map_or(rest.len(), |i| i + 1);
+            let (step, count) = rest[..end].split_once('*').unwrap();
+            let (step, count): (i64, i64) = (step.parse().unwrap(), count.parse().unwrap());
+            block = (0..count)
+                .flat_map(|j| block.iter().map(move |v| v + step * j))
+                .collect();
+            rest = &rest[end..];
+        }
+        values.extend(block.into_iter().map(|v| u32::try_from(v).unwrap()));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn regular_sequences_are_one_run() {
+        let cases: &[(&[u32], &str)] = &[
+            (&[], ""),
+            (&[7], "7"),
+            (&[7, 9], "7 9"),
+            (&[7, 7], "7 7"),
+            (&[7, 7, 7], "7+0*3"),
+            (&[9, 6, 3], "9-3*3"),
+            (&[0, 1, 2, 10, 11, 12], "0+1*3+10*2"),
+            (&[0, 5, 1, 6, 2, 7], "0+5*2+1*3"),
+            (&[0, 0, 0, 1, 1, 1, 2, 2, 2], "0+0*3+1*3"),
+            (&[0, 3, 4, 5], "0 3+1*3"),
+            (&[5, 1, 4, 1, 6, 9], "5 1 4 1 6 9"),
+        ];
+        for (values, text) in cases {
+            assert_eq!(encode(values), *text, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn three_dimensions_are_one_run() {
+        let values: Vec<u32> = (0..4)
+            .flat_map(|a| (0..5).flat_map(move |b| (0..6).map(move |c| 1000 * a + 50 * b + c)))
+            .collect();
+        assert_eq!(encode(&values), "0+1*6+50*5+1000*4");
+    }
+
+    #[test]
+    fn text_of_random_values_is_no_longer_than_a_list() {
+        let mut state = 1u64;
+        let values: Vec<u32> = (0..10_000)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 44) as u32 % 50
+            })
+            .collect();
+        let list: usize = values.iter().map(|v| v.to_string().len() + 1).sum();
+        assert!(encode(&values).len() <= list + list / 20);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(values in prop::collection::vec(0u32..6, 0..60)) {
+            prop_assert_eq!(decode(&encode(&values)), values);
+        }
+
+        #[test]
+        fn runs_are_decoded(
+            runs in prop::collection::vec((0u32..99, 0u32..9, 1u32..9, 0u32..99, 1u32..5), 0..9)
+        ) {
+            let values: Vec<u32> = runs
+                .into_iter()
+                .flat_map(|(start, step, count, jump, times)| {
+                    (0..times).flat_map(move |j| (0..count).map(move |i| start + step * i + jump * j))
+                })
+                .chain([u32::MAX, 0, u32::MAX])
+                .collect();
+            prop_assert_eq!(decode(&encode(&values)), values);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Skeletons: Handlebars templates, those built in and those of a user's folder.
+//!
+//! A skeleton is named by its path without `.hbs`: `rust/chain`. A user's file of that name replaces
+//! the built-in one, any other adds to them; all of them can be partials of each other.
+
+use crate::codes;
+use crate::helpers;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Span;
+use handlebars::template::{Parameter, Template, TemplateElement};
+use handlebars::{Handlebars, TemplateError, no_escape};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+include!(concat!(env!("OUT_DIR"), "/skeletons.rs"));
+
+/// How deep blocks and parentheses of a template may nest: the reader of templates is recursive.
+const NESTING: usize = 100;
+/// The largest template that is read.
+const SIZE: u64 = 4 << 20;
+
+/// A set of skeletons.
+pub struct Skeletons {
+    engine: Handlebars<'static>,
+    names: BTreeSet<String>,
+    /// The file of each skeleton of the user's.
+    files: BTreeMap<String, PathBuf>,
+}
+
+impl Skeletons {
+    /// The built-in skeletons.
+    ///
+    /// # Panics
+    /// Never: a test holds that they all can be read.
+    pub fn built_in() -> Skeletons {
+        Skeletons::collect(Vec::new()).unwrap_or_else(|findings| panic!("{findings:?}"))
+    }
+
+    /// The built-in skeletons with those of a folder, which win.
+    ///
+    /// # Errors
+    /// What cannot be read there, all of it.
+    pub fn with_folder(folder: &Path) -> Result<Skeletons, Diagnostics> {
+        let mut findings = Diagnostics::new();
+        let mut users = Vec::new();
+        read_folder(folder, "", &mut users, &mut findings);
+        if findings.has_errors() {
+            return Err(findings);
+        }
+        Skeletons::collect(users)
+    }
+
+    fn collect(users: Vec<(String, PathBuf, String)>) -> Result<Skeletons, Diagnostics> {
+        let mut engine = Handlebars::new();
+        engine.set_strict_mode(true);
+        engine.register_escape_fn(no_escape);
+        helpers::register(&mut engine);
+        let mut findings = Diagnostics::new();
+        let mut names = BTreeSet::new();
+        let mut files = BTreeMap::new();
+        let built_in = BUILT_IN
+            .iter()
+            .map(|&(name, text)| (name.to_owned(), None, text.to_owned()));
+        let users = users
+            .into_iter()
+            .map(|(name, path, text)| (name, Some(path), text));
+        let mut partials = BTreeMap::new();
+        for (name, path, text) in built_in.chain(users) {
+            let shown = match &path {
+                Some(path) => path.display().to_string(),
+                None => format!("{name}.hbs (built in)"),
+            };
+            match compile(&name, &text) {
+                Ok(template) => {
+                    let mut uses = BTreeSet::new();
+                    if let Err(what) = partials_of(&template, &mut uses) {
+                        findings.push(bad(format!("the skeleton {shown} cannot be used: {what}")));
+                    }
+                    partials.insert(name.clone(), uses);
+                    engine.register_template(&name, template);
+                }
+                Err(what) => findings.push(
+                    bad(format!("the skeleton {shown} cannot be read: {what}"))
+                        .help("skeletons are Handlebars templates; see `skeletons` in the book"),
+                ),
+            }
+            if let Some(path) = path {
+                files.insert(name.clone(), path);
+            }
+            names.insert(name);
+        }
+        if let Some(circle) = circle(&partials) {
+            findings.push(
+                bad(format!(
+                    "skeletons include each other in a circle: {circle}"
+                ))
+                .help("a partial may not include, directly or not, what includes it"),
+            );
+        }
+        if findings.has_errors() {
+            return Err(findings);
+        }
+        Ok(Skeletons {
+            engine,
+            names,
+            files,
+        })
+    }
+
+    /// The names of all skeletons, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Whether there is a skeleton of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// The skeletons of a family that wire a network: `rust/chain` is `chain`. What begins with an
+    /// underscore is a partial and no skeleton.
+    pub fn family<'a>(&'a self, family: &'a str) -> impl Iterator<Item = &'a str> {
+        self.names().filter_map(move |name| {
+            let rest = name.strip_prefix(family)?.strip_prefix('/')?;
+            (!rest.contains('/') && !rest.starts_with('_')).then_some(rest)
+        })
+    }
+
+    /// The finding that a family has no skeleton of a name, wanted by the text at `span`.
+    pub fn missing(&self, family: &str, name: &str, span: Span) -> Diagnostic {
+        let known: Vec<&str> = self.family(family).collect();
+        let message = format!("there is no skeleton `{name}` in the family `{family}`");
+        let mut finding = Diagnostic::error(codes::NO_SKELETON, message).at(span, "wanted here");
+        if known.is_empty() {
+            let families: BTreeSet<&str> = self
+                .names()
+                .filter_map(|n| Some(n.split_once('/')?.0))
+                .collect();
+            let list = families.iter().copied().collect::<Vec<_>>().join("`, `");
+            if let Some(near) = nearest(family, families) {
+                finding = finding.help(format!("the family `{near}` is near"));
+            }
+            return finding.with_note(format!("the families are `{list}`"));
+        }
+        if let Some(near) = nearest(name, known.iter().copied()) {
+            finding = finding.help(format!("did you mean `{near}`?"));
+        }
+        finding
+            .help(format!(
+                "a file `{family}/{name}.hbs` in the folder given by `--skeletons` adds it"
+            ))
+            .with_note(format!("the family has `{}`", known.join("`, `")))
+    }
+
+    /// Renders a skeleton.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it fails: with template, line and column.
+    pub fn render<T: Serialize>(&self, name: &str, data: &T) -> Result<String, Diagnostics> {
+        if !self.has(name) {
+            let (family, rest) = name.split_once('/').unwrap_or(("", name));
+            return Err(one(self.missing(family, rest, Span::NONE)));
+        }
+        self.engine.render(name, data).map_err(|error| {
+            let template = error.template_name.as_deref().unwrap_or(name);
+            let shown = match self.files.get(template) {
+                Some(path) => path.display().to_string(),
+                None => format!("{template}.hbs (built in)"),
+            };
+            let place = match (error.line_no, error.column_no) {
+                (Some(line), Some(column)) => format!("{shown}:{line}:{column}"),
+                _ => shown,
+            };
+            let message = format!("the skeleton {place} fails: {}", error.reason());
+            one(Diagnostic::error(codes::SKELETON_FAILED, message)
+                .help("`--emit model.json` shows what a skeleton sees"))
+        })
+    }
+}
+
+/// A finding alone.
+pub(crate) fn one(finding: Diagnostic) -> Diagnostics {
+    let mut findings = Diagnostics::new();
+    findings.push(finding);
+    findings
+}
+
+fn bad(message: String) -> Diagnostic {
+    Diagnostic::error(codes::BAD_SKELETON, message)
+}
+
+fn compile(name: &str, text: &str) -> Result<Template, String> {
+    if let Some(line) = too_deep(text) {
+        return Err(format!("line {line}: nested more than {NESTING} deep"));
+    }
+    Template::compile_with_name(text, name.to_owned()).map_err(|error: TemplateError| {
+        let place = error
+            .pos()
+            .map(|(line, column)| format!("line {line}, column {column}: "));
+        format!("{}{}", place.unwrap_or_default(), error.reason())
+    })
+}
+
+/// The line where blocks, or parentheses within a tag, nest too deep.
+fn too_deep(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut line, mut blocks, mut parentheses, mut inside) = (1, 0usize, 0usize, false);
+    for (i, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'\n' => line += 1,
+            b'{' if bytes[i..].starts_with(b"{{") => {
+                inside = true;
+                let tag = &bytes[i..];
+                let tag = &tag[tag.iter().take_while(|&&b| b == b'{' || b == b'~').count()..];
+                match tag.first() {
+                    // Each tag is met once for each of its braces but the last; counting twice is
+                    // harmless where the bound is generous, but must be even for both.
+                    Some(b'#' | b'^') => blocks += 1,
+                    Some(b'/') => blocks = blocks.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            b'}' => (inside, parentheses) = (false, 0),
+            b'(' if inside => parentheses += 1,
+            b')' if inside => parentheses = parentheses.saturating_sub(1),
+            _ => {}
+        }
+        if blocks > NESTING || parentheses > NESTING {
+            return Some(line);
+        }
+    }
+    None
+}
+
+/// The names of the partials that a template includes.
+fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), String> {
+    for element in &template.elements {
+        match element {
+            TemplateElement::PartialExpression(partial)
+            | TemplateElement::PartialBlock(partial) => {
+                let name = match &partial.name {
+                    Parameter::Literal(serde_json::Value::String(name)) => Some(name.as_str()),
+                    other => other.as_name(),
+                };
+                let Some(name) = name else {
+                    return Err("the name of a partial must stand there as it is".into());
+                };
+                uses.insert(name.to_owned());
+                if let Some(block) = &partial.template {
+                    partials_of(block, uses)?;
+                }
+            }
+            TemplateElement::DecoratorBlock(_) | TemplateElement::DecoratorExpression(_) => {
+                return Err("a partial is a file of its own, not `inline`".into());
+            }
+            TemplateElement::HelperBlock(helper) => {
+                for block in [&helper.template, &helper.inverse].into_iter().flatten() {
+                    partials_of(block, uses)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A circle among partials, as `a -> b -> a`.
+fn circle(partials: &BTreeMap<String, BTreeSet<String>>) -> Option<String> {
+    // Takes away, again and again, what includes nothing that is left; a circle stays.
+    let mut left = partials.clone();
+    loop {
+        let before = left.len();
+        let names: BTreeSet<String> = left.keys().cloned().collect();
+        left.retain(|_, uses| uses.iter().any(|name| names.contains(name)));
+        if left.len() == before {
+            break;
+        }
+    }
+    let mut walk = vec![left.keys().next()?];
+    loop {
+        let last = walk.last().expect("begins with one");
+        let next = left[*last].iter().find(|name| left.contains_key(*name))?;
+        if let Some(start) = walk.iter().position(|name| *name == next) {
+            walk.push(next);
+            let names: Vec<&str> = walk[start..].iter().map(|name| name.as_str()).collect();
+            return Some(names.join(" -> "));
+        }
+        walk.push(next);
+    }
+}
+
+/// Reads all `.hbs` files of a folder and those in it; names and order do not depend on the system.
+fn read_folder(
+    folder: &Path,
+    prefix: &str,
+    users: &mut Vec<(String, PathBuf, String)>,
+    findings: &mut Diagnostics,
+) {
+    let unreadable = |path: &Path, why: &dyn std::fmt::Display| {
+        bad(format!(
+            "the skeletons in {} cannot be read: {why}",
+            path.display()
+        ))
+    };
+    if prefix.matches('/').count() > 8 {
+        findings.push(unreadable(folder, &"folders nest too deep"));
+        return;
+    }
+    let entries = match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+        Ok(entries) => entries,
+        Err(error) => {
+            findings.push(unreadable(folder, &error));
+            return;
+        }
+    };
+    let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        if path.is_dir() {
+            read_folder(&path, &format!("{prefix}{name}/"), users, findings);
+        } else if let Some(stem) = name.strip_suffix(".hbs") {
+            let size = std::fs::metadata(&path).map_or(0, |data| data.len());
+            if size > SIZE {
+                findings.push(unreadable(&path, &"it is larger than 4 MiB"));
+                continue;
+            }
+            match std::fs::read_to_string(&path) {
+                Ok(text) => users.push((format!("{prefix}{stem}"), path, text)),
+                Err(error) => findings.push(unreadable(&path, &error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The structure of a network: chain, farm, tree, grid, or none of them (explicit).
+//!
+//! Looked at are *units*, numbered from 0 in the order of ranks, and which of them channels join,
+//! whatever their direction and number:
+//!
+//! | structure | units `0 .. n` are joined so |
+//! |---|---|
+//! | grid | `n = rows * columns`, both at least 2; each with its neighbours in row and column, the unit of row `r` and column `c` being `r * columns + c` |
+//! | tree | unit `i > 0` with `(i - 1) / arity`, and nothing else; more than two levels |
+//! | chain | `i` with `i + 1`, and nothing else; two or more |
+//! | farm | not at all with each other; each with a process of a kind that has only one |
+//!
+//! Units are tried in this order: the processes of the kind with the most processes, then the
+//! modules of the kind of module with the most instances that lie side by side, then (for a tree,
+//! whose root and leaves may be of other kinds) all processes. Of several that fit, the structure
+//! higher in the table counts. A farm of modules whose neighbours are joined is a chain, as the thesis
+//! has it.
+//!
+//! The cost is linear in the number of processes, channels and modules.
+
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::ModuleId;
+use graphmap_kpn::network::Network;
+use serde::Serialize;
+
+/// What a network looks like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Structure {
+    /// `chain`, `farm`, `tree`, `grid` or `explicit`.
+    pub name: &'static str,
+    /// What it is made of: the name of a kind, of a kind of module, or nothing where it is made of
+    /// all processes or is explicit.
+    pub unit: Option<String>,
+    /// Whether the unit is a module.
+    pub of_modules: bool,
+    /// Its sizes: `LENGTH` of a chain; `WORKERS` of a farm; `NODES` and `ARITY` of a tree; `ROWS`
+    /// and `COLUMNS` of a grid.
+    pub sizes: Vec<Size>,
+}
+
+/// One size of a structure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// `LENGTH`, `WORKERS`, ...
+    pub name: &'static str,
+    /// How many.
+    pub value: usize,
+    /// What it counts.
+    pub about: &'static str,
+}
+
+/// The names of all structures.
+pub const STRUCTURES: [&str; 5] = ["chain", "explicit", "farm", "grid", "tree"];
+
+impl Structure {
+    /// The structure of a network.
+    pub fn of(network: &Network) -> Structure {
+        Structure::find(network, &["grid", "tree", "chain", "farm"])
+    }
+
+    /// The structure of that name, where the network has it. Every network is `explicit`.
+    pub fn named(network: &Network, name: &str) -> Option<Structure> {
+        let wanted = STRUCTURES.into_iter().find(|&known| known == name)?;
+        let found = Structure::find(network, &[wanted]);
+        (found.name == wanted).then_some(found)
+    }
+
+    fn find(network: &Network, wanted: &[&str]) -> Structure {
+        let candidates: Vec<Units> = [of_kind(network), of_modules(network), of_all(network)]
+            .into_iter()
+            .flatten()
+            .collect();
+        for &name in wanted {
+            for units in &candidates {
+                let whole = units.name.is_none();
+                let sizes = match name {
+                    "grid" if !whole => units.grid(network),
+                    "tree" => units.tree(network),
+                    "chain" if !whole => units.chain(network),
+                    "farm" if !whole => units.farm(network),
+                    _ => None,
+                };
+                if let Some(sizes) = sizes {
+                    return Structure {
+                        name: STRUCTURES.into_iter().find(|&s| s == name).expect("known"),
+                        unit: units.name.clone(),
+                        of_modules: units.of_modules,
+                        sizes,
+                    };
+                }
+            }
+        }
+        Structure {
+            name: "explicit",
+            unit: None,
+            of_modules: false,
+            sizes: Vec::new(),
+        }
+    }
+}
+
+/// Which unit each process belongs to.
+struct Units {
+    name: Option<String>,
+    of_modules: bool,
+    /// Unit of each process; [`NO_UNIT`] for a process beside them.
+    of: Vec<u32>,
+    count: usize,
+}
+
+const NO_UNIT: u32 = u32::MAX;
+
+/// The processes of the kind with the most, of equals the first.
+fn of_kind(network: &Network) -> Option<Units> {
+    let kind = network
+        .kinds
+        .values()
+        .rev()
+        .max_by_key(|kind| kind.members.len())?;
+    let mut of = vec![NO_UNIT; network.processes.len()];
+    for (i, process) in kind.members.iter().enumerate() {
+        of[process.index()] = i as u32;
+    }
+    Some(Units {
+        name: Some(network.name(kind.name).to_owned()),
+        of_modules: false,
+        of,
+        count: kind.members.len(),
+    })
+}
+
+/// The modules side by side of one kind that are most, of equals the first.
+fn of_modules(network: &Network) -> Option<Units> {
+    let key = |module: ModuleId| {
+        let module = &network.modules[module];
+        (module.parent, module.kind)
+    };
+    let mut sorted: Vec<ModuleId> = network.modules.ids().collect();
+    sorted.sort_by_key(|&module| (key(module), module));
+    let best = sorted
+        .chunk_by(|&a, &b| key(a) == key(b))
+        .max_by_key(|chunk| (chunk.len(), std::cmp::Reverse(chunk[0])))?;
+    let mut unit = vec![NO_UNIT; network.modules.len()];
+    for (i, module) in best.iter().enumerate() {
+        unit[module.index()] = i as u32;
+    }
+    // A parent comes before its children.
+    for (id, module) in network.modules.iter() {
+        if let Some(parent) = module.parent
+            && unit[id.index()] == NO_UNIT
+        {
+            unit[id.index()] = unit[parent.index()];
+        }
+    }
+    let of = network
+        .processes
+        .values()
+        .map(|process| process.module.map_or(NO_UNIT, |m| unit[m.index()]))
+        .collect();
+    Some(Units {
+        name: Some(network.name(network.modules[best[0]].kind).to_owned()),
+        of_modules: true,
+        of,
+        count: best.len(),
+    })
+}
+
+fn of_all(network: &Network) -> Option<Units> {
+    let count = network.processes.len();
+    Some(Units {
+        name: None,
+        of_modules: false,
+        of: (0..count as u32).collect(),
+        count,
+    })
+}
+
+impl Units {
+    /// The pairs of different units that channels join, the lower number first, with repetitions.
+    fn pairs<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = (usize, usize)> + 'a {
+        network.channels.ids().filter_map(move |channel| {
+            let from = self.of[network.writer(channel).index()];
+            let to = self.of[network.reader(channel).index()];
+            (from != to && from != NO_UNIT && to != NO_UNIT)
+                .then(|| (from.min(to) as usize, from.max(to) as usize))
+        })
+    }
+
+    fn chain(&self, network: &Network) -> Option<Vec<Size>> {
+        if self.count < 2 {
+            return None;
+        }
+        let mut joined = vec![false; self.count - 1];
+        for (a, b) in self.pairs(network) {
+            if b != a + 1 {
+                return None;
+            }
+            joined[a] = true;
+        }
+        joined
+            .into_iter()
+            .all(|j| j)
+            .then(|| vec![size("LENGTH", self.count, "Links of the chain")])
+    }
+
+    fn grid(&self, network: &Network) -> Option<Vec<Size>> {
+        let columns = self.pairs(network).map(|(a, b)| b - a).max()?;
+        if columns < 2 || !self.count.is_multiple_of(columns) || self.count == columns {
+            return None;
+        }
+        let mut right = vec![false; self.count];
+        let mut down = vec![false; self.count];
+        for (a, b) in self.pairs(network) {
+            if b == a + columns {
+                down[a] = true;
+            } else if b == a + 1 && b % columns != 0 {
+                right[a] = true;
+            } else {
+                return None;
+            }
+        }
+        let rows = self.count / columns;
+        let whole = (0..self.count)
+            .all(|i| (right[i] || (i + 1) % columns == 0) && (down[i] || i / columns == rows - 1));
+        whole.then(|| {
+            vec![
+                size("ROWS", rows, "Rows of the grid"),
+                size("COLUMNS", columns, "Columns of the grid"),
+            ]
+        })
+    }
+
+    fn tree(&self, network: &Network) -> Option<Vec<Size>> {
+        let mut joined = vec![false; self.count];
+        let arity = self.pairs(network).filter(|&(a, _)| a == 0).map(|(_, b)| b);
+        let arity = arity.max()?;
+        if arity < 2 || self.count <= arity + 1 {
+            return None;
+        }
+        for (a, b) in self.pairs(network) {
+            if a != (b - 1) / arity {
+                return None;
+            }
+            joined[b] = true;
+        }
+        joined[1..].iter().all(|&j| j).then(|| {
+            vec![
+                size("NODES", self.count, "Nodes of the tree"),
+                size("ARITY", arity, "Children of an inner node"),
+            ]
+        })
+    }
+
+    fn farm(&self, network: &Network) -> Option<Vec<Size>> {
+        if self.count < 2 || self.pairs(network).next().is_some() {
+            return None;
+        }
+        let mut served = vec![false; self.count];
+        for channel in network.channels.ids() {
+            let ends = [network.writer(channel), network.reader(channel)];
+            let [from, to] = ends.map(|end| self.of[end.index()]);
+            if from == to {
+                continue;
+            }
+            let (unit, other) = match (from, to) {
+                (NO_UNIT, unit) => (unit, ends[0]),
+                (unit, _) => (unit, ends[1]),
+            };
+            let kind = network.processes[other].kind;
+            if network.kinds[kind].members.len() != 1 {
+                return None;
+            }
+            served[unit as usize] = true;
+        }
+        served
+            .into_iter()
+            .all(|s| s)
+            .then(|| vec![size("WORKERS", self.count, "Workers of the farm")])
+    }
+}
+
+fn size(name: &'static str, value: usize, about: &'static str) -> Size {
+    Size { name, value, about }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Graph, chain, farm, grid, pool, random, tree};
+
+    fn found(graph: Graph) -> (&'static str, Option<String>, Vec<usize>) {
+        let structure = Structure::of(&graph.network());
+        let sizes = structure.sizes.iter().map(|size| size.value).collect();
+        (structure.name, structure.unit, sizes)
+    }
+
+    #[test]
+    fn each_structure_is_found() {
+        let unit = |name: &str| Some(name.to_owned());
+        assert_eq!(found(chain(5)), ("chain", unit("filter"), vec![5]));
+        assert_eq!(found(farm(3)), ("chain", unit("thefarm"), vec![3]));
+        assert_eq!(found(pool(4)), ("farm", unit("worker"), vec![4]));
+        assert_eq!(found(grid(3, 4)), ("grid", unit("cell"), vec![3, 4]));
+        assert_eq!(found(grid(2, 2)), ("grid", unit("cell"), vec![2, 2]));
+        assert_eq!(found(tree(13, 3)), ("tree", None, vec![13, 3]));
+        assert_eq!(found(tree(5, 2)), ("tree", None, vec![5, 2]));
+        assert_eq!(found(random(20, 60)), ("explicit", None, vec![]));
+    }
+
+    #[test]
+    fn what_is_almost_a_structure_is_explicit() {
+        let mut ring = Graph::new("ring");
+        for i in 1..=4 {
+            ring.channel(&format!("a{i}"), &format!("a{}", i % 4 + 1));
+        }
+        assert_eq!(found(ring).0, "explicit");
+        let mut broken = Graph::new("broken");
+        broken.channel("a1", "a2").channel("a3", "a4");
+        broken.channel("NULL", "a1").channel("a2", "NULL");
+        broken.channel("NULL", "a3").channel("a4", "NULL");
+        assert_eq!(found(broken).0, "explicit");
+        let mut single = Graph::new("single");
+        single.channel("a", "b");
+        assert_eq!(found(single).0, "explicit");
+    }
+
+    #[test]
+    fn a_structure_by_name_must_be_there() {
+        let network = chain(5).network();
+        assert_eq!(Structure::named(&network, "chain").unwrap().name, "chain");
+        assert_eq!(Structure::named(&network, "explicit").unwrap().sizes, []);
+        assert!(Structure::named(&network, "grid").is_none());
+        assert!(Structure::named(&network, "nonsense").is_none());
+    }
+}
