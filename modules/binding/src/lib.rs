@@ -1,1 +1,39 @@
 //! Writes what launchers read: hostfiles, configfiles, rankfiles, mapping.json.
+//!
+//! A mapping says which OS process each process is in, and on which host and cores each OS process
+//! runs. Every launcher wants that said in its own way, and what one obeys another ignores; so there
+//! is an [`Emitter`] for each file, and `mpiexec` writes a script with the files it needs.
+//!
+//! | emitter | writes | for |
+//! |---|---|---|
+//! | `hostfile`, `configfile` | [`mpich`] | `mpiexec -f hostfile -configfile configfile` of MPICH |
+//! | `openmpi-hostfile`, `rankfile`, `appfile` | [`openmpi`] | `mpiexec` of Open MPI |
+//! | `machinefile`, `intel-configfile` | [`intel`] | `mpiexec` of Intel MPI |
+//! | `multi-prog`, `slurm-hostfile` | [`slurm`] | `srun -m arbitrary --multi-prog` |
+//! | `fgmpi` | [`fgmpi`] | `-nfg` sections of FG-MPI, and its mapping function in C |
+//! | `mapping` | [`mapping_json`] | `graphmap` itself, and any program |
+//! | `mpiexec` | [`command`] | a script that starts it all |
+//!
+//! In all of them OS process `i` of the mapping is rank `i` of the launcher (but for FG-MPI, which
+//! has a rank for each process). The functions work on a [`Launch`], plain data, and need no network.
+//!
+//! Options the emitters read: `program` (what to start; `./NAME` of the network unless given),
+//! `args` (words for it), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `openmpi5`, `intel`,
+//! `slurm`, `fgmpi`; `mpich` unless given).
+
+pub mod codes;
+pub mod command;
+mod emitters;
+pub mod fgmpi;
+pub mod intel;
+mod launch;
+pub mod mapping_json;
+pub mod mpich;
+pub mod openmpi;
+pub mod slurm;
+
+#[cfg(doc)]
+use graphmap_kpn::emit::Emitter;
+
+pub use emitters::emitters;
+pub use launch::{Launch, OsProcess, Run};

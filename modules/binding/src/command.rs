@@ -1,0 +1,193 @@
+//! The command that starts a mapped network: a script for `sh`, with the files it needs.
+
+use crate::launch::Launch;
+use crate::{codes, fgmpi, intel, mpich, openmpi, slurm};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+
+/// What starts the OS processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launcher {
+    /// MPICH's `mpiexec`.
+    Mpich,
+    /// Open MPI 4's `mpiexec`.
+    OpenMpi,
+    /// Open MPI 5's `mpiexec`.
+    OpenMpi5,
+    /// Intel MPI's `mpiexec`.
+    Intel,
+    /// Slurm's `srun`.
+    Slurm,
+    /// FG-MPI's `mpiexec`.
+    FgMpi,
+}
+
+impl Launcher {
+    /// All of them, with the names users say.
+    pub const ALL: [(&'static str, Launcher); 6] = [
+        ("mpich", Launcher::Mpich),
+        ("openmpi", Launcher::OpenMpi),
+        ("openmpi5", Launcher::OpenMpi5),
+        ("intel", Launcher::Intel),
+        ("slurm", Launcher::Slurm),
+        ("fgmpi", Launcher::FgMpi),
+    ];
+
+    /// The launcher of a name.
+    ///
+    /// # Errors
+    /// `G0437`, with the names there are and the nearest.
+    pub fn from_name(name: &str) -> Result<Launcher, Box<Diagnostic>> {
+        let found = Launcher::ALL.into_iter().find(|(n, _)| *n == name);
+        found.map(|(_, launcher)| launcher).ok_or_else(|| {
+            let names = Launcher::ALL.map(|(n, _)| n);
+            let error =
+                Diagnostic::error(codes::BAD_OPTION, format!("there is no launcher `{name}`"));
+            let error = error.with_note(format!("the launchers are {}", names.join(", ")));
+            Box::new(match nearest(name, names) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error,
+            })
+        })
+    }
+}
+
+/// The files that start a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The script. It finds the other files beside itself; its arguments go to the launcher; the
+    /// variable `MPIEXEC` (`SRUN`) names another launcher.
+    pub script: String,
+    /// The files beside it: name and content.
+    pub files: Vec<(&'static str, String)>,
+}
+
+/// The script for a launcher, and its files. What a launcher cannot be told is a warning in `out`.
+///
+/// # Errors
+/// Whatever keeps one of the files from being written.
+pub fn command(
+    launch: &Launch,
+    launcher: Launcher,
+    out: &mut Diagnostics,
+) -> Result<Command, Diagnostics> {
+    let n = launch.os_processes.len();
+    let placed = launch.hosts()?.is_some();
+    let mut files = Vec::new();
+    let mut set = String::new();
+    let mut add = |name, text| {
+        files.push((name, text));
+        format!("\"$here/{name}\"")
+    };
+    let (program, line) = match launcher {
+        Launcher::Mpich => {
+            let mut line = String::new();
+            if placed {
+                line += &format!(" -f {}", add("hostfile", mpich::hostfile(launch)?));
+            }
+            match mpich::bind_to(launch) {
+                Some(bind) => line += &format!(" {bind}"),
+                None => lost(
+                    launch,
+                    "MPICH's `-bind-to` has one list of cores for all hosts",
+                    out,
+                ),
+            }
+            let sections = add("configfile", mpich::configfile(launch)?);
+            (MPICH, format!("{line} -configfile {sections}"))
+        }
+        Launcher::OpenMpi | Launcher::OpenMpi5 if placed && launch.bound() => {
+            let hosts = add("openmpi-hostfile", openmpi::hostfile(launch)?);
+            let ranks = add("rankfile", openmpi::rankfile(launch, out)?);
+            let ranks = match launcher {
+                Launcher::OpenMpi5 => format!("--map-by rankfile:FILE={ranks}"),
+                _ => format!("--mca rmaps_rank_file_physical 1 --rankfile {ranks}"),
+            };
+            let words = launch.shell_words();
+            (
+                OPEN_MPI,
+                format!(" --hostfile {hosts} {ranks} -n {n} {words}"),
+            )
+        }
+        Launcher::OpenMpi | Launcher::OpenMpi5 => {
+            lost(
+                launch,
+                "Open MPI binds by a rankfile, which needs hosts and cores for all",
+                out,
+            );
+            let mut line = String::new();
+            if placed {
+                line += &format!(
+                    " --hostfile {}",
+                    add("openmpi-hostfile", openmpi::hostfile(launch)?)
+                );
+            }
+            let sections = add("appfile", openmpi::appfile(launch)?);
+            (OPEN_MPI, format!("{line} --app {sections}"))
+        }
+        Launcher::Intel => {
+            if !launch.bound() {
+                lost(
+                    launch,
+                    "Intel MPI takes cores for all OS processes of a host or for none",
+                    out,
+                );
+            }
+            let sections = add("intel-configfile", intel::configfile(launch)?);
+            (MPIEXEC, format!(" -configfile {sections}"))
+        }
+        Launcher::Slurm => {
+            let mut line = String::new();
+            if placed {
+                let hosts = add("slurm-hostfile", slurm::hostfile(launch)?);
+                set = format!("SLURM_HOSTFILE={hosts}\nexport SLURM_HOSTFILE\n");
+                line += " --distribution=arbitrary";
+            }
+            match slurm::cpu_bind(launch) {
+                Some(bind) => line += &format!(" {bind}"),
+                None => lost(
+                    launch,
+                    "Slurm's `--cpu-bind` has one list of cores for all hosts",
+                    out,
+                ),
+            }
+            let programs = add("multi-prog", slurm::multi_prog(launch)?);
+            (SRUN, format!("{line} -n {n} --multi-prog {programs}"))
+        }
+        Launcher::FgMpi => {
+            let started = fgmpi::started(launch, out);
+            let mut line = String::new();
+            if placed {
+                line += &format!(" -f {}", add("hostfile", mpich::hostfile(&started)?));
+            }
+            lost(launch, "FG-MPI's sections do not name cores", out);
+            (MPIEXEC, format!("{line} {}", fgmpi::sections(launch)))
+        }
+    };
+    let title = launch.title();
+    let script = format!(
+        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}exec {program} \"$@\"{line}\n"
+    );
+    Ok(Command { script, files })
+}
+
+// Where both MPIs are installed `mpiexec` is either: Debian's own names say which.
+const MPICH: &str = "\"${MPIEXEC:-$(command -v mpiexec.mpich || echo mpiexec)}\"";
+const OPEN_MPI: &str = "\"${MPIEXEC:-$(command -v mpiexec.openmpi || echo mpiexec)}\"";
+const MPIEXEC: &str = "\"${MPIEXEC:-mpiexec}\"";
+const SRUN: &str = "\"${SRUN:-srun}\"";
+
+/// Warns that cores of the mapping are not in the files.
+fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
+    if launch.unbound() {
+        return;
+    }
+    out.push(
+        Diagnostic::warning(
+            codes::BINDING_LOST,
+            "the binding to cores is not in these files",
+        )
+        .with_note(why)
+        .help("`mapping.json` has it; the OS processes still go to their hosts"),
+    );
+}

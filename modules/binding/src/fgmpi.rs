@@ -1,0 +1,327 @@
+//! FG-MPI: `-nfg` sections, and the mapping function in C.
+//!
+//! FG-MPI numbers its ranks through the sections: the processes of OS process 0, then those of OS
+//! process 1. So rank of FG-MPI and rank of the network differ unless the mapping is a stack; the C
+//! file has both. The function FG-MPI asks which function a rank runs (`FG_MapPtr_t`) is written
+//! with one run of ranks a line.
+
+use crate::codes;
+use crate::launch::{Launch, shell_quoted};
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::network::{KindId, ProcessId};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// What FG-MPI can start: the OS processes that hold processes. Others are left out, with a note in
+/// `out` (`G0438`): `-nfg 0` is none of its sections.
+pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
+    let mut started = launch.clone();
+    started.os_processes.retain(|p| p.processes > 0);
+    let empty = launch.os_processes.len() - started.os_processes.len();
+    if empty > 0 {
+        let what = format!("{empty} OS processes hold no process: FG-MPI cannot start them");
+        out.push(
+            Diagnostic::note(codes::EMPTY_OS_PROCESS, what).help("map onto fewer OS processes"),
+        );
+    }
+    started
+}
+
+/// The sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`.
+pub fn sections(launch: &Launch) -> String {
+    let words = launch.shell_words();
+    let runs = launch
+        .runs(|p| p.processes)
+        .into_iter()
+        .filter(|run| run.value > 0);
+    let section =
+        |run: crate::Run<u32>| format!("-n {} -nfg {} {words}", run.members.len(), run.value);
+    runs.map(section).collect::<Vec<_>>().join(" : ")
+}
+
+/// The command line, complete but for the launcher's own options.
+///
+/// # Errors
+/// `G0430` when some hosts are missing.
+pub fn command_line(launch: &Launch, hostfile: Option<&str>) -> Result<String, Diagnostics> {
+    launch.hosts()?;
+    let hosts = hostfile.map_or(String::new(), |h| format!("-f {} ", shell_quoted(h)));
+    Ok(format!("mpiexec {hosts}{}", sections(launch)))
+}
+
+/// Ranks of FG-MPI that follow each other as ranks of the network do, of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch {
+    first: usize,
+    rank: usize,
+    kind: KindId,
+}
+
+/// The mapping function in C, with a `main` unless `GRAPHMAP_NO_MAIN` is defined.
+///
+/// Each kind is a function `int KIND(int argc, char **argv)`; a name that is none in C is changed,
+/// and a comment has the original. `graphmap_network_rank` gives the rank in the network.
+pub fn mapping_function(mapped: &Mapped) -> String {
+    let (network, mapping) = (mapped.network(), mapped.mapping());
+    let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.places.len()];
+    for (rank, &os_process) in mapping.os_process.iter().enumerate() {
+        by_os_process[os_process as usize].push(rank);
+    }
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (first, rank) in by_os_process.into_iter().flatten().enumerate() {
+        let kind = network.processes[ProcessId::from_index(rank)].kind;
+        let follows =
+            |s: &Stretch| s.kind == kind && rank.checked_sub(s.rank) == Some(first - s.first);
+        if !stretches.last().is_some_and(follows) {
+            stretches.push(Stretch { first, rank, kind });
+        }
+    }
+    let kinds: Vec<&str> = network
+        .kinds
+        .values()
+        .map(|k| network.name(k.name))
+        .collect();
+    let names = c_names(&kinds);
+    render(&kinds, &names, &stretches, mapping.os_process.len())
+}
+
+fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: usize) -> String {
+    let mut text = String::from(
+        "/* Which function each rank of FG-MPI runs; written by graphmap. */\n\n\
+         #include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n\n",
+    );
+    let mut line = |s: String| writeln!(text, "{s}").expect("a String takes all");
+    for (kind, name) in kinds.iter().zip(names) {
+        let comment = match kind == name {
+            true => String::new(),
+            false => format!(
+                " /* {} */",
+                kind.replace("*/", "* /")
+                    .replace("/*", "/ *")
+                    .replace(char::is_control, " ")
+            ),
+        };
+        line(format!("int {name}(int argc, char **argv);{comment}"));
+    }
+    line("\n/* From rank `first` on: rank in the network, and function. */".to_string());
+    line("static const struct {\n    int first;\n    int rank;\n    int (*function)(int argc, char **argv);\n} graphmap_runs[] = {".to_string());
+    for s in stretches {
+        line(format!(
+            "    {{{}, {}, {}}},",
+            s.first,
+            s.rank,
+            names[s.kind.index()]
+        ));
+    }
+    if stretches.is_empty() {
+        line("    {0, 0, NULL},".to_string());
+    }
+    text.push_str("};\n");
+    write!(
+        text,
+        "{}",
+        C_FUNCTIONS.replace("PROCESSES", &processes.to_string())
+    )
+    .expect("a String takes all");
+    text
+}
+
+const C_FUNCTIONS: &str = r#"
+enum { graphmap_processes = PROCESSES };
+
+/* The run a rank is in, or -1. */
+static int graphmap_run(int rank)
+{
+    int low = 0, high = (int)(sizeof graphmap_runs / sizeof graphmap_runs[0]);
+    if (rank < 0 || rank >= graphmap_processes)
+        return -1;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (graphmap_runs[middle].first <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The rank in the network of a rank of FG-MPI, or -1. */
+int graphmap_network_rank(int rank)
+{
+    int run = graphmap_run(rank);
+    return run < 0 ? -1 : graphmap_runs[run].rank + (rank - graphmap_runs[run].first);
+}
+
+/* FG-MPI also asks with numbers that are no ranks, before the first and after the last. */
+FG_ProcessPtr_t graphmap_function(int argc, char **argv, int rank)
+{
+    int run = graphmap_run(rank);
+    (void)argc;
+    (void)argv;
+    return run < 0 ? NULL : graphmap_runs[run].function;
+}
+
+FG_MapPtr_t graphmap_lookup(int argc, char **argv, char *name)
+{
+    (void)argc;
+    (void)argv;
+    (void)name;
+    return &graphmap_function;
+}
+
+#ifndef GRAPHMAP_NO_MAIN
+int main(int argc, char *argv[])
+{
+    FGmpiexec(&argc, &argv, &graphmap_lookup);
+    return 0;
+}
+#endif
+"#;
+
+/// A name in C for each kind: its own where it is one and still free.
+fn c_names(kinds: &[&str]) -> Vec<String> {
+    let own = |kind: &str| -> String {
+        let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut name: String = kind.chars().map(fits).collect();
+        if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+            name.insert(0, 'k');
+        }
+        // A leading underscore is the implementation's, `graphmap_` and FG-MPI's names are taken.
+        let taken = name.starts_with('_')
+            || name.starts_with("graphmap_")
+            || name.starts_with("MPI")
+            || name.starts_with("FG")
+            || RESERVED.contains(&name.as_str());
+        if taken { format!("kind_{name}") } else { name }
+    };
+    // A kind whose name is good keeps it, whatever comes before it.
+    let good: BTreeSet<String> = kinds
+        .iter()
+        .filter(|k| own(k) == **k)
+        .map(|k| k.to_string())
+        .collect();
+    let mut used = good.clone();
+    let name = |kind: &&str| {
+        let name = own(kind);
+        if name == **kind {
+            return name;
+        }
+        let mut free = name.clone();
+        let mut number = 2;
+        while !used.insert(free.clone()) {
+            free = format!("{name}_{number}");
+            number += 1;
+        }
+        free
+    };
+    kinds.iter().map(name).collect()
+}
+
+const RESERVED: &[&str] = &[
+    "auto",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "bool",
+    "true",
+    "false",
+    "nullptr",
+    "typeof",
+    "constexpr",
+    "alignas",
+    "alignof",
+    "thread_local",
+    "static_assert",
+    "main",
+    "NULL",
+    "size_t",
+    "ptrdiff_t",
+    "max_align_t",
+    "wchar_t",
+    "offsetof",
+    "asm",
+    "rank",
+    "first",
+    // The commonest functions of the library, whose declarations a kind would contradict.
+    "read",
+    "write",
+    "open",
+    "close",
+    "send",
+    "recv",
+    "exit",
+    "abort",
+    "printf",
+    "malloc",
+    "free",
+    "index",
+    "select",
+    "time",
+    "sleep",
+    "link",
+    "pipe",
+    "wait",
+    "signal",
+    "accept",
+    "listen",
+    "connect",
+    "remove",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::c_names;
+
+    #[test]
+    fn kinds_get_names_that_c_takes() {
+        let kinds = [
+            "in-Task", "inTask", "in_Task", "2d", "main", "in.Task", "\u{e9}", "MPI_Send", "int",
+        ];
+        assert_eq!(
+            c_names(&kinds),
+            [
+                "in_Task_2",
+                "inTask",
+                "in_Task",
+                "k2d",
+                "kind_main",
+                "in_Task_3",
+                "kind__",
+                "kind_MPI_Send",
+                "kind_int"
+            ]
+        );
+    }
+}

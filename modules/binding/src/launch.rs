@@ -1,0 +1,291 @@
+//! What is to be started where, as plain data.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::Mapped;
+use std::collections::BTreeMap;
+
+/// One OS process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OsProcess {
+    /// Its host; `None` leaves the choice to the launcher.
+    pub host: Option<String>,
+    /// Cores it is bound to, as the operating system numbers them; empty: not bound.
+    pub cores: Vec<u32>,
+    /// How many processes of the network it holds.
+    pub processes: u32,
+}
+
+/// A program to be started as so many OS processes. OS process `i` is rank `i` of the launcher.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// Name of the network, for comments.
+    pub network: String,
+    /// What made the mapping, for comments.
+    pub strategy: String,
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The OS processes, in rank order.
+    pub os_processes: Vec<OsProcess>,
+}
+
+/// OS processes that follow each other in rank order and have something in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run<'a, T> {
+    /// The first of them.
+    pub first: usize,
+    /// What they have in common.
+    pub value: T,
+    /// The OS processes.
+    pub members: &'a [OsProcess],
+}
+
+impl Launch {
+    /// What a mapped network is to be started as, with the options `program` and `args`.
+    ///
+    /// # Errors
+    /// Names of hosts that no launcher takes (`G0433`).
+    pub fn of(mapped: &Mapped, options: &BTreeMap<String, String>) -> Result<Launch, Diagnostics> {
+        let (network, mapping) = (mapped.network(), mapped.mapping());
+        let mut processes = vec![0u32; mapping.places.len()];
+        for &os_process in &mapping.os_process {
+            processes[os_process as usize] += 1;
+        }
+        let places = mapping.places.iter().zip(processes);
+        let os_processes = places.map(|(place, processes)| OsProcess {
+            host: place.host.clone(),
+            cores: place.cores.clone(),
+            processes,
+        });
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let mut own: String = network.name.chars().filter(|c| plain(*c)).collect();
+        if own.trim_matches('.').is_empty() {
+            own = "program".to_string();
+        }
+        let launch = Launch {
+            network: one_line(&network.name),
+            strategy: one_line(&mapping.strategy),
+            program: options
+                .get("program")
+                .cloned()
+                .unwrap_or(format!("./{own}")),
+            args: options
+                .get("args")
+                .map(|args| args.split_whitespace().map(str::to_string).collect())
+                .unwrap_or_default(),
+            os_processes: os_processes.collect(),
+        };
+        launch.check_hosts()?;
+        Ok(launch)
+    }
+
+    /// Refuses names of hosts that would break the line they are written on.
+    fn check_hosts(&self) -> Result<(), Diagnostics> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let bad = |h: &&str| h.is_empty() || h.starts_with('-') || !h.chars().all(fits);
+        let mut found = Diagnostics::new();
+        let mut seen = Vec::new();
+        for host in self
+            .os_processes
+            .iter()
+            .filter_map(|p| p.host.as_deref())
+            .filter(bad)
+        {
+            if seen.len() < 20 && !seen.contains(&host) {
+                seen.push(host);
+                let what = format!("{host:?} cannot be the name of a host");
+                let help = "names are made of letters, digits, `-`, `.` and `_`";
+                found.push(Diagnostic::error(codes::NOT_PLAIN, what).help(help));
+            }
+        }
+        if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
+    /// The host of each OS process, in rank order; `None` when no OS process has one.
+    ///
+    /// # Errors
+    /// `G0430` when some have a host and some have none: no file can say "anywhere" between hosts.
+    pub fn hosts(&self) -> Result<Option<Vec<&str>>, Diagnostics> {
+        let without = self.os_processes.iter().position(|p| p.host.is_none());
+        let Some(without) = without else {
+            return Ok(Some(
+                self.os_processes
+                    .iter()
+                    .filter_map(|p| p.host.as_deref())
+                    .collect(),
+            ));
+        };
+        if self.os_processes.iter().all(|p| p.host.is_none()) {
+            return Ok(None);
+        }
+        let what = format!("OS process {without} has no host, and others have one");
+        let help = "give all OS processes a host: name the hosts by `--hosts`";
+        Err(alone(Diagnostic::error(codes::NO_HOSTS, what).help(help)))
+    }
+
+    /// The same where hosts are needed: `file` says for what.
+    ///
+    /// # Errors
+    /// `G0430` when an OS process has no host.
+    pub fn needed_hosts(&self, file: &str) -> Result<Vec<&str>, Diagnostics> {
+        self.hosts()?.ok_or_else(|| {
+            let what = format!("the mapping names no hosts, and {file} needs them");
+            alone(Diagnostic::error(codes::NO_HOSTS, what).help("name the hosts by `--hosts`"))
+        })
+    }
+
+    /// OS processes in runs of equal `value`.
+    pub fn runs<'a, T: PartialEq>(&'a self, value: impl Fn(&'a OsProcess) -> T) -> Vec<Run<'a, T>> {
+        let mut first = 0;
+        let same = |a: &&'a OsProcess, b: &&'a OsProcess| value(a) == value(b);
+        let all: Vec<&OsProcess> = self.os_processes.iter().collect();
+        let mut runs = Vec::new();
+        for chunk in all.chunk_by(same) {
+            let members = &self.os_processes[first..first + chunk.len()];
+            runs.push(Run {
+                first,
+                value: value(&members[0]),
+                members,
+            });
+            first += chunk.len();
+        }
+        runs
+    }
+
+    /// Whether every OS process is bound to cores.
+    pub fn bound(&self) -> bool {
+        self.os_processes.iter().all(|p| !p.cores.is_empty())
+    }
+
+    /// Whether no OS process is bound to cores.
+    pub fn unbound(&self) -> bool {
+        self.os_processes.iter().all(|p| p.cores.is_empty())
+    }
+
+    /// Program and arguments for a file that knows no quotes.
+    ///
+    /// # Errors
+    /// `G0433` for what holds white space, a quote, a backslash, a `#`, a colon alone, or nothing.
+    pub fn plain_words(&self, file: &str) -> Result<String, Diagnostics> {
+        let words: Vec<&str> = self.words().collect();
+        let odd = |c: char| c.is_whitespace() || c.is_control() || "\"'\\#".contains(c);
+        match words
+            .iter()
+            .find(|w| w.is_empty() || **w == ":" || w.contains(odd))
+        {
+            None => Ok(words.join(" ")),
+            Some(word) => {
+                let what = format!("{word:?} cannot be written into {file}, which knows no quotes");
+                let help = "start a script that has the argument in it, as `program`";
+                Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+            }
+        }
+    }
+
+    /// Program and arguments, quoted for a shell.
+    pub fn shell_words(&self) -> String {
+        self.words().map(shell_quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
+    }
+
+    /// One line that says what a file is, for its first comment.
+    pub(crate) fn title(&self) -> String {
+        let (n, s) = (self.os_processes.len(), &self.strategy);
+        let network = match self.network.as_str() {
+            "" => "a network",
+            name => name,
+        };
+        let es = if n == 1 { "" } else { "es" };
+        format!("{network} on {n} OS process{es}, mapped by {s}; written by graphmap")
+    }
+}
+
+/// One finding as all findings.
+pub(crate) fn alone(diagnostic: Diagnostic) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    all.push(diagnostic);
+    all
+}
+
+/// A word for a POSIX shell.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// Numbers as a list of ranges: `0-3,8`.
+pub(crate) fn ranges(numbers: &[u32]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b);
+    let run = |run: &[u32]| match run {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", run[0], run[run.len() - 1]),
+    };
+    runs.map(run).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(found: Result<impl std::fmt::Debug, Diagnostics>) -> Diagnostic {
+        let all = found.expect_err("refused");
+        all.into_iter().next().expect("a reason")
+    }
+
+    #[test]
+    fn words_are_quoted_or_refused() {
+        let mut launch = Launch {
+            program: "./farm".into(),
+            ..Launch::default()
+        };
+        launch.args = vec!["-n".into(), "3".into()];
+        assert_eq!(launch.plain_words("a file").unwrap(), "./farm -n 3");
+        launch.args.push("it's".into());
+        assert_eq!(launch.shell_words(), r"./farm -n 3 'it'\''s'");
+        assert_eq!(first(launch.plain_words("a file")).code, codes::NOT_PLAIN);
+    }
+
+    #[test]
+    fn hosts_are_all_or_none() {
+        let on = |host: Option<&str>| OsProcess {
+            host: host.map(str::to_string),
+            ..OsProcess::default()
+        };
+        let mut launch = Launch {
+            os_processes: vec![on(None), on(None)],
+            ..Launch::default()
+        };
+        assert_eq!(launch.hosts().unwrap(), None);
+        assert_eq!(first(launch.needed_hosts("it")).code, codes::NO_HOSTS);
+        launch.os_processes[1] = on(Some("a"));
+        assert_eq!(
+            first(launch.hosts()).message,
+            "OS process 0 has no host, and others have one"
+        );
+        launch.os_processes[0] = on(Some("b"));
+        assert_eq!(launch.hosts().unwrap(), Some(vec!["b", "a"]));
+    }
+
+    #[test]
+    fn numbers_become_ranges() {
+        assert_eq!(ranges(&[8, 1, 0, 2, 8]), "0-2,8");
+        assert_eq!(ranges(&[]), "");
+    }
+}

@@ -1,0 +1,343 @@
+//! `mapping.json`: a mapping as a file, for graphmap and any other program.
+//!
+//! ```json
+//! {
+//!   "format": "graphmap-mapping",
+//!   "version": 1,
+//!   "network": {"name": "farm", "hash": "8d2f0c1b5a3e9f47"},
+//!   "strategy": "auto",
+//!   "os_processes": [
+//!     {"host": "node1", "cores": [0]},
+//!     {"host": null, "cores": []}
+//!   ],
+//!   "processes": [
+//!     {"name": "manager", "os_process": 0},
+//!     {"name": "worker1", "os_process": 1}
+//!   ]
+//! }
+//! ```
+//!
+//! `os_processes` are in the order of the launcher's ranks; a host of `null` leaves the choice to
+//! the launcher, no cores means not bound, cores are numbered as the operating system does.
+//! `processes` are in the order of the network's ranks, and their names are what ties the mapping
+//! to a network: one that moved its processes about is still the same. The hash is over names,
+//! kinds and channels ([`network_hash`]); it notices a changed graph, it resists no forger.
+//!
+//! A reader refuses another `format`, another `version`, and fields it does not know. The version
+//! grows when a reader of the old one would go wrong. The schema is in `mapping.schema.json`
+//! ([`SCHEMA`]).
+
+use crate::codes;
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::{Mapped, Mapping, Place};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::{Network, ProcessId};
+use graphmap_kpn::source::{Source, Span};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use std::fmt::Write;
+
+/// The version written, and the only one read.
+pub const VERSION: u64 = 1;
+/// What `format` says.
+pub const FORMAT: &str = "graphmap-mapping";
+/// The JSON schema of the file (draft 2020-12).
+pub const SCHEMA: &str = include_str!("../mapping.schema.json");
+
+/// Writes a mapping, a line for each OS process and each process.
+pub fn write(mapped: &Mapped) -> String {
+    let (network, mapping) = (mapped.network(), mapped.mapping());
+    let mut text = String::new();
+    let mut put = |s: std::fmt::Arguments| text.write_fmt(s).expect("a String takes all");
+    put(format_args!(
+        "{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n"
+    ));
+    let (name, hash) = (quoted(&network.name), network_hash(network));
+    put(format_args!(
+        "  \"network\": {{\"name\": {name}, \"hash\": \"{hash}\"}},\n"
+    ));
+    put(format_args!(
+        "  \"strategy\": {},\n  \"os_processes\": [",
+        quoted(&mapping.strategy)
+    ));
+    for (i, place) in mapping.places.iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        let host = place.host.as_deref().map_or("null".to_string(), quoted);
+        let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
+        let cores = cores.join(", ");
+        put(format_args!(
+            "{comma}\n    {{\"host\": {host}, \"cores\": [{cores}]}}"
+        ));
+    }
+    put(format_args!("\n  ],\n  \"processes\": ["));
+    for (rank, os_process) in mapping.os_process.iter().enumerate() {
+        let comma = if rank == 0 { "" } else { "," };
+        let name = quoted(network.process_name(ProcessId::from_index(rank)));
+        put(format_args!(
+            "{comma}\n    {{\"name\": {name}, \"os_process\": {os_process}}}"
+        ));
+    }
+    put(format_args!("\n  ]\n}}\n"));
+    text
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The hash of a network: FNV-1a of 64 bits, in hexadecimal, over the names and kinds of processes
+/// in the order of ranks, and over the ends of channels (process and port) in source order, each
+/// text followed by a zero byte.
+///
+/// Loads, traffic and all else that measurement changes are left out.
+pub fn network_hash(network: &Network) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut add = |text: &str| {
+        for byte in text.bytes().chain([0]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for id in network.processes.ids() {
+        add(network.process_name(id));
+        add(network.kind_name(id));
+    }
+    for channel in network.channels.values() {
+        for port in [channel.from, channel.to] {
+            let port = &network.ports[port];
+            add(network.process_name(port.process));
+            add(network.name(port.name));
+        }
+    }
+    format!("{hash:016x}")
+}
+
+#[derive(Deserialize)]
+struct Head {
+    format: Option<String>,
+    version: Option<u64>,
+}
+
+/// A `mapping.json` as it was read, before it is held against a network.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    format: String,
+    version: u64,
+    /// The network it was made for.
+    pub network: Made,
+    /// What made it.
+    pub strategy: String,
+    /// The OS processes, in the order of the launcher's ranks.
+    pub os_processes: Vec<PlaceJson>,
+    /// The processes, in the order of ranks of the network it was made for.
+    pub processes: Vec<ProcessJson>,
+}
+
+/// The network a mapping was made for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// Its name.
+    pub name: String,
+    /// Its hash, as [`network_hash`] makes it.
+    pub hash: String,
+}
+
+/// Where an OS process runs.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceJson {
+    /// Its host; `None` leaves the choice to the launcher.
+    pub host: Option<String>,
+    /// Cores it is bound to; none: not bound.
+    #[serde(default)]
+    pub cores: Vec<u32>,
+}
+
+/// Where a process is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessJson {
+    /// Its name.
+    pub name: String,
+    /// Its OS process.
+    pub os_process: u32,
+}
+
+/// Reads a `mapping.json`; `None` means that there is an error in `out`.
+pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
+    let text = source.text();
+    let head: Head = match serde_json::from_str(text) {
+        Ok(head) => head,
+        Err(wrong) => return refuse(source, &wrong, out),
+    };
+    let start = Span::new(source.base(), source.base());
+    if head.format.as_deref() != Some(FORMAT) {
+        let what = match head.format {
+            Some(other) => format!("this is a file of the format {other:?}, not a mapping"),
+            None => "this is not a mapping: it does not say its format".to_string(),
+        };
+        let error = Diagnostic::error(codes::BAD_MAPPING, what).at(start, "");
+        out.push(error.help(format!("`\"format\": \"{FORMAT}\"` is expected")));
+        return None;
+    }
+    if head.version != Some(VERSION) {
+        let version = head
+            .version
+            .map_or("no version".to_string(), |v| format!("version {v}"));
+        let what = format!("this mapping is of {version}, and {VERSION} is read");
+        let error = Diagnostic::error(codes::MAPPING_VERSION, what).at(start, "");
+        out.push(error.help("make it again with this graphmap"));
+        return None;
+    }
+    let document: Document = match serde_json::from_str(text) {
+        Ok(document) => document,
+        Err(wrong) => return refuse(source, &wrong, out),
+    };
+    let before = out.len();
+    let count = document.os_processes.len();
+    let beyond = document
+        .processes
+        .iter()
+        .find(|p| p.os_process as usize >= count);
+    if let Some(p) = beyond {
+        let what = format!(
+            "process `{}` is in OS process {} of {count}",
+            p.name, p.os_process
+        );
+        let error = Diagnostic::error(codes::BAD_MAPPING, what).at(find(source, &p.name), "");
+        out.push(error.help(format!(
+            "OS processes are numbered from 0 to {}",
+            count as i64 - 1
+        )));
+    }
+    let mut seen = FxHashMap::default();
+    if let Some(p) = document
+        .processes
+        .iter()
+        .find(|p| seen.insert(&p.name, ()).is_some())
+    {
+        let what = format!("process `{}` is in this mapping twice", p.name);
+        out.push(Diagnostic::error(codes::BAD_MAPPING, what).at(find(source, &p.name), ""));
+    }
+    (out.len() == before).then_some(document)
+}
+
+/// The first place where a name stands as a string.
+fn find(source: &Source, name: &str) -> Span {
+    let quoted = quoted(name);
+    source.text().find(&quoted).map_or(Span::NONE, |at| {
+        let start = source.base() + at as u32;
+        Span::new(start, start + quoted.len() as u32)
+    })
+}
+
+fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> Option<Document> {
+    let text = source.text();
+    // Lines from 1; columns are bytes from 1, and 0 at the start of a line.
+    let line = text
+        .split_inclusive('\n')
+        .take(wrong.line().saturating_sub(1));
+    let line: usize = line.map(str::len).sum();
+    let mut at = (line + wrong.column().saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let next = text[at..].chars().next().map_or(0, char::len_utf8);
+    let span = Span::new(
+        source.base() + at as u32,
+        source.base() + (at + next) as u32,
+    );
+    let mut reason = wrong.to_string();
+    if let Some(end) = reason.rfind(" at line ") {
+        reason.truncate(end);
+    }
+    let what = "this is not a mapping as graphmap writes it";
+    out.push(Diagnostic::error(codes::BAD_MAPPING, what).at(span, reason));
+    None
+}
+
+impl Document {
+    /// The OS process each process of a network had, in the order of its ranks; `None` for one that
+    /// the mapping does not know. This is what an incremental mapping starts from.
+    pub fn by_name(&self, network: &Network) -> Vec<Option<u32>> {
+        let known: FxHashMap<&str, u32> = self
+            .processes
+            .iter()
+            .map(|p| (p.name.as_str(), p.os_process))
+            .collect();
+        let ids = network.processes.ids();
+        ids.map(|id| known.get(network.process_name(id)).copied())
+            .collect()
+    }
+
+    /// The mapping for a network of the same processes. `source` is what the document was read from.
+    ///
+    /// Processes are found by name. That channels or kinds changed since is a warning in `out`; that
+    /// a process is missing or too many is an error (`G0436`), and then the result is `None`.
+    pub fn fit(
+        &self,
+        network: &Network,
+        source: &Source,
+        out: &mut Diagnostics,
+    ) -> Option<Mapping> {
+        let found = self.by_name(network);
+        let missing: Vec<&str> = (found.iter().zip(network.processes.ids()))
+            .filter(|(os_process, _)| os_process.is_none())
+            .map(|(_, id)| network.process_name(id))
+            .collect();
+        let there = found.len() - missing.len();
+        let hash = network_hash(network);
+        let other = |what: String| {
+            let at = find(source, &self.network.hash);
+            Diagnostic::error(codes::OTHER_NETWORK, what)
+                .at(
+                    at,
+                    format!(
+                        "made for `{}`, hash {}",
+                        self.network.name, self.network.hash
+                    ),
+                )
+                .with_note(format!("the network is `{}`, hash {hash}", network.name))
+        };
+        if missing.is_empty() && there == self.processes.len() {
+            if hash != self.network.hash {
+                let mut warning =
+                    other("the network has changed since this mapping was made".into());
+                warning.severity = graphmap_kpn::diagnostic::Severity::Warning;
+                out.push(
+                    warning
+                        .help("the processes are the same, so it is used; map again to do better"),
+                );
+            }
+            let place = |p: &PlaceJson| Place {
+                host: p.host.clone(),
+                cores: p.cores.clone(),
+            };
+            return Some(Mapping {
+                os_process: found.into_iter().flatten().collect(),
+                places: self.os_processes.iter().map(place).collect(),
+                strategy: "file".to_string(),
+            });
+        }
+        let mut error = other("this mapping is for another network".to_string());
+        if let Some(first) = missing.first() {
+            let (n, more) = (missing.len(), if missing.len() == 1 { "" } else { "es" });
+            error = error.with_note(format!(
+                "{n} process{more} of the network are not in it, such as `{first}`"
+            ));
+            let names = self.processes.iter().map(|p| p.name.as_str());
+            // Only to hint at a renamed process: not worth a search through a million names.
+            if let Some(near) = nearest(first, names.take(10_000)) {
+                error = error.with_note(format!("the mapping has a process `{near}`"));
+            }
+        }
+        if self.processes.len() > there {
+            let more = self.processes.len() - there;
+            error = error.with_note(format!("{more} of its processes are not in the network"));
+        }
+        out.push(error.help("map again: `graphmap partition`"));
+        None
+    }
+}

@@ -1,0 +1,89 @@
+//! Open MPI: hostfile, rankfile and appfile.
+//!
+//! What Open MPI 4.1 does, as the tests show: a hostfile only says how much room there is, in no
+//! order. A rankfile says where each rank goes and **always binds** it (`slot=*` means core 0). An
+//! appfile places without binding. None of them knows quotes.
+
+use crate::codes;
+use crate::launch::{Launch, ranges};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+
+/// The hostfile: each host once, in the order of its first OS process, with a slot for each.
+///
+/// # Errors
+/// `G0430` when hosts are missing.
+pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
+    let mut order: Vec<(&str, u32)> = Vec::new();
+    let mut index = FxHashMap::default();
+    for host in launch.needed_hosts("a hostfile")? {
+        let at = *index.entry(host).or_insert(order.len());
+        if at == order.len() {
+            order.push((host, 0));
+        }
+        order[at].1 += 1;
+    }
+    let mut text = format!("# {}\n", launch.title());
+    for (host, slots) in order {
+        writeln!(text, "{host} slots={slots}").expect("a String takes all");
+    }
+    Ok(text)
+}
+
+/// The rankfile: host and cores of each rank. Cores are the operating system's numbers, to be read
+/// with `--mca rmaps_rank_file_physical 1`.
+///
+/// Where the mapping binds an OS process to no core, the cores of its host are taken in turn, and a
+/// warning (`G0431`) in `out` says so.
+///
+/// # Errors
+/// `G0430` when hosts are missing.
+pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
+    let hosts = launch.needed_hosts("a rankfile")?;
+    let mut next: FxHashMap<&str, u32> = FxHashMap::default();
+    let mut assumed = 0;
+    let mut text = format!("# {}\n", launch.title());
+    for (rank, (host, p)) in hosts.into_iter().zip(&launch.os_processes).enumerate() {
+        let next = next.entry(host).or_insert(0);
+        let cores = match p.cores.is_empty() {
+            true => {
+                assumed += 1;
+                next.to_string()
+            }
+            false => ranges(&p.cores),
+        };
+        *next += 1;
+        writeln!(text, "rank {rank}={host} slot={cores}").expect("a String takes all");
+    }
+    if assumed > 0 {
+        let what = format!("{assumed} OS processes are bound to no core, and a rankfile binds all");
+        out.push(
+            Diagnostic::warning(codes::ASSUMED_CORES, what)
+                .with_note("the cores of each host were taken in turn, from 0")
+                .help("use an `appfile`, which places without binding, or name hosts with their cores"),
+        );
+    }
+    Ok(text)
+}
+
+/// The appfile: a section for each run of OS processes of one host with equally many processes, a
+/// number they find in the variable `GRAPHMAP_PROCESSES`.
+///
+/// # Errors
+/// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
+pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
+    launch.hosts()?;
+    let words = launch.plain_words("an appfile")?;
+    let mut text = format!("# {}\n", launch.title());
+    for run in launch.runs(|p| (p.host.as_deref(), p.processes)) {
+        let n = run.members.len();
+        let host = run
+            .value
+            .0
+            .map_or(String::new(), |h| format!(" -host {h}:{n}"));
+        let set = format!("-x GRAPHMAP_PROCESSES={}", run.value.1);
+        writeln!(text, "-np {n}{host} {set} {words}").expect("a String takes all");
+    }
+    Ok(text)
+}

@@ -1,0 +1,58 @@
+//! Networks and launches for the tests.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use graphmap_binding::{Launch, OsProcess};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::mapping::{Mapped, Mapping, Place};
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::{expand, resolve, verify};
+
+/// A network drawn in DOT, which must be right.
+pub(crate) fn network(dot: &str) -> Verified {
+    let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
+    let declared = graphmap_dot::dialect::load(&mut sources, "test.dot", dot.into(), &mut out);
+    let declared = declared.unwrap_or_else(|| panic!("{out:#?}"));
+    let (expanded, _) = expand::expand(declared).unwrap_or_else(|d| panic!("{d:#?}"));
+    let (network, _) = resolve::resolve(expanded).unwrap_or_else(|d| panic!("{d:#?}"));
+    verify::verify(network)
+        .unwrap_or_else(|d| panic!("{d:#?}"))
+        .0
+}
+
+/// A network in a mapping: the OS process of each rank, and of each OS process host and cores.
+pub(crate) fn mapped(dot: &str, os_process: &[u32], places: &[(Option<&str>, &[u32])]) -> Mapped {
+    let place = |(host, cores): &(Option<&str>, &[u32])| Place {
+        host: host.map(str::to_string),
+        cores: cores.to_vec(),
+    };
+    let mapping = Mapping {
+        os_process: os_process.to_vec(),
+        places: places.iter().map(place).collect(),
+        strategy: "test".into(),
+    };
+    Mapped::new(network(dot), mapping).expect("it fits")
+}
+
+/// Host, cores and number of processes of each OS process.
+pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
+    let one = |(host, cores, processes): &(&str, &[u32], u32)| OsProcess {
+        host: Some(host.to_string()).filter(|h| !h.is_empty()),
+        cores: cores.to_vec(),
+        processes: *processes,
+    };
+    Launch {
+        network: "farm".into(),
+        strategy: "test".into(),
+        program: "./farm".into(),
+        args: vec!["-v".into()],
+        os_processes: os_processes.iter().map(one).collect(),
+    }
+}
+
+/// The findings, one a line: `G0430 error the message`.
+pub(crate) fn show(out: &Diagnostics) -> Vec<String> {
+    out.iter()
+        .map(|d| format!("{} {} {}", d.code, d.severity, d.message))
+        .collect()
+}

@@ -1,0 +1,272 @@
+//! The real launchers obey what is written: each rank prints its host and cores.
+//!
+//! Hosts are made up on this machine: instead of ssh the launchers get a script that gives the
+//! command a host name of its own (`unshare --uts`). Where a launcher, or the right to do that, is
+//! missing, the test says so and passes. Intel's launcher is looked for in `INTEL_MPIEXEC`.
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+mod common;
+use common::{launch, show};
+use graphmap_binding::command::{Launcher, command};
+use graphmap_binding::{Launch, intel, mpich};
+use graphmap_kpn::diagnostic::Diagnostics;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Prints rank, host, the number of processes told, cores allowed, arguments.
+const SHOW: &str = "#!/bin/sh\n\
+    rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
+    cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
+    echo \"$rank $(hostname) ${GRAPHMAP_PROCESSES:-?} $cores $*\"\n";
+
+struct Field {
+    folder: PathBuf,
+}
+
+impl Field {
+    /// A folder with the programs of the test; `None`, with the reason printed, when there is no
+    /// such launcher or a process may not have a host name of its own.
+    fn new(launcher: &str) -> Option<Field> {
+        if let Err(wrong) = Command::new(launcher).arg("--version").output() {
+            eprintln!("skipped: {launcher} does not start: {wrong}");
+            return None;
+        }
+        let may = |words: &[&str]| {
+            let tried = Command::new("unshare")
+                .args(words)
+                .args(["sh", "-c", "hostname h1"])
+                .output();
+            tried.is_ok_and(|o| o.status.success())
+        };
+        let unshare = match () {
+            () if may(&["--uts"]) => "unshare --uts",
+            () if may(&["-r", "--uts"]) => "unshare -r --uts",
+            () => {
+                eprintln!(
+                    "skipped: unshare --uts is not allowed here, so there are no hosts to tell apart"
+                );
+                return None;
+            }
+        };
+        let name = launcher.replace('/', "_");
+        let folder = std::env::temp_dir().join(format!("graphmap-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let field = Field { folder };
+        field.program("show", SHOW);
+        let agent = format!(
+            "#!/bin/sh\nwhile case \"$1\" in -*) true ;; *) false ;; esac; do shift; done\n\
+             host=$1; shift; export CMD=\"$*\"\n\
+             exec {unshare} sh -c \"hostname $host; exec sh -c \\\"\\$CMD\\\"\"\n"
+        );
+        field.program("agent", &agent);
+        Some(field)
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        let path = self.folder.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Writes the script of a launch and its files, and runs it.
+    fn run(
+        &self,
+        launch: &Launch,
+        launcher: Launcher,
+        mpiexec: &str,
+        options: &[&str],
+    ) -> (Vec<String>, Output) {
+        let mut out = Diagnostics::new();
+        let made = command(launch, launcher, &mut out).unwrap_or_else(|d| panic!("{:?}", show(&d)));
+        for (name, text) in &made.files {
+            fs::write(self.folder.join(name), text).unwrap();
+        }
+        self.program("launch.sh", &made.script);
+        let mut command = Command::new(self.folder.join("launch.sh"));
+        command
+            .current_dir(&self.folder)
+            .args(options)
+            .env("MPIEXEC", mpiexec);
+        for name in [
+            "OMPI_ALLOW_RUN_AS_ROOT",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+            "OMPI_MCA_rmaps_base_oversubscribe",
+        ] {
+            command.env(name, "1");
+        }
+        let output = command.output().expect("sh runs");
+        let mut lines: Vec<String> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(|l| l.trim().to_string())
+            .collect();
+        lines.sort();
+        (lines, output)
+    }
+
+    /// Holds what the ranks print against the launch. `told`: they know their number of processes.
+    fn check(
+        &self,
+        launch: &Launch,
+        launcher: Launcher,
+        mpiexec: &str,
+        options: &[&str],
+        told: bool,
+    ) {
+        let (lines, output) = self.run(launch, launcher, mpiexec, options);
+        let all = &launch.os_processes;
+        assert_eq!(lines.len(), all.len(), "{output:?}");
+        for (rank, (line, p)) in lines.iter().zip(all).enumerate() {
+            let mut words = line.split(' ');
+            let mut next = || words.next().unwrap_or("");
+            assert_eq!(next(), rank.to_string(), "{lines:?}");
+            let host = next();
+            assert!(
+                p.host.as_deref().is_none_or(|h| h == host),
+                "rank {rank} is on {host}: {lines:?}"
+            );
+            let processes = next();
+            assert!(!told || processes == p.processes.to_string(), "{lines:?}");
+            let cores = next();
+            let wanted: Vec<String> = p.cores.iter().map(u32::to_string).collect();
+            assert!(
+                launch.unbound() || cores == wanted.join("-"),
+                "rank {rank} is on cores {cores}: {lines:?}"
+            );
+            assert_eq!(words.collect::<Vec<_>>(), launch.args, "{lines:?}");
+        }
+    }
+}
+
+impl Drop for Field {
+    fn drop(&mut self) {
+        // A launcher's helpers may still write there: what stays is in the folder for such things.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A host that comes again, unequal numbers of processes.
+fn unbound() -> Launch {
+    let mut launch = launch(&[
+        ("h3", &[], 4),
+        ("h3", &[], 4),
+        ("h1", &[], 3),
+        ("h2", &[], 3),
+        ("h3", &[], 1),
+    ]);
+    launch.program = "./show".into();
+    launch
+}
+
+/// The same on two cores, told in an order that is not that of numbers.
+fn bound() -> Option<Launch> {
+    if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
+        eprintln!("skipped in part: binding is only seen with two cores");
+        return None;
+    }
+    let mut launch = launch(&[
+        ("h3", &[1], 2),
+        ("h3", &[0], 2),
+        ("h1", &[1], 2),
+        ("h2", &[1], 1),
+    ]);
+    launch.program = "./show".into();
+    Some(launch)
+}
+
+#[test]
+fn mpich_obeys() {
+    let mpiexec = "mpiexec.mpich";
+    let Some(field) = Field::new(mpiexec) else {
+        return;
+    };
+    let agent = field.folder.join("agent");
+    let options = [
+        "-launcher",
+        "ssh",
+        "-launcher-exec",
+        agent.to_str().unwrap(),
+    ];
+    field.check(&unbound(), Launcher::Mpich, mpiexec, &options, true);
+    if let Some(launch) = bound() {
+        assert!(mpich::bind_to(&launch).is_some());
+        field.check(&launch, Launcher::Mpich, mpiexec, &options, true);
+    }
+    let mut anywhere = unbound();
+    anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
+    field.check(
+        &anywhere,
+        Launcher::Mpich,
+        mpiexec,
+        &["-launcher", "fork"],
+        true,
+    );
+}
+
+#[test]
+fn open_mpi_obeys() {
+    let mpiexec = "mpiexec.openmpi";
+    let Some(field) = Field::new(mpiexec) else {
+        return;
+    };
+    let agent = field.folder.join("agent");
+    let options = ["--mca", "plm_rsh_agent", agent.to_str().unwrap()];
+    // By an appfile.
+    field.check(&unbound(), Launcher::OpenMpi, mpiexec, &options, true);
+    // By a rankfile, which cannot tell each rank its number of processes.
+    if let Some(mut launch) = bound() {
+        launch.os_processes.push(launch.os_processes[0].clone());
+        field.check(&launch, Launcher::OpenMpi, mpiexec, &options, false);
+        launch.os_processes[2].cores = vec![0, 1];
+        field.check(&launch, Launcher::OpenMpi, mpiexec, &options, false);
+    }
+}
+
+#[test]
+fn intel_mpi_obeys() {
+    let Ok(mpiexec) = std::env::var("INTEL_MPIEXEC") else {
+        eprintln!("skipped: INTEL_MPIEXEC names no mpiexec of Intel MPI");
+        return;
+    };
+    let Some(field) = Field::new(&mpiexec) else {
+        return;
+    };
+    let agent = field.folder.join("agent");
+    let options = [
+        "-launcher",
+        "ssh",
+        "-launcher-exec",
+        agent.to_str().unwrap(),
+    ];
+    field.check(&unbound(), Launcher::Intel, &mpiexec, &options, true);
+    if let Some(mut launch) = bound() {
+        field.check(&launch, Launcher::Intel, &mpiexec, &options, true);
+        launch.os_processes[2].cores = vec![0, 1];
+        field.check(&launch, Launcher::Intel, &mpiexec, &options, true);
+    }
+    // The machinefile alone places as well.
+    let launch = unbound();
+    fs::write(
+        field.folder.join("machinefile"),
+        intel::machinefile(&launch).unwrap(),
+    )
+    .unwrap();
+    let mut command = Command::new(&mpiexec);
+    command.current_dir(&field.folder).args(options).args([
+        "-machinefile",
+        "machinefile",
+        "-n",
+        "5",
+        "./show",
+    ]);
+    let output = command.output().unwrap();
+    let mut lines: Vec<_> = std::str::from_utf8(&output.stdout)
+        .unwrap()
+        .lines()
+        .map(str::trim)
+        .collect();
+    lines.sort_unstable();
+    let hosts: Vec<_> = lines.iter().filter_map(|l| l.split(' ').nth(1)).collect();
+    assert_eq!(hosts, ["h3", "h3", "h1", "h2", "h3"], "{output:?}");
+}

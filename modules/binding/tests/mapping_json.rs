@@ -1,0 +1,280 @@
+//! `mapping.json` reads back; what is no mapping, or one for another network, is told apart.
+
+mod common;
+use common::{mapped, network, show};
+use graphmap_binding::mapping_json::{self, Document, SCHEMA, network_hash};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::mapping::Mapping;
+use graphmap_kpn::network::Network;
+use graphmap_kpn::source::{Source, SourceMap};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const CHAIN: &str = "digraph chain { a -> b; b -> c; }";
+
+fn source(text: &str) -> (SourceMap, Arc<Source>) {
+    let mut sources = SourceMap::new();
+    let source = sources.add("mapping.json", text).unwrap();
+    (sources, source)
+}
+
+/// The findings, with places: `G0434 error 2:4 the message`.
+fn read(text: &str) -> (Option<Document>, Vec<String>) {
+    let (sources, source) = source(text);
+    let mut out = Diagnostics::new();
+    let document = mapping_json::read(&source, &mut out);
+    let line = |d: &graphmap_kpn::diagnostic::Diagnostic| {
+        let place = d.primary.as_ref().and_then(|l| sources.location(l.span));
+        let place = place.map_or("-".to_string(), |l| format!("{}:{}", l.line, l.column));
+        format!("{} {} {place} {}", d.code, d.severity, d.message)
+    };
+    (document, out.iter().map(line).collect())
+}
+
+fn fit(text: &str, network: &Network) -> (Option<Mapping>, Diagnostics) {
+    let (_, source) = source(text);
+    let mut out = Diagnostics::new();
+    let document =
+        mapping_json::read(&source, &mut out).unwrap_or_else(|| panic!("{:?}", show(&out)));
+    let mapping = document.fit(network, &source, &mut out);
+    (mapping, out)
+}
+
+fn written() -> String {
+    mapping_json::write(&mapped(
+        CHAIN,
+        &[1, 0, 1],
+        &[(Some("h1"), &[0, 2]), (None, &[])],
+    ))
+}
+
+#[test]
+fn what_it_says() {
+    let hash = network_hash(&network(CHAIN));
+    let expected = format!(
+        r#"{{
+  "format": "graphmap-mapping",
+  "version": 1,
+  "network": {{"name": "chain", "hash": "{hash}"}},
+  "strategy": "test",
+  "os_processes": [
+    {{"host": "h1", "cores": [0, 2]}},
+    {{"host": null, "cores": []}}
+  ],
+  "processes": [
+    {{"name": "a", "os_process": 1}},
+    {{"name": "b", "os_process": 0}},
+    {{"name": "c", "os_process": 1}}
+  ]
+}}
+"#
+    );
+    assert_eq!(written(), expected);
+    // Pinned: files written by one version are read by the next.
+    assert_eq!(hash, "a6bf6f74f0041e03");
+}
+
+#[test]
+fn it_reads_back() {
+    let (mapping, out) = fit(&written(), &network(CHAIN));
+    let mapping = mapping.unwrap();
+    assert_eq!(show(&out), Vec::<String>::new());
+    assert_eq!(
+        (mapping.os_process, mapping.strategy.as_str()),
+        (vec![1, 0, 1], "file")
+    );
+    assert_eq!(
+        (mapping.places[0].host.as_deref(), &mapping.places[0].cores),
+        (Some("h1"), &vec![0, 2])
+    );
+}
+
+#[test]
+fn processes_are_found_by_name() {
+    // The same processes in another order, a load changed: another order of ranks, and told.
+    let moved = network("digraph chain { b [load=9]; b -> c; a -> b; }");
+    let (mapping, out) = fit(&written(), &moved);
+    assert_eq!(mapping.unwrap().os_process, [0, 1, 1]);
+    assert_eq!(
+        show(&out),
+        ["G0436 warning the network has changed since this mapping was made"]
+    );
+    let heavier = network("digraph chain { a -> b [traffic=7]; b -> c; }");
+    assert!(
+        fit(&written(), &heavier).1.is_empty(),
+        "weights are not part of the hash"
+    );
+}
+
+#[test]
+fn a_mapping_for_another_network() {
+    let other = network("digraph ring { a -> b; b -> cc; cc -> d; }");
+    let (mapping, out) = fit(&written(), &other);
+    assert!(mapping.is_none());
+    let found = out.iter().next().unwrap();
+    assert_eq!(
+        show(&out),
+        ["G0436 error this mapping is for another network"]
+    );
+    assert_eq!(
+        found.primary.as_ref().unwrap().text,
+        format!("made for `chain`, hash {}", network_hash(&network(CHAIN)))
+    );
+    assert_eq!(
+        found.notes[1..],
+        [
+            "2 processes of the network are not in it, such as `cc`",
+            "1 of its processes are not in the network"
+        ]
+    );
+    // A renamed process is hinted at.
+    let text = written().replace("\"c\"", "\"manager\"");
+    let renamed = network("digraph chain { a -> b; b -> manger; }");
+    let (_, out) = fit(&text, &renamed);
+    assert_eq!(
+        out.iter().next().unwrap().notes[2],
+        "the mapping has a process `manager`"
+    );
+    // An incremental mapping starts from what is known.
+    let (document, _) = read(&written());
+    assert_eq!(
+        document.unwrap().by_name(&other),
+        [Some(1), Some(0), None, None]
+    );
+}
+
+#[test]
+fn what_is_no_mapping() {
+    let one = |text: &str| read(text).1.join("\n");
+    assert_eq!(
+        one(""),
+        "G0434 error 1:1 this is not a mapping as graphmap writes it"
+    );
+    assert_eq!(
+        one("[1]"),
+        "G0434 error 1:1 this is not a mapping as graphmap writes it".replace("1:1", "1:2")
+    );
+    assert_eq!(
+        one("{\"a\": 1}"),
+        "G0434 error 1:1 this is not a mapping: it does not say its format"
+    );
+    assert_eq!(
+        one("{\"format\": \"x\"}"),
+        "G0434 error 1:1 this is a file of the format \"x\", not a mapping"
+    );
+    let edit = |from: &str, to: &str| {
+        let text = written();
+        assert!(text.contains(from), "{from}");
+        one(&text.replacen(from, to, 1))
+    };
+    assert_eq!(
+        edit("\"version\": 1", "\"version\": 2"),
+        "G0435 error 1:1 this mapping is of version 2, and 1 is read"
+    );
+    assert_eq!(
+        edit("\"version\": 1", "\"v\": 1"),
+        "G0435 error 1:1 this mapping is of no version, and 1 is read"
+    );
+    assert_eq!(
+        edit("  \"strategy\"", "  \"stratgy\""),
+        "G0434 error 5:11 this is not a mapping as graphmap writes it"
+    );
+    assert_eq!(
+        edit("[0, 2]", "[0, -2]"),
+        "G0434 error 7:34 this is not a mapping as graphmap writes it"
+    );
+    assert_eq!(
+        edit("\"os_process\": 0", "\"os_process\": 7"),
+        "G0434 error 12:14 process `b` is in OS process 7 of 2"
+    );
+    assert_eq!(
+        edit("\"name\": \"b\"", "\"name\": \"a\""),
+        "G0434 error 11:14 process `a` is in this mapping twice"
+    );
+    let cut = &written()[..150];
+    assert!(one(cut).starts_with("G0434 error"), "{}", one(cut));
+}
+
+#[test]
+fn the_schema_names_the_fields_there_are() {
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&written()).unwrap();
+    fits(&schema, &value, "mapping");
+}
+
+/// The part of JSON Schema that the schema uses.
+fn fits(schema: &serde_json::Value, value: &serde_json::Value, path: &str) {
+    let keys = |v: &serde_json::Value| -> BTreeSet<String> {
+        v.as_object()
+            .map(|o| o.keys().cloned().collect())
+            .unwrap_or_default()
+    };
+    if let Some(only) = schema.get("const") {
+        assert_eq!(only, value, "{path}");
+    }
+    if let Some(pattern) = schema.get("pattern") {
+        assert_eq!(pattern, "^[0-9a-f]{16}$");
+        let text = value.as_str().unwrap();
+        assert!(
+            text.len() == 16 && text.bytes().all(|b| b"0123456789abcdef".contains(&b)),
+            "{path}: {text}"
+        );
+    }
+    let of = match value {
+        serde_json::Value::Null => "null",
+        serde_json::Value::Bool(_) => "boolean",
+        serde_json::Value::Number(_) => "integer",
+        serde_json::Value::String(_) => "string",
+        serde_json::Value::Array(_) => "array",
+        serde_json::Value::Object(_) => "object",
+    };
+    if let Some(types) = schema.get("type") {
+        let named = types == of
+            || types
+                .as_array()
+                .is_some_and(|all| all.iter().any(|t| t == of));
+        assert!(named, "{path} is {of}, the schema says {types}");
+    }
+    if let Some(object) = value.as_object() {
+        // All fields are written, so the schema must have exactly these.
+        assert_eq!(keys(&schema["properties"]), keys(value), "{path}");
+        for (key, inner) in object {
+            fits(&schema["properties"][key], inner, &format!("{path}.{key}"));
+        }
+    }
+    for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
+        fits(&schema["items"], inner, &format!("{path}[{i}]"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_mapping_reads_back(
+        os_process in prop::collection::vec(0u32..5, 3),
+        hosts in prop::collection::vec(prop::option::of(".{0,12}"), 5),
+        cores in prop::collection::vec(any::<u32>(), 0..4),
+    ) {
+        let places: Vec<(Option<&str>, &[u32])> = hosts.iter().map(|h| (h.as_deref(), cores.as_slice())).collect();
+        let made = mapped(CHAIN, &os_process, &places);
+        let (again, out) = fit(&mapping_json::write(&made), made.network());
+        let again = again.unwrap();
+        prop_assert!(out.is_empty());
+        prop_assert_eq!(again.os_process, os_process);
+        prop_assert_eq!(&again.places, &made.mapping().places);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(at in any::<prop::sample::Index>(), cut in 0usize..4, insert in "[ -~\u{e9}]{0,3}") {
+        let mut text: Vec<char> = written().chars().collect();
+        let at = at.index(text.len());
+        let end = (at + cut).min(text.len());
+        text.splice(at..end, insert.chars());
+        let text: String = text.into_iter().collect();
+        let (document, found) = read(&text);
+        prop_assert_eq!(document.is_none(), !found.is_empty());
+        if document.is_some() {
+            fit(&text, &network(CHAIN));
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What each file says, word for word, and what is refused.
+
+mod common;
+use common::{launch, mapped, show};
+use graphmap_binding::command::{Launcher, command};
+use graphmap_binding::{Launch, emitters, fgmpi, intel, mpich, openmpi, slurm};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::emit::{EmitContext, Files};
+use graphmap_kpn::mapping::Mapped;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const TITLE: &str = "# farm on 4 OS processes, mapped by test; written by graphmap\n";
+
+fn three_hosts() -> Launch {
+    launch(&[
+        ("h3", &[0], 4),
+        ("h3", &[1], 4),
+        ("h1", &[0, 1], 3),
+        ("h3", &[2, 4, 5], 3),
+    ])
+}
+
+#[test]
+fn mpich() {
+    let launch = three_hosts();
+    assert_eq!(
+        mpich::hostfile(&launch).unwrap(),
+        format!("{TITLE}h3:2\nh1:1\nh3:1\n")
+    );
+    assert_eq!(
+        mpich::configfile(&launch).unwrap(),
+        format!(
+            "{TITLE}-n 2 -env GRAPHMAP_PROCESSES 4 ./farm -v\n\
+             -n 2 -env GRAPHMAP_PROCESSES 3 ./farm -v\n"
+        )
+    );
+    // Each line of the hostfile takes the list from its start: these differ there.
+    assert_eq!(mpich::bind_to(&launch), None);
+    let alike = common::launch(&[("a", &[0, 2], 1), ("a", &[1], 1), ("b", &[0, 2], 1)]);
+    assert_eq!(
+        mpich::bind_to(&alike).as_deref(),
+        Some("-bind-to user:0+2,1")
+    );
+}
+
+#[test]
+fn open_mpi() {
+    let launch = three_hosts();
+    let mut out = Diagnostics::new();
+    assert_eq!(
+        openmpi::hostfile(&launch).unwrap(),
+        format!("{TITLE}h3 slots=3\nh1 slots=1\n")
+    );
+    assert_eq!(
+        openmpi::rankfile(&launch, &mut out).unwrap(),
+        format!(
+            "{TITLE}rank 0=h3 slot=0\nrank 1=h3 slot=1\nrank 2=h1 slot=0-1\nrank 3=h3 slot=2,4-5\n"
+        )
+    );
+    assert_eq!(show(&out), Vec::<String>::new());
+    assert_eq!(
+        openmpi::appfile(&launch).unwrap(),
+        format!(
+            "{TITLE}-np 2 -host h3:2 -x GRAPHMAP_PROCESSES=4 ./farm -v\n\
+             -np 1 -host h1:1 -x GRAPHMAP_PROCESSES=3 ./farm -v\n\
+             -np 1 -host h3:1 -x GRAPHMAP_PROCESSES=3 ./farm -v\n"
+        )
+    );
+    let unbound = common::launch(&[("a", &[], 1), ("b", &[], 1), ("a", &[], 1)]);
+    let text = openmpi::rankfile(&unbound, &mut out).unwrap();
+    assert!(
+        text.ends_with("rank 0=a slot=0\nrank 1=b slot=0\nrank 2=a slot=1\n"),
+        "{text}"
+    );
+    assert_eq!(
+        show(&out),
+        ["G0431 warning 3 OS processes are bound to no core, and a rankfile binds all"]
+    );
+}
+
+#[test]
+fn intel() {
+    let launch = three_hosts();
+    assert_eq!(
+        intel::machinefile(&launch).unwrap(),
+        mpich::hostfile(&launch).unwrap()
+    );
+    assert_eq!(
+        intel::configfile(&launch).unwrap(),
+        format!(
+            "{TITLE}-n 2 -host h3 -env GRAPHMAP_PROCESSES 4 -env I_MPI_PIN_DOMAIN [0x1,0x2,0x34] ./farm -v\n\
+             -n 1 -host h1 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN_DOMAIN [0x3] ./farm -v\n\
+             -n 1 -host h3 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN_DOMAIN [0x1,0x2,0x34] ./farm -v\n"
+        )
+    );
+    let single = common::launch(&[("a", &[3], 1), ("a", &[1], 1)]);
+    assert!(
+        intel::configfile(&single)
+            .unwrap()
+            .contains(" -env I_MPI_PIN_PROCESSOR_LIST 3,1 ")
+    );
+}
+
+#[test]
+fn slurm() {
+    let mut launch = three_hosts();
+    launch.args.push("50%".into());
+    assert_eq!(
+        slurm::multi_prog(&launch).unwrap(),
+        format!(
+            "{TITLE}0-1 env GRAPHMAP_PROCESSES=4 ./farm -v 50%%\n\
+             2-3 env GRAPHMAP_PROCESSES=3 ./farm -v 50%%\n"
+        )
+    );
+    assert_eq!(slurm::hostfile(&launch).unwrap(), "h3\nh3\nh1\nh3\n");
+    assert_eq!(slurm::cpu_bind(&launch), None);
+    let alike = common::launch(&[("a", &[0], 1), ("b", &[0], 1), ("a", &[1], 1)]);
+    assert_eq!(
+        slurm::cpu_bind(&alike).as_deref(),
+        Some("--cpu-bind=mask_cpu:0x1,0x2")
+    );
+}
+
+#[test]
+fn fg_mpi() {
+    let launch = launch(&[("a", &[], 4), ("a", &[], 4), ("b", &[], 0), ("b", &[], 3)]);
+    assert_eq!(
+        fgmpi::sections(&launch),
+        "-n 2 -nfg 4 ./farm -v : -n 1 -nfg 3 ./farm -v"
+    );
+    let mut out = Diagnostics::new();
+    let made = command(&launch, Launcher::FgMpi, &mut out).unwrap();
+    let (name, hosts) = &made.files[0];
+    assert_eq!(
+        (*name, hosts.lines().skip(1).collect::<Vec<_>>()),
+        ("hostfile", vec!["a:2", "b:1"])
+    );
+    assert_eq!(
+        show(&out),
+        ["G0438 note 1 OS processes hold no process: FG-MPI cannot start them"]
+    );
+}
+
+#[test]
+fn the_command() {
+    let script = |launch: &Launch, launcher| {
+        let mut out = Diagnostics::new();
+        let made = command(launch, launcher, &mut out).unwrap();
+        let line = made.script.lines().last().unwrap().to_string();
+        let files: Vec<_> = made.files.iter().map(|(name, _)| *name).collect();
+        (line, files, show(&out))
+    };
+    let lost = vec!["G0432 warning the binding to cores is not in these files".to_string()];
+    let bound = three_hosts();
+    let (line, files, found) = script(&bound, Launcher::Mpich);
+    assert!(
+        line.ends_with("\"$@\" -f \"$here/hostfile\" -configfile \"$here/configfile\""),
+        "{line}"
+    );
+    assert_eq!((files, &found), (vec!["hostfile", "configfile"], &lost));
+    let (line, files, found) = script(&bound, Launcher::OpenMpi);
+    assert!(
+        line.ends_with("--rankfile \"$here/rankfile\" -n 4 ./farm -v"),
+        "{line}"
+    );
+    assert_eq!(
+        (files, found.len()),
+        (vec!["openmpi-hostfile", "rankfile"], 0)
+    );
+    let (line, _, _) = script(&bound, Launcher::OpenMpi5);
+    assert!(
+        line.contains(" --map-by rankfile:FILE=\"$here/rankfile\" "),
+        "{line}"
+    );
+    let (line, files, found) = script(&bound, Launcher::Slurm);
+    assert!(
+        line.ends_with("\"$@\" --distribution=arbitrary -n 4 --multi-prog \"$here/multi-prog\""),
+        "{line}"
+    );
+    assert_eq!((files, found), (vec!["slurm-hostfile", "multi-prog"], lost));
+
+    let anywhere = launch(&[("", &[], 1), ("", &[], 1)]);
+    for (name, launcher) in Launcher::ALL {
+        let (line, files, found) = script(&anywhere, launcher);
+        assert!(!line.contains("host"), "{name}: {line}");
+        assert!(
+            files.len() <= 1 && found.is_empty(),
+            "{name}: {files:?} {found:?}"
+        );
+    }
+    let wrong = Launcher::from_name("mpch").unwrap_err();
+    assert_eq!(
+        (wrong.message.as_str(), wrong.help[0].as_str()),
+        ("there is no launcher `mpch`", "did you mean `mpich`?")
+    );
+}
+
+#[test]
+fn what_cannot_be_said_is_refused() {
+    let refused = |text: Result<String, Diagnostics>| show(&text.unwrap_err()).join("\n");
+    let anywhere = launch(&[("", &[], 1)]);
+    assert_eq!(
+        refused(mpich::hostfile(&anywhere)),
+        "G0430 error the mapping names no hosts, and a hostfile needs them"
+    );
+    assert_eq!(
+        refused(openmpi::rankfile(&anywhere, &mut Diagnostics::new())),
+        "G0430 error the mapping names no hosts, and a rankfile needs them"
+    );
+    let some = launch(&[("a", &[], 1), ("", &[], 1)]);
+    let message = "G0430 error OS process 1 has no host, and others have one";
+    assert_eq!(refused(slurm::hostfile(&some)), message);
+    assert_eq!(refused(openmpi::appfile(&some)), message);
+    for (_, launcher) in Launcher::ALL {
+        let wrong = command(&some, launcher, &mut Diagnostics::new()).unwrap_err();
+        assert_eq!(show(&wrong), [message]);
+    }
+    let mut odd = launch(&[("a", &[], 1)]);
+    odd.args = vec!["two words".into()];
+    let message =
+        "G0433 error \"two words\" cannot be written into a configfile, which knows no quotes";
+    assert_eq!(refused(mpich::configfile(&odd)), message);
+    assert!(refused(slurm::multi_prog(&odd)).starts_with("G0433"));
+    odd.args = vec![":".into()];
+    assert!(refused(openmpi::appfile(&odd)).starts_with("G0433"));
+}
+
+const PAIR: &str = "digraph pair { a -> b }";
+
+fn emit(mapped: &Mapped, name: &str, path: &str, options: &[(&str, &str)]) -> (Files, Vec<String>) {
+    let own = |(k, v): &(&str, &str)| (k.to_string(), v.to_string());
+    let options: BTreeMap<String, String> = options.iter().map(own).collect();
+    let mut diagnostics = Diagnostics::new();
+    let mut context = EmitContext {
+        path: Path::new(path),
+        options: &options,
+        diagnostics: &mut diagnostics,
+    };
+    let all = emitters();
+    let emitter = all.iter().find(|e| e.name() == name).expect("an emitter");
+    let mut files = Files::new();
+    match emitter.emit(mapped, &mut context, &mut files) {
+        Ok(()) => (files, show(&diagnostics)),
+        Err(refused) => (Files::new(), show(&refused)),
+    }
+}
+
+#[test]
+fn emitters_write_at_their_path() {
+    let two = mapped(PAIR, &[1, 0], &[(Some("h1"), &[0]), (Some("h2"), &[0])]);
+    let options = [("program", "./pair"), ("args", " -x  3 ")];
+    for emitter in emitters() {
+        let path = format!("out/x.{}", emitter.name());
+        let (files, found) = emit(&two, emitter.name(), &path, &options);
+        assert!(files.get(&path).is_some(), "{} {found:?}", emitter.name());
+        let accepted: Vec<&str> = [
+            "hostfile",
+            "mapping.json",
+            "launch.sh",
+            "a.rankfile",
+            "b.fgmpi.c",
+            "x.dot",
+            "multi-prog",
+        ]
+        .into_iter()
+        .filter(|p| emitter.accepts(Path::new(p)))
+        .collect();
+        assert!(accepted.len() <= 1, "{} takes {accepted:?}", emitter.name());
+    }
+    let (files, _) = emit(
+        &two,
+        "mpiexec",
+        "out/go.sh",
+        &[("launcher", "fgmpi"), ("program", "./pair")],
+    );
+    let paths: Vec<_> = files
+        .iter()
+        .map(|(path, file)| (path.to_str().unwrap(), file.executable))
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            ("out/fgmpi.c", false),
+            ("out/go.sh", true),
+            ("out/hostfile", false)
+        ]
+    );
+    let (files, _) = emit(&two, "configfile", "c", &options);
+    let text = String::from_utf8(files.get("c").unwrap().content.clone()).unwrap();
+    assert!(
+        text.contains("-n 2 -env GRAPHMAP_PROCESSES 1 ./pair -x 3\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn emitters_refuse_what_would_break_a_line() {
+    let odd = mapped(PAIR, &[0, 0], &[(Some("h1\nrm -rf"), &[])]);
+    for emitter in emitters()
+        .iter()
+        .filter(|e| e.name() != "mapping" && e.name() != "fgmpi")
+    {
+        let (files, found) = emit(&odd, emitter.name(), "x", &[]);
+        assert_eq!(files.iter().len(), 0);
+        assert_eq!(
+            found,
+            ["G0433 error \"h1\\nrm -rf\" cannot be the name of a host"]
+        );
+    }
+    let one = mapped(PAIR, &[0, 0], &[(None, &[])]);
+    let (_, found) = emit(&one, "mpiexec", "x", &[("launcher", "lam")]);
+    assert_eq!(found, ["G0437 error there is no launcher `lam`"]);
+}
