@@ -8,9 +8,12 @@ mod exit;
 mod expand;
 mod explain;
 mod import;
+mod load;
 mod mapping;
 mod output;
+mod partition;
 mod passes;
+mod progress;
 mod report;
 mod run;
 mod session;
@@ -63,6 +66,7 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Check(args)) => check::run(args, session),
         Some(Verb::Expand(args)) => expand::run(args, session),
         Some(Verb::Emit(args)) => emit::run(args, session),
+        Some(Verb::Partition(args)) => partition::run(args, session),
         Some(Verb::Run(args)) => run::run(args, session),
         Some(Verb::View(args)) => view::run(args, session),
         Some(Verb::Passes(args)) => passes::run(args, session),

@@ -1,125 +1,237 @@
-//! From a graph file to a mapped network, as the command line asks for it.
+//! Onto what, and how, a network is mapped.
 
-use super::args::{File, GraphArgs};
+use super::args::GraphArgs;
 use super::exit::Exit;
+use super::progress::Progress;
 use super::session::{Outcome, Session};
-use crate::{codes, plugins};
-use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::emit::Emitter;
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
-use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
-use graphmap_kpn::pass::Pass;
-use graphmap_kpn::plugin::External;
-use graphmap_kpn::{expand, pipeline, resolve, verify};
-use std::path::PathBuf;
+use graphmap_partition::plan::{self, Modules, Plan, Request};
+use graphmap_partition::{Objective, Options};
+use graphmap_platform::{Dialect, Host, Platform, local, slurm};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Onto what, and how, a network is mapped.
 #[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Mapping")]
 pub(crate) struct MappingArgs {
-    /// Number of OS processes
-    #[arg(short = 'n', long, value_name = "N", help_heading = "Mapping")]
-    pub(crate) os_processes: Option<std::num::NonZeroU32>,
+    /// Number of OS processes; else one for each slot of the hosts
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) os_processes: Option<NonZeroU32>,
+    /// Hosts: a hostfile or other description, `local`, `slurm` (the job we run in), or in words
+    /// such as `hosts=4:sockets=2:cores=8`
+    #[arg(long, value_name = "HOSTS")]
+    pub(crate) hosts: Option<String>,
+    /// What the hosts are described in; else told by the text
+    #[arg(long, value_name = "DIALECT", requires = "hosts")]
+    pub(crate) dialect: Option<String>,
+    /// How processes are placed: auto, fast, stack, round-robin, metis, ilp
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub(crate) strategy: String,
+    /// What is to be small
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Aim::Cost)]
+    pub(crate) objective: Aim,
+    /// Time to search, such as 100ms or 2s; without it the result depends on the seed alone
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
+    /// Seed of all random choices
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// By how much an OS process may exceed its share of the load, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
+    pub(crate) imbalance: f64,
+    /// Fail instead of exceeding the balance bound when nothing within it is found
+    #[arg(long)]
+    pub(crate) strict_balance: bool,
+    /// What modules mean: ignore, atom (stays in one OS process), or prefer=TRAFFIC (rather kept
+    /// together, as if joined by channels of this traffic)
+    #[arg(long, value_name = "HOW", default_value = "ignore", value_parser = modules)]
+    pub(crate) modules: HowModules,
+    /// An executable that solves LP files, for the strategy ilp
+    #[arg(long, value_name = "PATH")]
+    pub(crate) solver: Option<PathBuf>,
 }
 
-impl<'t> Session<'t> {
-    /// Reads a graph file, verifies it, and runs the passes asked for.
-    pub(crate) fn verified(&mut self, file: &File, graph: &GraphArgs) -> Outcome<Verified> {
-        let passes = self.find_passes(graph)?;
-        let declared = self.declared(file, graph)?;
-        let declared = self.timed("expand", |s| s.take(Exit::Graph, expand::expand(declared)))?;
-        let network = self.timed("resolve", |s| {
-            s.take(Exit::Graph, resolve::resolve(declared))
-        })?;
-        let result = self.timed("verify", |_| verify::verify(network));
-        let (network, known) = match result {
-            Ok(ok) => ok,
-            Err(findings) => {
-                self.find_all(findings);
-                return Err(Exit::Graph);
-            }
-        };
-        let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
-        let options = Self::options(graph);
-        let mut timings = Vec::new();
-        let _guard = plugins::Guard::new();
-        let result = pipeline::run(&passes, network, &options, &known, &mut timings);
-        self.find_all(known);
-        self.add_timings(timings);
-        self.take(Exit::Plugin, result)
-    }
+/// What is minimised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Aim {
+    /// Traffic times distance
+    Cost,
+    /// The largest traffic of one host
+    Bottleneck,
+    /// The largest load of an OS process
+    LargestLoad,
+    /// The number of channels between OS processes
+    RemoteChannels,
+}
 
+/// What modules mean to the mapping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct HowModules(Modules);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let units = [
+        ("us", 1e-6),
+        ("ms", 1e-3),
+        ("min", 60.0),
+        ("s", 1.0),
+        ("", 1.0),
+    ];
+    let said = units.iter().find_map(|(unit, scale)| {
+        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(number * scale)
+    });
+    match said {
+        Some(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("a time such as 100ms or 2s is wanted".into()),
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(value) if (0.0..1e6).contains(&value) => Ok(value),
+        _ => Err("a number of at least 0 is wanted".into()),
+    }
+}
+
+fn modules(text: &str) -> Result<HowModules, String> {
+    let how = match (text, text.strip_prefix("prefer=")) {
+        ("ignore", _) => Modules::Ignore,
+        ("atom", _) => Modules::Atom,
+        (_, Some(traffic)) => match traffic.parse::<f64>() {
+            Ok(traffic) if traffic >= 0.0 && traffic.is_finite() => Modules::Prefer(traffic),
+            _ => return Err("prefer=TRAFFIC wants a number of at least 0".into()),
+        },
+        _ => return Err("one of ignore, atom, prefer=TRAFFIC is wanted".into()),
+    };
+    Ok(HowModules(how))
+}
+
+impl Session<'_> {
     /// Reads a graph file and maps its network.
     pub(crate) fn mapped(
         &mut self,
-        file: &File,
+        file: &Path,
         graph: &GraphArgs,
         args: &MappingArgs,
     ) -> Outcome<Mapped> {
         let network = self.verified(file, graph)?;
-        let count = args.os_processes.map_or(1, |n| n.get() as usize);
-        let mapping = self.timed("map", |_| Mapping::stack(network.processes.len(), count));
+        let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
+        if !one {
+            return Ok(self.plan(&network, args)?.mapped);
+        }
+        // All in one OS process: nothing to choose.
+        let mapping = Mapping::stack(network.processes.len(), 1);
         Mapped::new(network, mapping).or_else(|error| {
             let diagnostic = Diagnostic::error(codes::USAGE, error.to_string());
             self.fail(Exit::Usage, diagnostic)
         })
     }
 
-    fn find_passes(&mut self, graph: &GraphArgs) -> Outcome<Vec<FoundPass<'t>>> {
-        let tool = self.tool;
-        let mut found = Vec::new();
-        for name in &graph.passes.pass {
-            if let Some(pass) = tool.passes().find(|p| p.name() == name) {
-                found.push(FoundPass::Internal(pass));
-                continue;
-            }
-            if let Some(path) = plugins::find(plugins::PASS, name) {
-                found.push(FoundPass::External(self.external(name, path)));
-                continue;
-            }
-            let names: Vec<&str> = tool.passes().map(|p| p.name()).collect();
-            let mut diagnostic =
-                Diagnostic::error(codes::UNKNOWN_PASS, format!("there is no pass `{name}`"));
-            if let Some(near) = nearest(name, names.iter().copied()) {
-                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-            }
-            let diagnostic = diagnostic.help(format!(
-                "`graphmap passes` lists those that are there; an executable \
-                 `graphmap-pass-{name}` on PATH would be one, too"
-            ));
-            return self.fail(Exit::Usage, diagnostic);
-        }
-        Ok(found)
+    /// Maps a network.
+    pub(crate) fn plan(&mut self, network: &Verified, args: &MappingArgs) -> Outcome<Plan> {
+        let platform = self.platform(args)?;
+        let objective = match args.objective {
+            Aim::Cost => Objective::Cost,
+            Aim::Bottleneck => Objective::Bottleneck,
+            Aim::LargestLoad => Objective::LargestLoad,
+            Aim::RemoteChannels => Objective::RemoteChannels,
+        };
+        let request = Request {
+            os_processes: args.os_processes.map(|n| n.get() as usize),
+            named_hosts: args.hosts.is_some(),
+            options: Options {
+                strategy: args.strategy.clone(),
+                time: args.time,
+                seed: args.seed,
+                strict_balance: args.strict_balance,
+                solver: args.solver.clone(),
+                ..Options::default()
+            },
+            objective,
+            imbalance: args.imbalance / 100.0,
+            modules: args.modules.0,
+            previous: None,
+        };
+        let progress = Progress::start(self, "looking for a mapping");
+        let result = self.timed("map", |_| plan::plan(network, &platform, &request));
+        drop(progress);
+        let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);
+        self.take(exit, result)
     }
 
-    /// The emitter of an executable on PATH.
-    pub(crate) fn external_emitter(&self, name: &str) -> Option<Box<dyn Emitter>> {
-        let path = plugins::find(plugins::EMIT, name)?;
-        Some(Box::new(self.external(name, path)))
+    /// The hosts that are asked for.
+    fn platform(&mut self, args: &MappingArgs) -> Outcome<Platform> {
+        let mut found = Diagnostics::new();
+        let platform = match args.hosts.as_deref() {
+            None => {
+                let slots = args.os_processes.map_or(1, NonZeroU32::get);
+                let platform = Platform::new(vec![Host::new("localhost", slots)]);
+                return platform.or_else(|error| {
+                    let diagnostic = Diagnostic::error(codes::USAGE, error.to_string());
+                    self.fail(Exit::Usage, diagnostic)
+                });
+            }
+            Some("local") => local::read(Path::new("/"), &mut found),
+            Some("slurm") => {
+                let variables = std::env::vars_os();
+                let variables = variables
+                    .filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
+                slurm::read(&variables.collect(), &mut self.sources, &mut found)
+            }
+            Some(text) => self.described(text, args.dialect.as_deref(), &mut found)?,
+        };
+        self.find_all(found);
+        platform.ok_or(Exit::Graph)
     }
 
-    fn external(&self, name: &str, path: PathBuf) -> External {
-        External {
-            name: name.to_owned(),
-            path,
-            timeout: Duration::from_secs_f64(self.common.plugin_timeout),
-            interrupt: plugins::interrupt(),
+    /// The hosts of a file, or of words such as `hosts=4:cores=8`.
+    fn described(
+        &mut self,
+        text: &str,
+        dialect: Option<&str>,
+        found: &mut Diagnostics,
+    ) -> Outcome<Option<Platform>> {
+        let dialect = match dialect.map(Dialect::from_name) {
+            None => None,
+            Some(Ok(dialect)) => Some(dialect),
+            Some(Err(diagnostic)) => return self.fail(Exit::Usage, *diagnostic),
+        };
+        let path = Path::new(text);
+        let source = if text.contains('=') && !path.exists() {
+            self.sources.add("--hosts", text)
+        } else {
+            let bytes = self.read_bytes(path)?;
+            let Ok(text) = String::from_utf8(bytes) else {
+                let message = format!("`{}` is not text in UTF-8", path.display());
+                return self.fail(Exit::Usage, Diagnostic::error(codes::NOT_TEXT, message));
+            };
+            self.sources.add(Session::display(path), text)
+        };
+        match source {
+            Ok(source) => Ok(graphmap_platform::read(&source, dialect, found)),
+            Err(error) => {
+                let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
+                self.fail(Exit::Usage, diagnostic)
+            }
         }
     }
 }
 
-/// A pass of the tool, or one found on PATH.
-enum FoundPass<'t> {
-    Internal(&'t dyn Pass),
-    External(External),
-}
-
-impl FoundPass<'_> {
-    fn as_pass(&self) -> &dyn Pass {
-        match self {
-            FoundPass::Internal(pass) => *pass,
-            FoundPass::External(pass) => pass,
-        }
+/// How the command ends when there is no plan.
+fn exit_of(found: &Diagnostics) -> Exit {
+    let has = |code| found.iter().any(|d| d.code == code);
+    if has(plan::codes::INFEASIBLE) {
+        Exit::Infeasible
+    } else if has(plan::codes::SOLVER) {
+        Exit::Plugin
+    } else if has(plan::codes::UNKNOWN_STRATEGY) || has(plan::codes::PREVIOUS) {
+        Exit::Usage
+    } else {
+        Exit::Graph
     }
 }

@@ -1,0 +1,100 @@
+//! From a graph file to a verified network, through the passes asked for.
+
+use super::args::GraphArgs;
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::{codes, plugins};
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::emit::Emitter;
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::pass::Pass;
+use graphmap_kpn::plugin::External;
+use graphmap_kpn::{expand, pipeline, resolve, verify};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+impl<'t> Session<'t> {
+    /// Reads a graph file, verifies it, and runs the passes asked for.
+    pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
+        let passes = self.find_passes(graph)?;
+        let declared = self.declared(file, graph)?;
+        let declared = self.timed("expand", |s| s.take(Exit::Graph, expand::expand(declared)))?;
+        let network = self.timed("resolve", |s| {
+            s.take(Exit::Graph, resolve::resolve(declared))
+        })?;
+        let result = self.timed("verify", |_| verify::verify(network));
+        let (network, known) = match result {
+            Ok(ok) => ok,
+            Err(findings) => {
+                self.find_all(findings);
+                return Err(Exit::Graph);
+            }
+        };
+        let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
+        let options = Self::options(graph);
+        let mut timings = Vec::new();
+        let _guard = plugins::Guard::new();
+        let result = pipeline::run(&passes, network, &options, &known, &mut timings);
+        self.find_all(known);
+        self.add_timings(timings);
+        self.take(Exit::Plugin, result)
+    }
+
+    fn find_passes(&mut self, graph: &GraphArgs) -> Outcome<Vec<FoundPass<'t>>> {
+        let tool = self.tool;
+        let mut found = Vec::new();
+        for name in &graph.passes.pass {
+            if let Some(pass) = tool.passes().find(|p| p.name() == name) {
+                found.push(FoundPass::Internal(pass));
+                continue;
+            }
+            if let Some(path) = plugins::find(plugins::PASS, name) {
+                found.push(FoundPass::External(self.external(name, path)));
+                continue;
+            }
+            let names: Vec<&str> = tool.passes().map(|p| p.name()).collect();
+            let mut diagnostic =
+                Diagnostic::error(codes::UNKNOWN_PASS, format!("there is no pass `{name}`"));
+            if let Some(near) = nearest(name, names.iter().copied()) {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            }
+            let diagnostic = diagnostic.help(format!(
+                "`graphmap passes` lists those that are there; an executable \
+                 `graphmap-pass-{name}` on PATH would be one, too"
+            ));
+            return self.fail(Exit::Usage, diagnostic);
+        }
+        Ok(found)
+    }
+
+    /// The emitter of an executable on PATH.
+    pub(crate) fn external_emitter(&self, name: &str) -> Option<Box<dyn Emitter>> {
+        let path = plugins::find(plugins::EMIT, name)?;
+        Some(Box::new(self.external(name, path)))
+    }
+
+    fn external(&self, name: &str, path: PathBuf) -> External {
+        External {
+            name: name.to_owned(),
+            path,
+            timeout: Duration::from_secs_f64(self.common.plugin_timeout),
+            interrupt: plugins::interrupt(),
+        }
+    }
+}
+
+/// A pass of the tool, or one found on PATH.
+enum FoundPass<'t> {
+    Internal(&'t dyn Pass),
+    External(External),
+}
+
+impl FoundPass<'_> {
+    fn as_pass(&self) -> &dyn Pass {
+        match self {
+            FoundPass::Internal(pass) => *pass,
+            FoundPass::External(pass) => pass,
+        }
+    }
+}
