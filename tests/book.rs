@@ -100,5 +100,8 @@ fn every_chapter_is_in_the_summary() {
         .map(|(path, _)| path.strip_prefix(&folder).unwrap().display().to_string())
         .filter(|name| name != "SUMMARY.md" && !summary.contains(&format!("({name})")))
         .collect();
-    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "SUMMARY.md lacks these, each a line `  - [title](file)` under its part: {missing:#?}"
+    );
 }
