@@ -143,14 +143,11 @@ pub fn command(
                 set = format!("SLURM_HOSTFILE={hosts}\nexport SLURM_HOSTFILE\n");
                 line += " --distribution=arbitrary";
             }
-            match slurm::cpu_bind(launch) {
-                Some(bind) => line += &format!(" {bind}"),
-                None => lost(
-                    launch,
-                    "Slurm's `--cpu-bind` has one list of cores for all hosts",
-                    out,
-                ),
-            }
+            let why = match slurm::cpu_bind(launch) {
+                Some(bind) => format!("where whole hosts are allocated, give the script `{bind}`"),
+                None => "Slurm's `--cpu-bind` has one list of cores for all hosts".to_string(),
+            };
+            lost(launch, &why, out);
             let programs = add("multi-prog", slurm::multi_prog(launch)?);
             (SRUN, format!("{line} -n {n} --multi-prog {programs}"))
         }

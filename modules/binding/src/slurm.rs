@@ -1,11 +1,14 @@
 //! Slurm: the program file of `srun --multi-prog`, and the file of hosts for the arbitrary
 //! distribution (`SLURM_HOSTFILE`, `srun -m arbitrary`).
 //!
-//! In the program file `%t` stands for the rank and `%o` for the rank within its line; `%` in an
-//! argument is therefore written `%%`.
+//! What `srun` 22.05 does, as the tests show: in the program file `%t` stands for the rank and `%o`
+//! for the rank within its line, and every other `%` is lost, doubled or not; so a word with a `%`
+//! is refused. A list of cores (`--cpu-bind`) outside of what is allocated ends the job; so it is
+//! not part of the script but left to who knows that whole hosts are allocated.
 
-use crate::launch::Launch;
-use graphmap_kpn::diagnostic::Diagnostics;
+use crate::codes;
+use crate::launch::{Launch, alone};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
 /// The program file: a line for each run of ranks with equally many processes. The program finds
@@ -14,9 +17,12 @@ use std::fmt::Write;
 /// # Errors
 /// `G0433` when the program or an argument cannot be written.
 pub fn multi_prog(launch: &Launch) -> Result<String, Diagnostics> {
-    let words = launch
-        .plain_words("a --multi-prog file")?
-        .replace('%', "%%");
+    let words = launch.plain_words("a --multi-prog file")?;
+    if words.contains('%') {
+        let what = "a `%` cannot be written into a --multi-prog file: srun takes it for its own";
+        let help = "start a script that has the argument in it, as `program`";
+        return Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
+    }
     let mut text = format!("# {}\n", launch.title());
     for run in launch.runs(|p| p.processes) {
         let last = run.first + run.members.len() - 1;
@@ -44,7 +50,7 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
 }
 
 /// Cores as an option of `srun`, when each rank of a host can be given its own: the list is taken
-/// from its start on each host. `None` when nothing is bound or hosts would need different lists.
+/// from its start on each host. It ends the job unless those cores are allocated to it. `None` when nothing is bound or hosts would need different lists.
 pub fn cpu_bind(launch: &Launch) -> Option<String> {
     if !launch.bound() {
         return None;

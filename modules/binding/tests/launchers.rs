@@ -2,7 +2,8 @@
 //!
 //! Hosts are made up on this machine: instead of ssh the launchers get a script that gives the
 //! command a host name of its own (`unshare --uts`). Where a launcher, or the right to do that, is
-//! missing, the test says so and passes. Intel's launcher is looked for in `INTEL_MPIEXEC`.
+//! missing, the test says so and passes. Intel's launcher is looked for in `INTEL_MPIEXEC`; a Slurm
+//! with hosts `h1`, `h2` and `h3` by `SLURM_CONF` (`slurm_cluster.sh` beside this file starts one).
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod common;
@@ -19,7 +20,7 @@ use std::process::{Command, Output};
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
-    echo \"$rank $(hostname) ${GRAPHMAP_PROCESSES:-?} $cores $*\"\n";
+    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $*\"\n";
 
 struct Field {
     folder: PathBuf,
@@ -269,4 +270,33 @@ fn intel_mpi_obeys() {
     lines.sort_unstable();
     let hosts: Vec<_> = lines.iter().filter_map(|l| l.split(' ').nth(1)).collect();
     assert_eq!(hosts, ["h3", "h3", "h1", "h2", "h3"], "{output:?}");
+}
+
+#[test]
+fn slurm_obeys() {
+    let Ok(conf) = std::env::var("SLURM_CONF") else {
+        eprintln!("skipped: SLURM_CONF names no Slurm to ask");
+        return;
+    };
+    let nodes = Command::new("sinfo")
+        .args(["-h", "-N", "-o", "%N"])
+        .output();
+    let nodes = nodes
+        .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+        .unwrap_or_default();
+    if ["h1", "h2", "h3"]
+        .iter()
+        .any(|h| !nodes.lines().any(|n| n == *h))
+    {
+        eprintln!("skipped: the Slurm of {conf} has no hosts h1, h2 and h3");
+        return;
+    }
+    let Some(field) = Field::new("srun") else {
+        return;
+    };
+    field.check(&unbound(), Launcher::Slurm, "", &[], true);
+    // Hosts left to Slurm.
+    let mut anywhere = unbound();
+    anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
+    field.check(&anywhere, Launcher::Slurm, "", &[], true);
 }

@@ -105,16 +105,18 @@ fn intel() {
 #[test]
 fn slurm() {
     let mut launch = three_hosts();
-    launch.args.push("50%".into());
     assert_eq!(
         slurm::multi_prog(&launch).unwrap(),
         format!(
-            "{TITLE}0-1 env GRAPHMAP_PROCESSES=4 ./farm -v 50%%\n\
-             2-3 env GRAPHMAP_PROCESSES=3 ./farm -v 50%%\n"
+            "{TITLE}0-1 env GRAPHMAP_PROCESSES=4 ./farm -v\n\
+             2-3 env GRAPHMAP_PROCESSES=3 ./farm -v\n"
         )
     );
     assert_eq!(slurm::hostfile(&launch).unwrap(), "h3\nh3\nh1\nh3\n");
     assert_eq!(slurm::cpu_bind(&launch), None);
+    launch.args.push("50%".into());
+    let refused = slurm::multi_prog(&launch).unwrap_err();
+    assert!(show(&refused)[0].starts_with("G0433 error a `%` cannot be written"));
     let alike = common::launch(&[("a", &[0], 1), ("b", &[0], 1), ("a", &[1], 1)]);
     assert_eq!(
         slurm::cpu_bind(&alike).as_deref(),
