@@ -29,6 +29,8 @@ pub(crate) struct Scheduler {
     queue: Queue,
     tasks: Vec<Cell<Option<NonNull<Header>>>>,
     beacon: Beacon,
+    /// The beacon of block rounds. That it is another sends every wait the slow way.
+    probe: Beacon,
     live: Cell<usize>,
     probing: Cell<bool>,
     measured: bool,
@@ -58,6 +60,21 @@ pub(crate) fn wake(id: u32) {
     with_current(|scheduler| scheduler.wake(id));
 }
 
+/// The id of the process that polls with this context, if it is one of this thread, polls by
+/// itself and not through a foreign combinator, and this is no block round.
+#[inline(always)]
+pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
+    let scheduler = CURRENT.get();
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
+    let beacon = unsafe { &raw const scheduler.as_ref()?.beacon };
+    // In a block round the waker is that of another beacon.
+    if !ptr::eq(context.waker().data(), beacon.cast()) {
+        return None;
+    }
+    // SAFETY: as above.
+    Some(unsafe { (*beacon).current.load(Ordering::Relaxed) })
+}
+
 /// Wakes a process of a scheduler of any thread.
 pub(crate) fn wake_at(home: u32, id: u32) {
     with_current(|scheduler| {
@@ -69,7 +86,7 @@ pub(crate) fn wake_at(home: u32, id: u32) {
 /// Wakes the process if the beacon is that of this thread's scheduler.
 pub(crate) fn wake_if_here(beacon: &Beacon, id: u32) -> bool {
     with_current(|scheduler| {
-        let here = ptr::eq(&raw const scheduler.beacon, beacon);
+        let here = scheduler.is_own(beacon);
         if here {
             scheduler.wake(id);
         }
@@ -87,14 +104,16 @@ impl Scheduler {
         shuffle: Option<u64>,
         tally: Tally,
     ) -> Self {
+        let beacon = || Beacon {
+            shared: Arc::clone(shared),
+            scheduler: index as u32,
+            current: AtomicU32::new(NOBODY),
+        };
         Scheduler {
             queue: Queue::new(processes, shuffle),
             tasks: vec![Cell::new(None); processes],
-            beacon: Beacon {
-                shared: Arc::clone(shared),
-                scheduler: index as u32,
-                current: AtomicU32::new(NOBODY),
-            },
+            beacon: beacon(),
+            probe: beacon(),
             live: Cell::new(0),
             probing: Cell::new(false),
             measured: tally.measured,
@@ -117,6 +136,11 @@ impl Scheduler {
         }
         let _leave = Leave(CURRENT.replace(self));
         f()
+    }
+
+    /// Whether a beacon is one of this scheduler's two.
+    fn is_own(&self, beacon: *const Beacon) -> bool {
+        ptr::eq(beacon, &raw const self.beacon) || ptr::eq(beacon, &raw const self.probe)
     }
 
     /// Gives the scheduler a process, ready to run.
@@ -158,9 +182,8 @@ impl Scheduler {
 
     /// The waiter's id for who polls with this context: the process, or a hook for a foreign
     /// waker. `word` is the present word of the end that is going to wait.
-    #[inline]
     pub(crate) fn waiter(&self, context: &Context<'_>, word: u32) -> u32 {
-        if ptr::eq(context.waker().data(), (&raw const self.beacon).cast()) {
+        if self.is_own(context.waker().data().cast()) {
             self.beacon.current.load(Ordering::Relaxed)
         } else {
             self.hooks.foreign(context.waker(), word)
@@ -238,8 +261,7 @@ impl Scheduler {
                 continue;
             }
             self.tally.borrow_mut().sleeps += 1;
-            if shared.sleep(self.index()) == Rest::Everyone
-                && matches!(self.round(&waker), Verdict::End)
+            if shared.sleep(self.index()) == Rest::Everyone && matches!(self.round(), Verdict::End)
             {
                 return;
             }
@@ -348,8 +370,10 @@ impl Scheduler {
     /// The block round: everyone slept. Polls each process once more to hear what it waits for,
     /// and decides with the other schedulers what to do.
     #[cold]
-    fn round(&self, waker: &Waker) -> Verdict {
-        let mut context = Context::from_waker(waker);
+    fn round(&self) -> Verdict {
+        // SAFETY: the beacon lives as long as `self`, longer than the waker.
+        let waker = unsafe { waker::waker(&self.probe) };
+        let mut context = Context::from_waker(&waker);
         self.probing.set(true);
         self.guarded(|| {
             for id in 0..self.tasks.len() as u32 {
@@ -357,6 +381,7 @@ impl Scheduler {
                 let Some((kind, index)) = self.header(id).map(|h| (h.kind(), h.index())) else {
                     continue;
                 };
+                self.probe.current.store(id, Ordering::Relaxed);
                 self.step(id, &mut context);
                 let rank = self.directory.rank(kind, index);
                 if self.header(id).is_some() && self.waits.borrow().len() == before {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -90,6 +91,18 @@ impl<T> End<T> {
         } else {
             // SAFETY: as above, with the mark taken off.
             Make::Cross(unsafe { &*pointer.as_ptr().cast::<Cross<T>>().map_addr(|a| a & !CROSS) })
+        }
+    }
+
+    /// The channel, if it is one within the scheduler: the way that has to be fast.
+    #[inline(always)]
+    fn near(&self) -> Option<&Channel<T>> {
+        match self.pointer {
+            Some(pointer) if pointer.as_ptr().addr() & CROSS == 0 => {
+                // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
+                Some(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
+            }
+            _ => None,
         }
     }
 
@@ -217,8 +230,26 @@ impl<T> Input<T> {
     }
 
     /// Polls for the next token: what [`read`](Self::read) awaits.
-    #[inline]
+    #[inline(always)]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        // The common case is written out; whatever is rare happens in `poll_read_slowly`.
+        if let Some(channel) = self.end.near() {
+            if let Take::Token(token) = channel.take() {
+                return Poll::Ready(Some(token));
+            }
+            if channel.writer().get() & GONE == 0
+                && let Some(waiter) = scheduler::plain_waiter(context)
+            {
+                channel.reader().set(ARMED | waiter);
+                return Poll::Pending;
+            }
+        }
+        self.poll_read_slowly(context)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_read_slowly(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         loop {
             match self.take() {
                 Take::Token(token) => return Poll::Ready(Some(token)),
@@ -290,7 +321,7 @@ impl<T> Output<T> {
     pub fn write(&mut self, token: T) -> Write<'_, T> {
         Write {
             output: self,
-            token: Some(token),
+            token: Token::Fresh(token),
         }
     }
 
@@ -317,23 +348,62 @@ impl<T> Output<T> {
         }
     }
 
-    /// Polls for room and writes the token in `token`, which must be there: what
-    /// [`write`](Self::write) awaits.
-    #[inline]
-    pub fn poll_write(
+    #[inline(always)]
+    fn poll_write(
         &mut self,
         context: &mut Context<'_>,
-        token: &mut Option<T>,
+        token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
-        let Some(mut value) = token.take() else {
-            return Poll::Ready(Ok(()));
-        };
-        loop {
-            match self.put(value) {
-                Put::Done => return Poll::Ready(Ok(())),
-                Put::Stopped(_) => return Poll::Ready(Err(Stopped)),
-                Put::Full(back) => value = back,
+        // The common case is written out; whatever is rare happens in `poll_write_slowly`.
+        if let Some(channel) = self.end.near() {
+            if let Token::Fresh(_) = token {
+                if channel.has_room() {
+                    if let Token::Fresh(token) = mem::replace(token, Token::Done) {
+                        channel.put_in(token);
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                if channel.reader().get() & GONE == 0
+                    && !channel.has_one_in_hand()
+                    && let Some(waiter) = scheduler::plain_waiter(context)
+                {
+                    if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
+                        channel.hand(token);
+                    }
+                    channel.writer().set(ARMED | waiter);
+                    return Poll::Pending;
+                }
+            } else if !channel.has_one_in_hand() && channel.reader().get() & GONE == 0 {
+                *token = Token::Done;
+                return Poll::Ready(Ok(()));
             }
+        }
+        self.poll_write_slowly(context, token)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_write_slowly(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Token<T>,
+    ) -> Poll<Result<(), Stopped>> {
+        loop {
+            *token = match mem::replace(token, Token::Done) {
+                Token::Done => return Poll::Ready(Ok(())),
+                Token::Fresh(value) => match self.put(value) {
+                    Put::Done => return Poll::Ready(Ok(())),
+                    Put::Stopped(_) => return Poll::Ready(Err(Stopped)),
+                    Put::Full(value) => Token::Fresh(value),
+                },
+                Token::Handed => match self.end.near() {
+                    Some(channel) if channel.reader().get() & GONE != 0 => {
+                        return Poll::Ready(Err(Stopped));
+                    }
+                    Some(channel) if channel.has_one_in_hand() => Token::Handed,
+                    _ => return Poll::Ready(Ok(())),
+                },
+            };
             let armed = waiting(|scheduler| {
                 let waiter = scheduler.waiter(context, self.word());
                 if scheduler.probing() {
@@ -342,7 +412,6 @@ impl<T> Output<T> {
                 self.arm(waiter)
             });
             if armed {
-                *token = Some(value);
                 return Poll::Pending;
             }
         }
@@ -366,6 +435,15 @@ impl<T> Output<T> {
             }
             Make::Cross(channel) => channel.arm_writer(waiter),
             Make::None => false,
+        }
+    }
+
+    /// A write was cancelled: takes back what it left in hand.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self) {
+        if let Some(channel) = self.end.near() {
+            drop(channel.take_back());
         }
     }
 
@@ -490,10 +568,17 @@ impl<T> Future for Read<'_, T> {
 
 /// The future of [`Output::write`].
 #[must_use = "a write does nothing unless it is awaited"]
-#[derive(Debug)]
 pub struct Write<'a, T> {
     output: &'a mut Output<T>,
-    token: Option<T>,
+    token: Token<T>,
+}
+
+/// How far a write has come.
+enum Token<T> {
+    Fresh(T),
+    /// It is in the channel, one more than the capacity allows.
+    Handed,
+    Done,
 }
 
 // The token is moved out and never pinned.
@@ -506,5 +591,22 @@ impl<T> Future for Write<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Stopped>> {
         let this = self.get_mut();
         this.output.poll_write(context, &mut this.token)
+    }
+}
+
+impl<T> Drop for Write<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Token::Handed = self.token {
+            self.output.take_back();
+        }
+    }
+}
+
+impl<T> fmt::Debug for Write<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Write")
+            .field("output", self.output)
+            .finish_non_exhaustive()
     }
 }

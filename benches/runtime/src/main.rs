@@ -1,0 +1,46 @@
+//! The runtime beside Go and tokio, in one sitting.
+//!
+//! Every measurement is an OS process of its own; the contestants of a row take turns, several
+//! rounds long, and the table holds medians. `bench [ROUNDS]` prints it as Markdown.
+
+mod machine;
+mod ours;
+mod table;
+mod theirs;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "one") {
+        println!("{}", one(&arguments[1..]));
+        return;
+    }
+    let rounds = arguments.first().map_or(5, |n| n.parse().expect("a number of rounds"));
+    table::print(rounds);
+}
+
+/// One measurement of ours or of tokio.
+fn one(words: &[String]) -> String {
+    let n = |at: usize| words[at].parse::<u64>().expect("a number");
+    let small = |at: usize| n(at) as u32;
+    match (words[0].as_str(), words[1].as_str()) {
+        ("ours", "stream") => ours::stream(small(2), n(3)),
+        ("ours", "pingpong") => ours::pingpong(n(2)),
+        ("ours", "pages") => ours::pages(n(2)),
+        ("ours", "sieve") => ours::sieve(small(2), small(3), words.get(4).map(|_| small(4))),
+        ("ours", "ring") => ours::ring(small(2), small(3)),
+        ("ours", "many") => {
+            let time = ours::many(small(2));
+            format!("{time} bytes {}", machine::peak())
+        }
+        ("ours", "apart") => ours::apart(small(2), n(3), false),
+        ("ours", "apart-back") => ours::apart(small(2), n(3), true),
+        ("tokio", "stream") => theirs::stream(n(2) as usize, n(3)),
+        ("tokio", "pingpong") => theirs::pingpong(n(2)),
+        ("tokio", "pages") => theirs::pages(n(2)),
+        ("tokio", "sieve") => theirs::sieve(n(2) as usize, small(3)),
+        ("tokio", "ring") => theirs::ring(small(2), small(3)),
+        ("floor", "memcpy") => theirs::copy(n(2)),
+        ("floor", "deque") => theirs::deque(n(2)),
+        other => panic!("no such measurement: {other:?}"),
+    }
+}

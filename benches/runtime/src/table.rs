@@ -1,0 +1,1 @@
+pub fn print(_r: u32) {}

@@ -1,0 +1,147 @@
+//! The programs on tokio's LocalSet, and the floors.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::time::Instant;
+
+use tokio::sync::mpsc::channel;
+use tokio::task::{LocalSet, spawn_local};
+
+fn local<F: Future>(f: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    LocalSet::new().block_on(&runtime, f)
+}
+
+pub fn stream(capacity: usize, count: u64) -> String {
+    local(async {
+        let (tx, mut rx) = channel::<u64>(capacity);
+        let start = Instant::now();
+        spawn_local(async move {
+            for n in 0..count {
+                tx.send(n).await.unwrap();
+            }
+        });
+        let reader = spawn_local(async move {
+            let mut sum = 0u64;
+            while let Some(n) = rx.recv().await {
+                sum = sum.wrapping_add(n);
+            }
+            black_box(sum);
+        });
+        reader.await.unwrap();
+        format!("ns {}", start.elapsed().as_nanos() as f64 / count as f64)
+    })
+}
+
+fn back_and_forth<T: 'static>(count: u64, token: T, touch: fn(&mut T)) -> String {
+    local(async {
+        let (a_tx, mut a_rx) = channel::<T>(1);
+        let (b_tx, mut b_rx) = channel::<T>(1);
+        let start = Instant::now();
+        let first = spawn_local(async move {
+            let mut token = token;
+            for _ in 0..count {
+                touch(&mut token);
+                a_tx.send(token).await.ok();
+                token = b_rx.recv().await.unwrap();
+            }
+        });
+        spawn_local(async move {
+            while let Some(mut token) = a_rx.recv().await {
+                touch(&mut token);
+                b_tx.send(token).await.ok();
+            }
+        });
+        first.await.unwrap();
+        format!("ns {}", start.elapsed().as_nanos() as f64 / (2 * count) as f64)
+    })
+}
+
+pub fn pingpong(count: u64) -> String {
+    back_and_forth(count, 0u64, |n| *n += 1)
+}
+
+pub fn pages(count: u64) -> String {
+    let page = Box::new([0u8; 8192]);
+    back_and_forth(count, page, |page| page[0] = page[0].wrapping_add(1))
+}
+
+pub fn sieve(capacity: usize, primes: u32) -> String {
+    local(async {
+        let start = Instant::now();
+        let (tx, mut input) = channel::<u64>(capacity);
+        spawn_local(async move {
+            for n in 2.. {
+                if tx.send(n).await.is_err() {
+                    break;
+                }
+            }
+        });
+        for i in 1.. {
+            let prime = input.recv().await.unwrap();
+            if i == primes {
+                black_box(prime);
+                break;
+            }
+            let (tx, next) = channel::<u64>(capacity);
+            spawn_local(async move {
+                while let Some(n) = input.recv().await {
+                    if n % prime != 0 && tx.send(n).await.is_err() {
+                        break;
+                    }
+                }
+            });
+            input = next;
+        }
+        format!("s {}", start.elapsed().as_secs_f64())
+    })
+}
+
+pub fn ring(processes: u32, rounds: u32) -> String {
+    let before = crate::machine::resident();
+    local(async {
+        let (first, mut input) = channel::<u64>(1);
+        for _ in 1..processes {
+            let (tx, next) = channel::<u64>(1);
+            spawn_local(async move {
+                while let Some(n) = input.recv().await {
+                    if tx.send(n + 1).await.is_err() {
+                        break;
+                    }
+                }
+            });
+            input = next;
+        }
+        tokio::task::yield_now().await;
+        let after = crate::machine::resident();
+        let start = Instant::now();
+        let mut n = 1;
+        for _ in 0..rounds {
+            first.send(n).await.unwrap();
+            n = input.recv().await.unwrap() + 1;
+        }
+        let ns = start.elapsed().as_nanos() as f64 / (f64::from(processes) * f64::from(rounds));
+        format!("bytes {} ns {ns}", (after - before) / f64::from(processes))
+    })
+}
+
+pub fn copy(count: u64) -> String {
+    let (mut a, mut b) = (Box::new([1u8; 8192]), Box::new([0u8; 8192]));
+    let start = Instant::now();
+    for _ in 0..count {
+        b.copy_from_slice(black_box(&a[..]));
+        std::mem::swap(&mut a, &mut b);
+        black_box(&mut a);
+    }
+    format!("ns {}", start.elapsed().as_nanos() as f64 / count as f64)
+}
+
+pub fn deque(count: u64) -> String {
+    let mut deque = VecDeque::with_capacity(4);
+    let start = Instant::now();
+    for n in 0..count {
+        black_box(&mut deque).push_back(n);
+        black_box(black_box(&mut deque).pop_front());
+    }
+    format!("ns {}", start.elapsed().as_nanos() as f64 / count as f64)
+}
