@@ -10,6 +10,7 @@ mod explain;
 mod import;
 mod load;
 mod mapping;
+mod new;
 mod output;
 mod partition;
 mod passes;
@@ -66,6 +67,7 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Check(args)) => check::run(args, session),
         Some(Verb::Expand(args)) => expand::run(args, session),
         Some(Verb::Emit(args)) => emit::run(args, session),
+        Some(Verb::New(args)) => new::run(args, session),
         Some(Verb::Partition(args)) => partition::run(args, session),
         Some(Verb::Run(args)) => run::run(args, session),
         Some(Verb::View(args)) => view::run(args, session),

@@ -57,12 +57,18 @@ impl Default for Tool {
 impl Tool {
     /// With all that graphmap brings along.
     pub fn new() -> Tool {
-        Tool::empty()
+        let mut tool = Tool::empty()
             .front_end(frontend::Dot)
             .front_end(frontend::Json)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
-            .emitter(emitters::Json)
+            .emitter(graphmap_wiring::emitters::WIRING)
+            .emitter(graphmap_wiring::emitters::ModelEmitter);
+        for emitter in graphmap_binding::emitters() {
+            tool.emitters.push(emitter);
+        }
+        // The last one: it takes every `*.json`.
+        tool.emitter(emitters::Json)
     }
 
     /// With nothing.

@@ -440,7 +440,8 @@ fn explaining() {
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    let verbs = "check expand emit passes explain import doctor completions man";
+    let verbs =
+        "check expand emit new partition run view passes explain import doctor completions man";
     for verb in verbs.split(' ') {
         net()
             .args(&format!("{verb} --help"))

@@ -109,8 +109,8 @@ fn both_are_listed() {
         .args("passes")
         .run()
         .status(0)
-        .stdout_has("  weigh        external: ")
-        .stdout_has("  csv          external: ");
+        .stdout_has("  weigh              external: ")
+        .stdout_has("  csv                external: ");
 }
 
 #[test]

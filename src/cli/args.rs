@@ -163,6 +163,7 @@ pub(crate) enum Verb {
     Check(super::check::CheckArgs),
     Expand(super::expand::ExpandArgs),
     Emit(super::emit::EmitArgs),
+    New(super::new::NewArgs),
     Partition(super::partition::PartitionArgs),
     Run(super::run::RunArgs),
     View(super::view::ViewArgs),

@@ -3,7 +3,9 @@
 use super::args::GraphArgs;
 use super::exit::Exit;
 use super::session::{Outcome, Session};
+use crate::frontend::FrontEnd;
 use crate::{codes, plugins};
+use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Emitter;
 use graphmap_kpn::nearest::nearest;
@@ -11,6 +13,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
 use graphmap_kpn::plugin::External;
 use graphmap_kpn::{expand, pipeline, resolve, verify};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +22,24 @@ impl<'t> Session<'t> {
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
         let passes = self.find_passes(graph)?;
         let declared = self.declared(file, graph)?;
+        let options = Self::options(graph);
+        self.verify(declared, &passes, &options)
+    }
+
+    /// Verifies a graph that is no file.
+    pub(crate) fn verified_text(&mut self, name: &str, text: &str) -> Outcome<Verified> {
+        let bytes = text.as_bytes().to_vec();
+        let result = crate::frontend::Dot.read(name, bytes, &mut self.sources);
+        let declared = self.take(Exit::Graph, result)?;
+        self.verify(declared, &[], &BTreeMap::new())
+    }
+
+    fn verify(
+        &mut self,
+        declared: Declared,
+        passes: &[FoundPass<'t>],
+        options: &BTreeMap<String, String>,
+    ) -> Outcome<Verified> {
         let declared = self.timed("expand", |s| s.take(Exit::Graph, expand::expand(declared)))?;
         let network = self.timed("resolve", |s| {
             s.take(Exit::Graph, resolve::resolve(declared))
@@ -32,10 +53,9 @@ impl<'t> Session<'t> {
             }
         };
         let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
-        let options = Self::options(graph);
         let mut timings = Vec::new();
         let _guard = plugins::Guard::new();
-        let result = pipeline::run(&passes, network, &options, &known, &mut timings);
+        let result = pipeline::run(&passes, network, options, &known, &mut timings);
         self.find_all(known);
         self.add_timings(timings);
         self.take(Exit::Plugin, result)

@@ -5,14 +5,17 @@ use super::exit::Exit;
 use super::progress::Progress;
 use super::session::{Outcome, Session};
 use crate::codes;
+use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::Source;
 use graphmap_partition::plan::{self, Modules, Plan, Request};
 use graphmap_partition::{Objective, Options};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Onto what, and how, a network is mapped.
@@ -54,6 +57,42 @@ pub(crate) struct MappingArgs {
     /// An executable that solves LP files, for the strategy ilp
     #[arg(long, value_name = "PATH")]
     pub(crate) solver: Option<PathBuf>,
+    /// Take the mapping from this mapping.json instead of looking for one
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["os_processes", "hosts", "previous"])]
+    pub(crate) mapping: Option<PathBuf>,
+    /// The mapping.json in use: what stays where it is costs nothing
+    #[arg(long, value_name = "PATH")]
+    pub(crate) previous: Option<PathBuf>,
+    /// What it costs to move a process over distance 1, in units of traffic
+    #[arg(
+        long,
+        value_name = "TRAFFIC",
+        default_value_t = 1.0,
+        requires = "previous"
+    )]
+    pub(crate) migration: f64,
+}
+
+impl MappingArgs {
+    /// `-n N --strategy NAME`.
+    pub(crate) fn simple(os_processes: NonZeroU32, strategy: &str) -> MappingArgs {
+        MappingArgs {
+            os_processes: Some(os_processes),
+            hosts: None,
+            dialect: None,
+            strategy: strategy.to_owned(),
+            objective: Aim::Cost,
+            time: None,
+            seed: 0,
+            imbalance: 3.0,
+            strict_balance: false,
+            modules: HowModules(Modules::Ignore),
+            solver: None,
+            mapping: None,
+            previous: None,
+            migration: 0.0,
+        }
+    }
 }
 
 /// What is minimised.
@@ -120,14 +159,46 @@ impl Session<'_> {
         args: &MappingArgs,
     ) -> Outcome<Mapped> {
         let network = self.verified(file, graph)?;
+        if let Some(path) = &args.mapping {
+            let mapping = self.mapping_file(path, &network)?;
+            return self.fits(network, mapping);
+        }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
         if !one {
             return Ok(self.plan(&network, args)?.mapped);
         }
         // All in one OS process: nothing to choose.
         let mapping = Mapping::stack(network.processes.len(), 1);
+        self.fits(network, mapping)
+    }
+
+    fn fits(&mut self, network: Verified, mapping: Mapping) -> Outcome<Mapped> {
         Mapped::new(network, mapping).or_else(|error| {
             let diagnostic = Diagnostic::error(codes::USAGE, error.to_string());
+            self.fail(Exit::Usage, diagnostic)
+        })
+    }
+
+    /// The mapping of a file, for a network.
+    pub(crate) fn mapping_file(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
+        let source = self.text_file(path)?;
+        let mut found = Diagnostics::new();
+        let document = mapping_json::read(&source, &mut found);
+        let mapping = document.and_then(|d| d.fit(network, &source, &mut found));
+        self.find_all(found);
+        mapping.ok_or(Exit::Graph)
+    }
+
+    /// A text that is no graph.
+    fn text_file(&mut self, path: &Path) -> Outcome<Arc<Source>> {
+        let bytes = self.read_bytes(path)?;
+        let name = Self::display(path);
+        let Ok(text) = String::from_utf8(bytes) else {
+            let message = format!("`{name}` is not text in UTF-8");
+            return self.fail(Exit::Usage, Diagnostic::error(codes::NOT_TEXT, message));
+        };
+        self.sources.add(name, text).or_else(|error| {
+            let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
             self.fail(Exit::Usage, diagnostic)
         })
     }
@@ -135,6 +206,10 @@ impl Session<'_> {
     /// Maps a network.
     pub(crate) fn plan(&mut self, network: &Verified, args: &MappingArgs) -> Outcome<Plan> {
         let platform = self.platform(args)?;
+        let previous = match &args.previous {
+            Some(path) => Some(self.mapping_file(path, network)?),
+            None => None,
+        };
         let objective = match args.objective {
             Aim::Cost => Objective::Cost,
             Aim::Bottleneck => Objective::Bottleneck,
@@ -155,7 +230,7 @@ impl Session<'_> {
             objective,
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
-            previous: None,
+            previous: previous.as_ref().map(|mapping| (mapping, args.migration)),
         };
         let progress = Progress::start(self, "looking for a mapping");
         let result = self.timed("map", |_| plan::plan(network, &platform, &request));
@@ -203,22 +278,14 @@ impl Session<'_> {
         };
         let path = Path::new(text);
         let source = if text.contains('=') && !path.exists() {
-            self.sources.add("--hosts", text)
-        } else {
-            let bytes = self.read_bytes(path)?;
-            let Ok(text) = String::from_utf8(bytes) else {
-                let message = format!("`{}` is not text in UTF-8", path.display());
-                return self.fail(Exit::Usage, Diagnostic::error(codes::NOT_TEXT, message));
-            };
-            self.sources.add(Session::display(path), text)
-        };
-        match source {
-            Ok(source) => Ok(graphmap_platform::read(&source, dialect, found)),
-            Err(error) => {
+            self.sources.add("--hosts", text).or_else(|error| {
                 let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
                 self.fail(Exit::Usage, diagnostic)
-            }
-        }
+            })?
+        } else {
+            self.text_file(path)?
+        };
+        Ok(graphmap_platform::read(&source, dialect, found))
     }
 }
 

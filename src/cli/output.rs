@@ -24,6 +24,17 @@ enum Fate {
 
 /// Writes a set of files and tells what became of them. The file `-` is standard output.
 pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+    for (word, path) in write_quietly(session, files)? {
+        session.tell(&format!("graphmap: {word} {}\n", path.display()));
+    }
+    Ok(())
+}
+
+/// Writes a set of files, and gives what became of each: `wrote`, `updated` or `unchanged`.
+pub(crate) fn write_quietly(
+    session: &mut Session<'_>,
+    files: &Files,
+) -> Outcome<Vec<(&'static str, PathBuf)>> {
     let mut plan = Vec::new();
     for (path, file) in files.iter().filter(|(path, _)| !is_standard(path)) {
         match fate(path, file) {
@@ -46,6 +57,7 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     if let Err((path, error)) = transaction.commit() {
         return cannot_write(session, &path, &error);
     }
+    let mut told = Vec::new();
     for (path, _, fate) in plan {
         let word = match fate {
             Fate::Created => "wrote",
@@ -53,12 +65,12 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
             Fate::Unchanged => "unchanged",
             Fate::Kept | Fate::Special => continue,
         };
-        session.tell(&format!("graphmap: {word} {}\n", path.display()));
+        told.push((word, path.to_owned()));
     }
     if let Some(file) = files.get(super::args::STANDARD) {
         session.put(&file.content)?;
     }
-    Ok(())
+    Ok(told)
 }
 
 fn write_in_place(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -76,7 +88,7 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
             Ok(Fate::Created) => format!("`{}` is not there", path.display()),
             Ok(Fate::Replaced) => format!("`{}` is out of date", path.display()),
             Ok(Fate::Unchanged | Fate::Kept | Fate::Special) => continue,
-            Err(error) => return cannot_write(session, path, &error).map(|()| Exit::Usage),
+            Err(error) => return cannot_write(session, path, &error),
         };
         exit = Exit::Difference;
         session.find(
@@ -87,7 +99,7 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     Ok(exit)
 }
 
-fn cannot_write(session: &mut Session<'_>, path: &Path, error: &io::Error) -> Outcome<()> {
+fn cannot_write<T>(session: &mut Session<'_>, path: &Path, error: &io::Error) -> Outcome<T> {
     let message = format!("`{}` cannot be written: {error}", path.display());
     session.fail(
         Exit::Usage,

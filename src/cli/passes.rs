@@ -30,7 +30,7 @@ pub(crate) fn run(_: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 text += "  (none)\n";
             }
             for (name, about) in lines {
-                text += &format!("  {name:<12} {about}\n");
+                text += &format!("  {name:<18} {about}\n");
             }
         };
     let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());

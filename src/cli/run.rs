@@ -2,12 +2,18 @@
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
+use super::mapping::MappingArgs;
+use super::new::skeletons;
+use super::output;
 use super::session::{Outcome, Session};
 use crate::cargo::{self, Build, Failed};
 use crate::child::{self, End};
 use crate::codes;
-use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::network::Verified;
+use graphmap_wiring::project::Project;
+use std::fs;
+use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,10 +35,17 @@ pub(crate) struct RunArgs {
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", help_heading = "Run")]
     os_processes: Option<NonZeroU32>,
-    /// Where each process runs: a file that `--emit mapping.json` wrote, or the OS process of each
-    /// rank as text
+    /// Where each process runs: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     mapping: Option<PathBuf>,
+    /// Place processes by this strategy (see `graphmap partition`); else blocks of neighbours
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "mapping",
+        help_heading = "Run"
+    )]
+    strategy: Option<String>,
     /// After the run, show what each kind of processes did
     #[arg(long, help_heading = "Run")]
     stats: bool,
@@ -60,7 +73,8 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let network = session.verified(&args.file, &args.graph)?;
-    let project = find_project(session, &args.file)?;
+    let mapping = mapping(args, session, &network)?;
+    let project = find_project(args, session, &network)?;
     let program = build(args, session, &network, &project)?;
     if args.no_run {
         return Ok(Exit::Ok);
@@ -85,7 +99,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     );
     set("GRAPHMAP_STATS", args.stats.then(|| "1".into()));
     set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
-    set("GRAPHMAP_MAPPING", args.mapping.clone().map(Into::into));
+    set(
+        "GRAPHMAP_MAPPING",
+        mapping.as_ref().map(|file| file.0.clone().into()),
+    );
     let result = session.timed("run", |_| child::run(&mut command));
     match result {
         Ok(End::Code(0)) => Ok(Exit::Ok),
@@ -148,14 +165,37 @@ fn explain(diagnostic: Diagnostic, file: &Path, network: &Verified) -> Diagnosti
     }
 }
 
-fn find_project(session: &mut Session<'_>, file: &Path) -> Outcome<PathBuf> {
-    let beside = file.with_extension("");
-    let inside = file.parent().unwrap_or(Path::new("")).to_owned();
-    for folder in [beside.clone(), inside] {
-        if folder.join("Cargo.toml").is_file() {
-            return Ok(folder);
+/// The project of a graph, with what is generated in it as the graph is now.
+fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -> Outcome<PathBuf> {
+    let file = &args.file;
+    let project = match Project::find(file) {
+        Ok(Some(project)) => project,
+        Ok(None) => return no_project(session, file),
+        Err(failed) => {
+            session.find_all(failed);
+            return Err(Exit::Usage);
+        }
+    };
+    let skeletons = skeletons(session, &args.graph)?;
+    let mut found = Diagnostics::new();
+    let files = session.timed("wiring", |_| {
+        project.regenerate(network, &skeletons, &mut found)
+    });
+    session.find_all(found);
+    let files = files.map_err(|failed| {
+        session.find_all(failed);
+        Exit::Graph
+    })?;
+    for (word, path) in output::write_quietly(session, &files)? {
+        if word != "unchanged" {
+            session.tell(&format!("graphmap: {word} {}\n", path.display()));
         }
     }
+    Ok(project.root)
+}
+
+fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
+    let beside = file.with_extension("");
     let message = format!("there is no code for `{}` to run", file.display());
     let diagnostic = Diagnostic::error(codes::NO_PROJECT, message)
         .with_note(format!(
@@ -168,4 +208,51 @@ fn find_project(session: &mut Session<'_>, file: &Path) -> Outcome<PathBuf> {
             file.display()
         ));
     session.fail(Exit::Usage, diagnostic)
+}
+
+/// The mapping that the run obeys, as the runtime reads it: the OS process of each rank.
+fn mapping(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    network: &Verified,
+) -> Outcome<Option<TemporaryFile>> {
+    let mapping = match (&args.mapping, &args.strategy) {
+        (Some(path), _) => session.mapping_file(path, network)?,
+        (None, Some(strategy)) => {
+            let n = args.os_processes.unwrap_or(NonZeroU32::MIN);
+            let how = MappingArgs::simple(n, strategy);
+            session.plan(network, &how)?.mapped.mapping().clone()
+        }
+        (None, None) => return Ok(None),
+    };
+    let text = graphmap_wiring::sequence::encode(&mapping.os_process);
+    TemporaryFile::new(&text).map(Some).or_else(|error| {
+        let message = format!("the mapping cannot be handed to the program: {error}");
+        session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
+    })
+}
+
+/// A file that goes when it is dropped.
+struct TemporaryFile(PathBuf);
+
+impl TemporaryFile {
+    fn new(text: &str) -> io::Result<TemporaryFile> {
+        let name = format!("graphmap-mapping-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // Not through a link that somebody else has put there.
+        let _ = fs::remove_file(&path);
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)?;
+        let file_of_ours = TemporaryFile(path);
+        file.write_all(text.as_bytes())?;
+        Ok(file_of_ours)
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }

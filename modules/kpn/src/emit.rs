@@ -61,6 +61,11 @@ impl Files {
         self.files.insert(path.into(), file);
     }
 
+    /// Adds a file as it is.
+    pub fn put(&mut self, path: impl Into<PathBuf>, file: File) {
+        self.files.insert(path.into(), file);
+    }
+
     /// All files, in the order of their paths.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &File)> {
         self.files.iter().map(|(path, file)| (path.as_path(), file))
