@@ -155,7 +155,9 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         self.directed = match self.token.kind {
             TokenKind::Digraph => true,
             TokenKind::Graph => false,
-            TokenKind::UnclosedComment => return Err(self.unexpected("a graph")),
+            TokenKind::UnclosedComment | TokenKind::UnclosedString | TokenKind::UnclosedHtml => {
+                return Err(self.unexpected("a graph"));
+            }
             _ if after_another && strict.is_none() => {
                 let finding = mistakes::after_graph(self.here(), self.last);
                 return Err(self.report(finding));

@@ -1,0 +1,161 @@
+//! Random graphs that use the whole language.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A name in one of its spellings; few, so that they meet again.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "[abcd]".prop_map(|n| n),
+        2 => "\"[abcd]\"".prop_map(|n| n),
+        1 => Just("\"a b\"".to_owned()),
+        1 => Just("\"a\" + \"b\"".to_owned()),
+        1 => Just("\"q\\\"\\\\ \\n\"".to_owned()),
+        1 => Just("\"ab\\\ncd\"".to_owned()),
+        1 => Just("-1.5".to_owned()),
+        1 => Just(".5".to_owned()),
+        1 => Just("\u{e9}_7".to_owned()),
+        1 => Just("\"node\"".to_owned()),
+        1 => Just("\"\"".to_owned()),
+    ]
+}
+
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof![3 => name(), 1 => Just("<b<i>x</i>>".to_owned())]
+}
+
+fn space() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        8 => Just(" "),
+        1 => Just("\n"),
+        1 => Just(" /* c -> d */ "),
+        1 => Just(" // e [\n"),
+        1 => Just("\n# f {\n"),
+        1 => Just("\t\r\n"),
+    ]
+}
+
+fn list() -> impl Strategy<Value = String> {
+    let separator = prop_oneof![Just(","), Just(";"), Just(" ")];
+    let names = prop_oneof![Just("x"), Just("y"), Just("\"z\""), Just("key")];
+    let attribute = (names, value(), separator).prop_map(|(n, v, s)| format!("{n}={v}{s}"));
+    (vec(attribute, 0..4), any::<bool>()).prop_map(|(all, twice)| {
+        let list = format!("[{}]", all.concat());
+        if twice { format!("{list}[y=2]") } else { list }
+    })
+}
+
+fn node() -> impl Strategy<Value = String> {
+    let port = prop_oneof![
+        5 => Just(String::new()),
+        1 => name().prop_map(|p| format!(":{p}")),
+        1 => name().prop_map(|p| format!(":{p}:se")),
+    ];
+    (name(), port).prop_map(|(name, port)| format!("{name}{port}"))
+}
+
+fn operand(inner: impl Strategy<Value = String> + Clone) -> impl Strategy<Value = String> {
+    let header = prop_oneof![
+        Just("subgraph"),
+        Just("subgraph s"),
+        Just("subgraph cluster_1"),
+        Just(""),
+    ];
+    prop_oneof![
+        4 => node(),
+        1 => vec(node(), 2..4).prop_map(|all| all.join(", ")),
+        2 => (header, vec(inner, 0..4)).prop_map(|(h, all)| format!("{h} {{ {} }}", all.concat())),
+    ]
+}
+
+/// Statements; `@` stands for the edge operator.
+fn statement() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        name().prop_map(|n| format!("{n};\n")),
+        (name(), value()).prop_map(|(n, v)| format!("{n} = {v}\n")),
+        (
+            prop_oneof![Just("node"), Just("EDGE"), Just("Graph")],
+            list()
+        )
+            .prop_map(|(k, l)| format!("{k} {l};\n"))
+            .prop_filter("a list must follow", |s| s.contains('[')),
+    ];
+    leaf.prop_recursive(4, 40, 4, |inner| {
+        let end = prop_oneof![Just(";"), Just("\n"), Just(" ")];
+        (
+            vec(operand(inner), 1..4),
+            space(),
+            list(),
+            any::<bool>(),
+            end,
+        )
+            .prop_map(|(operands, space, list, listed, end)| {
+                let list = if listed { list } else { String::new() };
+                format!(
+                    "{}{space}{list}{end}",
+                    operands.join(&format!("{space}@{space}"))
+                )
+            })
+    })
+}
+
+/// A graph of the language.
+pub(crate) fn graph() -> impl Strategy<Value = String> {
+    let head = prop_oneof![
+        3 => Just(("digraph", "->")),
+        1 => Just(("graph", "--")),
+        1 => Just(("strict digraph g", "->")),
+        1 => Just(("STRICT Graph \"h\"", "--")),
+    ];
+    (head, vec(statement(), 0..8)).prop_map(|((head, operator), statements)| {
+        // `@` occurs nowhere else.
+        let mut body = statements.concat().replace('@', operator);
+        if head.starts_with(['s', 'S']) {
+            // Graphviz drops whole edges of strict graphs over their keys.
+            body = body.replace("key=", "kex=");
+        }
+        format!("{head} {{\n{body}}}\n")
+    })
+}
+
+/// A text with a few bytes changed, taken out or put in.
+pub(crate) fn mutated(text: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just(""),
+        Just(";"),
+        Just("]"),
+        Just("["),
+        Just("{"),
+        Just("}"),
+        Just("\""),
+        Just("<"),
+        Just(">"),
+        Just("="),
+        Just("->"),
+        Just("--"),
+        Just("+"),
+        Just(","),
+        Just(":"),
+        Just("a"),
+        Just("5"),
+        Just("."),
+        Just("-"),
+        Just("/*"),
+        Just("node"),
+        Just("\\"),
+        Just("\n"),
+    ];
+    (
+        text,
+        vec((any::<prop::sample::Index>(), 0..3_usize, piece), 1..4),
+    )
+        .prop_map(|(text, changes)| {
+            let mut chars: Vec<char> = text.chars().collect();
+            for (index, taken, put) in changes {
+                let at = index.index(chars.len() + 1);
+                let end = (at + taken).min(chars.len());
+                chars.splice(at..end, put.chars());
+            }
+            chars.into_iter().collect()
+        })
+}
