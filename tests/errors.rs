@@ -172,6 +172,7 @@ fn console(code: &str, text: &str) -> Vec<String> {
     let path = format!("{}:{path}", binary.parent().unwrap().display());
     let output = Command::new("sh")
         .args(["-c", &script])
+        .env_remove("CARGO")
         .current_dir(test.folder())
         .env("PATH", path)
         .output()
