@@ -182,8 +182,9 @@ impl Project {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        let beside = graph.file_stem().map(|stem| folder.join(stem));
-        for root in beside.into_iter().chain([folder.to_owned()]) {
+        // As the user would write it: without `./`.
+        let beside = graph.with_extension("");
+        for root in [beside, folder.to_owned()] {
             if let Some(project) = Project::open(&root)?
                 && same_file(&project.graph, graph)
             {
