@@ -130,8 +130,14 @@ struct Expansion<'a> {
 
 /// `2_3` for the digits 1 and 2.
 fn suffix(digits: &[u64]) -> String {
-    let numbers: Vec<_> = digits.iter().map(|d| (d + 1).to_string()).collect();
-    numbers.join("_")
+    let mut text = String::new();
+    for digit in digits {
+        if !text.is_empty() {
+            text.push('_');
+        }
+        text.push_str(&(digit + 1).to_string());
+    }
+    text
 }
 
 impl<'a> Expansion<'a> {
@@ -187,7 +193,7 @@ impl<'a> Expansion<'a> {
         if digits.is_empty() {
             return name;
         }
-        let name = format!("{}{}", self.declared.name(name), suffix(digits));
+        let name = self.declared.name(name).to_owned() + &suffix(digits);
         self.out.names.intern(&name)
     }
 

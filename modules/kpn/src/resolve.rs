@@ -330,6 +330,20 @@ impl Joining<'_> {
                 }
             }
         }
+        if let &[only] = ends
+            && self.said(only).is_none()
+        {
+            // Nearly all ports are so: they should cost nothing but their own entry.
+            let join = ids[only.channel()].map_or(Join::Environment, Join::Channel);
+            joined.ports.push(Port {
+                process,
+                name,
+                direction,
+                join,
+                span,
+            });
+            return;
+        }
         let same = || ends.iter().filter(|e| e.direction() == direction);
         let free: Vec<_> = same()
             .filter(|&&e| self.other_end(e).node.is_none())
