@@ -45,7 +45,7 @@ const WANTED: &[Wanted] = &[
         name: "Graphviz",
         programs: &[("dot", &["-V"])],
         needed: false,
-        what_for: "draws graphs: `graphmap view --svg`",
+        what_for: "draws graphs: `dot -Tsvg farm.dot`, and those that `--emit mapped` writes",
     },
     Wanted {
         name: "MPICH",

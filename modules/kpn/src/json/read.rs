@@ -432,14 +432,17 @@ impl Reader<'_> {
             .take(error.line().saturating_sub(1))
             .map(str::len)
             .sum();
-        let offset = (lines + error.column().saturating_sub(1)).min(part.len());
-        let at = self.here(part);
-        let at = if at.is_none() {
-            at
-        } else {
+        let mut offset = (lines + error.column().saturating_sub(1)).min(part.len());
+        // Serde counts bytes.
+        while !part.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let length = part[offset..].chars().next().map_or(0, char::len_utf8);
+        let mut at = self.here(part);
+        if !at.is_none() {
             let start = at.start + offset as u32;
-            Span::new(start, (start + 1).min(at.end.max(start)))
-        };
+            at = Span::new(start, start + length as u32);
+        }
         let text = error.to_string();
         // The position is in the snippet; serde's own counts from the start of the element.
         let text = text.split(" at line ").next().unwrap_or(&text);

@@ -2,14 +2,13 @@
 
 use super::VERSION;
 use crate::arena::Id;
-use crate::declared::Constraint;
-use crate::mapping::Mapping;
-use crate::network::{ChannelId, Join, Network, PortId};
-use crate::source::Span;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::{Value, json};
+use crate::declared::{BundleKind, Constraint, Direction};
+use crate::mapping::{Mapping, Place};
+use crate::network::{Bundle, ChannelId, Join, Network, PortId};
+use crate::source::{Source, Span};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A network as JSON text, on one line for each element.
+/// A network as JSON text.
 ///
 /// `mapping` is written too where there is one.
 pub fn write(network: &Network, mapping: Option<&Mapping>) -> String {
@@ -43,78 +42,106 @@ impl Serialize for Written<'_> {
         map.serialize_entry("constraints", &Each(|| constraints(network)))?;
         map.serialize_entry("kinds", &Each(|| kinds(network)))?;
         if let Some(mapping) = self.mapping {
-            let place = |p: &crate::mapping::Place| json!({"host": p.host, "cores": p.cores});
-            let places: Vec<Value> = mapping.places.iter().map(place).collect();
-            map.serialize_entry(
-                "mapping",
-                &json!({
-                    "os_process": mapping.os_process,
-                    "places": places,
-                    "strategy": mapping.strategy,
-                }),
-            )?;
+            map.serialize_entry("mapping", &MappingJson::of(mapping))?;
         }
         map.end()
     }
 }
 
-/// A list made while it is written: a million channels are never all in memory as JSON values.
+/// A list made while it is written: a million channels are never all in memory a second time.
 struct Each<F>(F);
 
-impl<I: Iterator<Item = Value>, F: Fn() -> I> Serialize for Each<F> {
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        for value in (self.0)() {
-            list.serialize_element(&value)?;
-        }
-        list.end()
+        serializer.collect_seq((self.0)())
     }
 }
 
-fn span(network: &Network, span: Span) -> Value {
-    let Some((source, range)) = network.sources.range(span) else {
-        return Value::Null;
-    };
-    let before = |s: &crate::source::Source| s.base() < source.base();
+/// Index of a source, first byte, one past the last.
+type SpanJson = (usize, usize, usize);
+
+fn span(network: &Network, span: Span) -> Option<SpanJson> {
+    let (source, range) = network.sources.range(span)?;
+    let before = |s: &Source| s.base() < source.base();
     let index = network.sources.sources().take_while(|s| before(s)).count();
-    json!([index, range.start, range.end])
+    Some((index, range.start, range.end))
 }
 
-/// An object without the fields that say nothing.
-fn object(fields: Value) -> Value {
-    match fields {
-        Value::Object(map) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
-        other => other,
-    }
+#[derive(serde::Serialize)]
+struct ModuleJson<'a> {
+    name: &'a str,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<SpanJson>,
 }
 
-fn modules(network: &Network) -> impl Iterator<Item = Value> {
-    network.modules.values().map(move |module| {
-        object(json!({
-            "name": network.name(module.name),
-            "kind": network.name(module.kind),
-            "parent": module.parent.map(Id::index),
-            "span": span(network, module.span),
-        }))
+fn modules(network: &Network) -> impl Iterator<Item = ModuleJson<'_>> {
+    network.modules.values().map(move |module| ModuleJson {
+        name: network.name(module.name),
+        kind: network.name(module.kind),
+        parent: module.parent.map(Id::index),
+        span: span(network, module.span),
     })
 }
 
-fn processes(network: &Network) -> impl Iterator<Item = Value> {
-    network.processes.iter().map(move |(id, process)| {
-        object(json!({
-            "name": network.name(process.name),
-            "kind": network.kind_name(id),
-            "module": process.module.map(Id::index),
-            "load": process.load,
-            "mem": process.mem,
-            "span": span(network, process.span),
-        }))
-    })
+#[derive(serde::Serialize)]
+struct ProcessJson<'a> {
+    name: &'a str,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<usize>,
+    load: f64,
+    mem: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<SpanJson>,
+}
+
+fn processes(network: &Network) -> impl Iterator<Item = ProcessJson<'_>> {
+    network
+        .processes
+        .iter()
+        .map(move |(id, process)| ProcessJson {
+            name: network.name(process.name),
+            kind: network.kind_name(id),
+            module: process.module.map(Id::index),
+            load: process.load,
+            mem: process.mem,
+            span: span(network, process.span),
+        })
+}
+
+#[derive(serde::Serialize)]
+struct ChannelJson<'a> {
+    /// `null`, not left out: the environment.
+    from: Option<(&'a str, &'a str)>,
+    to: Option<(&'a str, &'a str)>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    ty: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity: Option<u32>,
+    #[serde(skip_serializing_if = "is_zero")]
+    initial: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tag: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<BundleKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<SpanJson>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Channels, and between them the ports joined to the environment where they stood in the source:
 /// the order of a process's ports must survive the round trip.
-fn channels(network: &Network) -> impl Iterator<Item = Value> {
+fn channels(network: &Network) -> impl Iterator<Item = ChannelJson<'_>> {
     let mut environment: Vec<PortId> = network
         .ports
         .iter()
@@ -128,88 +155,151 @@ fn channels(network: &Network) -> impl Iterator<Item = Value> {
         let next_channel = channels.peek().map(|(_, c)| c.span);
         let sooner = |port: &PortId| next_channel.is_none_or(|c| network.ports[*port].span < c);
         if let Some(port) = environment.next_if(sooner) {
-            return Some(environment_value(network, port));
+            return Some(environment_json(network, port));
         }
         let (id, _) = channels.next()?;
-        Some(channel_value(network, id))
+        Some(channel_json(network, id))
     })
 }
 
-fn end(network: &Network, port: PortId) -> Value {
+fn end(network: &Network, port: PortId) -> (&str, &str) {
     let port = &network.ports[port];
-    json!([network.process_name(port.process), network.name(port.name)])
+    (network.process_name(port.process), network.name(port.name))
 }
 
-fn environment_value(network: &Network, port: PortId) -> Value {
-    use crate::declared::Direction;
-    let at = span(network, network.ports[port].span);
-    // The environment's end is said, not left out: `null` has a meaning here.
+fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
+    let there = Some(end(network, port));
     let (from, to) = match network.ports[port].direction {
-        Direction::Input => (Value::Null, end(network, port)),
-        Direction::Output => (end(network, port), Value::Null),
+        Direction::Input => (None, there),
+        Direction::Output => (there, None),
     };
-    let mut value = json!({"from": from, "to": to});
-    if !at.is_null() {
-        value["span"] = at;
+    ChannelJson {
+        from,
+        to,
+        ty: None,
+        capacity: None,
+        initial: 0,
+        tag: None,
+        traffic: None,
+        bundle: None,
+        bundle_name: None,
+        span: span(network, network.ports[port].span),
     }
-    value
 }
 
-fn channel_value(network: &Network, id: ChannelId) -> Value {
+fn channel_json(network: &Network, id: ChannelId) -> ChannelJson<'_> {
     let channel = &network.channels[id];
-    let bundle =
+    let bundle: Option<&Bundle> =
         [channel.from, channel.to]
             .into_iter()
             .find_map(|port| match network.ports[port].join {
                 Join::Bundle(bundle) => Some(&network.bundles[bundle]),
                 _ => None,
             });
-    object(json!({
-        "from": end(network, channel.from),
-        "to": end(network, channel.to),
-        "type": channel.ty.map(|ty| network.name(ty)),
-        "capacity": channel.capacity,
-        "initial": channel.initial,
-        "tag": channel.tag,
-        "traffic": channel.traffic,
-        "bundle": bundle.map(|b| b.kind.name()),
-        "bundle_name": bundle.and_then(|b| b.name).map(|name| network.name(name)),
-        "span": span(network, channel.span),
-    }))
+    ChannelJson {
+        from: Some(end(network, channel.from)),
+        to: Some(end(network, channel.to)),
+        ty: channel.ty.map(|ty| network.name(ty)),
+        capacity: Some(channel.capacity),
+        initial: channel.initial,
+        tag: channel.tag,
+        traffic: Some(channel.traffic),
+        bundle: bundle.map(|b| b.kind),
+        bundle_name: bundle.and_then(|b| b.name).map(|name| network.name(name)),
+        span: span(network, channel.span),
+    }
 }
 
-fn constraints(network: &Network) -> impl Iterator<Item = Value> {
+#[derive(serde::Serialize)]
+struct ConstraintJson<'a> {
+    processes: Vec<&'a str>,
+    #[serde(flatten)]
+    said: Said<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<SpanJson>,
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Said<'a> {
+    Host(&'a str),
+    OsProcess(u32),
+    Colocate(&'a str),
+    Separate(&'a str),
+}
+
+fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
     network.constraints.iter().map(move |constraint| {
         let processes = constraint.processes.iter();
-        let processes: Vec<&str> = processes.map(|&p| network.process_name(p)).collect();
-        let (key, value) = match &constraint.declared.constraint {
-            Constraint::Host(host) => ("host", json!(host)),
-            Constraint::OsProcess(number) => ("osprocess", json!(number)),
-            Constraint::Colocate(group) => ("colocate", json!(group)),
-            Constraint::Separate(group) => ("separate", json!(group)),
-        };
-        object(json!({
-            "processes": processes,
-            key: value,
-            "span": span(network, constraint.declared.span),
-        }))
+        ConstraintJson {
+            processes: processes.map(|&p| network.process_name(p)).collect(),
+            said: match &constraint.declared.constraint {
+                Constraint::Host(host) => Said::Host(host),
+                Constraint::OsProcess(number) => Said::OsProcess(*number),
+                Constraint::Colocate(group) => Said::Colocate(group),
+                Constraint::Separate(group) => Said::Separate(group),
+            },
+            span: span(network, constraint.declared.span),
+        }
     })
 }
 
-fn kinds(network: &Network) -> impl Iterator<Item = Value> {
+#[derive(serde::Serialize)]
+struct KindJson<'a> {
+    name: &'a str,
+    members: Vec<usize>,
+    ports: Vec<PortJson<'a>>,
+}
+
+#[derive(serde::Serialize)]
+struct PortJson<'a> {
+    name: &'a str,
+    direction: Direction,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    ty: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<BundleKind>,
+}
+
+fn kinds(network: &Network) -> impl Iterator<Item = KindJson<'_>> {
     network.kinds.values().map(move |kind| {
-        let ports = kind.ports.iter().map(|port| {
-            object(json!({
-                "name": network.name(port.name),
-                "direction": port.direction,
-                "type": port.ty.map(|ty| network.name(ty)),
-                "bundle": port.bundle.map(|b| b.name()),
-            }))
+        let ports = kind.ports.iter().map(|port| PortJson {
+            name: network.name(port.name),
+            direction: port.direction,
+            ty: port.ty.map(|ty| network.name(ty)),
+            bundle: port.bundle,
         });
-        json!({
-            "name": network.name(kind.name),
-            "members": kind.members.iter().map(|m| m.index()).collect::<Vec<_>>(),
-            "ports": ports.collect::<Vec<_>>(),
-        })
+        KindJson {
+            name: network.name(kind.name),
+            members: kind.members.iter().map(|m| m.index()).collect(),
+            ports: ports.collect(),
+        }
     })
+}
+
+#[derive(serde::Serialize)]
+struct MappingJson<'a> {
+    os_process: &'a [u32],
+    places: Vec<PlaceJson<'a>>,
+    strategy: &'a str,
+}
+
+#[derive(serde::Serialize)]
+struct PlaceJson<'a> {
+    host: Option<&'a str>,
+    cores: &'a [u32],
+}
+
+impl<'a> MappingJson<'a> {
+    fn of(mapping: &'a Mapping) -> MappingJson<'a> {
+        let place = |place: &'a Place| PlaceJson {
+            host: place.host.as_deref(),
+            cores: &place.cores,
+        };
+        MappingJson {
+            os_process: &mapping.os_process,
+            places: mapping.places.iter().map(place).collect(),
+            strategy: &mapping.strategy,
+        }
+    }
 }

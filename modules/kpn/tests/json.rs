@@ -1,0 +1,150 @@
+//! The network as JSON: what is written is read to the same, and no text does harm.
+
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::json::{self, Positions};
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::{expand, resolve, verify};
+use proptest::prelude::*;
+
+/// Reads a text and joins it.
+fn network(text: &str) -> Result<Verified, Diagnostics> {
+    let mut sources = SourceMap::new();
+    let source = sources.add("net.json", text).unwrap();
+    let declared = json::read(source.text(), &source, &sources, Positions::Here)?;
+    let (declared, _) = expand::expand(declared)?;
+    let (network, _) = resolve::resolve(declared)?;
+    Ok(verify::verify(network)?.0)
+}
+
+/// Reads what a plug-in would hand back: spans are those given.
+fn given(text: &str, before: &Verified) -> Verified {
+    let mut reply = SourceMap::new();
+    let source = reply.add("reply", text).unwrap();
+    let declared = json::read(source.text(), &source, &before.sources, Positions::Given);
+    let (declared, _) = expand::expand(declared.unwrap()).unwrap();
+    let (network, _) = resolve::resolve(declared).unwrap();
+    verify::verify(network).unwrap().0
+}
+
+const ALL: &str = r#"{
+  "graphmap": 1,
+  "name": "all of it",
+  "skeleton": "farm",
+  "modules": [{"name": "m"}, {"name": "inner2", "parent": 0}],
+  "processes": [
+    {"name": "manager", "module": 0, "load": 2.5, "mem": 1e6},
+    {"name": "worker1", "module": 1}, {"name": "worker2", "module": 1},
+    {"name": "sink", "kind": "draïn"}
+  ],
+  "channels": [
+    {"from": null, "to": ["manager", "before"]},
+    {"from": ["manager", "work"], "to": "worker1", "type": "Task", "bundle": "scatter", "tag": 7},
+    {"from": ["manager", "work"], "to": "worker2", "type": "Task", "bundle": "scatter"},
+    {"from": "worker1", "to": "sink", "bundle": "gather", "bundle_name": "all", "traffic": 8},
+    {"from": "worker2", "to": "sink", "bundle": "gather", "bundle_name": "all", "capacity": 9},
+    {"from": ["sink", "done"], "to": ["manager", "done"], "initial": 1},
+    {"from": ["sink", "after"], "to": null}
+  ],
+  "constraints": [
+    {"processes": ["worker1", "worker2"], "separate": "apart"},
+    {"processes": ["manager"], "host": "node1"},
+    {"processes": ["manager"], "osprocess": 0},
+    {"processes": ["manager", "sink"], "colocate": "together"}
+  ]
+}"#;
+
+#[test]
+fn everything_survives_the_way_through_a_plug_in() {
+    let first = network(ALL).unwrap();
+    let text = json::write(&first, None);
+    let again = given(&text, &first);
+    // A constraint on several processes comes back as one on each: the same for a mapping.
+    let cut = |text: &str| {
+        let at = text.find("\"constraints\"").unwrap();
+        let end = text.find("\"kinds\"").unwrap();
+        (text[..at].to_owned(), text[end..].to_owned())
+    };
+    assert_eq!(cut(&json::write(&again, None)), cut(&text));
+    assert_eq!(again.constraints.len(), 6);
+    let manager = first.processes.ids().next().unwrap();
+    let ports: Vec<&str> = first
+        .ports_of(manager)
+        .map(|p| first.name(first.ports[p].name))
+        .collect();
+    assert_eq!(ports, ["before", "work", "done"]);
+    assert_eq!(
+        again
+            .location(again.processes[manager].span)
+            .unwrap()
+            .to_string(),
+        "net.json:7:5"
+    );
+}
+
+#[test]
+fn spans_point_into_the_text_itself() {
+    let first = network(ALL).unwrap();
+    let channel = first.channels.values().nth(2).unwrap();
+    assert!(
+        first
+            .sources
+            .text(channel.span)
+            .starts_with(r#"{"from": "worker1""#)
+    );
+}
+
+/// A list of processes in kinds that agree: a layer of `a`s, each to each `b`.
+fn layered() -> impl Strategy<Value = String> {
+    let name = "[a-z\\\\\"\u{e9} .:]{1,6}";
+    let ty = proptest::option::of("[A-Z][a-z]{0,3}");
+    (1..5usize, 1..5usize, name, ty, 1..9u32, 0..100u32).prop_map(
+        |(a, b, name, ty, capacity, t)| {
+            let name = |layer: &str, i: usize| format!("{layer}{name}|{i}");
+            let mut processes = Vec::new();
+            let mut channels = Vec::new();
+            for i in 0..a {
+                processes.push(serde_json::json!({"name": name("a", i), "kind": "a", "load": t}));
+            }
+            for j in 0..b {
+                processes.push(serde_json::json!({"name": name("b", j), "kind": "b"}));
+                for i in 0..a {
+                    channels.push(serde_json::json!({
+                        "from": [name("a", i), format!("out{j}")],
+                        "to": [name("b", j), format!("in{i}")],
+                        "type": ty, "capacity": capacity, "traffic": t,
+                    }));
+                }
+            }
+            serde_json::json!({"graphmap": 1, "processes": processes, "channels": channels})
+                .to_string()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_to_the_same(text in layered()) {
+        let first = network(&text).unwrap();
+        let written = json::write(&first, None);
+        prop_assert_eq!(json::write(&given(&written, &first), None), written);
+    }
+
+    #[test]
+    fn no_text_does_harm(cut in 0..ALL.len(), at in 0..ALL.len(), put in "[\\[\\]{}\",:a0-9-]{0,3}") {
+        let (start, end) = (cut.min(at), cut.max(at));
+        let changed = format!("{}{put}{}", &ALL[..start], &ALL[end..]);
+        for text in [&ALL[..cut], &changed] {
+            let mut sources = SourceMap::new();
+            let source = sources.add("net.json", text).unwrap();
+            if let Err(found) = json::read(source.text(), &source, &sources, Positions::Given) {
+                prop_assert!(found.has_errors());
+                for diagnostic in &found {
+                    let label = diagnostic.primary.as_ref().unwrap();
+                    // Every place can be shown.
+                    prop_assert!(sources.range(label.span).is_some_and(|(_, r)| text.get(r).is_some()));
+                }
+            }
+        }
+    }
+}
