@@ -14,7 +14,9 @@ fn main() {
         println!("{}", one(&arguments[1..]));
         return;
     }
-    let rounds = arguments.first().map_or(5, |n| n.parse().expect("a number of rounds"));
+    let rounds = arguments
+        .first()
+        .map_or(5, |n| n.parse().expect("a number of rounds"));
     table::print(rounds);
 }
 

@@ -1,1 +1,285 @@
-pub fn print(_r: u32) {}
+//! Runs the contestants in turns and prints the table.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::machine;
+
+/// Which program, its arguments, and how many threads Go may use.
+#[derive(Clone)]
+enum Who {
+    Ours(&'static str),
+    Tokio(&'static str),
+    Go(u32, &'static str),
+    Floor(&'static str),
+}
+
+/// A measurement: a name for the column, and what runs.
+type Contestant = (&'static str, Who);
+
+struct Row {
+    name: &'static str,
+    /// Which of the printed values counts.
+    value: &'static str,
+    unit: &'static str,
+    scale: f64,
+    contestants: &'static [Contestant],
+}
+
+use Who::{Floor, Go, Ours, Tokio};
+
+const NS: (&str, &str, f64) = ("ns", "ns", 1.0);
+const MS: (&str, &str, f64) = ("s", "ms", 1e3);
+
+const fn row(
+    name: &'static str,
+    of: (&'static str, &'static str, f64),
+    contestants: &'static [Contestant],
+) -> Row {
+    Row {
+        name,
+        value: of.0,
+        unit: of.1,
+        scale: of.2,
+        contestants,
+    }
+}
+
+const ROWS: &[Row] = &[
+    row(
+        "8 bytes, one after the other (capacity 1), a token",
+        NS,
+        &[
+            ("graphmap", Ours("stream 1 4000000")),
+            ("Go unbuffered, 1 P", Go(1, "stream 0 2000000")),
+            ("Go buffered(1), 1 P", Go(1, "stream 1 2000000")),
+            ("tokio LocalSet mpsc(1)", Tokio("stream 1 1000000")),
+            ("VecDeque push and pop", Floor("deque 20000000")),
+        ],
+    ),
+    row(
+        "8 bytes, back and forth, one way",
+        NS,
+        &[
+            ("graphmap", Ours("pingpong 2000000")),
+            ("Go unbuffered, 1 P", Go(1, "pingpong 1000000")),
+            ("tokio LocalSet mpsc(1)", Tokio("pingpong 500000")),
+        ],
+    ),
+    row(
+        "8 KiB moved, back and forth, one way",
+        NS,
+        &[
+            ("graphmap", Ours("pages 2000000")),
+            ("Go unbuffered, 1 P", Go(1, "pages 1000000")),
+            ("tokio LocalSet mpsc(1)", Tokio("pages 500000")),
+            ("memcpy of 8 KiB", Floor("memcpy 2000000")),
+        ],
+    ),
+    row(
+        "8 bytes, capacity 100, a token",
+        NS,
+        &[
+            ("graphmap", Ours("stream 100 20000000")),
+            ("Go buffered(100), 1 P", Go(1, "stream 100 5000000")),
+            ("tokio LocalSet mpsc(100)", Tokio("stream 100 5000000")),
+        ],
+    ),
+    row(
+        "sieve of 4,000 primes, capacity 1, one thread",
+        MS,
+        &[
+            ("graphmap", Ours("sieve 1 4000")),
+            ("Go", Go(1, "sieve 1 4000")),
+            ("tokio LocalSet", Tokio("sieve 1 4000")),
+        ],
+    ),
+    row(
+        "sieve of 4,000 primes, capacity 100, one thread",
+        MS,
+        &[
+            ("graphmap", Ours("sieve 100 4000")),
+            ("Go", Go(1, "sieve 100 4000")),
+            ("tokio LocalSet", Tokio("sieve 100 4000")),
+        ],
+    ),
+    row(
+        "sieve of 4,000 primes, capacity 1, two threads",
+        MS,
+        &[
+            ("graphmap, 2 schedulers", Ours("sieve 1 4000 1170")),
+            ("Go, 2 P", Go(2, "sieve 1 4000")),
+        ],
+    ),
+    row(
+        "sieve of 4,000 primes, capacity 100, two threads",
+        MS,
+        &[
+            ("graphmap, 2 schedulers", Ours("sieve 100 4000 1170")),
+            ("Go, 2 P", Go(2, "sieve 100 4000")),
+        ],
+    ),
+    row(
+        "8 bytes between two threads, back and forth, one way",
+        NS,
+        &[
+            ("graphmap, 2 schedulers", Ours("apart-back 1 300000")),
+            ("Go, 2 P", Go(2, "pingpong 300000")),
+        ],
+    ),
+    row(
+        "8 bytes between two threads, capacity 1, a token",
+        NS,
+        &[
+            ("graphmap, 2 schedulers", Ours("apart 1 300000")),
+            ("Go unbuffered, 2 P", Go(2, "stream 0 300000")),
+        ],
+    ),
+    row(
+        "8 bytes between two threads, capacity 100, a token",
+        NS,
+        &[
+            ("graphmap, 2 schedulers", Ours("apart 100 5000000")),
+            ("Go buffered(100), 2 P", Go(2, "stream 100 5000000")),
+        ],
+    ),
+    row(
+        "8 bytes between two threads, capacity 4096, a token",
+        NS,
+        &[
+            ("graphmap, 2 schedulers", Ours("apart 4096 20000000")),
+            ("Go buffered(4096), 2 P", Go(2, "stream 4096 5000000")),
+        ],
+    ),
+    row(
+        "ring of a million processes, a hop",
+        NS,
+        &[
+            ("graphmap", Ours("ring 1000000 5")),
+            ("Go, 1 P", Go(1, "ring 1000000 3")),
+            ("tokio LocalSet", Tokio("ring 1000000 3")),
+        ],
+    ),
+    row(
+        "ring of a million processes, memory of a process with its channel",
+        ("bytes", "B", 1.0),
+        &[
+            ("graphmap", Ours("ring 1000000 1")),
+            ("Go, 1 P", Go(1, "ring 1000000 1")),
+            ("tokio LocalSet", Tokio("ring 1000000 1")),
+        ],
+    ),
+    row(
+        "ten million processes start and finish",
+        ("s", "s", 1.0),
+        &[("graphmap", Ours("many 10000000"))],
+    ),
+    row(
+        "ten million processes, peak memory",
+        ("bytes", "GiB", 1.0 / (1u64 << 30) as f64),
+        &[("graphmap", Ours("many 10000000"))],
+    ),
+];
+
+/// Builds the Go program next to this one; else why not.
+fn build_go(here: &Path) -> Result<PathBuf, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go/main.go");
+    let program = here.with_file_name("bench-go");
+    let output = Command::new("go")
+        .arg("build")
+        .arg("-o")
+        .args([&program, &source])
+        .output();
+    match output {
+        Err(error) => Err(format!("`go` cannot be run: {error}")),
+        Ok(output) if !output.status.success() => Err(format!(
+            "go build failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
+        Ok(_) => Ok(program),
+    }
+}
+
+fn measure(who: &Who, here: &Path, go: &Result<PathBuf, String>) -> Option<BTreeMap<String, f64>> {
+    let mut command = match who {
+        Ours(what) => with(here, "one ours ", what),
+        Tokio(what) => with(here, "one tokio ", what),
+        Floor(what) => with(here, "one floor ", what),
+        Go(threads, what) => {
+            let mut command = with(go.as_ref().ok()?, "", what);
+            command.env("GOMAXPROCS", threads.to_string());
+            command
+        }
+    };
+    let output = command.output().expect("the measurement starts");
+    let text = String::from_utf8_lossy(&output.stdout).to_string();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some(
+        words
+            .chunks(2)
+            .filter_map(|w| Some((w[0].to_string(), w.get(1)?.parse().ok()?)))
+            .collect(),
+    )
+}
+
+fn with(program: &Path, first: &str, what: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(first.split_whitespace())
+        .args(what.split_whitespace());
+    command
+}
+
+fn show(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+pub fn print(rounds: usize) {
+    let here = std::env::current_exe().expect("this program has a path");
+    let go = build_go(&here);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "{} cores of {}; medians of {rounds} rounds in turns (least to most).\n",
+        cores,
+        machine::processor()
+    );
+    if let Err(reason) = &go {
+        println!("Go is skipped: {}.\n", reason.trim());
+    }
+    println!("| what | who | median | least to most | times ours |");
+    println!("|---|---|---:|---:|---:|");
+    for row in ROWS {
+        let mut values = vec![Vec::new(); row.contestants.len()];
+        for _ in 0..rounds {
+            for (values, (_, who)) in values.iter_mut().zip(row.contestants) {
+                let value = measure(who, &here, &go).and_then(|all| all.get(row.value).copied());
+                values.extend(value.map(|value| value * row.scale));
+            }
+        }
+        let mut first = None;
+        for (values, (name, _)) in values.iter_mut().zip(row.contestants) {
+            values.sort_by(f64::total_cmp);
+            let Some(&median) = values.get(values.len() / 2) else {
+                println!("| {} | {name} | skipped | | |", row.name);
+                continue;
+            };
+            let ours = *first.get_or_insert(median);
+            let (least, most) = (show(values[0]), show(values[values.len() - 1]));
+            let (unit, shown, ratio) = (row.unit, show(median), show(median / ours));
+            println!(
+                "| {} | {name} | {shown} {unit} | {least} to {most} | {ratio} |",
+                row.name
+            );
+        }
+    }
+}

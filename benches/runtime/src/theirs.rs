@@ -8,7 +8,9 @@ use tokio::sync::mpsc::channel;
 use tokio::task::{LocalSet, spawn_local};
 
 fn local<F: Future>(f: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     LocalSet::new().block_on(&runtime, f)
 }
 
@@ -53,7 +55,10 @@ fn back_and_forth<T: 'static>(count: u64, token: T, touch: fn(&mut T)) -> String
             }
         });
         first.await.unwrap();
-        format!("ns {}", start.elapsed().as_nanos() as f64 / (2 * count) as f64)
+        format!(
+            "ns {}",
+            start.elapsed().as_nanos() as f64 / (2 * count) as f64
+        )
     })
 }
 

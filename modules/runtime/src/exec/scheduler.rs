@@ -60,6 +60,12 @@ pub(crate) fn wake(id: u32) {
     with_current(|scheduler| scheduler.wake(id));
 }
 
+/// Wakes a process or hook of this thread's scheduler, to run next.
+#[inline]
+pub(crate) fn wake_next(id: u32) {
+    with_current(|scheduler| scheduler.wake_next(id));
+}
+
 /// The id of the process that polls with this context, if it is one of this thread, polls by
 /// itself and not through a foreign combinator, and this is no block round.
 #[inline(always)]
@@ -212,6 +218,17 @@ impl Scheduler {
         }
         if self.header(id).is_some_and(Header::enqueue) {
             self.queue.push(id);
+        }
+    }
+
+    /// As [`Scheduler::wake`], but the process runs next.
+    #[inline]
+    fn wake_next(&self, id: u32) {
+        if id & HOOK != 0 {
+            return self.wake_hook(id);
+        }
+        if self.header(id).is_some_and(Header::enqueue) {
+            self.queue.push_next(id);
         }
     }
 

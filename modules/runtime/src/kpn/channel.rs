@@ -101,7 +101,7 @@ impl<T> Channel<T> {
         let token = unsafe { (*self.slot(head)).assume_init_read() };
         self.head.set(head + 1);
         self.len.set(len - 1);
-        wake(&self.writer);
+        wake(&self.writer, scheduler::wake);
         Take::Token(token)
     }
 
@@ -127,7 +127,7 @@ impl<T> Channel<T> {
     pub(crate) fn put_in(&self, token: T) {
         debug_assert!(self.has_room());
         self.append(token);
-        wake(&self.reader);
+        wake(&self.reader, scheduler::wake_next);
     }
 
     /// Whether more tokens are here than the capacity allows: one is in hand.
@@ -232,7 +232,7 @@ impl<T> Channel<T> {
         }
         this.reader.set(this.reader.get() | GONE);
         this.capacity.set(0);
-        wake(&this.writer);
+        wake(&this.writer, scheduler::wake);
         if this.writer.get() & GONE != 0 {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };
@@ -247,7 +247,7 @@ impl<T> Channel<T> {
         // SAFETY: an end that has not left keeps the channel alive.
         let this = unsafe { channel.as_ref() };
         this.writer.set(this.writer.get() | GONE);
-        wake(&this.reader);
+        wake(&this.reader, scheduler::wake);
         if this.reader.get() & GONE != 0 {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };
@@ -270,10 +270,10 @@ impl<T> Channel<T> {
 
 /// Wakes whoever waits by this word.
 #[inline(always)]
-fn wake(word: &Cell<u32>) {
+fn wake(word: &Cell<u32>, how: impl Fn(u32)) {
     let waiter = word.get();
     if waiter & ARMED != 0 {
         word.set(waiter & !ARMED);
-        scheduler::wake(waiter & ID);
+        how(waiter & ID);
     }
 }
