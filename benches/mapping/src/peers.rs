@@ -30,7 +30,7 @@ pub const FOR_LARGE: &[&str] = &[
     "sharedmap-f",
 ];
 
-const LONGEST: &str = "600";
+const LONGEST: &str = "180";
 
 /// Runs a peer, or reads what it found before. Returns the blocks and its CPU seconds.
 pub fn run(

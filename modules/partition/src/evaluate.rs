@@ -11,11 +11,13 @@ use crate::problem::{Constraint, Problem};
 pub struct Evaluation {
     /// Sum over channels of traffic times distance, each channel once.
     pub cost: u64,
-    /// Sum over moved vertices of migration cost times distance; 0 without an old mapping.
+    /// Sum over moved vertices of migration cost times the distance moved, beyond the collocated
+    /// one; 0 without an old mapping.
     pub migration: u64,
     /// Vertices that left their old block.
     pub moved: usize,
-    /// What the preferences that do not hold weigh: weight times distance.
+    /// What the preferences that do not hold weigh: weight times distance beyond the collocated
+    /// one.
     pub preference: u64,
     /// Load of each block.
     pub loads: Vec<u64>,
@@ -125,7 +127,7 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
         if let Constraint::Prefer { vertices, weight } = constraint {
             for pair in vertices.windows(2) {
                 let (a, b) = (block_of[pair[0] as usize], block_of[pair[1] as usize]);
-                preference += weight * u64::from(machine.distance(a, b));
+                preference += weight * u64::from(machine.distance(a, b) - machine.collocated());
             }
         } else if !holds(constraint, block_of) {
             broken.push(Part::Constraint(index));
@@ -136,7 +138,8 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
         for (v, (&was, &price)) in old.block_of.iter().zip(old.cost).enumerate() {
             if was != u32::MAX && was != block_of[v] {
                 moved += 1;
-                migration += price * u64::from(machine.distance(was, block_of[v]));
+                let far = machine.distance(was, block_of[v]) - machine.collocated();
+                migration += price * u64::from(far);
             }
         }
     }

@@ -19,9 +19,12 @@
 //! # Ok::<(), graphmap_partition::Error>(())
 //! ```
 
+mod bound;
 mod constraints;
+mod diagnose;
 mod error;
 mod evaluate;
+mod exact;
 mod graph;
 mod instance;
 mod machine;

@@ -61,6 +61,8 @@ pub struct Machine {
     leaf: Vec<u32>,
     table: Vec<u32>,
     collocated: u32,
+    /// The distances are those of the tree.
+    tree: bool,
 }
 
 const TABLE_UP_TO: usize = 2048;
@@ -80,6 +82,7 @@ impl Machine {
             leaf: Vec::new(),
             table: Vec::new(),
             collocated,
+            tree: true,
         };
         let mut work = vec![(tree, u32::MAX, 0)];
         while let Some((tree, parent, depth)) = work.pop() {
@@ -187,6 +190,7 @@ impl Machine {
         }
         let mut machine = Self::join_nearest(blocks, matrix);
         machine.table = matrix.to_vec();
+        machine.tree = false;
         Ok(machine)
     }
 
@@ -333,6 +337,10 @@ impl Machine {
             .iter()
             .map(|&c| self.nodes[c as usize].blocks.as_slice());
         children.chain(alone)
+    }
+
+    pub(crate) fn is_tree(&self) -> bool {
+        self.tree
     }
 
     pub(crate) fn nodes(&self) -> &[Node] {

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::bound::lower_bound;
+use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::{Evaluation, evaluate};
+use crate::exact::branch::{self, Limit};
 use crate::instance::Instance;
 use crate::pack;
-use crate::problem::Problem;
+use crate::problem::{Objective, Problem};
 use crate::random::Random;
 use crate::strategy::{Budget, Context, by_name};
 
@@ -86,7 +89,12 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     };
     let mut raised = None;
     if too_heavy(&inst).is_some() {
-        raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
+        if problem.constraints.is_empty() && inst.dims() == 1 || options.strict_balance {
+            raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
+        } else {
+            settle(&inst, problem, options, &budget)?;
+            raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
+        }
     }
     let run = |inst: &Instance, random: &Random, log: &mut Vec<String>| {
         let mut context = Context {
@@ -103,28 +111,28 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     };
     let mut found = run(&inst, &random, &mut log)?;
     let expand = |block: &[u32]| -> Vec<u32> { group.iter().map(|&g| block[g as usize]).collect() };
-    let mut block_of = expand(&found.block);
-    let mut evaluation = evaluate(problem, &block_of)?;
-    let judged = |e: &Evaluation, raised: bool| e.allowed() && (raised || e.over.is_empty());
-    let searches = matches!(strategy.name, "auto" | "fast" | "ilp");
-    if !judged(&evaluation, raised.is_some() || !searches) {
-        log.push("nothing feasible found: packing alone".to_owned());
-        let packed = pack::pack(&inst, &mut random, 2_000_000);
-        if !packed.feasible() {
+    let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
+    let sound = |inst: &Instance, block: &[u32]| -> Result<bool, Error> {
+        let judged = evaluate(problem, &expand(block))?;
+        Ok(judged.allowed() && (!searches || within(inst, &judged)))
+    };
+    if !sound(&inst, &found.block)? {
+        log.push("nothing feasible found: packing by size".to_owned());
+        let packed = pack::pack(&inst, &mut random, packing(&inst));
+        if packed.feasible() {
+            found = packed.block.into();
+        } else if let Some(block) = settle(&inst, problem, options, &budget)? {
+            found = block.into();
+        } else {
             raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
             found = run(&inst, &random, &mut log)?;
+            if !sound(&inst, &found.block)? {
+                found = pack::pack(&inst, &mut random, packing(&inst)).block.into();
+            }
         }
-        if packed.feasible() || !evaluate(problem, &expand(&found.block))?.allowed() {
-            let from = if packed.feasible() {
-                packed
-            } else {
-                pack::pack(&inst, &mut random, 2_000_000)
-            };
-            found = from.block.into();
-        }
-        block_of = expand(&found.block);
-        evaluation = evaluate(problem, &block_of)?;
     }
+    let block_of = expand(&found.block);
+    let evaluation = evaluate(problem, &block_of)?;
     if !evaluation.allowed() {
         return Err(Error::Infeasible(Conflict {
             parts: evaluation.broken.clone(),
@@ -132,22 +140,83 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             reason: "these rules are broken by the best mapping found".to_owned(),
         }));
     }
-    let minimised = evaluation.cost + evaluation.preference + evaluation.migration;
-    let lower_bound = 0;
+    // Only what is left of the distances inside blocks is constant and not part of the search.
+    let base = match problem.objective {
+        Objective::RemoteChannels => 0,
+        _ => problem.graph.total_traffic() * u64::from(problem.machine.collocated()),
+    };
+    let minimised = inst.cost(&found.block) as u64 + base;
+    debug_assert!(
+        problem.objective == Objective::RemoteChannels
+            || minimised == evaluation.cost + evaluation.preference + evaluation.migration
+    );
+    let feasible = within(&inst, &evaluation);
+    let bound = found.bound.unwrap_or(0).max(lower_bound(&inst));
+    let lower_bound = bound.max(0) as u64 + base;
+    let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
+    let proved = feasible && minimised <= lower_bound && problem.objective.is_sum();
     Ok(Solution {
-        gap: if minimised == 0 {
-            0.0
-        } else {
-            (minimised - lower_bound) as f64 / minimised as f64
-        },
-        proved: minimised == lower_bound,
         block_of,
         evaluation,
         lower_bound,
         minimised,
+        gap,
+        proved,
         raised,
         log,
     })
+}
+
+/// Steps spent on packing before the balance bound is raised.
+fn packing(inst: &Instance) -> u64 {
+    (inst.len() as u64 * 1000).clamp(10_000, 2_000_000)
+}
+
+/// Whether the loads are within the bounds of the instance (which may have been raised).
+fn within(inst: &Instance, judged: &Evaluation) -> bool {
+    judged
+        .loads
+        .iter()
+        .enumerate()
+        .all(|(b, &load)| load as i64 <= inst.load_bound(b))
+}
+
+/// When neither search nor packing found a feasible mapping: looks for one by branch and bound.
+/// `None` when there is none within the balance bound (or none was found in time); an error when
+/// that is proved and raising the bound cannot help or is not wanted.
+fn settle(
+    inst: &Instance,
+    problem: &Problem<'_>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Option<Vec<u32>>, Error> {
+    let late = Instant::now() + Duration::from_secs(1);
+    let stop_at = budget.stop_at().map(|t| t.max(late));
+    let limit = Limit {
+        nodes: (options.steps / 2).max(100_000),
+        stop_at,
+    };
+    let outcome = branch::feasible(inst, limit);
+    if let Some((block, _)) = outcome.better {
+        return Ok(Some(block));
+    }
+    let strict = options.strict_balance && outcome.complete;
+    if !problem.constraints.is_empty() || inst.dims() > 1 {
+        let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+        let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
+        let outcome = branch::feasible(&free, limit);
+        if outcome.complete && outcome.better.is_none() {
+            return Err(Error::Infeasible(diagnose::smallest(problem, limit)));
+        }
+    }
+    if strict {
+        return Err(Error::Infeasible(Conflict {
+            parts: (0..inst.k() as u32).map(Part::Balance).collect(),
+            proved: true,
+            reason: "no mapping keeps the balance bound: every one was ruled out".to_owned(),
+        }));
+    }
+    Ok(None)
 }
 
 /// A vertex heavier than the bound of every block.
@@ -176,7 +245,7 @@ fn raise(
             .to_owned(),
         }));
     }
-    let steps = (inst.len() as u64 * 200).clamp(20_000, 1_000_000);
+    let steps = (inst.len() as u64 * 200).clamp(4_000, 1_000_000);
     let Some(bounds) = pack::least_bounds(inst, random, steps) else {
         return Err(Error::Infeasible(Conflict {
             parts: (0..problem.constraints.len())

@@ -2,8 +2,12 @@
 //! rounds of annealing on clusters of the best mapping (V-cycles). Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
+use std::time::Instant;
+
 use super::{Context, Found};
 use crate::error::Error;
+use crate::exact::branch::{self, Limit, Outcome};
+use crate::exact::symmetry;
 use crate::instance::Instance;
 use crate::multilevel::initial::multisection;
 use crate::multilevel::{line, vcycle};
@@ -30,7 +34,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(vec![0; context.inst.len()].into());
     }
     if small(context.inst) {
-        return Ok(search(context).block.into());
+        return Ok(search(context));
     }
     let inst = context.inst;
     let mut block = vcycle::multilevel(inst, &mut context.random);
@@ -46,8 +50,31 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     Ok(block.into())
 }
 
+/// Up to so many vertices a proof is tried.
+const PROVABLE: usize = 256;
+
+/// Tries to prove the optimum, starting from what is known.
+fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
+    let known = best
+        .filter(|b| b.feasible())
+        .map(|b| (b.block.as_slice(), b.cost));
+    // Identical workers count once: a farm of a hundred is a small problem.
+    let hopeful = symmetry::classes(context.inst) <= 40;
+    let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
+    let stop_at = context.budget.stop_at().map(|end| {
+        let now = Instant::now();
+        now + end.saturating_duration_since(now).mul_f64(share)
+    });
+    let nodes = if stop_at.is_some() {
+        u64::MAX
+    } else {
+        (context.budget.steps / steps).max(50_000)
+    };
+    branch::solve(context.inst, known, Limit { nodes, stop_at })
+}
+
 /// Rounds of the small search.
-fn search(context: &mut Context<'_>) -> Best {
+fn search(context: &mut Context<'_>) -> Found {
     let inst = context.inst;
     let budget = context.budget;
     let stop_at = budget.stop_at();
@@ -65,7 +92,22 @@ fn search(context: &mut Context<'_>) -> Best {
         best = Some(Best::of(&State::new(inst, block)));
     }
     let mut rounds = 0;
-    while best.is_none() || used(spent) < 1.0 {
+    let mut bound = None;
+    let provable = inst.len() <= PROVABLE;
+    while best.is_none() || used(spent) < 1.0 || (provable && bound.is_none()) {
+        if provable && bound.is_none() && rounds >= 3 {
+            let outcome = prove(context, best.as_ref());
+            bound = Some(outcome.bound);
+            spent += budget.steps / 20;
+            if let Some((block, _)) = outcome.better {
+                best = Some(Best::of(&State::new(inst, block)));
+            }
+            if outcome.complete {
+                context.log.push("proved by branch and bound".to_owned());
+                break;
+            }
+            continue;
+        }
         let random = &mut context.random;
         let found = match &best {
             Some(best) if used(spent) > 0.5 => {
@@ -85,7 +127,13 @@ fn search(context: &mut Context<'_>) -> Best {
                     None => multisection(inst, 4, greed, random),
                 };
                 let mut state = State::new(inst, first);
-                let hot = typical(&state) * 0.05;
+                // From a touch-up of the start to forgetting it.
+                let warmth = if rounds % 3 == 2 {
+                    0.05 + 0.5 * random.unit()
+                } else {
+                    0.05
+                };
+                let hot = typical(&state) * warmth;
                 let schedule = Schedule {
                     steps: round,
                     hot,
@@ -110,5 +158,8 @@ fn search(context: &mut Context<'_>) -> Best {
     context
         .log
         .push(format!("{rounds} rounds of at most {round} steps"));
-    best.expect("at least one round")
+    Found {
+        block: best.expect("at least one round").block,
+        bound,
+    }
 }

@@ -1,7 +1,7 @@
 //! METIS, as the library compiled into the `metis` crate.
 //!
 //! What it does not do itself: it prints to standard output when there are more parts than
-//! vertices (never asked then), holds weights in 32 bits (scaled down here), ignores distances
+//! vertices (not asked then), holds weights in 32 bits (scaled down here), ignores distances
 //! (its parts are matched to blocks here), knows neither pins nor pairs kept apart (repaired here),
 //! and may break balance (told by the evaluation).
 
@@ -10,6 +10,7 @@ use ::metis::option::{Opt, Seed, UFactor};
 use super::{Context, Found};
 use crate::error::Error;
 use crate::instance::{Instance, NO_LIMIT};
+use crate::multilevel::initial::multisection;
 use crate::refine::rebalance::repair_rules;
 
 #[derive(Clone, Copy)]
@@ -56,8 +57,17 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     if k == 1 || n < 2 {
         return Ok(vec![0; n]);
     }
-    // With more parts than vertices METIS prints and returns nothing: give it fewer parts.
-    let parts = k.min(n);
+    // METIS prints to standard output when a part of its recursion runs out of vertices, which
+    // happens when there are hardly more vertices than parts. Those go without it.
+    if n < 8 * k {
+        context
+            .log
+            .push("too few vertices for METIS: multisection instead".to_owned());
+        let mut block = multisection(inst, 4, 0.0, &mut context.random);
+        repair_rules(inst, &mut block);
+        return Ok(block);
+    }
+    let parts = k;
     let scale_to = |values: &mut dyn Iterator<Item = i64>, most: i64| -> i64 {
         (values.sum::<i64>() / most).max(0) + 1
     };
@@ -85,7 +95,13 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         let upper = |b: usize| inst.shared.upper[b * inst.dims() + d] as f64;
         let total: f64 = (0..parts).map(upper).sum();
         for b in 0..parts {
-            share[b * dims.len() + i] = (upper(b) / total.max(1.0)) as ::metis::Real;
+            // METIS wants shares that sum to 1, none of them 0.
+            let part = if total > 0.0 {
+                upper(b) / total
+            } else {
+                1.0 / parts as f64
+            };
+            share[b * dims.len() + i] = (part * 0.999 + 0.001 / parts as f64) as ::metis::Real;
         }
     }
     let mut part = vec![0; n];

@@ -1,0 +1,311 @@
+//! Lower bounds on the cost of every feasible mapping, without search.
+//!
+//! The distance of two blocks is the sum of the steps between the levels that separate them, so
+//! the cost is a sum over levels of step times the traffic cut by the groups of that level, and a
+//! bound on each cut gives one on the whole. Groups hold no more than their blocks may. Two bounds
+//! on a cut are used, the better one counts:
+//!
+//! - Edge-disjoint spanning forests, the heaviest first. In each, the edges left uncut join
+//!   vertices into trees that must fit into a group, and there are at least as many groups as the
+//!   load needs: the cheapest such cut of a tree is found by dynamic programming over loads rounded
+//!   down, which can only make it cheaper.
+//! - Around each vertex only so many neighbours fit into its group. What does not fit is cut;
+//!   counted in full over vertices that are no neighbours, or half over all.
+
+use crate::instance::Instance;
+
+/// A lower bound on the search cost of all feasible mappings. Time: nearly linear in the edges,
+/// times levels, times load units (fewer for large instances).
+pub(crate) fn lower_bound(inst: &Instance) -> i64 {
+    let n = inst.len();
+    if n == 0 || inst.k() < 2 {
+        return 0;
+    }
+    let forests = forests(inst, if n > 200_000 { 1 } else { 3 });
+    let around = Stars::new(inst);
+    let mut sum = 0;
+    for level in levels(inst) {
+        let trees: i64 = forests.iter().map(|f| f.cut(inst, &level)).sum();
+        sum += level.step * trees.max(around.cut(inst, &level));
+    }
+    sum
+}
+
+/// One level of the machine: its groups as far as a bound needs them.
+struct Level {
+    /// What crossing it adds to the distance.
+    step: i64,
+    /// Most load of one group.
+    most: i64,
+    /// Fewest groups that hold all load.
+    groups: i64,
+}
+
+fn levels(inst: &Instance) -> Vec<Level> {
+    let machine = &inst.shared.machine;
+    let nodes = machine.nodes();
+    let mut steps: Vec<i64> = nodes.iter().map(|n| i64::from(n.distance)).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let mut last = i64::from(machine.collocated());
+    let mut levels = Vec::new();
+    for &distance in steps
+        .iter()
+        .filter(|&&s| s > i64::from(machine.collocated()))
+    {
+        // Groups: the largest subtrees inside which all is nearer than this distance.
+        let near = |id: u32| i64::from(nodes[id as usize].distance) < distance;
+        let top = |id: &u32| near(*id) && (*id == 0 || !near(nodes[*id as usize].parent));
+        let mut room: Vec<i64> = (0..nodes.len() as u32)
+            .filter(top)
+            .map(|id| {
+                let bounds = nodes[id as usize]
+                    .blocks
+                    .iter()
+                    .map(|&b| inst.load_bound(b as usize));
+                bounds.fold(0, i64::saturating_add)
+            })
+            .collect();
+        room.sort_unstable_by_key(|r| std::cmp::Reverse(*r));
+        let (mut held, mut groups) = (0_i64, 0);
+        for r in &room {
+            if held >= total {
+                break;
+            }
+            held = held.saturating_add(*r);
+            groups += 1;
+        }
+        levels.push(Level {
+            step: distance - last,
+            most: room[0],
+            groups,
+        });
+        last = distance;
+    }
+    levels
+}
+
+/// A spanning forest, rooted, in an order where parents come first.
+struct Forest {
+    /// Vertex, its parent's place in the order (or `NONE`), and the weight between.
+    nodes: Vec<(u32, u32, i64)>,
+    /// Edge weights, ascending.
+    weights: Vec<i64>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Heaviest edges first, each into the first forest where it closes no circle.
+fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
+    let n = inst.len();
+    let mut edges: Vec<(i64, u32, u32)> = Vec::new();
+    for v in 0..n as u32 {
+        edges.extend(
+            inst.row(v)
+                .filter(|e| e.0 < v && e.1 > 0)
+                .map(|(u, w)| (w, v, u)),
+        );
+    }
+    edges.sort_unstable_by_key(|e| (std::cmp::Reverse(e.0), e.1, e.2));
+    let mut result = Vec::new();
+    for _ in 0..count {
+        let mut root: Vec<u32> = (0..n as u32).collect();
+        let mut taken: Vec<(i64, u32, u32)> = Vec::new();
+        edges.retain(|&(w, a, b)| {
+            let (x, y) = (find(&mut root, a), find(&mut root, b));
+            if x != y {
+                root[x as usize] = y;
+                taken.push((w, a, b));
+            }
+            x == y
+        });
+        if taken.is_empty() {
+            break;
+        }
+        result.push(Forest::new(n, &taken));
+    }
+    result
+}
+
+fn find(root: &mut [u32], mut v: u32) -> u32 {
+    while root[v as usize] != v {
+        root[v as usize] = root[root[v as usize] as usize];
+        v = root[v as usize];
+    }
+    v
+}
+
+impl Forest {
+    fn new(n: usize, edges: &[(i64, u32, u32)]) -> Self {
+        let mut start = vec![0_u32; n + 1];
+        for &(_, a, b) in edges {
+            start[a as usize + 1] += 1;
+            start[b as usize + 1] += 1;
+        }
+        for v in 0..n {
+            start[v + 1] += start[v];
+        }
+        let mut fill = start.clone();
+        let mut ends = vec![(0, 0); edges.len() * 2];
+        for &(w, a, b) in edges {
+            for (x, y) in [(a, b), (b, a)] {
+                ends[fill[x as usize] as usize] = (y, w);
+                fill[x as usize] += 1;
+            }
+        }
+        let mut seen = vec![false; n];
+        let mut nodes = Vec::with_capacity(n);
+        for root in 0..n as u32 {
+            if std::mem::replace(&mut seen[root as usize], true) {
+                continue;
+            }
+            let mut next = nodes.len();
+            nodes.push((root, NONE, 0));
+            while let Some(&(v, _, _)) = nodes.get(next) {
+                for &(u, w) in &ends[start[v as usize] as usize..start[v as usize + 1] as usize] {
+                    if !std::mem::replace(&mut seen[u as usize], true) {
+                        nodes.push((u, next as u32, w));
+                    }
+                }
+                next += 1;
+            }
+        }
+        let mut weights: Vec<i64> = edges.iter().map(|e| e.0).collect();
+        weights.sort_unstable();
+        Self { nodes, weights }
+    }
+
+    /// Least weight of edges of the forest that any grouping at this level cuts.
+    fn cut(&self, inst: &Instance, level: &Level) -> i64 {
+        let trees = (self.nodes.len() - self.weights.len()) as i64;
+        let least = usize::try_from(level.groups - trees)
+            .unwrap_or(0)
+            .min(self.weights.len());
+        let by_number = self.weights[..least].iter().sum();
+        self.by_load(inst, level).max(by_number)
+    }
+
+    /// Cheapest cut into pieces that each fit into the largest group.
+    fn by_load(&self, inst: &Instance, level: &Level) -> i64 {
+        let n = self.nodes.len();
+        let units = if n <= 5_000 {
+            256
+        } else if n <= 200_000 {
+            64
+        } else {
+            16
+        };
+        let unit = (level.most / units).max(1);
+        let most = (level.most / unit) as usize;
+        // For each vertex, from the last to the first: cheapest cut below it by the load of its
+        // own piece, in units. Lists are dropped as soon as they are merged into the parent's.
+        let mut table: Vec<Vec<i64>> = vec![Vec::new(); n];
+        let mut sum = 0_i64;
+        for at in (0..n).rev() {
+            let (v, parent, w) = self.nodes[at];
+            let own = (inst.load(v) / unit) as usize;
+            let mut mine = std::mem::take(&mut table[at]);
+            if mine.is_empty() {
+                mine.push(0);
+            }
+            // The lists hold children only; own load comes on top. Too heavy alone: no bound.
+            if own > most {
+                return 0;
+            }
+            mine.truncate(most - own + 1);
+            let cheapest = mine.iter().copied().min().unwrap_or(0);
+            if parent == NONE {
+                sum += cheapest;
+                continue;
+            }
+            let above = &mut table[parent as usize];
+            if above.is_empty() {
+                above.push(0);
+            }
+            *above = merge(above, &mine, own, cheapest + w, most);
+        }
+        sum
+    }
+}
+
+const NEVER: i64 = i64::MAX / 4;
+
+/// Cheapest cuts of a vertex's children after one more child, whose piece either is cut off at
+/// `apart` or joins with its own load on top of its list.
+fn merge(above: &[i64], child: &[i64], own: usize, apart: i64, most: usize) -> Vec<i64> {
+    let longest = (above.len() + child.len() + own - 1).min(most + 1);
+    let mut result = vec![NEVER; longest.max(above.len())];
+    for (a, &x) in above.iter().enumerate() {
+        if x >= NEVER {
+            continue;
+        }
+        result[a] = result[a].min(x + apart);
+        for (b, &y) in child.iter().enumerate() {
+            let load = a + b + own;
+            if load > most {
+                break;
+            }
+            if y < NEVER {
+                result[load] = result[load].min(x + y);
+            }
+        }
+    }
+    result
+}
+
+/// Neighbours of each vertex, by traffic per load.
+struct Stars {
+    /// Edges of a vertex sorted by weight per load of the neighbour, descending.
+    rows: Vec<Vec<(i64, i64)>>,
+}
+
+impl Stars {
+    fn new(inst: &Instance) -> Self {
+        let sorted = |v: u32| {
+            let mut row: Vec<(i64, i64)> = inst.row(v).map(|(u, w)| (w, inst.load(u))).collect();
+            row.sort_by(|a, b| {
+                (i128::from(b.0) * i128::from(a.1)).cmp(&(i128::from(a.0) * i128::from(b.1)))
+            });
+            row
+        };
+        Self {
+            rows: (0..inst.len() as u32).map(sorted).collect(),
+        }
+    }
+
+    fn cut(&self, inst: &Instance, level: &Level) -> i64 {
+        let n = inst.len();
+        let cut: Vec<i64> = (0..n)
+            .map(|v| self.cut_around(v, level.most - inst.load(v as u32)))
+            .collect();
+        let half = (cut.iter().sum::<i64>() + 1) / 2;
+        let mut order: Vec<u32> = (0..n as u32).filter(|&v| cut[v as usize] > 0).collect();
+        order.sort_unstable_by_key(|&v| (std::cmp::Reverse(cut[v as usize]), v));
+        let mut blocked = vec![false; n];
+        let mut full = 0;
+        for v in order {
+            if !blocked[v as usize] {
+                full += cut[v as usize];
+                inst.row(v).for_each(|(u, _)| blocked[u as usize] = true);
+            }
+        }
+        half.max(full)
+    }
+
+    /// Traffic of a vertex that is cut at least when `room` is left beside it.
+    fn cut_around(&self, v: usize, mut room: i64) -> i64 {
+        let mut cut = 0;
+        for &(w, load) in &self.rows[v] {
+            if load <= room {
+                room -= load;
+            } else {
+                // The part that does not fit, rounded down; all later ones fit even less.
+                let part = i128::from(w) * i128::from(load - room.max(0)) / i128::from(load);
+                cut += part as i64;
+                room = 0;
+            }
+        }
+        cut
+    }
+}

@@ -1,0 +1,325 @@
+//! Branch and bound with a proof.
+//!
+//! Vertices are placed in a fixed order. The bound adds what is paid, what each open vertex pays
+//! at least to the placed ones in a block with room for it, and what the open vertices pay among
+//! themselves at least: the optimum of the same problem on them alone, found before by the same
+//! search from the last vertex backwards (Russian doll search, Verfaillie, Lemaitre and Schiex
+//! 1996). Alike blocks and alike vertices are tried in one order only.
+
+use std::time::Instant;
+
+use super::symmetry::{Blocks, twins};
+use crate::instance::Instance;
+
+/// How the search ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    /// A mapping cheaper than the one given, the cheapest met.
+    pub(crate) better: Option<(Vec<u32>, i64)>,
+    /// No feasible mapping is cheaper than this.
+    pub(crate) bound: i64,
+    /// The search was complete: `better`, or else the given mapping, is optimal; with neither,
+    /// there is no feasible mapping.
+    pub(crate) complete: bool,
+}
+
+/// When to give up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) nodes: u64,
+    pub(crate) stop_at: Option<Instant>,
+}
+
+struct Search<'a> {
+    inst: &'a Instance,
+    /// Vertex at each position, and back.
+    order: Vec<u32>,
+    position: Vec<u32>,
+    /// Earlier position of the same class of twins, or `NONE`.
+    twin: Vec<u32>,
+    /// Optimum of the vertices from each position on.
+    doll: Vec<i64>,
+    /// Load still to come from each position on, by dimension.
+    rest: Vec<i64>,
+    block: Vec<u32>,
+    load: Vec<i64>,
+    /// `position * k + block`.
+    table: Vec<i64>,
+    blocks: Blocks,
+    best: i64,
+    found: Option<Vec<u32>>,
+    nodes: u64,
+    limit: Limit,
+    stopped: bool,
+    whole: bool,
+}
+
+const NONE: u32 = u32::MAX;
+/// More than any cost.
+pub(crate) const NEVER: i64 = i64::MAX / 4;
+
+/// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
+pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit) -> Outcome {
+    let (n, k, d) = (inst.len(), inst.k(), inst.dims());
+    let class = twins(inst);
+    let order = ordering(inst, &class);
+    let mut position = vec![0; n];
+    order
+        .iter()
+        .enumerate()
+        .for_each(|(i, &v)| position[v as usize] = i as u32);
+    let mut last = std::collections::BTreeMap::new();
+    let twin = order
+        .iter()
+        .enumerate()
+        .map(|(i, &v)| last.insert(class[v as usize], i as u32).unwrap_or(NONE));
+    let twin = twin.collect();
+    let mut rest = vec![0; (n + 1) * d];
+    for i in (0..n).rev() {
+        for (j, s) in inst.size_of(order[i]).iter().enumerate() {
+            rest[i * d + j] = rest[(i + 1) * d + j] + s;
+        }
+    }
+    let mut search = Search {
+        inst,
+        order,
+        position,
+        twin,
+        doll: vec![0; n + 1],
+        rest,
+        block: vec![NONE; n],
+        load: vec![0; k * d],
+        table: vec![0; n * k],
+        blocks: Blocks::new(inst),
+        best: 0,
+        found: None,
+        nodes: 0,
+        limit,
+        stopped: false,
+        whole: false,
+    };
+    let mut complete = true;
+    for start in (0..n).rev() {
+        search.whole = start == 0;
+        // What the known mapping pays among these vertices cannot be undercut by less than 1.
+        search.best = match known {
+            Some((block, cost)) if start == 0 => cost.min(among(inst, block, &search, 0)),
+            Some((block, _)) => among(inst, block, &search, start),
+            None => NEVER,
+        };
+        search.found = None;
+        if search.best > search.doll[start + 1] || known.is_none() {
+            search.place(start, 0, start);
+        }
+        complete = !search.stopped;
+        search.doll[start] = if complete {
+            search.best
+        } else {
+            search.doll[start + 1]
+        };
+        if !complete {
+            // The bounds so far hold for the whole.
+            let bound = search.doll[start];
+            search.doll[..start].iter_mut().for_each(|x| *x = bound);
+            break;
+        }
+        if search.doll[start] >= NEVER {
+            // Part of the vertices has no feasible mapping, so the whole has none.
+            search.doll[0] = NEVER;
+            search.found = None;
+            break;
+        }
+    }
+    let whole = search.whole;
+    let better = search.found.take().filter(|_| whole).map(|b| {
+        let cost = inst.cost(&b);
+        (b, cost)
+    });
+    Outcome {
+        better,
+        bound: search.doll[0],
+        complete,
+    }
+}
+
+/// Looks for any feasible mapping, costs aside. Complete without a mapping is a proof that there
+/// is none.
+pub(crate) fn feasible(inst: &Instance, limit: Limit) -> Outcome {
+    let bare = Instance {
+        offsets: vec![0; inst.len() + 1],
+        targets: Vec::new(),
+        weights: Vec::new(),
+        ..inst.clone()
+    };
+    solve(&bare, None, limit)
+}
+
+/// Cost of a mapping among the vertices from a position on.
+fn among(inst: &Instance, block: &[u32], search: &Search<'_>, start: usize) -> i64 {
+    let mut sum = 0;
+    for &v in &search.order[start..] {
+        for (u, w) in inst.row(v) {
+            let at = search.position[u as usize] as usize;
+            if at >= start && u < v {
+                sum += w * inst.distance(block[v as usize], block[u as usize]);
+            }
+        }
+    }
+    sum
+}
+
+/// Heaviest vertex first, then always the one tied most to those before; twins one after another.
+fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
+    let n = inst.len();
+    let weight: Vec<i64> = (0..n as u32)
+        .map(|v| inst.row(v).map(|e| e.1).sum())
+        .collect();
+    let mut tie = vec![0_i64; n];
+    let mut done = vec![false; n];
+    let mut order = Vec::with_capacity(n);
+    while order.len() < n {
+        let open = (0..n).filter(|&v| !done[v]);
+        let next =
+            open.max_by_key(|&v| (tie[v], weight[v], inst.load(v as u32), std::cmp::Reverse(v)));
+        let Some(next) = next else { break };
+        let alike = (next..n)
+            .chain(0..next)
+            .filter(|&v| class[v] == class[next]);
+        for v in alike.collect::<Vec<_>>() {
+            if std::mem::replace(&mut done[v], true) {
+                continue;
+            }
+            order.push(v as u32);
+            for (u, w) in inst.row(v as u32) {
+                tie[u as usize] += w;
+            }
+        }
+    }
+    order
+}
+
+impl Search<'_> {
+    fn fits(&self, v: u32, b: u32) -> bool {
+        let (inst, d) = (self.inst, self.inst.dims());
+        let at = b as usize * d;
+        inst.size_of(v)
+            .iter()
+            .enumerate()
+            .all(|(i, s)| *s == 0 || self.load[at + i] + s <= inst.shared.upper[at + i])
+            && inst.may_lie(v, b)
+            && (inst.apart.is_empty()
+                || inst.apart[v as usize]
+                    .iter()
+                    .all(|&u| self.block[u as usize] != b))
+    }
+
+    /// What the open vertices pay at least to the placed ones; `None` when one fits nowhere.
+    fn ties(&self, at: usize) -> Option<i64> {
+        let k = self.inst.k();
+        let mut sum = 0;
+        for i in at..self.order.len() {
+            let row = &self.table[i * k..(i + 1) * k];
+            let v = self.order[i];
+            let mut least = NEVER;
+            for (b, &cost) in row.iter().enumerate() {
+                if cost < least && self.fits(v, b as u32) {
+                    least = cost;
+                }
+            }
+            if least == NEVER {
+                return None;
+            }
+            sum += least;
+        }
+        Some(sum)
+    }
+
+    /// Whether the blocks have room for the rest, and in the end enough of what they want.
+    fn has_room(&self, at: usize) -> bool {
+        let (inst, d) = (self.inst, self.inst.dims());
+        let shared = &inst.shared;
+        (0..d).all(|i| {
+            let (mut room, mut want) = (0_i64, 0_i64);
+            for b in 0..inst.k() {
+                let load = self.load[b * d + i];
+                room = room.saturating_add(shared.upper[b * d + i] - load);
+                if self.whole && !shared.lower.is_empty() {
+                    want += (shared.lower[b * d + i] - load).max(0);
+                }
+            }
+            (want..=room).contains(&self.rest[at * d + i])
+        })
+    }
+
+    fn place(&mut self, at: usize, paid: i64, start: usize) {
+        self.nodes += 1;
+        if self.nodes >= self.limit.nodes
+            || (self.nodes.is_multiple_of(2048)
+                && self.limit.stop_at.is_some_and(|t| Instant::now() >= t))
+        {
+            self.stopped = true;
+            return;
+        }
+        if at == self.order.len() {
+            if paid < self.best && self.has_room(at) {
+                self.best = paid;
+                self.found = Some(self.block.clone());
+            }
+            return;
+        }
+        if !self.has_room(at) {
+            return;
+        }
+        let Some(ties) = self.ties(at) else { return };
+        if paid + ties + self.doll[at] >= self.best && at > start {
+            return;
+        }
+        let (v, k) = (self.order[at], self.inst.k());
+        let twin = self.twin[at];
+        let lowest = if twin != NONE && twin as usize >= start {
+            self.block[self.order[twin as usize] as usize]
+        } else {
+            0
+        };
+        let mut choices: Vec<(i64, u32)> = (lowest..k as u32)
+            .filter(|&b| self.fits(v, b) && !self.blocks.has_earlier_like(b))
+            .map(|b| (self.table[at * k + b as usize], b))
+            .collect();
+        choices.sort_unstable();
+        for (cost, b) in choices {
+            if paid + cost >= self.best {
+                break;
+            }
+            self.put(at, b, 1);
+            self.place(at + 1, paid + cost, start);
+            self.put(at, b, -1);
+            // Nothing can be cheaper than the vertices after the first are alone.
+            if self.stopped || self.best <= self.doll[start + 1] {
+                return;
+            }
+        }
+    }
+
+    fn put(&mut self, at: usize, b: u32, sign: i64) {
+        let (v, inst) = (self.order[at], self.inst);
+        let (k, d) = (inst.k(), inst.dims());
+        for (i, s) in inst.size_of(v).iter().enumerate() {
+            self.load[b as usize * d + i] += sign * s;
+        }
+        if sign > 0 {
+            self.block[v as usize] = b;
+            self.blocks.enter(b);
+        } else {
+            self.block[v as usize] = NONE;
+            self.blocks.leave(b);
+        }
+        for (u, w) in inst.row(v) {
+            let i = self.position[u as usize] as usize;
+            if i > at {
+                for c in 0..k as u32 {
+                    self.table[i * k + c as usize] += sign * w * inst.distance(b, c);
+                }
+            }
+        }
+    }
+}

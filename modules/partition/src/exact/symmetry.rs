@@ -1,0 +1,112 @@
+//! What is alike: blocks that can be exchanged, and vertices that can be.
+
+use std::collections::BTreeMap;
+
+use crate::instance::Instance;
+
+/// Groups of the machine that are used, and which are alike. Among unused groups that are alike
+/// only the first is tried.
+pub(crate) struct Blocks {
+    /// Class of each node of the machine: equal classes, equal subtrees.
+    class: Vec<u32>,
+    parent: Vec<u32>,
+    children: Vec<Vec<u32>>,
+    leaf: Vec<u32>,
+    /// Vertices below each node.
+    used: Vec<u32>,
+}
+
+impl Blocks {
+    pub(crate) fn new(inst: &Instance) -> Self {
+        let nodes = inst.shared.machine.nodes();
+        let (k, d) = (inst.k(), inst.dims());
+        let shared = &inst.shared;
+        let mut class = vec![0; nodes.len()];
+        let mut leaf = vec![0; k];
+        let mut known: BTreeMap<Vec<i64>, u32> = BTreeMap::new();
+        // Children have larger numbers than their parents.
+        for id in (0..nodes.len()).rev() {
+            let node = &nodes[id];
+            let mut key = vec![i64::from(node.distance), node.children.len() as i64];
+            if let ([], [block]) = (&node.children[..], &node.blocks[..]) {
+                let b = *block as usize;
+                leaf[b] = id as u32;
+                key.extend(&shared.upper[b * d..(b + 1) * d]);
+                key.extend(shared.lower.get(b * d..(b + 1) * d).unwrap_or(&[]));
+                key.extend(shared.sets.iter().map(|set| i64::from(set[b])));
+                if !shared.machine.is_tree() {
+                    key.push(i64::from(*block));
+                }
+            } else {
+                key.extend(node.children.iter().map(|&c| i64::from(class[c as usize])));
+            }
+            let next = known.len() as u32;
+            class[id] = *known.entry(key).or_insert(next);
+        }
+        Self {
+            class,
+            parent: nodes.iter().map(|n| n.parent).collect(),
+            children: nodes.iter().map(|n| n.children.clone()).collect(),
+            leaf,
+            used: vec![0; nodes.len()],
+        }
+    }
+
+    pub(crate) fn enter(&mut self, block: u32) {
+        self.count(block, 1);
+    }
+
+    pub(crate) fn leave(&mut self, block: u32) {
+        self.count(block, u32::MAX);
+    }
+
+    fn count(&mut self, block: u32, change: u32) {
+        let mut node = self.leaf[block as usize];
+        while node != u32::MAX {
+            self.used[node as usize] = self.used[node as usize].wrapping_add(change);
+            node = self.parent[node as usize];
+        }
+    }
+
+    /// Whether an earlier block is as good: in an unused group with an unused like before it.
+    pub(crate) fn has_earlier_like(&self, block: u32) -> bool {
+        let mut node = self.leaf[block as usize];
+        while self.used[node as usize] == 0 && self.parent[node as usize] != u32::MAX {
+            let alike = |&s: &u32| {
+                self.used[s as usize] == 0 && self.class[s as usize] == self.class[node as usize]
+            };
+            let siblings = &self.children[self.parent[node as usize] as usize];
+            if siblings.iter().take_while(|&&s| s != node).any(alike) {
+                return true;
+            }
+            node = self.parent[node as usize];
+        }
+        false
+    }
+}
+
+/// Number of different vertices, those that can be exchanged counted once.
+pub(crate) fn classes(inst: &Instance) -> usize {
+    let mut class = twins(inst);
+    class.sort_unstable();
+    class.dedup();
+    class.len()
+}
+
+/// For each vertex the class of vertices it can be exchanged with: the same sizes, pins and
+/// neighbours over the same weights, as identical workers of a farm have.
+pub(crate) fn twins(inst: &Instance) -> Vec<u32> {
+    let mut known = BTreeMap::new();
+    (0..inst.len() as u32)
+        .map(|v| {
+            let mut row: Vec<(u32, i64)> = inst.row(v).collect();
+            row.sort_unstable();
+            let set = inst.set.get(v as usize).copied().unwrap_or(0);
+            let apart = inst.apart.get(v as usize).cloned().unwrap_or_default();
+            let next = known.len() as u32;
+            *known
+                .entry((inst.size_of(v).to_vec(), set, apart, row))
+                .or_insert(next)
+        })
+        .collect()
+}

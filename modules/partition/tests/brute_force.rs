@@ -1,0 +1,263 @@
+//! Small instances against all their mappings: bound <= optimum <= found, and feasibility.
+
+use graphmap_partition::{
+    Block, Channel, Constraint, Error, Graph, Machine, Objective, Options, Problem, Tree, evaluate,
+    solve, strategies,
+};
+use proptest::prelude::*;
+
+/// A problem in owned parts.
+#[derive(Clone, Debug)]
+struct Case {
+    load: Vec<u64>,
+    memory: Vec<u64>,
+    channels: Vec<(u32, u32, u64)>,
+    tree: Tree,
+    constraints: Vec<Constraint>,
+    imbalance: f64,
+}
+
+fn machines() -> impl Strategy<Value = Tree> {
+    let block = |(speed, memory, slots)| {
+        Tree::Block(Block {
+            speed,
+            memory,
+            slots,
+        })
+    };
+    let same = (1_usize..4, 1_usize..3).prop_map(|(inner, outer)| {
+        let core = Tree::Block(Block::default());
+        let host = Tree::Group {
+            distance: 1,
+            members: vec![core; inner],
+        };
+        Tree::Group {
+            distance: 7,
+            members: vec![host; outer],
+        }
+    });
+    let leaf = (
+        1_u32..3,
+        prop::option::of(3_u64..12),
+        prop::option::of(1_u32..6),
+    )
+        .prop_map(block);
+    let mixed = prop::collection::vec(prop::collection::vec(leaf, 1..3), 1..3).prop_map(|hosts| {
+        let host = |members| Tree::Group {
+            distance: 2,
+            members,
+        };
+        Tree::Group {
+            distance: 9,
+            members: hosts.into_iter().map(host).collect(),
+        }
+    });
+    prop_oneof![same, mixed]
+}
+
+fn constraint(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
+    let some = move || prop::collection::vec(0..n, 2..4);
+    let blocks = move || prop::collection::vec(0..k, 1..3);
+    prop_oneof![
+        (0..n, blocks()).prop_map(|(vertex, blocks)| Constraint::Pin { vertex, blocks }),
+        some().prop_map(|vertices| Constraint::Together { vertices }),
+        some().prop_map(|vertices| Constraint::Apart { vertices }),
+        (some(), 0_u64..5).prop_map(|(vertices, weight)| Constraint::Prefer { vertices, weight }),
+        (some(), blocks(), 0_u32..2, 1_u32..3).prop_map(|(vertices, blocks, least, most)| {
+            Constraint::Count {
+                vertices,
+                blocks,
+                least,
+                most,
+            }
+        }),
+    ]
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (machines(), 1_usize..8).prop_flat_map(|(tree, n)| {
+        let k = Machine::new(&tree, 0).expect("sound").len() as u32;
+        let channel = (0..n as u32, 0..n as u32, 0_u64..9);
+        (
+            prop::collection::vec(0_u64..5, n),
+            prop::collection::vec(0_u64..5, n),
+            prop::collection::vec(channel, 0..14),
+            prop::collection::vec(constraint(n as u32, k), 0..3),
+            prop::sample::select(vec![0.03, 0.2, 1.0]),
+            Just(tree),
+        )
+            .prop_map(
+                |(load, memory, channels, constraints, imbalance, tree)| Case {
+                    load,
+                    memory,
+                    channels,
+                    tree,
+                    constraints,
+                    imbalance,
+                },
+            )
+    })
+}
+
+/// All mappings of n vertices onto k blocks.
+fn mappings(n: usize, k: usize) -> impl Iterator<Item = Vec<u32>> {
+    (0..k.pow(n as u32)).map(move |mut code| {
+        let digit = |_| {
+            let block = code % k;
+            code /= k;
+            block as u32
+        };
+        (0..n).map(digit).collect()
+    })
+}
+
+/// Least cost plus preference over feasible mappings, and whether any keeps the hard rules.
+fn optimum(problem: &Problem<'_>) -> (Option<u64>, bool) {
+    let mut best: Option<u64> = None;
+    let mut allowed = false;
+    for mapping in mappings(problem.graph.vertices(), problem.machine.len()) {
+        let judged = evaluate(problem, &mapping).expect("a mapping");
+        allowed |= judged.allowed();
+        if judged.feasible() {
+            let cost = judged.cost + judged.preference;
+            best = Some(best.map_or(cost, |b| b.min(cost)));
+        }
+    }
+    (best, allowed)
+}
+
+fn without_limits(tree: &Tree) -> Tree {
+    match tree {
+        Tree::Block(block) => Tree::Block(Block {
+            memory: None,
+            slots: None,
+            ..*block
+        }),
+        Tree::Group { distance, members } => Tree::Group {
+            distance: *distance,
+            members: members.iter().map(without_limits).collect(),
+        },
+    }
+}
+
+fn graph(case: &Case) -> Graph {
+    let list: Vec<Channel> = case
+        .channels
+        .iter()
+        .map(|&(from, to, traffic)| Channel { from, to, traffic })
+        .collect();
+    let graph = Graph::new(case.load.clone(), &list).expect("sound");
+    graph.with_memory(case.memory.clone()).expect("sound")
+}
+
+fn quick(strategy: &str) -> Options {
+    Options {
+        strategy: strategy.to_owned(),
+        steps: 20_000,
+        ..Options::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn auto_finds_the_optimum_of_tiny_problems_or_proves_there_is_none(case in cases()) {
+        let graph = graph(&case);
+        let machine = Machine::new(&case.tree, 0).unwrap();
+        let problem = Problem {
+            constraints: &case.constraints,
+            imbalance: case.imbalance,
+            ..Problem::new(&graph, &machine)
+        };
+        let (best, allowed) = optimum(&problem);
+        match solve(&problem, &quick("auto")) {
+            Ok(found) => {
+                prop_assert!(allowed);
+                prop_assert!(found.evaluation.allowed());
+                let judged = evaluate(&problem, &found.block_of).unwrap();
+                prop_assert_eq!(&judged, &found.evaluation);
+                prop_assert_eq!(found.minimised, judged.cost + judged.preference);
+                if let Some(best) = best {
+                    prop_assert!(judged.feasible(), "a feasible mapping exists");
+                    prop_assert_eq!(found.minimised, best);
+                    prop_assert!(found.lower_bound <= best);
+                    prop_assert!(found.proved);
+                } else {
+                    prop_assert!(found.raised.is_some());
+                }
+            }
+            Err(Error::Infeasible(conflict)) => {
+                prop_assert!(!allowed, "{:?}", conflict);
+                prop_assert!(conflict.proved);
+            }
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+
+    #[test]
+    fn the_constraints_in_a_conflict_are_in_conflict_alone(case in cases()) {
+        let graph = graph(&case);
+        let machine = Machine::new(&case.tree, 0).unwrap();
+        let problem = Problem { constraints: &case.constraints, ..Problem::new(&graph, &machine) };
+        if let Err(Error::Infeasible(conflict)) = solve(&problem, &quick("auto")) {
+            let kept: Vec<Constraint> = conflict
+                .parts
+                .iter()
+                .filter_map(|part| match part {
+                    graphmap_partition::Part::Constraint(i) => Some(case.constraints[*i].clone()),
+                    _ => None,
+                })
+                .collect();
+            // A conflict of constraints alone needs no capacity to be one.
+            let roomy = Machine::new(&without_limits(&case.tree), 0).unwrap();
+            let capacity = conflict.parts.len() > kept.len();
+            let machine = if capacity { &machine } else { &roomy };
+            let problem = Problem { machine, ..problem };
+            let alone = Problem { constraints: &kept, ..problem };
+            prop_assert!(!optimum(&alone).1);
+            // Where capacities take part, they may be too small even without constraints.
+            for left_out in 0..if capacity { 0 } else { kept.len() } {
+                let mut fewer = kept.clone();
+                fewer.remove(left_out);
+                let rest = Problem { constraints: &fewer, ..problem };
+                prop_assert!(optimum(&rest).1, "{:?} is not needed", kept[left_out]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_strategy_keeps_the_hard_rules(case in cases()) {
+        let graph = graph(&case);
+        let machine = Machine::new(&case.tree, 0).unwrap();
+        let problem = Problem { constraints: &case.constraints, ..Problem::new(&graph, &machine) };
+        let allowed = optimum(&problem).1;
+        for strategy in strategies() {
+            match solve(&problem, &quick(strategy.name)) {
+                Ok(found) => prop_assert!(found.evaluation.allowed(), "{}", strategy.name),
+                Err(Error::Infeasible(_)) => prop_assert!(!allowed, "{}", strategy.name),
+                Err(other) => prop_assert!(false, "{}: {}", strategy.name, other),
+            }
+        }
+    }
+
+    #[test]
+    fn remote_channels_are_counted_and_minimised(case in cases()) {
+        let graph = graph(&case);
+        let machine = Machine::new(&case.tree, 0).unwrap();
+        let problem = Problem {
+            objective: Objective::RemoteChannels,
+            imbalance: case.imbalance,
+            ..Problem::new(&graph, &machine)
+        };
+        let fewest = mappings(graph.vertices(), machine.len())
+            .filter_map(|m| {
+                let judged = evaluate(&problem, &m).unwrap();
+                judged.feasible().then_some(judged.remote_channels)
+            })
+            .min();
+        if let (Some(fewest), Ok(found)) = (fewest, solve(&problem, &quick("auto"))) {
+            prop_assert_eq!(found.evaluation.remote_channels, fewest);
+        }
+    }
+}
