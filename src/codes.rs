@@ -20,6 +20,10 @@ pub(crate) const UNKNOWN_PASS: Code = Code(10);
 pub(crate) const USAGE: Code = Code(11);
 /// `--check` found a file that is not as it would be written.
 pub(crate) const WOULD_CHANGE: Code = Code(12);
+/// A file that should hold measured weights does not.
+pub(crate) const BAD_WEIGHTS: Code = Code(13);
+/// Measured weights that do not know all of the network.
+pub(crate) const WEIGHTS_MISSING: Code = Code(14);
 /// There is no project with the code of a graph.
 pub(crate) const NO_PROJECT: Code = Code(701);
 /// Cargo cannot be run.

@@ -30,6 +30,7 @@ mod codes;
 mod emitters;
 mod frontend;
 mod plugins;
+mod weights;
 
 pub use frontend::FrontEnd;
 pub use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -60,6 +61,7 @@ impl Tool {
         let mut tool = Tool::empty()
             .front_end(frontend::Dot)
             .front_end(frontend::Json)
+            .pass(weights::Weights)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
             .emitter(graphmap_wiring::emitters::WIRING)

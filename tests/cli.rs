@@ -163,6 +163,19 @@ graphmap: 1 error
 }
 
 #[test]
+fn a_file_without_an_end() {
+    let test = Test::new().args("check endless.dot");
+    let file = fs::File::create(test.folder().join("endless.dot")).unwrap();
+    // A hole takes no room on the disk.
+    if file.set_len(6 << 30).is_ok() {
+        test.run()
+            .status(2)
+            .stderr_has("error[G0003]")
+            .stderr_has("larger than 4 GiB");
+    }
+}
+
+#[test]
 fn hostile_json() {
     let deep = "[".repeat(200_000);
     let unclosed = &NET[..NET.len() / 2];

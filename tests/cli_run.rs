@@ -94,6 +94,9 @@ fn a_network_from_its_graph_to_its_result() {
         .stdout_is("385\n")
         .stderr_has("worker ");
     run("--profile profile.json").status(0);
+    run("--weights profile.json --no-run")
+        .status(0)
+        .stderr_is("");
     run("--no-run").status(0).stdout_is("").stderr_is("");
 
     let test = test.args("partition squares.dot -n 2 -o plan --strategy round-robin");

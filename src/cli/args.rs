@@ -146,6 +146,10 @@ pub(crate) struct PassArgs {
     /// Run this pass on the network; several run in the order given
     #[arg(long = "pass", value_name = "NAME", help_heading = "Passes")]
     pub(crate) pass: Vec<String>,
+    /// Measured load and traffic take the place of those in the graph: a file that
+    /// `run --profile` wrote (the pass `weights`, before all others)
+    #[arg(long, value_name = "PATH", help_heading = "Passes")]
+    pub(crate) weights: Option<String>,
     /// An option for passes and emitters
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Passes")]
     pub(crate) set: Vec<(String, String)>,

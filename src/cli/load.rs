@@ -64,7 +64,9 @@ impl<'t> Session<'t> {
     fn find_passes(&mut self, graph: &GraphArgs) -> Outcome<Vec<FoundPass<'t>>> {
         let tool = self.tool;
         let mut found = Vec::new();
-        for name in &graph.passes.pass {
+        let first = graph.passes.weights.iter().map(|_| "weights");
+        let asked = graph.passes.pass.iter().map(String::as_str);
+        for name in first.chain(asked) {
             if let Some(pass) = tool.passes().find(|p| p.name() == name) {
                 found.push(FoundPass::Internal(pass));
                 continue;

@@ -96,7 +96,11 @@ impl<'t> Session<'t> {
 
     /// The options of the command line as passes and emitters read them; of equals the last holds.
     pub(crate) fn options(graph: &GraphArgs) -> BTreeMap<String, String> {
-        graph.passes.set.iter().cloned().collect()
+        let mut options: BTreeMap<String, String> = graph.passes.set.iter().cloned().collect();
+        if let Some(file) = &graph.passes.weights {
+            options.insert(crate::weights::FILE.to_owned(), file.clone());
+        }
+        options
     }
 
     /// The name of an input for people.
@@ -112,7 +116,8 @@ impl<'t> Session<'t> {
     pub(crate) fn read_bytes(&mut self, path: &Path) -> Outcome<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = if is_standard(path) {
-            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+            let stdin = std::io::stdin().lock();
+            stdin.take(LARGEST + 1).read_to_end(&mut bytes).map(|_| ())
         } else if path.is_dir() {
             let message = format!("`{}` is a folder, not a file", path.display());
             let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
@@ -121,13 +126,21 @@ impl<'t> Session<'t> {
             }
             return self.fail(Exit::Usage, diagnostic);
         } else {
-            std::fs::read(path).map(|read| bytes = read)
+            read_file(path, &mut bytes)
         };
+        if bytes.len() as u64 > LARGEST {
+            let message = format!("`{}` is larger than 4 GiB", Self::display(path));
+            return self.fail(Exit::Usage, Diagnostic::error(codes::TOO_LARGE, message));
+        }
         match read {
             Ok(()) => Ok(bytes),
             Err(error) => {
                 let message = format!("`{}` cannot be read: {error}", Self::display(path));
-                let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
+                let code = match error.kind() {
+                    std::io::ErrorKind::FileTooLarge => codes::TOO_LARGE,
+                    _ => codes::CANNOT_READ,
+                };
+                let mut diagnostic = Diagnostic::error(code, message);
                 if error.kind() == std::io::ErrorKind::NotFound {
                     diagnostic.help.extend(similar_file(path));
                 }
@@ -277,6 +290,24 @@ impl<'t> Session<'t> {
             self.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
         })
     }
+}
+
+/// The largest file that is read: spans are 32 bits.
+const LARGEST: u64 = u32::MAX as u64 - 1;
+
+/// Reads a file, no further than just beyond [`LARGEST`]: not every file has an end.
+fn read_file(path: &Path, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    let file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    if length > LARGEST {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            "it is larger than 4 GiB",
+        ));
+    }
+    bytes.reserve_exact(length as usize + 1);
+    file.take(LARGEST + 1).read_to_end(bytes)?;
+    Ok(())
 }
 
 /// A hint at a file of the same folder with nearly the name asked for.

@@ -1,0 +1,162 @@
+//! The pass `weights`: measured load and traffic take the place of those in the graph.
+//!
+//! What it reads is what `graphmap run --profile` writes. Processes and channels are found by name,
+//! so that a profile outlives a change of the graph; what it does not know keeps what it has.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::network::{ChannelId, ProcessId};
+use graphmap_kpn::pass::{Pass, PassContext};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use std::path::Path;
+
+/// The option that names the file.
+pub(crate) const FILE: &str = "weights";
+/// The option that says what traffic is counted in: `bytes` or `messages`.
+const UNIT: &str = "traffic";
+
+pub(crate) struct Weights;
+
+#[derive(Deserialize)]
+struct Profile {
+    processes: Vec<ProcessProfile>,
+    channels: Vec<ChannelProfile>,
+}
+
+#[derive(Deserialize)]
+struct ProcessProfile {
+    name: String,
+    load: f64,
+}
+
+#[derive(Deserialize)]
+struct ChannelProfile {
+    from: String,
+    src: String,
+    to: String,
+    dst: String,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Pass for Weights {
+    fn name(&self) -> &str {
+        "weights"
+    }
+
+    fn about(&self) -> &str {
+        "measured load and traffic, from what `run --profile` wrote (--weights FILE)"
+    }
+
+    fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
+        let Some(file) = context.options.get(FILE) else {
+            let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, "no file with weights is named");
+            return Err(one(diagnostic.help("say `--weights FILE`")));
+        };
+        let bytes = match context.options.get(UNIT).map(String::as_str) {
+            None | Some("bytes") => true,
+            Some("messages") => false,
+            Some(other) => {
+                let message = format!("traffic is not counted in `{other}`");
+                let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, message);
+                return Err(one(
+                    diagnostic.help("say `--set traffic=bytes` or `messages`")
+                ));
+            }
+        };
+        let profile = read(Path::new(file)).map_err(one)?;
+        apply(&profile, bytes, file, context);
+        Ok(())
+    }
+}
+
+fn one(diagnostic: Diagnostic) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    all.push(diagnostic);
+    all
+}
+
+#[allow(clippy::result_large_err)] // Once a run.
+fn read(file: &Path) -> Result<Profile, Diagnostic> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let message = format!("`{}` cannot be read: {error}", file.display());
+        Diagnostic::error(codes::CANNOT_READ, message)
+    })?;
+    let bad = |why: String| {
+        let message = format!("`{}` holds no weights: {why}", file.display());
+        Diagnostic::error(codes::BAD_WEIGHTS, message)
+            .help("`graphmap run FILE --profile PATH` measures and writes them")
+    };
+    let profile: Profile = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    match profile
+        .processes
+        .iter()
+        .find(|p| !(p.load >= 0.0 && p.load.is_finite()))
+    {
+        Some(process) => Err(bad(format!(
+            "the load of `{}` is {}",
+            process.name, process.load
+        ))),
+        None => Ok(profile),
+    }
+}
+
+fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'_>) {
+    let network = &mut *context.network;
+    let mut processes: FxHashMap<&str, f64> = FxHashMap::default();
+    for process in &profile.processes {
+        processes.insert(&process.name, process.load);
+    }
+    let mut channels: FxHashMap<[&str; 4], f64> = FxHashMap::default();
+    for c in &profile.channels {
+        let traffic = if bytes { c.bytes } else { c.messages };
+        // Parallel channels between the same ports share what was measured of them.
+        *channels
+            .entry([&c.from, &c.src, &c.to, &c.dst])
+            .or_default() += traffic as f64;
+    }
+    let loads: Vec<(ProcessId, Option<f64>)> = network
+        .processes
+        .ids()
+        .map(|id| (id, processes.get(network.process_name(id)).copied()))
+        .collect();
+    let traffic: Vec<(ChannelId, Option<f64>)> = network
+        .channels
+        .iter()
+        .map(|(id, channel)| {
+            let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
+            let key = [
+                network.process_name(from.process),
+                network.name(from.name),
+                network.process_name(to.process),
+                network.name(to.name),
+            ];
+            (id, channels.get(&key).copied())
+        })
+        .collect();
+    let unknown = loads.iter().filter(|(_, load)| load.is_none()).count()
+        + traffic
+            .iter()
+            .filter(|(_, traffic)| traffic.is_none())
+            .count();
+    for (id, load) in loads {
+        if let Some(load) = load {
+            network.processes[id].load = load;
+        }
+    }
+    for (id, traffic) in traffic {
+        if let Some(traffic) = traffic {
+            network.channels[id].traffic = traffic;
+        }
+    }
+    if unknown > 0 {
+        let all = network.processes.len() + network.channels.len();
+        let message = format!("`{file}` does not know {unknown} of {all} processes and channels");
+        context.diagnostics.push(
+            Diagnostic::warning(codes::WEIGHTS_MISSING, message)
+                .with_note("they keep the load and traffic of the graph, in other units perhaps")
+                .help("measure again: `graphmap run FILE --profile PATH`"),
+        );
+    }
+}
