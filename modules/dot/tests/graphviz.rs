@@ -4,7 +4,7 @@
 
 use graphmap_dot::codes::{UNCLOSED_COMMENT, UNCLOSED_HTML, UNCLOSED_STRING};
 use graphmap_dot::decode::decode;
-use plain::{Plain, corpus, generate, graphviz};
+use plain::{Plain, corpus, generate, graphviz, say};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn every_graph_of_graphviz_reads_as_graphviz_reads_it() {
     let (version, files) = match ready {
         Ok(ready) => ready,
         Err(why) => {
-            eprintln!("SKIPPED: {why}");
+            say(&format!("SKIPPED: {why}"));
             return;
         }
     };
@@ -116,7 +116,7 @@ fn every_graph_of_graphviz_reads_as_graphviz_reads_it() {
         .iter()
         .map(|(path, why)| format!("{}: {why:.400}", path.display()))
         .collect();
-    println!("{} graphs compared with {version}", files.len());
+    say(&format!("{} graphs compared with {version}", files.len()));
     assert!(
         failures.is_empty(),
         "{}\n{}",
@@ -141,7 +141,7 @@ fn folder(name: &str) -> PathBuf {
 #[test]
 fn generated_graphs_read_as_graphviz_reads_them() {
     if let Err(why) = graphviz::version() {
-        eprintln!("SKIPPED: {why}");
+        say(&format!("SKIPPED: {why}"));
         return;
     }
     let texts = samples(600, generate::graph());
@@ -167,7 +167,7 @@ fn generated_graphs_read_as_graphviz_reads_them() {
 #[test]
 fn mutated_graphs_are_refused_as_graphviz_refuses_them() {
     if let Err(why) = graphviz::version() {
-        eprintln!("SKIPPED: {why}");
+        say(&format!("SKIPPED: {why}"));
         return;
     }
     let folder = folder("mutated");

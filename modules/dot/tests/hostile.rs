@@ -1,0 +1,148 @@
+//! Files that mean harm: deep, long, huge, truncated, random. Nothing panics, nothing overflows,
+//! and what is read grows with the file, not with its square (a test of a second would then take
+//! an hour; no time is asserted).
+
+use graphmap_dot::dialect::load;
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::SourceMap;
+use plain::generate;
+use proptest::prelude::*;
+
+mod plain;
+
+/// Reads bytes and says whether that gave a network; checks that findings point into the text.
+fn loads(bytes: Vec<u8>) -> bool {
+    let mut sources = SourceMap::new();
+    let mut findings = Diagnostics::new();
+    let declared = load(&mut sources, "t.dot", bytes, &mut findings);
+    assert_eq!(declared.is_none(), findings.has_errors());
+    for finding in &findings {
+        for label in finding.primary.iter().chain(&finding.secondary) {
+            let (source, _) = sources.range(label.span).expect("a place in the text");
+            let end = source.base() as usize + source.text().len();
+            assert!(label.span.start <= label.span.end && label.span.end as usize <= end);
+            let _ = sources.location(label.span);
+            let raw = sources.text(label.span);
+            assert_eq!(raw.len(), (label.span.end - label.span.start) as usize);
+        }
+    }
+    declared.is_some()
+}
+
+const MANY: usize = 200_000;
+
+#[test]
+fn depth_and_length_have_no_limit() {
+    let nest = |open: &str, middle: &str, close: &str| {
+        let (open, close) = (open.repeat(MANY), close.repeat(MANY));
+        loads(format!("digraph {{ {open} {middle} {close} }}").into_bytes())
+    };
+    assert!(nest("{", "a", "}"));
+    assert!(nest("subgraph cluster_x {", "a -> b", "}"));
+    assert!(nest("subgraph { node [load=2] b ", "c", "}"));
+    assert!(nest("subgraph cluster_x { w ", "c", " w }"));
+    assert!(nest("a -> {", "b", "} -> c") || MANY > 4000);
+    assert!(!nest("{", "a", ""));
+    assert!(!nest("", "a", "}"));
+    assert!(nest("", "a [label=<x>]", "") && !nest("", "a [label=<", ""));
+    assert!(loads(
+        format!(
+            "digraph {{ a [label={}x{}] }}",
+            "<".repeat(MANY),
+            ">".repeat(MANY)
+        )
+        .into()
+    ));
+    assert!(loads(
+        format!("digraph {{ a{} }}", " -> a".repeat(MANY)).into()
+    ));
+    assert!(loads(
+        format!("digraph {{ a{} }}", ", b".repeat(MANY)).into()
+    ));
+    assert!(loads(
+        format!("digraph {{ a {} }}", "[x=1]".repeat(MANY)).into()
+    ));
+    assert!(loads(
+        format!("digraph {{ \"a\"{} }}", " + \"b\"".repeat(MANY)).into()
+    ));
+    assert!(loads(
+        format!("digraph {{ {} }}", "a".repeat(MANY * 10)).into()
+    ));
+    assert!(!loads(
+        format!("digraph {{ {} }}", "/* ".repeat(MANY)).into()
+    ));
+    assert!(!loads(
+        format!("digraph {{ {}", "a [x=\"\n".repeat(MANY)).into()
+    ));
+    assert!(!loads(format!("digraph {{ {}", "<\n".repeat(MANY)).into()));
+    assert!(!loads("digraph a {} ".repeat(MANY).into()));
+    assert!(!loads("[".repeat(MANY).into()));
+}
+
+#[test]
+fn many_members_names_and_attributes() {
+    let all = |item: fn(usize) -> String| (0..MANY).map(item).collect::<String>();
+    let list = all(|i| format!("src{i}=a{i} "));
+    let nodes = all(|i| format!("a{i};"));
+    assert!(loads(
+        format!("digraph {{ {nodes} z; b [{list} dst1=z] }}").into()
+    ));
+    // Each unknown name is compared with all known ones.
+    let unknown: String = (0..MANY / 20).map(|i| format!("q{i}=1 ")).collect();
+    assert!(loads(format!("digraph {{ a [{unknown}] }}").into()));
+    let defaults = all(|i| format!("node [load={i}] a{i};"));
+    assert!(loads(format!("digraph {{ {defaults} }}").into()));
+    let clusters = all(|i| format!("subgraph cluster_{i} {{ a{i} x }} "));
+    assert!(!loads(format!("digraph {{ {clusters} }}").into()));
+    let again = all(|i| format!("subgraph cluster_1 {{ node [load={i}] a{i} }} "));
+    assert!(loads(format!("digraph {{ {again} }}").into()));
+}
+
+#[test]
+fn products_are_counted_before_they_are_made() {
+    let many = (0..50_000).map(|i| format!("a{i};")).collect::<String>();
+    assert!(!loads(
+        format!("digraph {{ {{ {many} }} -> {{ {many} }} }}").into()
+    ));
+    // Nothing comes of these, but they would be gone through again and again.
+    let nested = format!("{}{}", "{ a ".repeat(20_000), " } -> {}".repeat(20_000));
+    assert!(!loads(format!("digraph {{ {nested} }}").into()));
+}
+
+#[test]
+fn every_beginning_of_a_file_is_an_answer() {
+    let farm = include_str!("graphs/farm_mended.dot");
+    for end in 0..farm.len() {
+        let whole = farm[..end].trim_end().ends_with("\n}");
+        assert_eq!(loads(farm.as_bytes()[..end].to_vec()), whole, "{end}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        loads(bytes);
+    }
+
+    #[test]
+    fn random_words(words in prop::collection::vec(prop::sample::select(vec![
+        "digraph", "graph", "strict", "subgraph", "node", "edge", "{", "}", "[", "]", "=", ",", ";",
+        ":", "->", "--", "a", "b", "cluster_1", "\"x\"", "<y>", "+", "1", "\n", "PIin1", "src1",
+        "bundle", "select", "NULL", "replicas", "module", "capacity", "\"a:b\"", "process", "at",
+    ]), 0..60)) {
+        let text = format!("digraph {{ {} }}", words.join(" "));
+        loads(text.into_bytes());
+    }
+
+    #[test]
+    fn mutated_graphs(text in generate::mutated(generate::graph())) {
+        loads(text.into_bytes());
+    }
+
+    #[test]
+    fn mutated_farms(text in generate::mutated(Just(include_str!("graphs/farm_mended.dot").to_owned()))) {
+        loads(text.into_bytes());
+    }
+}
