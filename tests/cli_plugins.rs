@@ -155,6 +155,35 @@ fn one_that_hangs_is_killed_with_all_that_it_started() {
 }
 
 #[test]
+fn a_plug_in_ends_with_us() {
+    let test = pass("sleep 1000 & echo $! > child; mv child started; sleep 1000");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_graphmap"))
+        .args(["check", "net.json", "--pass", "odd"])
+        .current_dir(test.folder())
+        .env(
+            "PATH",
+            format!("{}/bin:/usr/bin:/bin", test.folder().display()),
+        )
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let started = test.folder().join("started");
+    while !started.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status()
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("was interrupted"));
+    assert!(gone(test.read("started").trim()));
+}
+
+#[test]
 fn what_one_leaves_running_at_its_end_is_ended() {
     let test = pass(r#"sleep 1000 & echo $! > child; echo '{"protocol": 1}'"#);
     // Its standard output stays open in what it started.

@@ -2,6 +2,7 @@
 
 use super::args::GraphArgs;
 use super::exit::Exit;
+use super::progress::Progress;
 use super::session::{Outcome, Session};
 use crate::frontend::FrontEnd;
 use crate::{codes, plugins};
@@ -21,6 +22,7 @@ impl<'t> Session<'t> {
     /// Reads a graph file, verifies it, and runs the passes asked for.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
         let passes = self.find_passes(graph)?;
+        let _progress = Progress::start(self, "reading the graph");
         let declared = self.declared(file, graph)?;
         let options = Self::options(graph);
         self.verify(declared, &passes, &options)
