@@ -27,17 +27,17 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     session.show_notes = true;
     let mut worst = Exit::Ok;
+    let mut sound = String::new();
     for file in &args.files {
         match session.verified(file, &args.graph) {
             Ok(network) => {
-                let text = format!(
+                sound += &format!(
                     "{}: {} of {}, {}\n",
                     Session::display(file),
                     plural(network.processes.len(), "process"),
                     plural(network.kinds.len(), "kind"),
                     plural(network.channels.len(), "channel"),
                 );
-                session.tell(&text);
             }
             Err(exit) if exit.code() > worst.code() => worst = exit,
             Err(_) => {}
@@ -46,6 +46,8 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     if worst == Exit::Ok && args.deny_warnings && session.has_warnings() {
         worst = Exit::Graph;
     }
+    session.flush();
+    session.tell(&sound);
     Ok(worst)
 }
 

@@ -147,22 +147,34 @@ fn build(
 
 /// Adds where the kind is drawn whose function does not compile.
 fn explain(diagnostic: Diagnostic, file: &Path, network: &Verified) -> Diagnostic {
-    let Some(stem) = file.file_stem().and_then(|s| s.to_str()) else {
-        return diagnostic;
+    let stem = file.file_stem().and_then(|s| s.to_str()).unwrap_or("");
+    let generated = stem == "wiring";
+    // Generated code calls functions by their path; it is right when they are.
+    let function = match diagnostic.message.split_once("crate::processes::") {
+        Some((_, rest)) if generated => rest.split(['`', ':']).next().unwrap_or("").to_owned(),
+        _ => stem.to_owned(),
     };
     let plain = |name: &str| name.replace('_', "").to_lowercase();
-    let kinds = network.kinds.values();
-    let mut kinds = kinds.filter(|kind| plain(network.name(kind.name)) == plain(stem));
-    match kinds.next() {
-        Some(kind) => {
-            let name = network.name(kind.name);
-            diagnostic.also(
-                kind.span,
-                format!("the ports of `{name}` are what is drawn here"),
-            )
-        }
-        None => diagnostic,
+    let mut kinds = network.kinds.values();
+    let kind = kinds.find(|kind| plain(network.name(kind.name)) == plain(&function));
+    let mut diagnostic = diagnostic;
+    if let Some(kind) = kind {
+        let name = network.name(kind.name);
+        let label = format!("the ports of `{name}` are what is drawn here");
+        diagnostic = diagnostic.also(kind.span, label);
     }
+    if generated {
+        let file = if kind.is_some() {
+            function.as_str()
+        } else {
+            "KIND"
+        };
+        diagnostic = diagnostic.help(format!(
+            "this file is generated: what it calls is `pub async fn {file}(ports: ...)` in \
+             src/processes/{file}.rs"
+        ));
+    }
+    diagnostic
 }
 
 /// The project of a graph, with what is generated in it as the graph is now.

@@ -1,0 +1,186 @@
+//! Files that are written: all or none, and only those that change.
+
+mod common;
+
+use common::{NET, Test};
+use std::fs;
+
+fn net() -> Test {
+    Test::new().file("net.json", NET)
+}
+
+#[test]
+fn files_are_written_and_left_alone_when_they_are_the_same() {
+    let test = net().args("net.json --emit json=out/a.json --emit b.json -n 2");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: wrote b.json\ngraphmap: wrote out/a.json\n");
+    let a = test.folder().join("out/a.json");
+    let before = fs::metadata(&a).unwrap().modified().unwrap();
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: unchanged b.json\ngraphmap: unchanged out/a.json\n");
+    assert_eq!(fs::metadata(&a).unwrap().modified().unwrap(), before);
+    fs::write(test.folder().join("b.json"), "old").unwrap();
+    test.run()
+        .status(0)
+        .stderr_has("updated b.json")
+        .stderr_has("unchanged out/a.json");
+    assert_eq!(test.files(), ["b.json", "net.json", "out/a.json"]);
+}
+
+#[test]
+fn check_writes_nothing() {
+    let test = net().args("net.json --emit out/a.json --check");
+    test.run()
+        .status(3)
+        .stderr_has("error[G0012]: `out/a.json` is not there");
+    assert_eq!(test.files(), ["net.json"]);
+    let test = test.args("net.json --emit out/a.json");
+    test.run().status(0);
+    let test = test.args("net.json --emit out/a.json --check");
+    test.run().status(0).stderr_is("");
+    let test = test.args("net.json --emit out/a.json -n 2 --check");
+    test.run()
+        .status(3)
+        .stderr_has("`out/a.json` is out of date");
+}
+
+#[test]
+fn standard_output_holds_data_alone() {
+    let done = net()
+        .args("net.json --emit json=- --timings")
+        .run()
+        .status(0);
+    let value: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    assert_eq!(value["processes"][1]["name"], "b");
+    assert_eq!(value["mapping"]["os_process"], serde_json::json!([0, 0]));
+    done.stderr_has("  total\n");
+    net()
+        .args("expand net.json")
+        .run()
+        .status(0)
+        .stdout_has(r#""graphmap":1"#)
+        .stderr_is("");
+}
+
+#[test]
+fn what_was_written_is_read_again_to_the_same() {
+    let first = net().args("expand net.json").run().status(0).stdout();
+    let again = Test::new()
+        .file("net.json", &first)
+        .args("expand net.json")
+        .run()
+        .status(0);
+    let strip = |text: &str| {
+        let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
+        for list in ["processes", "channels", "modules"] {
+            for element in value[list].as_array_mut().unwrap() {
+                element.as_object_mut().unwrap().remove("span");
+            }
+        }
+        value
+    };
+    assert_eq!(strip(&again.stdout()), strip(&first));
+}
+
+#[test]
+fn what_cannot_be_written_changes_nothing() {
+    // A folder in the place of the second file: the first is not written either.
+    let test = net();
+    fs::create_dir(test.folder().join("b.json")).unwrap();
+    let test = test.args("net.json --emit a.json --emit b.json");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0005]: `b.json` cannot be written");
+    assert_eq!(test.files(), ["net.json"]);
+    // A file in the place of a folder, below one that would have been made.
+    let test = net().args("net.json --emit new/a.json --emit net.json/x.json");
+    test.run().status(2).stderr_has("error[G0005]");
+    assert_eq!(test.files(), ["net.json"]);
+    assert!(!test.folder().join("new").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_not_ours() {
+    let test = net().args("net.json --emit /proc/nowhere/a.json --emit a.json");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0005]: `/proc/nowhere/a.json` cannot be written");
+    assert_eq!(test.files(), ["net.json"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk() {
+    let test = net().args("net.json --emit json=/dev/full");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0005]")
+        .stderr_has("No space left");
+    let test = net().args("net.json --emit json=/dev/null");
+    test.run().status(0);
+    assert!(fs::metadata("/dev/null").is_ok_and(|m| !m.is_file()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_a_mode_a_mode() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let test = net()
+        .file("real/a.json", "old")
+        .args("net.json --emit a.json");
+    let real = test.folder().join("real/a.json");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("real/a.json", test.folder().join("a.json")).unwrap();
+    test.run().status(0);
+    assert!(test.folder().join("a.json").is_symlink());
+    assert!(test.read("real/a.json").contains("graphmap"));
+    assert_eq!(
+        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_has_seen_enough() {
+    let binary = env!("CARGO_BIN_EXE_graphmap");
+    let script = format!("({binary} completions bash; echo $? >&2) | head -n 1 > /dev/null");
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "0\n");
+}
+
+#[test]
+fn emitters_that_are_not_there() {
+    net()
+        .args("net.json --emit jsn=x")
+        .run()
+        .status(2)
+        .stderr_has("error[G0006]: there is no emitter `jsn`")
+        .stderr_has("did you mean `json`?");
+    net()
+        .args("net.json --emit x.unknown")
+        .run()
+        .status(2)
+        .stderr_has("error[G0006]");
+    net()
+        .args("net.json --emit json")
+        .run()
+        .status(2)
+        .stderr_has("does not say where to write");
+    net()
+        .args("net.json --emit json=")
+        .run()
+        .status(2)
+        .stderr_has("does not say where to write");
+    net()
+        .args("net.json --emit a.json --emit json=a.json")
+        .run()
+        .status(2)
+        .stderr_has("twice");
+}
