@@ -8,6 +8,7 @@ pub mod codes;
 pub mod decode;
 pub mod dialect;
 pub mod events;
+pub mod fmt;
 pub mod graph;
 pub mod lexer;
 mod mistakes;

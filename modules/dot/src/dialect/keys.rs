@@ -199,6 +199,12 @@ pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
         .chain(members)
 }
 
+/// Our spelling of a thesis spelling without a number, and its key.
+pub(crate) fn modern(name: &str) -> Option<(&'static str, Key)> {
+    let row = TABLE.iter().find(|(_, thesis, _, _)| *thesis == name)?;
+    (!name.is_empty()).then_some((row.0, row.2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,494 @@
+//! The canonical layout of a DOT file.
+//!
+//! One statement a line, four spaces a level, `;` after statements, short groups on one line,
+//! lists of attributes on one line where they fit and have no comments. Comments and single blank
+//! lines stay; names and values stay as they are written; attributes of the dialect get their
+//! present spelling (`PIproc=` becomes `process=`, `PIbundlein1=a, PIin1=p` becomes `dst1="a:p"`).
+//! The graph stays the same, and what is formatted once stays as it is.
+
+use crate::dialect::keys::{self, Element, Key};
+use crate::events::{Attribute, Events, Header, NodeRef, Target};
+use crate::lexer::Lexer;
+use crate::parser::parse;
+use crate::token::{Id, Shape, Text, TokenKind};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::{Source, Span};
+use std::fmt::Write;
+
+/// Longest line that a list of attributes is kept on.
+const WIDTH: usize = 100;
+/// Longest group that is kept on one line.
+const GROUP: usize = 60;
+
+/// The text of a source in its canonical layout.
+///
+/// # Errors
+/// The findings, when the source has syntax errors: nothing is formatted then.
+pub fn format(source: &Source) -> Result<String, Diagnostics> {
+    let text = Text::new(source.text(), source.base());
+    let mut lexer = Lexer::new(text.as_str()).keep_comments();
+    while lexer.next_token().kind != TokenKind::End {}
+    let base = text.base();
+    let comments = lexer.take_comments();
+    let mut layout = Layout {
+        text,
+        comments: comments
+            .into_iter()
+            .map(|(start, end)| Span::new(base + start, base + end))
+            .collect(),
+        next_comment: 0,
+        out: String::with_capacity(source.text().len()),
+        frames: Vec::new(),
+        directed: true,
+        in_list: false,
+        last_end: base,
+        fresh_block: true,
+        after_line_comment: false,
+    };
+    let mut findings = Diagnostics::new();
+    parse(source, &mut layout, &mut findings);
+    if findings.has_errors() {
+        return Err(findings);
+    }
+    layout.comments_before(u32::MAX);
+    Ok(layout.out)
+}
+
+/// An open brace.
+struct Frame {
+    /// Operands of the chain being written in it.
+    operands: u32,
+    /// Where its `{` stands in the output.
+    start: usize,
+    /// It may be put on one line: a group of short statements.
+    simple: bool,
+}
+
+struct Layout<'a> {
+    text: Text<'a>,
+    comments: Vec<Span>,
+    next_comment: usize,
+    out: String,
+    frames: Vec<Frame>,
+    directed: bool,
+    in_list: bool,
+    /// End, in the source, of what was written last.
+    last_end: u32,
+    /// Nothing stands in the innermost block yet.
+    fresh_block: bool,
+    /// The last line written ends in a comment that reaches to its end.
+    after_line_comment: bool,
+}
+
+impl Layout<'_> {
+    fn indent(&mut self) {
+        // Deep nesting would make the file grow with its square.
+        let depth = self.frames.len().min(16);
+        for _ in 0..depth {
+            self.out.push_str("    ");
+        }
+    }
+
+    fn line_breaks(&self, from: u32, to: u32) -> usize {
+        let between = match from < to {
+            true => self.text.raw(Span::new(from, to)),
+            false => "",
+        };
+        between.bytes().filter(|b| *b == b'\n').count()
+    }
+
+    /// Writes the comments that begin before a place of the source, each on the line it follows or
+    /// on lines of its own.
+    fn comments_before(&mut self, place: u32) {
+        while let Some(&span) = self.comments.get(self.next_comment) {
+            if span.start >= place {
+                return;
+            }
+            self.next_comment += 1;
+            if let Some(frame) = self.frames.last_mut() {
+                frame.simple = false;
+            }
+            let raw = self.text.raw(span).trim_end();
+            let breaks = self.line_breaks(self.last_end, span.start);
+            let line_comment = !raw.starts_with("/*");
+            let follows = breaks == 0
+                && !raw.contains('\n')
+                && self.out.ends_with('\n')
+                && !self.after_line_comment;
+            if follows {
+                self.out.pop();
+                self.out.push(' ');
+            } else {
+                self.blank_line(breaks);
+                self.indent();
+            }
+            self.out.push_str(raw);
+            self.out.push('\n');
+            self.after_line_comment = line_comment || raw.contains('\n');
+            self.last_end = self.last_end.max(span.end);
+            self.fresh_block = false;
+        }
+    }
+
+    fn blank_line(&mut self, breaks: usize) {
+        if breaks > 1 && !self.fresh_block && !self.out.is_empty() {
+            self.out.push('\n');
+        }
+    }
+
+    /// Begins a line for what stands at a place of the source.
+    fn begin(&mut self, place: u32) {
+        self.comments_before(place);
+        let breaks = self.line_breaks(self.last_end, place);
+        self.blank_line(breaks);
+        self.indent();
+        self.fresh_block = false;
+    }
+
+    fn end(&mut self, end: &str, place: u32) {
+        self.out.push_str(end);
+        self.out.push('\n');
+        self.after_line_comment = false;
+        self.last_end = self.last_end.max(place);
+    }
+
+    fn id(&mut self, id: Id) {
+        let comment_inside = || {
+            let first = self.comments.partition_point(|c| c.start < id.span.start);
+            self.comments
+                .get(first)
+                .is_some_and(|c| c.start < id.span.end)
+        };
+        if id.shape == Shape::Composed && comment_inside() {
+            let value = quoted(&self.text.value(id));
+            self.out.push_str(&value);
+        } else {
+            let raw = self.text.raw(id.span);
+            self.out.push_str(raw);
+        }
+    }
+
+    /// Begins an operand of a chain: the line, or the operator after the last one.
+    fn operand(&mut self, place: u32) {
+        let operands = self.frames.last_mut().map_or(0, |frame| {
+            frame.operands += 1;
+            frame.operands
+        });
+        if operands > 1 {
+            self.out
+                .push_str(if self.directed { " -> " } else { " -- " });
+        } else {
+            self.begin(place);
+        }
+    }
+
+    fn list(&mut self, element: Element, attributes: &[Attribute], end: u32) {
+        let written = respell(self.text, element, attributes);
+        let line_start = self.out.rfind('\n').map_or(0, |at| at + 1);
+        let used = self.out.len() - line_start;
+        let length: usize = written.iter().map(|(_, w)| w.len() + 2).sum();
+        let comments = self.comments.get(self.next_comment);
+        let commented = comments.is_some_and(|c| c.start < end);
+        if !commented && used + length < WIDTH {
+            let all: Vec<&str> = written.iter().map(|(_, w)| w.as_str()).collect();
+            let _ = write!(self.out, " [{}]", all.join(", "));
+            return;
+        }
+        self.end(" [", self.last_end);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.simple = false;
+        }
+        self.frames.push(Frame {
+            operands: 0,
+            start: 0,
+            simple: false,
+        });
+        self.fresh_block = true;
+        for (span, attribute) in written {
+            // What stands before the list is not a blank line inside it.
+            self.last_end = self.last_end.max(span.start.min(self.next_comment_start()));
+            self.begin(span.start);
+            self.out.push_str(&attribute);
+            self.end(",", span.end);
+        }
+        self.comments_before(end);
+        self.frames.pop();
+        self.indent();
+        self.out.push(']');
+        self.fresh_block = false;
+    }
+
+    fn next_comment_start(&self) -> u32 {
+        let next = self.comments.get(self.next_comment);
+        next.map_or(u32::MAX, |c| c.start)
+    }
+
+    fn close(&mut self, brace: Span) -> Option<Frame> {
+        self.comments_before(brace.start);
+        let frame = self.frames.pop()?;
+        let group = frame
+            .simple
+            .then(|| self.on_one_line(frame.start))
+            .flatten();
+        match group {
+            Some(group) => {
+                self.out.truncate(frame.start);
+                self.out.push_str(&group);
+            }
+            None => {
+                self.indent();
+                self.out.push('}');
+                if let Some(outer) = self.frames.last_mut() {
+                    outer.simple = false;
+                }
+            }
+        }
+        self.last_end = self.last_end.max(brace.end);
+        self.fresh_block = false;
+        Some(frame)
+    }
+
+    /// What was written since the `{` at `start`, and a `}`, as one short line.
+    fn on_one_line(&self, start: usize) -> Option<String> {
+        let body = self.out.get(start + 1..)?;
+        if body.len() > 20 * GROUP || body.contains(['"', '<']) {
+            return None;
+        }
+        let lines: Vec<&str> = body
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+            .collect();
+        let group = match lines.as_slice() {
+            [] => "{}".to_owned(),
+            lines => format!("{{ {} }}", lines.join(" ")),
+        };
+        (group.len() <= GROUP).then_some(group)
+    }
+}
+
+/// A string that means `value`.
+pub(crate) fn quoted(value: &str) -> String {
+    format!("\"{}\"", value.replace('"', "\\\""))
+}
+
+/// Attributes in their present spelling, each with its place.
+fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(Span, String)> {
+    let keys: Vec<Option<Key>> = attributes
+        .iter()
+        .map(|a| Key::of(&text.value(a.name)))
+        .collect();
+    // Members said twice override each other, so they stay as they are.
+    let mut ports = hashbrown::HashMap::new();
+    let mut members = hashbrown::HashMap::new();
+    for (key, attribute) in keys.iter().zip(attributes) {
+        match key {
+            Some(Key::WriterPort(_) | Key::ReaderPort(_)) => {
+                let entry = ports.entry(*key).or_insert((0, attribute));
+                entry.0 += 1;
+            }
+            Some(Key::Writer(_) | Key::Reader(_)) => *members.entry(*key).or_insert(0) += 1,
+            _ => {}
+        }
+    }
+    let joined = |key: Option<Key>| {
+        let (member, port) = match key? {
+            Key::Writer(n) | Key::WriterPort(n) => (Key::Writer(n), Key::WriterPort(n)),
+            Key::Reader(n) | Key::ReaderPort(n) => (Key::Reader(n), Key::ReaderPort(n)),
+            _ => return None,
+        };
+        let once = members.get(&Some(member)) == Some(&1);
+        let port = ports.get(&Some(port));
+        (once && port.is_none_or(|(count, _)| *count == 1)).then_some((member, port))
+    };
+    let plain = |a: &Attribute, name: &str| format!("{name}={}", text.raw(a.value.span));
+    let as_written = |a: &Attribute| plain(a, text.raw(a.name.span));
+    let mut written = Vec::with_capacity(attributes.len());
+    for (key, attribute) in keys.into_iter().zip(attributes) {
+        let span = attribute.span();
+        let name = text.value(attribute.name);
+        let value = text.value(attribute.value);
+        let one = match joined(key).filter(|_| element == Element::Node) {
+            Some((Key::Writer(n) | Key::Reader(n), port)) => {
+                let is_port = matches!(key, Some(Key::WriterPort(_) | Key::ReaderPort(_)));
+                let whole = members_stay(text, attributes, n, key, port.map(|p| p.1));
+                if whole {
+                    as_written(attribute)
+                } else if is_port {
+                    continue;
+                } else {
+                    let side = if matches!(key, Some(Key::Writer(_))) {
+                        "src"
+                    } else {
+                        "dst"
+                    };
+                    match port {
+                        Some((_, port)) => {
+                            let port = text.value(port.value);
+                            format!("{side}{n}={}", quoted(&format!("{value}:{port}")))
+                        }
+                        None => plain(attribute, &format!("{side}{n}")),
+                    }
+                }
+            }
+            _ => match keys::modern(&name).filter(|(_, key)| key.fits(element)) {
+                Some((modern, _)) => plain(attribute, modern),
+                None => as_written(attribute),
+            },
+        };
+        written.push((span, one));
+    }
+    written
+}
+
+/// Whether a member and its port must stay two attributes: a colon in a name would be misread.
+fn members_stay(
+    text: Text<'_>,
+    attributes: &[Attribute],
+    number: u32,
+    key: Option<Key>,
+    port: Option<&Attribute>,
+) -> bool {
+    let Some(port) = port else {
+        return false;
+    };
+    let reads = matches!(key, Some(Key::Reader(_) | Key::ReaderPort(_)));
+    let member = if reads {
+        Key::Reader(number)
+    } else {
+        Key::Writer(number)
+    };
+    let colon = |a: &Attribute| {
+        let value = text.value(a.value);
+        value.contains(':') || value.is_empty()
+    };
+    let process = attributes
+        .iter()
+        .find(|a| Key::of(&text.value(a.name)) == Some(member));
+    colon(port) || process.is_some_and(colon)
+}
+
+impl Events for Layout<'_> {
+    fn open_graph(&mut self, header: &Header) {
+        self.directed = header.directed;
+        self.begin(header.span.start);
+        if header.strict.is_some() {
+            self.out.push_str("strict ");
+        }
+        self.out
+            .push_str(if header.directed { "digraph" } else { "graph" });
+        if let Some(name) = header.name {
+            self.out.push(' ');
+            self.id(name);
+        }
+        self.out.push(' ');
+        self.frames.push(Frame {
+            operands: 0,
+            start: self.out.len(),
+            simple: false,
+        });
+        self.end("{", header.span.end);
+        self.fresh_block = true;
+    }
+
+    fn close_graph(&mut self, brace: Span) {
+        self.close(brace);
+        self.end("", brace.end);
+    }
+
+    fn open_subgraph(&mut self, name: Option<Id>, span: Span) {
+        self.operand(span.start);
+        let keyword = self.text.raw(span).starts_with(['s', 'S']);
+        if keyword {
+            self.out.push_str("subgraph ");
+        }
+        if let Some(name) = name {
+            self.id(name);
+            self.out.push(' ');
+        }
+        self.frames.push(Frame {
+            operands: 0,
+            start: self.out.len(),
+            simple: !keyword,
+        });
+        self.end("{", span.end);
+        self.fresh_block = true;
+    }
+
+    fn close_subgraph(&mut self, brace: Span) {
+        self.close(brace);
+    }
+
+    fn defaults(&mut self, target: Target, attributes: &[Attribute], span: Span) {
+        self.begin(span.start);
+        let (name, element) = match target {
+            Target::Graph => ("graph", self.scope()),
+            Target::Node => ("node", Element::Node),
+            Target::Edge => ("edge", Element::Edge),
+        };
+        self.out.push_str(name);
+        self.list(element, attributes, span.end);
+        self.end(";", span.end);
+    }
+
+    fn assign(&mut self, attribute: &Attribute) {
+        let span = attribute.span();
+        self.begin(span.start);
+        for (_, written) in respell(self.text, self.scope(), &[*attribute]) {
+            self.out.push_str(&written);
+        }
+        self.end(";", span.end);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.operands = 0;
+        }
+    }
+
+    fn node(&mut self, node: &NodeRef) {
+        if self.in_list {
+            self.out.push_str(", ");
+        } else {
+            self.operand(node.name.span.start);
+        }
+        self.in_list = true;
+        self.id(node.name);
+        for port in [node.port, node.compass].into_iter().flatten() {
+            self.out.push(':');
+            self.id(port);
+        }
+    }
+
+    fn end_operand(&mut self) {
+        self.in_list = false;
+    }
+
+    fn end_chain(&mut self, operands: u32, attributes: &[Attribute], span: Span) {
+        if let Some(first) = attributes.first() {
+            let element = if operands > 1 {
+                Element::Edge
+            } else {
+                Element::Node
+            };
+            self.last_end = self
+                .last_end
+                .max(first.name.span.start.min(self.next_comment_start()));
+            self.list(element, attributes, span.end);
+        }
+        let group = operands == 1 && attributes.is_empty() && self.out.ends_with('}');
+        self.end(if group { "" } else { ";" }, span.end);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.operands = 0;
+        }
+    }
+
+    fn abandon_chain(&mut self) {}
+}
+
+impl Layout<'_> {
+    fn scope(&self) -> Element {
+        if self.frames.len() > 1 {
+            Element::Cluster
+        } else {
+            Element::Graph
+        }
+    }
+}
