@@ -66,8 +66,25 @@ pub struct Source {
     name: String,
     text: String,
     base: u32,
-    /// Offset in `text` of the first byte of each line.
-    lines: std::sync::OnceLock<Vec<u32>>,
+    /// Made when the first position is asked for.
+    index: std::sync::OnceLock<Index>,
+}
+
+/// Where lines start, and how many characters there are before each block: a line may be a hundred
+/// megabytes long, and a thousand findings in it must not each count it anew.
+#[derive(Debug)]
+struct Index {
+    /// Offset of the first byte of each line.
+    lines: Vec<u32>,
+    /// Characters that begin before each block of [`BLOCK`] bytes.
+    characters: Vec<u32>,
+}
+
+const BLOCK: usize = 4096;
+
+/// Characters that begin in some bytes: continuation bytes of UTF-8 do not begin one.
+fn characters(bytes: &[u8]) -> u32 {
+    bytes.iter().filter(|b| **b & 0xC0 != 0x80).count() as u32
 }
 
 impl Source {
@@ -86,24 +103,39 @@ impl Source {
         self.base
     }
 
-    fn lines(&self) -> &[u32] {
-        self.lines.get_or_init(|| {
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
             let ends = self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
-            std::iter::once(0)
-                .chain(ends.map(|(i, _)| i as u32 + 1))
-                .collect()
+            let starts = ends.map(|(i, _)| i as u32 + 1);
+            let mut before = 0;
+            let blocks = self.text.as_bytes().chunks(BLOCK).map(|block| {
+                let here = before;
+                before += characters(block);
+                here
+            });
+            Index {
+                characters: blocks.collect(),
+                lines: std::iter::once(0).chain(starts).collect(),
+            }
         })
+    }
+
+    /// Characters that begin before a byte.
+    fn characters_before(&self, offset: usize) -> u32 {
+        // An offset at the very end may be that of a block that is not there.
+        let block = (offset / BLOCK).min(self.index().characters.len().saturating_sub(1));
+        let before = self.index().characters.get(block).copied().unwrap_or(0);
+        before + characters(&self.text.as_bytes()[block * BLOCK..offset])
     }
 
     /// Line and column, both from 1, of a byte of the text; the column counts characters.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let offset = offset.min(self.text.len() as u32);
-        let lines = self.lines();
+        let lines = &self.index().lines;
         let line = lines.partition_point(|&start| start <= offset) - 1;
-        let before = &self.text.as_bytes()[lines[line] as usize..offset as usize];
-        // Continuation bytes of UTF-8 do not begin a character.
-        let column = before.iter().filter(|b| **b & 0xC0 != 0x80).count();
-        (line as u32 + 1, column as u32 + 1)
+        let start = self.characters_before(lines[line] as usize);
+        let column = self.characters_before(offset as usize) - start;
+        (line as u32 + 1, column + 1)
     }
 }
 
@@ -163,7 +195,7 @@ impl SourceMap {
             name: name.into(),
             text,
             base: base as u32,
-            lines: std::sync::OnceLock::new(),
+            index: std::sync::OnceLock::new(),
         });
         self.sources.push(Arc::clone(&source));
         Ok(source)
@@ -226,6 +258,28 @@ mod tests {
         let end_of_a = Span::new(7, 7);
         assert_eq!(map.location(end_of_a).unwrap().to_string(), "a.dot:2:4");
         assert_eq!(map.location(Span::NONE), None);
+    }
+
+    #[test]
+    fn columns_are_right_across_blocks() {
+        let line = "\u{e9}x\u{1f600}".repeat(3000);
+        let text = format!("{line}\n{line}\n");
+        let mut map = SourceMap::new();
+        let source = map.add("long", text.as_str()).unwrap();
+        let mut at = (1, 1);
+        for (offset, c) in text.char_indices() {
+            assert_eq!(source.line_column(offset as u32), at, "byte {offset}");
+            at = if c == '\n' {
+                (at.0 + 1, 1)
+            } else {
+                (at.0, at.1 + 1)
+            };
+        }
+        assert_eq!(source.line_column(text.len() as u32), at);
+        let empty = map.add("empty", "").unwrap();
+        assert_eq!(empty.line_column(0), (1, 1));
+        let full = map.add("full", "x".repeat(BLOCK)).unwrap();
+        assert_eq!(full.line_column(BLOCK as u32), (1, BLOCK as u32 + 1));
     }
 
     #[test]

@@ -15,6 +15,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
+/// After so many findings nobody wants more of them.
+const MOST_FINDINGS: usize = 1000;
+/// How many of them come with a hint, and how many names one looks at.
+const MOST_HINTS: usize = 20;
+const MOST_NAMES: usize = 50_000;
+
 /// Where the spans of what is read point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Positions {
@@ -185,17 +191,17 @@ impl Reader<'_> {
         };
         self.declared.name = top.name;
         self.declared.skeleton = top.skeleton.map(|s| (s, Span::NONE));
-        for raw in top.modules {
-            self.module(raw);
-        }
-        for raw in top.processes {
-            self.process(raw);
-        }
-        for raw in top.channels {
-            self.channel(raw);
-        }
-        for raw in top.constraints {
-            self.constraint(raw);
+        self.each(top.modules, Reader::module);
+        self.each(top.processes, Reader::process);
+        self.each(top.channels, Reader::channel);
+        self.each(top.constraints, Reader::constraint);
+    }
+
+    fn each(&mut self, list: Vec<&RawValue>, read: impl Fn(&mut Self, &RawValue)) {
+        for raw in list {
+            if self.diagnostics.len() < MOST_FINDINGS {
+                read(self, raw);
+            }
         }
     }
 
@@ -345,13 +351,15 @@ impl Reader<'_> {
         let found = self.by_name.get(name).copied();
         if found.is_none() {
             let at = self.here(raw.get());
-            let names = self.declared.nodes.values();
-            let names = names.map(|node| self.declared.names.name(node.name));
-            let hint = nearest(name, names).map(|near| format!("did you mean `{near}`?"));
             let mut diagnostic =
                 Diagnostic::error(WRONG_REFERENCE, format!("no process is named `{name}`"))
                     .at(at, "");
-            diagnostic.help.extend(hint);
+            if self.diagnostics.len() < MOST_HINTS {
+                let names = self.declared.nodes.values().take(MOST_NAMES);
+                let names = names.map(|node| self.declared.names.name(node.name));
+                let hint = nearest(name, names).map(|near| format!("did you mean `{near}`?"));
+                diagnostic.help.extend(hint);
+            }
             self.diagnostics.push(diagnostic);
         }
         found
