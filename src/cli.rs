@@ -7,6 +7,7 @@ mod emit;
 mod exit;
 mod expand;
 mod explain;
+mod fmt;
 mod import;
 mod load;
 mod mapping;
@@ -66,6 +67,7 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         None => emit::run(&cli.emit, session),
         Some(Verb::Check(args)) => check::run(args, session),
         Some(Verb::Expand(args)) => expand::run(args, session),
+        Some(Verb::Fmt(args)) => fmt::run(args, session),
         Some(Verb::Emit(args)) => emit::run(args, session),
         Some(Verb::New(args)) => new::run(args, session),
         Some(Verb::Partition(args)) => partition::run(args, session),

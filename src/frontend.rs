@@ -1,6 +1,7 @@
 //! Front ends: what reads a graph file.
 
 use crate::codes;
+use graphmap_dot::decode::{Encoding, decode};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::json;
@@ -29,6 +30,20 @@ pub trait FrontEnd {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
+
+    /// The text in its canonical layout; `None` for a language that has none.
+    ///
+    /// # Errors
+    /// All that is wrong with the text.
+    fn format(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Option<Result<String, Diagnostics>> {
+        let _ = (name, bytes, sources);
+        None
+    }
 }
 
 /// Graphviz DOT with the attributes of `docs/src/dialect.md`.
@@ -59,6 +74,34 @@ impl FrontEnd for Dot {
             None => Err(findings),
         }
     }
+
+    fn format(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Option<Result<String, Diagnostics>> {
+        let fail = |code, message: String| Some(Err(one(Diagnostic::error(code, message))));
+        let text = match decode(bytes) {
+            Ok((text, Encoding::Utf8)) => text,
+            // What it says of its encoding would be wrong afterwards.
+            Ok((_, Encoding::Latin1(at))) => {
+                let message = format!("`{name}` is not laid out: byte {at} is not UTF-8");
+                return fail(codes::NOT_TEXT, message);
+            }
+            Err(why) => return fail(codes::NOT_TEXT, format!("`{name}` is not text: {why}")),
+        };
+        match sources.add(name, text) {
+            Ok(source) => Some(graphmap_dot::fmt::format(&source)),
+            Err(why) => fail(codes::TOO_LARGE, format!("`{name}` is too large: {why}")),
+        }
+    }
+}
+
+fn one(diagnostic: Diagnostic) -> Diagnostics {
+    let mut all = Diagnostics::new();
+    all.push(diagnostic);
+    all
 }
 
 /// Networks as JSON, the format of [`graphmap_kpn::json`].
@@ -83,11 +126,6 @@ impl FrontEnd for Json {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        let one = |diagnostic| {
-            let mut all = Diagnostics::new();
-            all.push(diagnostic);
-            all
-        };
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             one(Diagnostic::error(

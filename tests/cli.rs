@@ -278,7 +278,7 @@ fn explaining() {
 #[test]
 fn every_verb_has_help_with_an_example() {
     let verbs =
-        "check expand emit new partition run view passes explain import doctor completions man";
+        "check expand fmt emit new partition run view passes explain import doctor completions man";
     for verb in verbs.split(' ') {
         net()
             .args(&format!("{verb} --help"))

@@ -184,3 +184,54 @@ fn emitters_that_are_not_there() {
         .status(2)
         .stderr_has("twice");
 }
+
+const UNTIDY: &str = "digraph g{ // a comment\n a->b [PIout=x]}";
+const TIDY: &str = "digraph g { // a comment\n    a -> b [src=x];\n}\n";
+
+#[test]
+fn graphs_are_laid_out_in_place() {
+    let test = Test::new().file("a.dot", UNTIDY).file("b.dot", TIDY);
+    let test = test.args("fmt a.dot b.dot --check");
+    test.run()
+        .status(3)
+        .stderr_has("error[G0012]: `a.dot` is out of date")
+        .stderr_lacks("b.dot");
+    assert_eq!(test.read("a.dot"), UNTIDY);
+    let test = test.args("fmt a.dot b.dot");
+    test.run().status(0).stderr_is("graphmap: laid out a.dot\n");
+    assert_eq!(
+        (test.read("a.dot"), test.read("b.dot")),
+        (TIDY.into(), TIDY.into())
+    );
+    let test = test.args("fmt a.dot b.dot --check");
+    test.run().status(0).stderr_is("");
+}
+
+#[test]
+fn graphs_that_cannot_be_laid_out_stay() {
+    let test = Test::new()
+        .file("bad.dot", "digraph { a -> ")
+        .file("good.dot", UNTIDY)
+        .file("latin.dot", b"digraph { \"\xe9\" }")
+        .file("net.json", NET)
+        .args("fmt bad.dot good.dot latin.dot");
+    test.run()
+        .status(1)
+        .stderr_has("bad.dot:1")
+        .stderr_has("byte 11 is not UTF-8");
+    assert_eq!(test.read("good.dot"), TIDY);
+    assert_eq!(test.read("bad.dot"), "digraph { a -> ");
+    let test = test.args("fmt net.json");
+    test.run().status(2).stderr_has("json has no layout");
+    let test = test.args("fmt nowhere.dot");
+    test.run().status(2).stderr_has("error[G0001]");
+}
+
+#[test]
+fn standard_input_is_laid_out_on_standard_output() {
+    let untidy = Test::new().stdin(UNTIDY).args("fmt -");
+    untidy.run().status(0).stdout_is(TIDY).stderr_is("");
+    untidy.args("fmt - --check").run().status(3).stdout_is("");
+    let tidy = Test::new().stdin(TIDY).args("fmt - --check");
+    tidy.run().status(0).stdout_is("").stderr_is("");
+}

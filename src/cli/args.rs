@@ -166,6 +166,7 @@ fn setting(text: &str) -> Result<(String, String), String> {
 pub(crate) enum Verb {
     Check(super::check::CheckArgs),
     Expand(super::expand::ExpandArgs),
+    Fmt(super::fmt::FmtArgs),
     Emit(super::emit::EmitArgs),
     New(super::new::NewArgs),
     Partition(super::partition::PartitionArgs),

@@ -2,7 +2,7 @@
 
 use super::args::is_standard;
 use super::exit::Exit;
-use super::session::{Outcome, Session};
+use super::session::{Formatted, Outcome, Session};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::{File, Files};
@@ -97,6 +97,16 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
         );
     }
     Ok(exit)
+}
+
+/// As [`check`], for what stands on standard input.
+pub(crate) fn check_standard(session: &mut Session<'_>, text: &Formatted) -> Exit {
+    if text.before == text.after.as_bytes() {
+        return Exit::Ok;
+    }
+    let message = "standard input is not laid out";
+    session.find(Diagnostic::error(codes::WOULD_CHANGE, message));
+    Exit::Difference
 }
 
 fn cannot_write<T>(session: &mut Session<'_>, path: &Path, error: &io::Error) -> Outcome<T> {

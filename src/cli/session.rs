@@ -3,7 +3,7 @@
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::{report, talk};
-use crate::{Tool, codes};
+use crate::{FrontEnd, Tool, codes};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::nearest::nearest;
@@ -162,32 +162,57 @@ impl<'t> Session<'t> {
 
     /// Reads a graph file: what it declares.
     pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
-        let tool = self.tool;
-        let front_end = match &graph.format {
-            Some(format) => tool.front_ends().find(|f| f.name() == format),
-            None if is_standard(file) => tool.front_ends().next(),
-            None => tool.front_ends().find(|f| f.accepts(file)),
-        };
-        let Some(front_end) = front_end else {
-            // A file that is not there at all is the better thing to say.
-            if graph.format.is_none() {
-                self.read_bytes(file)?;
-            }
-            let known: Vec<&str> = tool.front_ends().map(|f| f.name()).collect();
-            let message = match &graph.format {
-                Some(format) => format!("graphmap reads no format named `{format}`"),
-                None => format!("what language is `{}` in?", file.display()),
-            };
-            let diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message)
-                .help(format!("say `--format` with one of: {}", known.join(", ")));
-            return self.fail(Exit::Usage, diagnostic);
-        };
+        let front_end = self.front_end(file, graph.format.as_deref())?;
         let bytes = self.timed("read file", |s| s.read_bytes(file))?;
         let name = Self::display(file);
         self.timed(front_end.name(), |s| {
             let result = front_end.read(&name, bytes, &mut s.sources);
             s.take(Exit::Graph, result)
         })
+    }
+
+    /// A graph file in its canonical layout.
+    pub(crate) fn formatted(&mut self, file: &Path, format: Option<&str>) -> Outcome<Formatted> {
+        let front_end = self.front_end(file, format)?;
+        let before = self.read_bytes(file)?;
+        let name = Self::display(file);
+        match front_end.format(&name, before.clone(), &mut self.sources) {
+            Some(Ok(after)) => Ok(Formatted { before, after }),
+            Some(Err(findings)) => {
+                self.find_all(findings);
+                Err(Exit::Graph)
+            }
+            None => {
+                let language = front_end.name();
+                let message = format!("`{name}` is not laid out: {language} has no layout");
+                self.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message))
+            }
+        }
+    }
+
+    /// The front end of a graph file.
+    fn front_end(&mut self, file: &Path, format: Option<&str>) -> Outcome<&'t dyn FrontEnd> {
+        let tool = self.tool;
+        let front_end = match format {
+            Some(format) => tool.front_ends().find(|f| f.name() == format),
+            None if is_standard(file) => tool.front_ends().next(),
+            None => tool.front_ends().find(|f| f.accepts(file)),
+        };
+        if let Some(front_end) = front_end {
+            return Ok(front_end);
+        }
+        // A file that is not there at all is the better thing to say.
+        if format.is_none() {
+            self.read_bytes(file)?;
+        }
+        let known: Vec<&str> = tool.front_ends().map(|f| f.name()).collect();
+        let message = match format {
+            Some(format) => format!("graphmap reads no format named `{format}`"),
+            None => format!("what language is `{}` in?", file.display()),
+        };
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message)
+            .help(format!("say `--format` with one of: {}", known.join(", ")));
+        self.fail(Exit::Usage, diagnostic)
     }
 
     /// Shows all findings so far, and forgets them. Returns whether one was an error.
@@ -290,6 +315,12 @@ impl<'t> Session<'t> {
             self.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
         })
     }
+}
+
+/// A text before and after it was laid out.
+pub(crate) struct Formatted {
+    pub(crate) before: Vec<u8>,
+    pub(crate) after: String,
 }
 
 /// The largest file that is read: spans are 32 bits.

@@ -1,0 +1,61 @@
+//! `graphmap fmt`: lays out graph files.
+
+use super::args::{File, STANDARD, is_standard};
+use super::exit::Exit;
+use super::output;
+use super::session::{Outcome, Session};
+use graphmap_kpn::emit::Files;
+
+/// Lay out graph files: one statement a line, present spellings, comments kept
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap fmt graphs/*.dot
+  graphmap fmt --check graphs/*.dot      writes nothing; ends with 3 if a file would change
+  graphmap fmt - < farm.dot              from standard input to standard output
+
+A file with errors is left as it is; the others are laid out.")]
+pub(crate) struct FmtArgs {
+    /// Graph files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<File>,
+    /// Write nothing; end with 3 if a file would change
+    #[arg(long)]
+    check: bool,
+    /// Language of the graph files; else their endings tell (`-` is DOT)
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+}
+
+pub(crate) fn run(args: &FmtArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let mut files = Files::new();
+    let mut worst = Exit::Ok;
+    for file in &args.files {
+        match session.formatted(file, args.format.as_deref()) {
+            Ok(text) if args.check && is_standard(file) => {
+                worst = worse(worst, output::check_standard(session, &text));
+            }
+            Ok(text) if is_standard(file) => files.generated(STANDARD, text.after),
+            Ok(text) => files.generated(file, text.after),
+            Err(exit) => worst = worse(worst, exit),
+        }
+    }
+    if args.check {
+        let exit = output::check(session, &files)?;
+        return Ok(worse(worst, exit));
+    }
+    for (word, path) in output::write_quietly(session, &files)? {
+        if word != "unchanged" {
+            session.tell(&format!("graphmap: laid out {}\n", path.display()));
+        }
+    }
+    Ok(worst)
+}
+
+/// Of two ways to end the one that says more: what could not be done before what would be done.
+fn worse(one: Exit, other: Exit) -> Exit {
+    match (one, other) {
+        (Exit::Ok, other) | (Exit::Difference, other) if other != Exit::Ok => other,
+        (one, _) => one,
+    }
+}
