@@ -27,6 +27,7 @@ mod cargo;
 mod child;
 mod cli;
 mod codes;
+mod dot;
 mod emitters;
 mod frontend;
 mod plugins;

@@ -57,7 +57,7 @@ fn standard_output_holds_data_alone() {
     assert_eq!(value["mapping"]["os_process"], serde_json::json!([0, 0]));
     done.stderr_has("  total\n");
     net()
-        .args("expand net.json")
+        .args("expand net.json --json")
         .run()
         .status(0)
         .stdout_has(r#""graphmap":1"#)
@@ -66,10 +66,14 @@ fn standard_output_holds_data_alone() {
 
 #[test]
 fn what_was_written_is_read_again_to_the_same() {
-    let first = net().args("expand net.json").run().status(0).stdout();
+    let first = net()
+        .args("expand net.json --json")
+        .run()
+        .status(0)
+        .stdout();
     let again = Test::new()
         .file("net.json", &first)
-        .args("expand net.json")
+        .args("expand net.json --json")
         .run()
         .status(0);
     let strip = |text: &str| {
@@ -234,4 +238,84 @@ fn standard_input_is_laid_out_on_standard_output() {
     untidy.args("fmt - --check").run().status(3).stdout_is("");
     let tidy = Test::new().stdin(TIDY).args("fmt - --check");
     tidy.run().status(0).stdout_is("").stderr_is("");
+}
+
+#[test]
+fn an_expanded_graph_is_read_to_the_same_network() {
+    let graph = r#"digraph "every thing" {
+        late -> NULL [src=never];
+        subgraph cluster_farm {
+            module=farm; replicas=2; host=node1;
+            manager [load=2.5 colocate="a b"];
+            subgraph cluster_inner { module=inner; worker [replicas=3 mem=1000000]; }
+            manager -> worker [type="Vec<u8>" bundle=scatter at=all tag=7 traffic=0.5];
+            worker -> manager [at=all bundle=gather dst=results capacity=4];
+        }
+        NULL -> manager [dst="odd port"];
+        "node" [kind=late];
+        "node" -> late [initial=1]; late -> "node" [src=out];
+        "node" -> NULL [src=never];
+    }"#;
+    let network = |text: &str| {
+        let test = Test::new().file("g.dot", text).args("expand g.dot --json");
+        let mut value: serde_json::Value =
+            serde_json::from_str(&test.run().status(0).stdout()).unwrap();
+        for list in ["processes", "channels", "modules", "constraints"] {
+            for element in value[list].as_array_mut().unwrap() {
+                element.as_object_mut().unwrap().remove("span");
+            }
+        }
+        // Modules may be counted in another order, as long as a parent is before its children.
+        let modules = value["modules"].as_array().unwrap().clone();
+        let name = |index: &serde_json::Value| match index.as_u64() {
+            Some(index) => modules[index as usize]["name"].clone(),
+            None => serde_json::Value::Null,
+        };
+        for (list, field) in [("processes", "module"), ("modules", "parent")] {
+            for element in value[list].as_array_mut().unwrap() {
+                element[field] = name(&element[field]);
+            }
+        }
+        let by_name = |module: &serde_json::Value| module["name"].as_str().unwrap().to_owned();
+        value["modules"]
+            .as_array_mut()
+            .unwrap()
+            .sort_by_key(by_name);
+        // Said of a module before, of each process now: the same for a mapping.
+        value
+            .as_object_mut()
+            .unwrap()
+            .remove("constraints")
+            .unwrap();
+        value
+    };
+    let expanded = Test::new()
+        .file("g.dot", graph)
+        .args("expand g.dot")
+        .run()
+        .status(0)
+        .stdout();
+    assert_eq!(network(&expanded), network(graph), "{expanded}");
+    assert_eq!(expanded.matches("host=node1").count(), 8, "{expanded}");
+    assert_eq!(
+        expanded.matches(r#"colocate="a b""#).count(),
+        2,
+        "{expanded}"
+    );
+}
+
+#[test]
+fn deep_modules_are_no_danger() {
+    let depth = 20_000;
+    let open: String = (0..depth)
+        .map(|i| format!("subgraph cluster_{i} {{ "))
+        .collect();
+    let graph = format!("digraph deep {{ {open} a; {} a -> b; }}", "}".repeat(depth));
+    let test = Test::new().file("deep.dot", graph);
+    let test = test.args("expand deep.dot");
+    test.run().status(0).stdout_has("a -> b;");
+    let test = test.args("view deep.dot");
+    test.run().status(0);
+    let test = test.args("fmt deep.dot");
+    test.run().status(0);
 }

@@ -46,7 +46,7 @@ fn a_pass_in_python_changes_the_network() {
     Test::new()
         .file("net.json", NET)
         .executable("graphmap-pass-weigh", WEIGH)
-        .args("expand net.json --pass weigh --set weigh=a:2.5")
+        .args("expand net.json --json --pass weigh --set weigh=a:2.5")
         .run()
         .status(0)
         .stderr_is("")

@@ -4,15 +4,20 @@ use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
+use crate::dot;
 use graphmap_kpn::emit::Files;
+use graphmap_kpn::json;
 
-/// Write the graph out with everything that is repeated, as JSON
+/// Write the graph out with everything that is repeated, as DOT or JSON
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap expand grid.dot
+  graphmap expand grid.dot | dot -Tsvg > grid.svg
   graphmap expand grid.dot -o grid.json
-  graphmap expand grid.dot --pass weigh | jq '.processes | length'")]
+  graphmap expand grid.dot --json | jq '.processes | length'
+
+What is written is read back to the same network.")]
 pub(crate) struct ExpandArgs {
     /// Graph file; `-` is standard input
     #[arg(value_name = "FILE")]
@@ -20,14 +25,22 @@ pub(crate) struct ExpandArgs {
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
+    /// Write JSON, as for a PATH that ends in .json
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     graph: GraphArgs,
 }
 
 pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let network = session.verified(&args.file, &args.graph)?;
+    let json = args.json || args.output.extension().is_some_and(|e| e == "json");
+    let text = if json {
+        json::write(&network, None) + "\n"
+    } else {
+        dot::print(&network)
+    };
     let mut files = Files::new();
-    let text = graphmap_kpn::json::write(&network, None) + "\n";
     files.generated(&args.output, text);
     output::write(session, &files)?;
     Ok(Exit::Ok)

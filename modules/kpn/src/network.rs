@@ -66,6 +66,15 @@ pub enum Join {
     Environment,
 }
 
+/// What stands in a source and joins a port; see [`Network::joins`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// A channel between two ports.
+    Channel(ChannelId),
+    /// A port joined to the environment.
+    Closed(PortId),
+}
+
 /// A port: where a process reads or writes.
 #[derive(Clone, Debug)]
 pub struct Port {
@@ -258,6 +267,25 @@ impl Network {
     /// The process that reads a channel.
     pub fn reader(&self, channel: ChannelId) -> ProcessId {
         self.ports[self.channels[channel].to].process
+    }
+
+    /// Channels, and between them the ports joined to the environment, where they stand in the
+    /// source. Who writes a network down in this order keeps the order of each process's ports.
+    pub fn joins(&self) -> impl Iterator<Item = Joined> {
+        let environment = self.ports.iter();
+        let environment = environment.filter(|(_, port)| port.join == Join::Environment);
+        let mut environment: Vec<PortId> = environment.map(|(id, _)| id).collect();
+        environment.sort_by_key(|&port| self.ports[port].span);
+        let mut environment = environment.into_iter().peekable();
+        let mut channels = self.channels.iter().peekable();
+        std::iter::from_fn(move || {
+            let next = channels.peek().map(|(_, channel)| channel.span);
+            let sooner = |port: &PortId| next.is_none_or(|next| self.ports[*port].span < next);
+            if let Some(port) = environment.next_if(sooner) {
+                return Some(Joined::Closed(port));
+            }
+            channels.next().map(|(id, _)| Joined::Channel(id))
+        })
     }
 
     /// File, line and column of a span.

@@ -4,7 +4,7 @@ use super::VERSION;
 use crate::arena::Id;
 use crate::declared::{BundleKind, Constraint, Direction};
 use crate::mapping::{Mapping, Place};
-use crate::network::{Bundle, ChannelId, Join, Network, PortId};
+use crate::network::{Bundle, ChannelId, Join, Joined, Network, PortId};
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -139,26 +139,10 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Channels, and between them the ports joined to the environment where they stood in the source:
-/// the order of a process's ports must survive the round trip.
 fn channels(network: &Network) -> impl Iterator<Item = ChannelJson<'_>> {
-    let mut environment: Vec<PortId> = network
-        .ports
-        .iter()
-        .filter(|(_, port)| port.join == Join::Environment)
-        .map(|(id, _)| id)
-        .collect();
-    environment.sort_by_key(|&port| network.ports[port].span);
-    let mut environment = environment.into_iter().peekable();
-    let mut channels = network.channels.iter().peekable();
-    std::iter::from_fn(move || {
-        let next_channel = channels.peek().map(|(_, c)| c.span);
-        let sooner = |port: &PortId| next_channel.is_none_or(|c| network.ports[*port].span < c);
-        if let Some(port) = environment.next_if(sooner) {
-            return Some(environment_json(network, port));
-        }
-        let (id, _) = channels.next()?;
-        Some(channel_json(network, id))
+    network.joins().map(move |joined| match joined {
+        Joined::Channel(channel) => channel_json(network, channel),
+        Joined::Closed(port) => environment_json(network, port),
     })
 }
 

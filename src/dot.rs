@@ -1,0 +1,256 @@
+//! A network as DOT, with nothing in it that is repeated: what `graphmap expand` writes.
+//!
+//! It is read back to the same network: the same processes in the same ranks, with the same ports
+//! in the same order, and the same channels. Only names of bundles are lost, and modules of one name
+//! in different modules get names of their own.
+
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::{Constraint, Direction, ModuleId, kind_of_name};
+use graphmap_kpn::network::{
+    ChannelId, DEFAULT_CAPACITY, Join, Joined, Network, PortId, ProcessId,
+};
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// The text of a network.
+pub(crate) fn print(network: &Network) -> String {
+    let mut printer = Printer::new(network);
+    printer.network();
+    printer.out
+}
+
+struct Printer<'n> {
+    network: &'n Network,
+    out: String,
+    /// Modules in a module, and at the end those in none.
+    children: Vec<Vec<ModuleId>>,
+    /// Processes in a module, and at the end those in none.
+    members: Vec<Vec<ProcessId>>,
+    /// Attributes of each process, those of constraints included.
+    attributes: Vec<String>,
+    names: HashSet<String>,
+}
+
+impl<'n> Printer<'n> {
+    fn new(network: &'n Network) -> Printer<'n> {
+        let outside = network.modules.len();
+        let mut children = vec![Vec::new(); outside + 1];
+        for (id, module) in network.modules.iter() {
+            children[module.parent.map_or(outside, Id::index)].push(id);
+        }
+        let mut members = vec![Vec::new(); outside + 1];
+        for (id, process) in network.processes.iter() {
+            members[process.module.map_or(outside, Id::index)].push(id);
+        }
+        let mut printer = Printer {
+            network,
+            out: String::new(),
+            children,
+            members,
+            attributes: Vec::new(),
+            names: HashSet::new(),
+        };
+        printer.attributes = network
+            .processes
+            .ids()
+            .map(|p| printer.process(p))
+            .collect();
+        for constraint in &network.constraints {
+            let said = match &constraint.declared.constraint {
+                Constraint::Host(host) => format!(" host={}", word(host)),
+                Constraint::OsProcess(number) => format!(" osprocess={number}"),
+                Constraint::Colocate(group) => format!(" colocate={}", word(group)),
+                Constraint::Separate(group) => format!(" separate={}", word(group)),
+            };
+            for process in &constraint.processes {
+                printer.attributes[process.index()] += &said;
+            }
+        }
+        printer
+    }
+
+    fn network(&mut self) {
+        let network = self.network;
+        let _ = writeln!(self.out, "digraph {} {{", word(&network.name));
+        if let Some((skeleton, _)) = &network.skeleton {
+            let _ = writeln!(self.out, "    skeleton={};", word(skeleton));
+        }
+        // Ranks are the order of first appearance, which that of modules may not be.
+        if !self.in_order() {
+            for process in network.processes.ids() {
+                let name = word(network.process_name(process));
+                let _ = writeln!(self.out, "    {name};");
+            }
+        }
+        self.modules();
+        for joined in network.joins() {
+            let line = match joined {
+                Joined::Channel(id) => channel(network, id),
+                Joined::Closed(port) => closed(network, port),
+            };
+            let _ = writeln!(self.out, "    {line}");
+        }
+        self.out.push_str("}\n");
+    }
+
+    /// Whether writing module by module gives every process its rank.
+    fn in_order(&self) -> bool {
+        let mut next = 0;
+        let mut stack = vec![self.network.modules.len()];
+        while let Some(module) = stack.pop() {
+            for process in &self.members[module] {
+                if process.index() != next {
+                    return false;
+                }
+                next += 1;
+            }
+            stack.extend(self.children[module].iter().rev().map(|m| m.index()));
+        }
+        true
+    }
+
+    /// All modules with what lies in them. No recursion: they may nest as deep as a file is long.
+    fn modules(&mut self) {
+        enum Step {
+            Open(ModuleId),
+            Close,
+        }
+        let outside = self.network.modules.len();
+        self.members_of(outside, 1);
+        let open = |children: &[ModuleId]| -> Vec<Step> {
+            children
+                .iter()
+                .rev()
+                .map(|&child| Step::Open(child))
+                .collect()
+        };
+        let mut steps = open(&self.children[outside]);
+        let mut depth = 1;
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Open(module) => {
+                    self.header(module, depth);
+                    depth += 1;
+                    self.members_of(module.index(), depth);
+                    steps.push(Step::Close);
+                    steps.extend(open(&self.children[module.index()]));
+                }
+                Step::Close => {
+                    depth -= 1;
+                    let _ = writeln!(self.out, "{}}}", indent(depth));
+                }
+            }
+        }
+    }
+
+    fn members_of(&mut self, module: usize, depth: usize) {
+        for process in &self.members[module] {
+            let name = word(self.network.process_name(*process));
+            let attributes = self.attributes[process.index()].trim_start();
+            let _ = match attributes {
+                "" => writeln!(self.out, "{}{name};", indent(depth)),
+                some => writeln!(self.out, "{}{name} [{some}];", indent(depth)),
+            };
+        }
+    }
+
+    fn header(&mut self, id: ModuleId, depth: usize) {
+        let module = &self.network.modules[id];
+        let mut name = self.network.name(module.name).to_owned();
+        if !name.starts_with("cluster") {
+            name.insert_str(0, "cluster_");
+        }
+        if !self.names.insert(name.clone()) {
+            name = format!("{name}_{}", id.index());
+            self.names.insert(name.clone());
+        }
+        let kind = word(self.network.name(module.kind));
+        let _ = writeln!(self.out, "{}subgraph {} {{", indent(depth), word(&name));
+        let _ = writeln!(self.out, "{}module={kind};", indent(depth + 1));
+    }
+
+    fn process(&self, id: ProcessId) -> String {
+        let process = &self.network.processes[id];
+        let (name, kind) = (self.network.process_name(id), self.network.kind_name(id));
+        let mut text = String::new();
+        if kind_of_name(name) != kind {
+            let _ = write!(text, " kind={}", word(kind));
+        }
+        if process.load != 1.0 {
+            let _ = write!(text, " load={}", process.load);
+        }
+        if process.mem != 0.0 {
+            let _ = write!(text, " mem={}", process.mem);
+        }
+        text
+    }
+}
+
+/// Nobody reads what is nested deeper, and a file must not grow with the square of its depth.
+fn indent(depth: usize) -> String {
+    "    ".repeat(depth.min(16))
+}
+
+fn closed(network: &Network, id: PortId) -> String {
+    let port = &network.ports[id];
+    let process = word(network.process_name(port.process));
+    let name = word(network.name(port.name));
+    match port.direction {
+        Direction::Input => format!("NULL -> {process} [dst={name}];"),
+        Direction::Output => format!("{process} -> NULL [src={name}];"),
+    }
+}
+
+fn channel(network: &Network, id: ChannelId) -> String {
+    let channel = &network.channels[id];
+    let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
+    let mut said = String::new();
+    for (attribute, port, default) in [("src", from, "out"), ("dst", to, "in")] {
+        let name = network.name(port.name);
+        if name != default {
+            let _ = write!(said, " {attribute}={}", word(name));
+        }
+    }
+    if let Some(ty) = channel.ty {
+        let _ = write!(said, " type={}", word(network.name(ty)));
+    }
+    if channel.capacity != DEFAULT_CAPACITY {
+        let _ = write!(said, " capacity={}", channel.capacity);
+    }
+    if channel.initial != 0 {
+        let _ = write!(said, " initial={}", channel.initial);
+    }
+    if let Some(tag) = channel.tag {
+        let _ = write!(said, " tag={tag}");
+    }
+    if channel.traffic != 1.0 {
+        let _ = write!(said, " traffic={}", channel.traffic);
+    }
+    let bundle = [from, to].into_iter().find_map(|port| match port.join {
+        Join::Bundle(bundle) => Some(network.bundles[bundle].kind.name()),
+        _ => None,
+    });
+    if let Some(bundle) = bundle {
+        let _ = write!(said, " bundle={bundle}");
+    }
+    let ends = [from, to].map(|port| word(network.process_name(port.process)));
+    match said.trim_start() {
+        "" => format!("{} -> {};", ends[0], ends[1]),
+        said => format!("{} -> {} [{said}];", ends[0], ends[1]),
+    }
+}
+
+/// A name as DOT writes it: quoted where it must be.
+fn word(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let keyword = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
+    let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(plain)
+        && !keyword.contains(&name.to_ascii_lowercase().as_str());
+    if is_plain {
+        name.to_owned()
+    } else {
+        // DOT knows this escape alone; a backslash stands for itself.
+        format!("\"{}\"", name.replace('"', "\\\""))
+    }
+}
