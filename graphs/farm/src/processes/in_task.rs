@@ -1,0 +1,18 @@
+use crate::types::Request;
+use crate::wiring::InTask;
+use graphmap_runtime::Stopped;
+
+/// The order of the channels at `inreq` in the graph.
+const WORKER: usize = 0;
+
+/// Takes one task ahead, and gives it to whoever asks first: the worker or the way on.
+pub async fn in_task(mut p: InTask) -> Result<(), Stopped> {
+    while let Some(task) = p.in_.read().await {
+        match p.inreq.read().await {
+            Some((WORKER, Request)) => p.outlocal.write(task).await?,
+            Some((_, Request)) => p.out.write(task).await?,
+            None => break,
+        }
+    }
+    Ok(())
+}

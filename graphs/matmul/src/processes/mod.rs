@@ -1,0 +1,5 @@
+//! One file for each kind of process.
+
+pub mod cell;
+pub mod sink;
+pub mod source;

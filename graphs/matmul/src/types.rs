@@ -1,0 +1,11 @@
+//! What travels over the channels.
+
+/// A square block of a matrix.
+pub type Block = crate::matrix::Matrix;
+
+/// A block of each factor: what a cell starts with.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub left: Block,
+    pub right: Block,
+}

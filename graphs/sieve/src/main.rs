@@ -1,0 +1,8 @@
+//! The prime sieve, a process for each prime.
+
+mod processes;
+mod wiring;
+
+fn main() -> std::process::ExitCode {
+    graphmap_runtime::main(wiring::network)
+}

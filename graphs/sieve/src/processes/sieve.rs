@@ -1,0 +1,22 @@
+use crate::wiring::Sieve;
+use graphmap_runtime::Stopped;
+
+/// Keeps the first number, which is a prime, and drops all multiples of it.
+///
+/// The last process of the chain has nobody to write to. It leaves as soon as it has its prime, and
+/// that stops the others.
+pub async fn sieve(mut p: Sieve) -> Result<(), Stopped> {
+    let Some(prime) = p.in_.read().await else {
+        return Ok(());
+    };
+    p.prime.write(prime).await?;
+    while p.out.is_connected() {
+        let Some(number) = p.in_.read().await else {
+            break;
+        };
+        if number % prime != 0 {
+            p.out.write(number).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Heat that spreads over a plate, cut into a grid of blocks: `stencil [SIZE STEPS]`.
+
+mod plate;
+mod processes;
+mod types;
+mod wiring;
+
+fn main() -> std::process::ExitCode {
+    graphmap_runtime::main(wiring::network)
+}

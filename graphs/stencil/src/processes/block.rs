@@ -1,0 +1,37 @@
+use super::source::order;
+use crate::plate::Side::{East, North, South, West};
+use crate::wiring::Block;
+use std::error::Error;
+
+/// In each step a block shows its sides to its neighbours, sees theirs, and spreads its heat. At the
+/// edge of the plate nobody looks and nothing is seen: the rim there stays as it is.
+pub async fn block(mut p: Block) -> Result<(), Box<dyn Error>> {
+    let Some(mut block) = p.start.read().await else {
+        return Ok(());
+    };
+    let mut out = [
+        (North, p.north),
+        (South, p.south),
+        (West, p.west),
+        (East, p.east),
+    ];
+    let mut seen = [
+        (North, p.from_north),
+        (South, p.from_south),
+        (West, p.from_west),
+        (East, p.from_east),
+    ];
+    for _ in 0..order()?.steps {
+        for (side, port) in out.iter_mut().filter(|(_, port)| port.is_connected()) {
+            port.write(block.side(*side)).await?;
+        }
+        for (side, port) in &mut seen {
+            if let Some(rim) = port.read().await {
+                block.set_rim(*side, &rim);
+            }
+        }
+        block.step();
+    }
+    p.result.write(block).await?;
+    Ok(())
+}

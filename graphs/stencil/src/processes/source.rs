@@ -1,0 +1,33 @@
+use crate::plate::Plate;
+use crate::wiring::Source;
+use std::error::Error;
+
+/// Cuts the plate into blocks.
+pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
+    let side = p.out.members().isqrt();
+    let plate = Plate::heated_in_the_north(side * order()?.size);
+    let blocks = (0..side * side).map(|i| plate.block(side, i / side, i % side));
+    p.out.write(blocks.collect()).await?;
+    Ok(())
+}
+
+/// What the user ordered.
+pub struct Order {
+    /// Points along a side of a block.
+    pub size: usize,
+    pub steps: usize,
+}
+
+pub fn order() -> Result<Order, String> {
+    let number = |at: usize, name: &str, default: usize| match std::env::args().nth(at) {
+        None => Ok(default),
+        Some(text) => match text.parse() {
+            Ok(number @ 1..=10_000) => Ok(number),
+            _ => Err(format!("`{text}` is no {name} from 1 to 10000")),
+        },
+    };
+    Ok(Order {
+        size: number(1, "size of a block", 20)?,
+        steps: number(2, "number of steps", 500)?,
+    })
+}

@@ -1,0 +1,20 @@
+use crate::types::{Count, Request};
+use crate::wiring::DoTask;
+use graphmap_runtime as rt;
+
+/// The worker: asks for a board, counts the ways to fill it, and sends the number off.
+pub async fn do_task(mut p: DoTask) -> Result<(), rt::Stopped> {
+    loop {
+        p.outreq.write(Request).await?;
+        let Some(board) = p.in_.read().await else {
+            return Ok(());
+        };
+        let mut ways = 0;
+        for next in board.next() {
+            ways += next.ways();
+            // Counting takes long: meanwhile the others keep the tasks flowing.
+            rt::yield_now().await;
+        }
+        p.out.write(Count { tasks: 1, ways }).await?;
+    }
+}

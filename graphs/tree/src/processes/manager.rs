@@ -1,0 +1,28 @@
+use crate::queens::Board;
+use crate::wiring::Manager;
+use std::error::Error;
+
+/// Puts in every board with its first two rows filled, and gets back the sum of all.
+pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
+    let size = match std::env::args().nth(1) {
+        None => 10,
+        Some(text) => match text.parse() {
+            Ok(size @ 2..=16) => size,
+            _ => return Err(format!("`{text}` is no size of a board from 2 to 16").into()),
+        },
+    };
+    let Manager {
+        mut put_out,
+        mut get_in,
+    } = p;
+    for board in Board::new(size).next().flat_map(Board::next) {
+        put_out.write(board).await?;
+    }
+    // That was all: the end of the stream runs down the tree, and the sums come up.
+    drop(put_out);
+    if let Some(sum) = get_in.read().await {
+        println!("{} queens, {} tasks", size, sum.tasks);
+        println!("{} ways", sum.ways);
+    }
+    Ok(())
+}
