@@ -485,3 +485,33 @@ fn cancelled_reads_lose_nothing() {
     });
     net.run(&Options::new()).unwrap();
 }
+
+#[test]
+fn a_write_that_was_read_is_done_though_the_reader_has_left() {
+    for seed in 0..20 {
+        for reads in 0..4 {
+            let mut net = Local::new();
+            let (mut tx, mut rx) = net.channel::<u64>(1);
+            net.spawn(async move {
+                for n in 0..reads {
+                    // Twice, so that the writer has put in as much as it can.
+                    rt::yield_now().await;
+                    rt::yield_now().await;
+                    assert_eq!(rx.read().await, Some(n));
+                }
+            });
+            net.spawn(async move {
+                let mut written = 0;
+                while tx.write(written).await.is_ok() {
+                    written += 1;
+                }
+                // One more may have been in the channel when the reader left.
+                assert!(
+                    (reads..=reads + 1).contains(&written),
+                    "{written} of {reads}"
+                );
+            });
+            net.run(&Options::new().shuffle(seed)).unwrap();
+        }
+    }
+}

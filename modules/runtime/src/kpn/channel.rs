@@ -47,6 +47,10 @@ pub(crate) struct Channel<T> {
     store: UnsafeCell<Store<T>>,
 }
 
+/// In the word of a reader that has left, where no id is of use any more: there was a token in hand
+/// that it did not take.
+const REFUSED: u32 = 1;
+
 /// Slots that are in the channel itself.
 const IN_PLACE: u32 = 2;
 
@@ -143,6 +147,12 @@ impl<T> Channel<T> {
         self.append(token);
     }
 
+    /// Whether the reader has left without the token in hand. It may as well have taken that token
+    /// and left before its writer had a turn: then the write was done.
+    pub(crate) fn refused(&self) -> bool {
+        self.reader.get() & (GONE | REFUSED) == GONE | REFUSED
+    }
+
     /// Takes the token in hand back.
     pub(crate) fn take_back(&self) -> Option<T> {
         if !self.has_one_in_hand() {
@@ -225,12 +235,13 @@ impl<T> Channel<T> {
     pub(crate) unsafe fn close_reader(channel: NonNull<Self>) {
         // SAFETY: an end that has not left keeps the channel alive.
         let this = unsafe { channel.as_ref() };
+        let refused = if this.has_one_in_hand() { REFUSED } else { 0 };
         // Before the mark: a token may hold the writing end of this very channel, which then
         // leaves in the middle of this loop and must not free the channel.
         while let Take::Token(token) = this.take() {
             drop(token);
         }
-        this.reader.set(this.reader.get() | GONE);
+        this.reader.set(GONE | refused);
         this.capacity.set(0);
         wake(&this.writer, scheduler::wake);
         if this.writer.get() & GONE != 0 {

@@ -397,7 +397,7 @@ impl<T> Output<T> {
                     Put::Full(value) => Token::Fresh(value),
                 },
                 Token::Handed => match self.end.near() {
-                    Some(channel) if channel.reader().get() & GONE != 0 => {
+                    Some(channel) if channel.refused() => {
                         return Poll::Ready(Err(Stopped));
                     }
                     Some(channel) if channel.has_one_in_hand() => Token::Handed,
