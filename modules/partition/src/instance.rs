@@ -279,14 +279,6 @@ impl Instance {
         }
         twice / 2
     }
-
-    /// Only load matters: no other dimension, no fixed vertices, no pairs kept apart.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.dims() == 1
-            && self.set.is_empty()
-            && self.apart.is_empty()
-            && self.shared.lower.is_empty()
-    }
 }
 
 fn flat(blocks: &[Block]) -> Machine {

@@ -104,9 +104,15 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
     }
 }
 
-/// The least load bounds, as the wanted ones times one factor, under which a packing was found.
+/// The least load bounds, as the wanted ones times one factor from `low` on, under which a packing
+/// was found.
 /// `None` when no factor helps: something else than load is too tight.
-pub(crate) fn least_bounds(inst: &Instance, random: &mut Random, steps: u64) -> Option<Vec<i64>> {
+pub(crate) fn least_bounds(
+    inst: &Instance,
+    mut low: f64,
+    random: &mut Random,
+    steps: u64,
+) -> Option<Vec<i64>> {
     let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
     let bounds = |factor: f64| -> Vec<i64> {
         let scaled = |b: usize| ((inst.load_bound(b).max(1)) as f64 * factor).floor() as i64;
@@ -125,12 +131,11 @@ pub(crate) fn least_bounds(inst: &Instance, random: &mut Random, steps: u64) -> 
     if !free.feasible() {
         return None;
     }
-    let mut high = needed(&pack(inst, random, steps)).max(1.0);
+    let mut high = needed(&pack(inst, random, steps)).max(low);
     let loosened = inst.with_load_bounds(&bounds(high * (1.0 + 1e-9) + 1e-9));
     if !pack(&loosened, random, steps).feasible() {
-        high = needed(&free).max(1.0);
+        high = needed(&free).max(low);
     }
-    let mut low = 1.0;
     for _ in 0..10 {
         let middle = (low + high) / 2.0;
         let tried = pack(&inst.with_load_bounds(&bounds(middle)), random, steps);

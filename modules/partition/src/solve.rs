@@ -12,6 +12,7 @@ use crate::instance::Instance;
 use crate::pack;
 use crate::problem::{Objective, Problem};
 use crate::random::Random;
+use crate::refine::bottleneck;
 use crate::strategy::{Budget, Context, by_name};
 
 /// How to solve.
@@ -88,6 +89,13 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         steps: options.steps,
     };
     let mut raised = None;
+    if problem.objective == Objective::LargestLoad {
+        let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
+        let low = problem.graph.total_load() as f64 / bounds.max(1.0);
+        if let Some(bounds) = pack::least_bounds(&inst, low, &mut random, packing(&inst) / 4) {
+            inst = inst.with_load_bounds(&bounds);
+        }
+    }
     if too_heavy(&inst).is_some() {
         if problem.constraints.is_empty() && inst.dims() == 1 || options.strict_balance {
             raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
@@ -130,6 +138,9 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
                 found = pack::pack(&inst, &mut random, packing(&inst)).block.into();
             }
         }
+    }
+    if problem.objective == Objective::Bottleneck && searches {
+        bottleneck::refine(&inst, &mut found.block);
     }
     let block_of = expand(&found.block);
     let evaluation = evaluate(problem, &block_of)?;
@@ -246,7 +257,7 @@ fn raise(
         }));
     }
     let steps = (inst.len() as u64 * 200).clamp(4_000, 1_000_000);
-    let Some(bounds) = pack::least_bounds(inst, random, steps) else {
+    let Some(bounds) = pack::least_bounds(inst, 1.0, random, steps) else {
         return Err(Error::Infeasible(Conflict {
             parts: (0..problem.constraints.len())
                 .map(Part::Constraint)

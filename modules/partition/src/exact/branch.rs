@@ -168,27 +168,36 @@ fn among(inst: &Instance, block: &[u32], search: &Search<'_>, start: usize) -> i
     sum
 }
 
-/// Heaviest vertex first, then always the one tied most to those before; twins one after another.
+/// Heaviest vertex first, then always the one tied most to those before. Twins come one after
+/// another, large classes last: where all else lies, they are only counted out to the blocks.
 fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
     let n = inst.len();
     let weight: Vec<i64> = (0..n as u32)
         .map(|v| inst.row(v).map(|e| e.1).sum())
         .collect();
+    let mut copies = vec![0; n];
+    class.iter().for_each(|&c| copies[c as usize] += 1);
+    let many = |v: usize| copies[class[v] as usize] > 4;
     let mut tie = vec![0_i64; n];
     let mut done = vec![false; n];
     let mut order = Vec::with_capacity(n);
     while order.len() < n {
         let open = (0..n).filter(|&v| !done[v]);
-        let next =
-            open.max_by_key(|&v| (tie[v], weight[v], inst.load(v as u32), std::cmp::Reverse(v)));
-        let Some(next) = next else { break };
-        let alike = (next..n)
-            .chain(0..next)
-            .filter(|&v| class[v] == class[next]);
-        for v in alike.collect::<Vec<_>>() {
-            if std::mem::replace(&mut done[v], true) {
-                continue;
-            }
+        let first = |&v: &usize| {
+            (
+                !many(v),
+                tie[v],
+                weight[v],
+                inst.load(v as u32),
+                std::cmp::Reverse(v),
+            )
+        };
+        let Some(next) = open.max_by_key(first) else {
+            break;
+        };
+        let alike: Vec<usize> = (0..n).filter(|&v| class[v] == class[next]).collect();
+        for v in alike {
+            done[v] = true;
             order.push(v as u32);
             for (u, w) in inst.row(v as u32) {
                 tie[u as usize] += w;
@@ -213,23 +222,62 @@ impl Search<'_> {
                     .all(|&u| self.block[u as usize] != b))
     }
 
-    /// What the open vertices pay at least to the placed ones; `None` when one fits nowhere.
+    /// How many vertices like this one still fit into a block.
+    fn copies(&self, v: u32, b: u32) -> usize {
+        let d = self.inst.dims();
+        let room = |(i, &s): (usize, &i64)| {
+            let at = b as usize * d + i;
+            (s > 0).then(|| ((self.inst.shared.upper[at] - self.load[at]).max(0) / s) as usize)
+        };
+        self.inst
+            .size_of(v)
+            .iter()
+            .enumerate()
+            .filter_map(room)
+            .min()
+            .unwrap_or(usize::MAX)
+    }
+
+    /// What the open vertices pay at least to the placed ones; `None` when one fits nowhere. Twins
+    /// share the room: the cheapest block takes what it can, the next the rest.
     fn ties(&self, at: usize) -> Option<i64> {
         let k = self.inst.k();
         let mut sum = 0;
-        for i in at..self.order.len() {
+        let mut i = at;
+        while i < self.order.len() {
             let row = &self.table[i * k..(i + 1) * k];
             let v = self.order[i];
-            let mut least = NEVER;
-            for (b, &cost) in row.iter().enumerate() {
-                if cost < least && self.fits(v, b as u32) {
-                    least = cost;
-                }
+            let mut alike = 1;
+            while self.twin.get(i + alike) == Some(&((i + alike - 1) as u32)) {
+                alike += 1;
             }
-            if least == NEVER {
+            i += alike;
+            if alike == 1 {
+                let mut least = NEVER;
+                for (b, &cost) in row.iter().enumerate() {
+                    if cost < least && self.fits(v, b as u32) {
+                        least = cost;
+                    }
+                }
+                if least == NEVER {
+                    return None;
+                }
+                sum += least;
+                continue;
+            }
+            let mut open: Vec<(i64, u32)> = (0..k as u32)
+                .filter(|&b| self.fits(v, b))
+                .map(|b| (row[b as usize], b))
+                .collect();
+            open.sort_unstable();
+            for (cost, b) in open {
+                let here = self.copies(v, b).min(alike);
+                sum += cost * here as i64;
+                alike -= here;
+            }
+            if alike > 0 {
                 return None;
             }
-            sum += least;
         }
         Some(sum)
     }

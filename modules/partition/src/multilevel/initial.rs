@@ -135,9 +135,8 @@ fn split(
     let blocks = blocks_of(inst, parts[0]) + blocks_of(inst, parts[1]);
     let depth = usize::BITS - (blocks - 1).leading_zeros();
     let even = 1.0 / f64::from(depth);
-    let part = even + (1.0 - even) * greed;
     let slack = (both / (total.max(1) as f64))
-        .powf(1.0 / f64::from(depth))
+        .powf(even + (1.0 - even) * greed)
         .max(1.0);
     let most = |part: f64, room: i64| ((total as f64 * part * slack) as i64).min(room);
     let sides = Sides {

@@ -1,6 +1,7 @@
 //! Improvement of a mapping by moves and swaps, judged by the full cost on the machine.
 
 pub(crate) mod anneal;
+pub(crate) mod bottleneck;
 pub(crate) mod fm;
 pub(crate) mod rebalance;
 pub(crate) mod state;

@@ -156,25 +156,6 @@ impl<'a> State<'a> {
         }
     }
 
-    pub(crate) fn members(&self, block: u32) -> &[u32] {
-        &self.members[block as usize]
-    }
-
-    /// Whether a vertex fits into a block as it is, in every dimension, and leaves none short.
-    pub(crate) fn fits(&self, v: u32, to: u32) -> bool {
-        let shared = &self.inst.shared;
-        let from = self.block[v as usize] as usize;
-        let room = |d: usize| {
-            let (i, j) = (from * self.dims + d, to as usize * self.dims + d);
-            let size = self.inst.size[v as usize * self.dims + d];
-            let leaves = shared.lower.is_empty() || self.load[i] - size >= shared.lower[i];
-            size == 0 || (self.load[j] + size <= shared.upper[j] && leaves)
-        };
-        (0..self.dims).all(room)
-            && self.inst.may_lie(v, to)
-            && (self.inst.apart.is_empty() || self.clashes(v, to as usize, None) == 0)
-    }
-
     /// Moves a vertex: time in its degree times the number of blocks.
     pub(crate) fn shift(&mut self, v: u32, to: u32) {
         let from = self.block[v as usize];

@@ -25,6 +25,34 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     Ok(vcycle::multilevel(context.inst, &mut context.random).into())
 }
 
+/// A short search without proofs: the start of other strategies.
+pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
+    let inst = context.inst;
+    if inst.k() == 1 {
+        return vec![0; inst.len()];
+    }
+    if !small(inst) {
+        return vcycle::multilevel(inst, &mut context.random);
+    }
+    let mut best: Option<Best> = None;
+    for _ in 0..4 {
+        let first = multisection(inst, 4, 0.0, &mut context.random);
+        let mut state = State::new(inst, first);
+        let hot = typical(&state) * 0.3;
+        let schedule = Schedule {
+            steps: 20_000,
+            hot,
+            cold: hot * 0.01,
+            stop_at: None,
+        };
+        let found = anneal(&mut state, &mut context.random, &schedule);
+        if best.as_ref().is_none_or(|b| found.beats(b)) {
+            best = Some(found);
+        }
+    }
+    best.map(|b| b.block).unwrap_or_default()
+}
+
 fn small(inst: &Instance) -> bool {
     inst.has_table() && inst.len().saturating_mul(inst.k()) <= TABLE && inst.len() <= 20_000
 }
@@ -127,8 +155,10 @@ fn search(context: &mut Context<'_>) -> Found {
                     None => multisection(inst, 4, greed, random),
                 };
                 let mut state = State::new(inst, first);
-                // From a touch-up of the start to forgetting it.
-                let warmth = if rounds % 3 == 2 {
+                // From a touch-up of the start to forgetting it, which only small ones can afford.
+                let warmth = if inst.len() <= 100 {
+                    0.05 + 0.75 * random.unit()
+                } else if rounds % 3 == 2 {
                     0.05 + 0.5 * random.unit()
                 } else {
                     0.05

@@ -7,6 +7,7 @@ use crate::instance::Instance;
 use crate::random::Random;
 
 mod auto;
+mod ilp;
 mod metis;
 mod round_robin;
 mod stack;
@@ -90,6 +91,11 @@ const STRATEGIES: &[Strategy] = &[
         run: round_robin::run,
     },
     Strategy {
+        name: "ilp",
+        about: "integer program, for small networks: proves the optimum given time",
+        run: ilp::run,
+    },
+    Strategy {
         name: "metis",
         about: "METIS, best of k-way and recursive",
         run: metis::run,
@@ -105,6 +111,26 @@ const STRATEGIES: &[Strategy] = &[
         run: metis::run_recursive,
     },
 ];
+
+/// Whether a mapping keeps every rule of the instance, the load bounds included.
+pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
+    let (k, d) = (inst.k(), inst.dims());
+    let shared = &inst.shared;
+    let mut load = vec![0; k * d];
+    for (v, &b) in block.iter().enumerate() {
+        for (i, s) in inst.size_of(v as u32).iter().enumerate() {
+            load[b as usize * d + i] += s;
+        }
+    }
+    let clash = |v: usize| {
+        inst.apart
+            .get(v)
+            .is_some_and(|list| list.iter().any(|&u| block[u as usize] == block[v]))
+    };
+    (0..k * d).all(|i| {
+        load[i] <= shared.upper[i] && (shared.lower.is_empty() || load[i] >= shared.lower[i])
+    }) && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))
+}
 
 /// All strategies.
 #[must_use]

@@ -1,0 +1,242 @@
+//! What each strategy promises on networks larger than brute force reaches.
+
+use std::time::Duration;
+
+use graphmap_partition::{
+    Channel, Error, Graph, Machine, Migration, Objective, Options, Problem, Solution, solve,
+};
+
+/// A layered network with weights, the same for a seed.
+fn layered(n: u32, seed: u64) -> Graph {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut dice = move |most: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % most
+    };
+    let width = (f64::from(n).sqrt() as u32).max(2);
+    let load = (0..n).map(|_| 1 + dice(9)).collect();
+    let mut channels = Vec::new();
+    for to in width..n {
+        for _ in 0..=dice(3) {
+            let from = (to / width - 1) * width + dice(u64::from(width)) as u32;
+            channels.push(Channel {
+                from,
+                to,
+                traffic: 1 + dice(20),
+            });
+        }
+    }
+    Graph::new(load, &channels).unwrap()
+}
+
+fn run(problem: &Problem<'_>, strategy: &str) -> Solution {
+    let options = Options {
+        strategy: strategy.to_owned(),
+        steps: 100_000,
+        ..Options::default()
+    };
+    solve(problem, &options).unwrap()
+}
+
+#[test]
+fn auto_is_never_worse_than_stack_and_round_robin_when_those_are_feasible() {
+    let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
+    for seed in 0..6 {
+        let graph = layered(30 + 40 * seed as u32, seed);
+        let problem = Problem {
+            imbalance: 0.2,
+            ..Problem::new(&graph, &machine)
+        };
+        let found = run(&problem, "auto");
+        assert!(found.evaluation.feasible());
+        assert!(found.lower_bound <= found.minimised);
+        for name in ["stack", "round-robin", "metis"] {
+            let other = run(&problem, name);
+            assert!(
+                !other.evaluation.feasible() || found.minimised <= other.minimised,
+                "seed {seed}: {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_mapping() {
+    let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+    let graph = layered(150, 7);
+    let problem = Problem::new(&graph, &machine);
+    assert_eq!(
+        run(&problem, "auto").block_of,
+        run(&problem, "auto").block_of
+    );
+    assert_eq!(
+        run(&problem, "fast").block_of,
+        run(&problem, "fast").block_of
+    );
+}
+
+#[test]
+fn the_integer_program_and_the_search_agree_on_the_optimum() {
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+    for seed in 0..3 {
+        let graph = layered(8, seed);
+        let problem = Problem {
+            imbalance: 0.1,
+            ..Problem::new(&graph, &machine)
+        };
+        let (auto, ilp) = (run(&problem, "auto"), run(&problem, "ilp"));
+        assert!(auto.proved && ilp.proved, "{:?}", ilp.log);
+        assert_eq!(auto.minimised, ilp.minimised);
+    }
+}
+
+#[test]
+fn a_solver_that_is_missing_or_unknown_is_told() {
+    let machine = Machine::regular(&[(2, 1)]).unwrap();
+    let graph = layered(8, 1);
+    let problem = Problem::new(&graph, &machine);
+    let with = |solver: &str| Options {
+        strategy: "ilp".to_owned(),
+        solver: Some(solver.into()),
+        time: Some(Duration::from_secs(1)),
+        ..Options::default()
+    };
+    assert!(matches!(
+        solve(&problem, &with("/bin/true")),
+        Err(Error::Solver(_))
+    ));
+    let found = solve(&problem, &with("/nowhere/cbc")).unwrap();
+    assert!(
+        found
+            .log
+            .iter()
+            .any(|line| line.contains("best mapping found before"))
+    );
+}
+
+#[test]
+fn pipelines_and_trees_beyond_search_are_proved_by_the_bound() {
+    let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+    let channels: Vec<Channel> = (1..800)
+        .map(|v| Channel {
+            from: v - 1,
+            to: v,
+            traffic: 3,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; 800], &channels).unwrap();
+    let found = run(&Problem::new(&graph, &machine), "auto");
+    assert!(
+        found.proved,
+        "bound {} found {}",
+        found.lower_bound, found.minimised
+    );
+    assert_eq!(found.minimised, 3 * (12 + 3 * 10));
+}
+
+#[test]
+fn a_farm_of_many_identical_workers_is_proved() {
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+    let workers = 60;
+    let mut channels = Vec::new();
+    for worker in 2..2 + workers {
+        channels.push(Channel {
+            from: 0,
+            to: worker,
+            traffic: 5,
+        });
+        channels.push(Channel {
+            from: worker,
+            to: 1,
+            traffic: 2,
+        });
+    }
+    let mut load = vec![3; workers as usize + 2];
+    (load[0], load[1]) = (10, 6);
+    let graph = Graph::new(load, &channels).unwrap();
+    let found = run(&Problem::new(&graph, &machine), "auto");
+    assert!(
+        found.proved,
+        "bound {} found {}",
+        found.lower_bound, found.minimised
+    );
+}
+
+#[test]
+fn leaving_an_old_mapping_is_weighed_against_what_it_gains() {
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+    let graph = layered(24, 3);
+    let fresh = run(
+        &Problem {
+            imbalance: 0.3,
+            ..Problem::new(&graph, &machine)
+        },
+        "auto",
+    );
+    let old: Vec<u32> = fresh.block_of.iter().map(|b| (b + 1) % 4).collect();
+    let moved = |price: u64| {
+        let cost = vec![price; 24];
+        let migration = Some(Migration {
+            block_of: &old,
+            cost: &cost,
+        });
+        let problem = Problem {
+            imbalance: 0.3,
+            migration,
+            ..Problem::new(&graph, &machine)
+        };
+        let found = run(&problem, "auto");
+        assert!(found.evaluation.feasible());
+        assert_eq!(
+            found.minimised,
+            found.evaluation.cost + found.evaluation.migration
+        );
+        (found.evaluation.moved, found.evaluation.cost)
+    };
+    let (free, dear) = (moved(0), moved(1_000_000));
+    assert_eq!(dear.0, 0, "a price beyond all gain moves nothing");
+    assert!(
+        free.1 * 10 <= fresh.evaluation.cost * 11,
+        "a price of nothing holds nothing back"
+    );
+}
+
+#[test]
+fn other_objectives_are_better_in_what_they_are_for() {
+    let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
+    let graph = layered(80, 5);
+    let base = Problem {
+        imbalance: 0.3,
+        ..Problem::new(&graph, &machine)
+    };
+    let cost = run(&base, "auto").evaluation;
+    let even = run(
+        &Problem {
+            objective: Objective::LargestLoad,
+            ..base
+        },
+        "auto",
+    )
+    .evaluation;
+    assert!(even.balance < cost.balance);
+    let link = run(
+        &Problem {
+            objective: Objective::Bottleneck,
+            ..base
+        },
+        "auto",
+    )
+    .evaluation;
+    assert!(link.feasible() && link.bottleneck <= cost.bottleneck);
+    let few = run(
+        &Problem {
+            objective: Objective::RemoteChannels,
+            ..base
+        },
+        "auto",
+    )
+    .evaluation;
+    assert!(few.remote_channels <= cost.remote_channels);
+}
