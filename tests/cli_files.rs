@@ -298,7 +298,7 @@ fn an_expanded_graph_is_read_to_the_same_network() {
     assert_eq!(network(&expanded), network(graph), "{expanded}");
     assert_eq!(expanded.matches("host=node1").count(), 8, "{expanded}");
     assert_eq!(
-        expanded.matches(r#"colocate="a b""#).count(),
+        expanded.matches(r#"colocate="a b"#).count(),
         2,
         "{expanded}"
     );
