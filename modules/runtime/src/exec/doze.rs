@@ -8,11 +8,12 @@
 //! # Why the orderings suffice
 //!
 //! The sender fills the inbox and then loads `asleep`; the sleeper stores `asleep` and then looks
-//! at the inbox. All SeqCst, so at least one sees the other's store: no wake-up is slept through.
+//! at the inbox. Between store and load each has a SeqCst fence, so at least one sees what the
+//! other stored: no wake-up is slept through.
 //! What a sleeper's flag *means* changes under the lock only: the load outside of it merely
 //! spares the lock when the other is awake.
 
-use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, lock};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, fence, lock};
 
 /// Where all schedulers of a run sleep.
 pub(crate) struct Doze {
@@ -66,6 +67,7 @@ impl Doze {
         let seat = &self.seats[me];
         let mut state = lock(&self.state);
         seat.asleep.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         if stay() {
             seat.asleep.store(false, Ordering::SeqCst);
             return Rest::Roused;
@@ -97,6 +99,7 @@ impl Doze {
     /// Ends the sleep of a scheduler, if it sleeps. To be called after its inbox was filled.
     #[inline]
     pub(crate) fn rouse(&self, who: usize) {
+        fence(Ordering::SeqCst);
         if self.seats[who].asleep.load(Ordering::SeqCst) {
             self.ring(who);
         }

@@ -13,10 +13,10 @@
 //!   before the read. The same with `head` in the other direction before a slot is used again.
 //! * *Sleep.* The consumer stores ARMED and then loads `tail`; the producer stores `tail` and then
 //!   loads ARMED. Each writes one place and then reads the other, so both could read the old
-//!   value under Release and Acquire, and the wake-up would be lost. All four are SeqCst: in the
-//!   single order of these operations one of the two stores comes first, and the load on the
-//!   other side sees it. The same holds for a writer waiting for room, and for GONE in place of
-//!   an index.
+//!   value under Release and Acquire, and the wake-up would be lost. Between store and load each
+//!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
+//!   other sees what was stored before it. The same holds for a writer waiting for room, and for
+//!   GONE in place of an index.
 //! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes.
 //!   The consumer may arm again in the middle of that: then the wake-up it gets is early, finds
 //!   nothing, and it arms again.
@@ -27,7 +27,7 @@
 use std::mem::MaybeUninit;
 
 use super::waiter::{ARMED, GONE, ID, NOBODY};
-use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
 
 #[repr(align(64))]
 struct Line<T>(T);
@@ -140,7 +140,7 @@ impl<T> Ring<T> {
         // SAFETY: the slot is free: head has passed it by, and Acquire ordered the reading of it
         // before this. The consumer does not look at it before `tail` is stored.
         unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
-        self.producer.0.tail.store(tail + 1, Ordering::SeqCst);
+        self.producer.0.tail.store(tail + 1, Ordering::Release);
         Push::Done(disarm(&self.signals.0.reader))
     }
 
@@ -171,19 +171,20 @@ impl<T> Ring<T> {
             let slots = &(*s).slots;
             slots[head as usize & (slots.len() - 1)].with(|slot| (*slot).assume_init_read())
         });
-        self.consumer.0.head.store(head + 1, Ordering::SeqCst);
+        self.consumer.0.head.store(head + 1, Ordering::Release);
         Pop::Value(value, disarm(&self.signals.0.writer))
     }
 
     /// Says that the consumer, called `id`, is about to wait. False: it need not, look again.
     pub(crate) fn arm_reader(&self, id: u32) -> bool {
         let signals = &self.signals.0;
-        signals.reader.store(ARMED | (id & ID), Ordering::SeqCst);
+        signals.reader.store(ARMED | (id & ID), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        if self.producer.0.tail.load(Ordering::SeqCst) != head
-            || signals.writer.load(Ordering::SeqCst) & GONE != 0
+        if self.producer.0.tail.load(Ordering::Acquire) != head
+            || signals.writer.load(Ordering::Acquire) & GONE != 0
         {
-            signals.reader.fetch_and(!ARMED, Ordering::SeqCst);
+            signals.reader.fetch_and(!ARMED, Ordering::Relaxed);
             return false;
         }
         true
@@ -192,14 +193,15 @@ impl<T> Ring<T> {
     /// Says that the producer, called `id`, is about to wait. False: it need not, look again.
     pub(crate) fn arm_writer(&self, id: u32) -> bool {
         let signals = &self.signals.0;
-        signals.writer.store(ARMED | (id & ID), Ordering::SeqCst);
+        signals.writer.store(ARMED | (id & ID), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
         // SAFETY: the store changes only while both sides stand still.
         let capacity = self.store.with(|s| unsafe { (*s).capacity });
-        if tail - self.consumer.0.head.load(Ordering::SeqCst) < capacity
-            || signals.reader.load(Ordering::SeqCst) & GONE != 0
+        if tail - self.consumer.0.head.load(Ordering::Acquire) < capacity
+            || signals.reader.load(Ordering::Acquire) & GONE != 0
         {
-            signals.writer.fetch_and(!ARMED, Ordering::SeqCst);
+            signals.writer.fetch_and(!ARMED, Ordering::Relaxed);
             return false;
         }
         true
@@ -207,13 +209,13 @@ impl<T> Ring<T> {
 
     /// The producer leaves. Returns who is to be woken.
     pub(crate) fn close_writer(&self) -> Option<u32> {
-        self.signals.0.writer.fetch_or(GONE, Ordering::SeqCst);
+        self.signals.0.writer.fetch_or(GONE, Ordering::Release);
         disarm(&self.signals.0.reader)
     }
 
     /// The consumer leaves. Returns who is to be woken.
     pub(crate) fn close_reader(&self) -> Option<u32> {
-        self.signals.0.reader.fetch_or(GONE, Ordering::SeqCst);
+        self.signals.0.reader.fetch_or(GONE, Ordering::Release);
         disarm(&self.signals.0.writer)
     }
 
@@ -260,13 +262,14 @@ impl<T> Ring<T> {
     }
 }
 
-/// Takes the ARMED mark off a word; the id, if it was there.
+/// Takes the ARMED mark off a word, after something else was stored; the id, if it was there.
 #[inline]
 fn disarm(word: &AtomicU32) -> Option<u32> {
-    if word.load(Ordering::SeqCst) & ARMED == 0 {
+    fence(Ordering::SeqCst);
+    if word.load(Ordering::Relaxed) & ARMED == 0 {
         return None;
     }
-    let was = word.fetch_and(!ARMED, Ordering::SeqCst);
+    let was = word.fetch_and(!ARMED, Ordering::Relaxed);
     (was & ARMED != 0).then_some(was & ID)
 }
 

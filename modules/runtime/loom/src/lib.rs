@@ -1,0 +1,164 @@
+//! Every interleaving of the ring between schedulers, of the inbox, and of sleeping: loom runs
+//! each test for all orders, and all values that the memory model lets a load return. A lost
+//! wake-up shows as a deadlock, a race on a slot as an error.
+#![cfg(loom)]
+#![allow(dead_code)]
+
+#[path = "../../src/exec/doze.rs"]
+mod doze;
+
+#[path = "../../src/link/mod.rs"]
+mod link;
+
+mod sync {
+    pub(crate) use loom::cell::UnsafeCell;
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use std::sync::PoisonError;
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::doze::{Doze, Rest};
+    use super::link::inbox::Inbox;
+    use super::link::spsc::{Pop, Push, Ring};
+
+    /// Two schedulers, as far as these files know them.
+    struct Pair {
+        doze: Doze,
+        inboxes: [Inbox; 2],
+        ring: Ring<Box<u32>>,
+    }
+
+    impl Pair {
+        fn new(capacity: u32) -> Arc<Self> {
+            Arc::new(Pair {
+                doze: Doze::new(2),
+                inboxes: [Inbox::new(), Inbox::new()],
+                ring: Ring::new(capacity),
+            })
+        }
+
+        fn send(&self, to: usize, id: Option<u32>) {
+            if let Some(id) = id {
+                self.inboxes[to].push(id);
+                self.doze.rouse(to);
+            }
+        }
+
+        /// Sleeps until there is mail. That all sleep must not happen: it would be a block.
+        fn rest(&self, me: usize) {
+            let mut mail = Vec::new();
+            while mail.is_empty() {
+                let rest = self.doze.sleep(me, || self.inboxes[me].is_filled(), || true);
+                assert_eq!(rest, Rest::Roused);
+                self.inboxes[me].drain(&mut mail);
+            }
+        }
+
+        fn write(&self, token: u32) -> bool {
+            let mut token = Box::new(token);
+            loop {
+                // SAFETY: only the first thread writes.
+                match unsafe { self.ring.push(token) } {
+                    Push::Done(wake) => {
+                        self.send(1, wake);
+                        return true;
+                    }
+                    Push::Gone(_) => return false,
+                    Push::Full(back) => token = back,
+                }
+                if self.ring.arm_writer(10) {
+                    self.rest(0);
+                }
+            }
+        }
+
+        fn read(&self) -> Option<u32> {
+            loop {
+                // SAFETY: only the second thread reads.
+                match unsafe { self.ring.pop() } {
+                    Pop::Value(token, wake) => {
+                        self.send(0, wake);
+                        return Some(*token);
+                    }
+                    Pop::End => return None,
+                    Pop::Empty => {}
+                }
+                if self.ring.arm_reader(11) {
+                    self.rest(1);
+                }
+            }
+        }
+    }
+
+    fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.check(f);
+    }
+
+    #[test]
+    fn tokens_arrive_in_order_and_nobody_sleeps_for_ever() {
+        model(3, || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                assert!(writer.write(1) && writer.write(2));
+                let wake = writer.ring.close_writer();
+                writer.send(1, wake);
+            });
+            assert_eq!([pair.read(), pair.read(), pair.read()], [Some(1), Some(2), None]);
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_reader_that_leaves_stops_the_writer() {
+        model(3, || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                let mut written = 0;
+                while written < 4 && writer.write(written) {
+                    written += 1;
+                }
+                assert!((1..=3).contains(&written));
+            });
+            assert_eq!(pair.read(), Some(0));
+            let wake = pair.ring.close_reader();
+            pair.send(0, wake);
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn the_last_to_sleep_knows_it() {
+        model(3, || {
+            let pair = Pair::new(1);
+            let other = Arc::clone(&pair);
+            // The other sends one wake-up and then has nothing to do: both must find out.
+            let sleep = |pair: &Pair, me: usize| loop {
+                let rest = pair.doze.sleep(me, || pair.inboxes[me].is_filled(), || true);
+                if rest == Rest::Everyone {
+                    break;
+                }
+                pair.inboxes[me].drain(&mut Vec::new());
+            };
+            let other = thread::spawn(move || {
+                other.send(1, Some(7));
+                sleep(&other, 0);
+                assert!(!other.inboxes[1].is_filled());
+            });
+            sleep(&pair, 1);
+            other.join().unwrap();
+        });
+    }
+}
