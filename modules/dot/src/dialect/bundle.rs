@@ -13,7 +13,7 @@ use graphmap_kpn::declared::{
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// What the node of a bundle says.
 pub(super) struct Draft {
@@ -45,6 +45,9 @@ struct BundleEnd {
     /// The edge that draws it.
     edge: Option<ChannelDecl>,
 }
+
+/// Those who write to a bundle, and those who read from it.
+type DrawnEnds = (Vec<BundleEnd>, Vec<BundleEnd>);
 
 impl Draft {
     fn new() -> Draft {
@@ -141,11 +144,14 @@ impl Dialect<'_> {
         if bundles.is_empty() {
             return;
         }
-        let mut drawn = self.drawn();
+        let (mut drawn, tangled) = self.drawn();
         let by_name = self.nodes_by_name();
         for (number, draft) in bundles {
             if draft.twice.is_some() {
                 self.report_twice(number, &draft);
+                continue;
+            }
+            if tangled.contains(&number) {
                 continue;
             }
             let (writers, readers) = drawn.remove(&number).unwrap_or_default();
@@ -168,9 +174,11 @@ impl Dialect<'_> {
         self.out.channels.sort_by_key(|c| c.span.start);
     }
 
-    /// Takes the edges at bundles out of the channels: who writes to each, who reads from it.
-    fn drawn(&mut self) -> HashMap<u32, (Vec<BundleEnd>, Vec<BundleEnd>)> {
-        let mut drawn: HashMap<u32, (Vec<BundleEnd>, Vec<BundleEnd>)> = HashMap::new();
+    /// Takes the edges at bundles out of the channels: who writes to each, who reads from it; and
+    /// which are joined to each other, so that nothing more can be said of them.
+    fn drawn(&mut self) -> (HashMap<u32, DrawnEnds>, HashSet<u32>) {
+        let mut drawn: HashMap<u32, DrawnEnds> = HashMap::new();
+        let mut tangled = HashSet::new();
         let flags = &self.flags;
         let bundle = |end: &EndDecl| {
             let node = end.node?.index();
@@ -188,15 +196,21 @@ impl Dialect<'_> {
                 (None, None) => return true,
                 (None, Some(to)) => drawn.entry(to).or_default().0.push(end(channel.from)),
                 (Some(from), None) => drawn.entry(from).or_default().1.push(end(channel.to)),
-                (Some(_), Some(_)) => report.push(
-                    Diagnostic::error(codes::BUNDLE_TO_BUNDLE, "two bundles joined to each other")
+                (Some(from), Some(to)) => {
+                    tangled.extend([from, to]);
+                    report.push(
+                        Diagnostic::error(
+                            codes::BUNDLE_TO_BUNDLE,
+                            "two bundles joined to each other",
+                        )
                         .at(channel.span, "a bundle at both ends")
                         .help("a bundle joins processes: put a process between the two"),
-                ),
+                    );
+                }
             }
             false
         });
-        drawn
+        (drawn, tangled)
     }
 
     fn nodes_by_name(&self) -> Vec<Option<NodeId>> {
