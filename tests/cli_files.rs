@@ -319,3 +319,30 @@ fn deep_modules_are_no_danger() {
     let test = test.args("fmt deep.dot");
     test.run().status(0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_up_in_the_middle() {
+    let graph = "digraph big { a [replicas=2000]; a -> a [step=1 wrap=true initial=1]; }";
+    let test = Test::new().file("g.dot", graph).file("small.svg", "old");
+    // A limit on the size of files stands for the full disk; the signal that comes with it is
+    // ignored, as it is for most who write to a full disk.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec {} g.dot --emit svg=small.svg --emit json=deep/big.json",
+        env!("CARGO_BIN_EXE_graphmap")
+    );
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(test.folder())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("error[G0005]: `deep/big.json` cannot be written"),
+        "{said}"
+    );
+    assert_eq!(test.files(), ["g.dot", "small.svg"]);
+    assert_eq!(test.read("small.svg"), "old");
+    assert!(!test.folder().join("deep").exists());
+}
