@@ -25,3 +25,7 @@ pub const TYPE_MISSING: Code = Code(610);
 pub const NOT_A_PROJECT: Code = Code(613);
 /// A kind that is new: its function is a blank.
 pub const NEW_KIND: Code = Code(614);
+/// A kind whose file does not define its function.
+pub const FUNCTION_MISSING: Code = Code(609);
+/// The compiler found the code of a project wrong.
+pub const COMPILER: Code = Code(611);

@@ -13,6 +13,7 @@ pub mod identifier;
 pub mod payload;
 mod positions;
 pub mod project;
+pub mod rustc;
 pub mod sequence;
 mod signature;
 pub mod skeleton;

@@ -4,10 +4,12 @@
 #[path = "../src/testing.rs"]
 mod testing;
 
-use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
+use graphmap_wiring::context::Model;
 use graphmap_wiring::project::{NewProject, Project, Runtime, create};
+use graphmap_wiring::rustc::diagnose;
 use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -132,4 +134,183 @@ fn odd() -> Graph {
         g.bundle(BundleKind::Select).holds(7, 3);
     }
     g
+}
+
+/// A source, three filters and a sink, or what becomes of them.
+fn before() -> Graph {
+    let mut g = chain(3);
+    g.channel("filter3.log", "sink.log").ty("Entry");
+    for i in 1..3 {
+        g.channel(&format!("filter{i}.log"), "NULL");
+    }
+    g
+}
+
+fn after() -> Graph {
+    use graphmap_kpn::declared::BundleKind;
+    let mut g = Graph::new("sieve");
+    g.channel("source", "filter1").ty("u32");
+    g.channel("filter1", "drain").ty("u32");
+    g.channel("filter1.alarm", "source.alarm")
+        .ty("Entry")
+        .bundle(BundleKind::Select);
+    g.channel("filter1.logs", "drain.log").ty("Line");
+    g
+}
+
+#[test]
+fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() {
+    let root = folder("changed");
+    let text = before().text();
+    new_project(&root, "sieve", &before().network(), &text);
+    let graph = root.join("sieve.dot");
+    let project = Project::find(&graph).unwrap().unwrap();
+    let skeletons = Skeletons::built_in();
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+
+    // Nothing changed: nothing to write, nothing to tell.
+    let mut notes = Diagnostics::new();
+    let (files, _) = project
+        .regenerate(&before().network(), &skeletons, &mut notes)
+        .unwrap();
+    assert!(notes.is_empty(), "{notes:#?}");
+    for (path, file) in files.iter() {
+        assert!(
+            std::fs::read(path).unwrap() == file.content,
+            "{}",
+            path.display()
+        );
+    }
+
+    let (filter, types) = (read("src/processes/filter.rs"), read("src/types.rs"));
+    let network = after().network();
+    let (files, model) = project
+        .regenerate(&network, &skeletons, &mut notes)
+        .unwrap();
+    let mut told: Vec<String> = notes
+        .iter()
+        .map(|n| format!("{} {}", n.code, n.message))
+        .collect();
+    for line in &mut told {
+        *line = line.replace(&format!("{}/", root.display()), "");
+    }
+    let fits = |function: &str, what: &str| {
+        format!("G0607 the function `{function}` no longer fits its kind: the port {what}")
+    };
+    assert_eq!(
+        told,
+        [
+            fits("source", "`out` carried `u64` and carries `u32`"),
+            fits(
+                "source",
+                "`alarm` is new, `select` of `types::Entry`, field `alarm`"
+            ),
+            fits("filter", "`in` carried `u64` and carries `u32`"),
+            fits("filter", "`out` carried `u64` and carries `u32`"),
+            fits(
+                "filter",
+                "`alarm` is new, `output` of `types::Entry`, field `alarm`"
+            ),
+            fits(
+                "filter",
+                "`logs` is new, `output` of `types::Line`, field `logs`"
+            ),
+            fits("filter", "`log` is gone"),
+            "G0614 the kind `drain` is new: its function is a blank".into(),
+            "G0608 src/processes/sink.rs is not part of the program: no kind is called so".into(),
+            "G0610 src/types.rs does not define the type `Line`".into(),
+        ]
+    );
+    let gone = notes.iter().find(|n| n.message.ends_with("gone")).unwrap();
+    assert!(
+        gone.help
+            .iter()
+            .any(|help| help.contains("there is a port `logs`")),
+        "{gone:#?}"
+    );
+    for note in notes.iter().filter(|n| n.code.0 != 608) {
+        let span = note.primary.as_ref().unwrap().span;
+        assert!(network.location(span).is_some(), "{note:#?}");
+    }
+
+    write(Path::new(""), &files);
+    assert_eq!(
+        (read("src/processes/filter.rs"), read("src/types.rs")),
+        (filter, types)
+    );
+    assert!(read("src/processes/mod.rs").contains("drain"));
+
+    // What is missing is told in the words of the graph.
+    let source = root.join("src/processes/source.rs");
+    std::fs::write(&source, "fn other() {}\n").unwrap();
+    let findings = build(&project, &network, &model);
+    assert_eq!(
+        findings,
+        [
+            "G0610 src/types.rs does not define the type `Line`",
+            "G0609 the function of the kind `source` is missing",
+            "G0611 in the function of `filter`: no field `log` on type `wiring::Filter` (E0609)",
+        ]
+    );
+
+    std::fs::write(
+        root.join("src/types.rs"),
+        "#[derive(Default)]\npub struct Entry;\npub struct Line;\n",
+    )
+    .unwrap();
+    std::fs::write(&source, "pub async fn source(_: u8) {}\n").unwrap();
+    let findings = build(&project, &network, &model);
+    let has = |start: &str, end: &str| {
+        findings
+            .iter()
+            .any(|f| f.starts_with(start) && f.contains(end))
+    };
+    assert!(has("G0611 in the wiring: ", "(E0277)"), "{findings:#?}");
+}
+
+/// The findings of a build that fails, each with a place in the graph.
+fn build(project: &Project, network: &Verified, model: &Model) -> Vec<String> {
+    let output = cargo(&project.root, &["build", "--message-format=json"]);
+    assert!(!output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let findings = diagnose(project, network, model, &lines);
+    let errors = findings.iter().filter(|f| f.severity == Severity::Error);
+    errors
+        .map(|finding| {
+            let span = finding
+                .primary
+                .as_ref()
+                .unwrap_or_else(|| panic!("{finding:#?}"))
+                .span;
+            assert!(network.location(span).is_some(), "{finding:#?}");
+            format!("{} {}", finding.code, finding.message)
+        })
+        .collect()
+}
+
+#[test]
+fn a_project_is_found_from_its_graph() {
+    let root = folder("found");
+    std::fs::create_dir_all(root.join("farm")).unwrap();
+    std::fs::write(root.join("farm.dot"), "digraph {}").unwrap();
+    let graph = root.join("farm.dot");
+    let manifest = root.join("farm/Cargo.toml");
+    let find = || Project::find(&graph);
+    assert_eq!(find().unwrap(), None);
+    std::fs::write(&manifest, "[package]\nname = 'farm'\n").unwrap();
+    assert_eq!(find().unwrap(), None);
+    let metadata =
+        |graph: &str| format!("[package]\nname = 'f'\nmetadata.graphmap.graph = '{graph}'\n");
+    std::fs::write(&manifest, metadata("../other.dot")).unwrap();
+    assert_eq!(find().unwrap(), None);
+    std::fs::write(&manifest, metadata("../farm.dot")).unwrap();
+    let project = find().unwrap().unwrap();
+    assert_eq!((project.package.as_str(), project.vendored), ("f", false));
+    std::fs::write(&manifest, "[package\n").unwrap();
+    let findings = find().unwrap_err();
+    assert_eq!(findings.iter().next().unwrap().code.0, 613);
+    // The folder that the graph lies in.
+    std::fs::remove_file(&manifest).unwrap();
+    std::fs::write(root.join("Cargo.toml"), metadata("farm.dot")).unwrap();
+    assert!(find().unwrap().is_some());
 }
