@@ -144,12 +144,13 @@ fn not_there(error: &io::Error) -> Diagnostic {
 }
 
 /// Diagnostics of what the compiler found, with the texts they point into added to `sources`.
-/// `explain` may add to one what the graph has to do with it, by the file that it is in.
+/// `explain` may add to one what the graph has to do with it, by the file that it is in
+/// and what stands at its place.
 pub(crate) fn diagnose(
     messages: Vec<CompilerMessage>,
     project: &Path,
     sources: &mut SourceMap,
-    mut explain: impl FnMut(Diagnostic, &Path) -> Diagnostic,
+    mut explain: impl FnMut(Diagnostic, &Path, &str) -> Diagnostic,
 ) -> Diagnostics {
     let mut texts = BTreeMap::new();
     let mut all = Diagnostics::new();
@@ -179,7 +180,10 @@ pub(crate) fn diagnose(
             }
         }
         all.push(match file {
-            Some(file) => explain(diagnostic, &file),
+            Some(file) => {
+                let place = diagnostic.primary.as_ref().map_or(Span::NONE, |l| l.span);
+                explain(diagnostic, &file, sources.text(place))
+            }
             None => diagnostic,
         });
     }

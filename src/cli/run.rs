@@ -12,6 +12,7 @@ use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::project::Project;
+use graphmap_wiring::rustc::Explainer;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
@@ -137,44 +138,15 @@ fn build(
         Ok(program) => Ok(program),
         Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
         Err(Failed::Code(messages)) => {
-            let explain = |diagnostic: Diagnostic, file: &Path| explain(diagnostic, file, network);
+            let explainer = Explainer::new(network);
+            let explain = |diagnostic: Diagnostic, file: &Path, pointed: &str| {
+                explainer.explain(diagnostic, file, pointed)
+            };
             let found = cargo::diagnose(messages, project, &mut session.sources, explain);
             session.find_all(found);
             Err(Exit::Graph)
         }
     }
-}
-
-/// Adds where the kind is drawn whose function does not compile.
-fn explain(diagnostic: Diagnostic, file: &Path, network: &Verified) -> Diagnostic {
-    let stem = file.file_stem().and_then(|s| s.to_str()).unwrap_or("");
-    let generated = stem == "wiring";
-    // Generated code calls functions by their path; it is right when they are.
-    let function = match diagnostic.message.split_once("crate::processes::") {
-        Some((_, rest)) if generated => rest.split(['`', ':']).next().unwrap_or("").to_owned(),
-        _ => stem.to_owned(),
-    };
-    let plain = |name: &str| name.replace('_', "").to_lowercase();
-    let mut kinds = network.kinds.values();
-    let kind = kinds.find(|kind| plain(network.name(kind.name)) == plain(&function));
-    let mut diagnostic = diagnostic;
-    if let Some(kind) = kind {
-        let name = network.name(kind.name);
-        let label = format!("the ports of `{name}` are what is drawn here");
-        diagnostic = diagnostic.also(kind.span, label);
-    }
-    if generated {
-        let file = if kind.is_some() {
-            function.as_str()
-        } else {
-            "KIND"
-        };
-        diagnostic = diagnostic.help(format!(
-            "this file is generated: what it calls is `pub async fn {file}(ports: ...)` in \
-             src/processes/{file}.rs"
-        ));
-    }
-    diagnostic
 }
 
 /// The project of a graph, with what is generated in it as the graph is now.

@@ -27,5 +27,3 @@ pub const NOT_A_PROJECT: Code = Code(613);
 pub const NEW_KIND: Code = Code(614);
 /// A kind whose file does not define its function.
 pub const FUNCTION_MISSING: Code = Code(609);
-/// The compiler found the code of a project wrong.
-pub const COMPILER: Code = Code(611);

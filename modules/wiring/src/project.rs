@@ -231,9 +231,9 @@ impl Project {
         }))
     }
 
-    /// The generated files for the graph as it is now, and a blank for what is new; with the model
-    /// they were made from, for [`crate::rustc::diagnose`]. What no longer fits in the user's own
-    /// files is told as warnings: the compiler will refuse it.
+    /// The generated files for the graph as it is now, and a blank for what is new. What no longer
+    /// fits in the user's own files is told as warnings: the compiler will refuse it, and
+    /// [`crate::rustc`] leads its messages back to the graph.
     ///
     /// # Errors
     /// Those of [`render`].
@@ -242,14 +242,14 @@ impl Project {
         network: &Network,
         skeletons: &Skeletons,
         diagnostics: &mut Diagnostics,
-    ) -> Result<(Files, Model), Diagnostics> {
+    ) -> Result<Files, Diagnostics> {
         let mut files = Files::new();
         let model = generate(network, skeletons, &self.root, &mut files, diagnostics)?;
         if self.vendored {
             vendor(&self.root, &mut files);
         }
         self.compare(network, &model, diagnostics);
-        Ok((files, model))
+        Ok(files)
     }
 
     /// Tells what the user has to change in the files that are his.

@@ -4,12 +4,11 @@
 #[path = "../src/testing.rs"]
 mod testing;
 
-use graphmap_kpn::diagnostic::{Diagnostics, Severity};
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
-use graphmap_wiring::context::Model;
 use graphmap_wiring::project::{NewProject, Project, Runtime, create};
-use graphmap_wiring::rustc::diagnose;
+use graphmap_wiring::rustc::Explainer;
 use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -170,7 +169,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
 
     // Nothing changed: nothing to write, nothing to tell.
     let mut notes = Diagnostics::new();
-    let (files, _) = project
+    let files = project
         .regenerate(&before().network(), &skeletons, &mut notes)
         .unwrap();
     assert!(notes.is_empty(), "{notes:#?}");
@@ -184,7 +183,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
 
     let (filter, types) = (read("src/processes/filter.rs"), read("src/types.rs"));
     let network = after().network();
-    let (files, model) = project
+    let files = project
         .regenerate(&network, &skeletons, &mut notes)
         .unwrap();
     let mut told: Vec<String> = notes
@@ -243,13 +242,16 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     // What is missing is told in the words of the graph.
     let source = root.join("src/processes/source.rs");
     std::fs::write(&source, "fn other() {}\n").unwrap();
-    let findings = build(&project, &network, &model);
+    let mut findings = build(&project, &network);
+    findings.sort();
+    findings.dedup();
     assert_eq!(
         findings,
         [
-            "G0610 src/types.rs does not define the type `Line`",
-            "G0609 the function of the kind `source` is missing",
-            "G0611 in the function of `filter`: no field `log` on type `wiring::Filter` (E0609)",
+            "G0000 no field `log` on type `wiring::Filter` (E0609): \
+             the ports of `filter` are what is drawn here",
+            "G0609 the function of the kind `source` is missing: a process that runs it",
+            "G0610 src/types.rs does not define the type `Line`: the port `logs` of `filter`",
         ]
     );
 
@@ -259,33 +261,43 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     )
     .unwrap();
     std::fs::write(&source, "pub async fn source(_: u8) {}\n").unwrap();
-    let findings = build(&project, &network, &model);
-    let has = |start: &str, end: &str| {
+    let findings = build(&project, &network);
+    let wrong_ports = "the ports of `source` are what is drawn here";
+    assert!(
         findings
             .iter()
-            .any(|f| f.starts_with(start) && f.contains(end))
-    };
-    assert!(has("G0611 in the wiring: ", "(E0277)"), "{findings:#?}");
+            .any(|f| f.contains("E0277") && f.ends_with(wrong_ports)),
+        "{findings:#?}"
+    );
 }
 
-/// The findings of a build that fails, each with a place in the graph.
-fn build(project: &Project, network: &Verified, model: &Model) -> Vec<String> {
+/// The findings of a build that fails, explained, each with a place in the graph.
+fn build(project: &Project, network: &Verified) -> Vec<String> {
     let output = cargo(&project.root, &["build", "--message-format=json"]);
     assert!(!output.status.success());
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let findings = diagnose(project, network, model, &lines);
-    let errors = findings.iter().filter(|f| f.severity == Severity::Error);
-    errors
-        .map(|finding| {
-            let span = finding
-                .primary
-                .as_ref()
-                .unwrap_or_else(|| panic!("{finding:#?}"))
-                .span;
-            assert!(network.location(span).is_some(), "{finding:#?}");
-            format!("{} {}", finding.code, finding.message)
-        })
-        .collect()
+    let explainer = Explainer::new(network);
+    let mut told = Vec::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let message = &line["message"];
+        let Some(span) = message["spans"].get(0) else {
+            continue;
+        };
+        let (text, code) = (&message["message"], &message["code"]["code"]);
+        let text = format!("{} ({})", text.as_str().unwrap(), code.as_str().unwrap());
+        let file = project.root.join(span["file_name"].as_str().unwrap());
+        let finding = Diagnostic::error(Code(0), text);
+        let finding = explainer.explain(finding, &file, span["text"][0]["text"].as_str().unwrap());
+        let label = finding.primary.as_ref().or(finding.secondary.first());
+        let label = label.unwrap_or_else(|| panic!("{finding:#?}"));
+        assert!(network.location(label.span).is_some(), "{finding:#?}");
+        told.push(format!(
+            "{} {}: {}",
+            finding.code, finding.message, label.text
+        ));
+    }
+    told.dedup();
+    told
 }
 
 #[test]
