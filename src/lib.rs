@@ -66,6 +66,7 @@ impl Tool {
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
             .emitter(graphmap_wiring::emitters::WIRING)
+            .emitter(graphmap_wiring::emitters::PILOT)
             .emitter(graphmap_wiring::emitters::ModelEmitter);
         for emitter in graphmap_binding::emitters() {
             tool.emitters.push(emitter);

@@ -27,3 +27,5 @@ pub const NOT_A_PROJECT: Code = Code(613);
 pub const NEW_KIND: Code = Code(614);
 /// A kind whose file does not define its function.
 pub const FUNCTION_MISSING: Code = Code(609);
+/// Something that the target of the skeleton cannot express.
+pub const NOT_EXPRESSIBLE: Code = Code(612);

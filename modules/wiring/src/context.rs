@@ -49,6 +49,8 @@ pub struct GraphModel {
     pub processes: usize,
     /// How many channels it has.
     pub channels: usize,
+    /// How many ports of kinds are bundles.
+    pub bundles: usize,
 }
 
 /// A type that the project's `types.rs` defines.
@@ -214,6 +216,7 @@ impl Model {
             .into_iter()
             .map(|class| channel_class(network, &kinds, &types, class))
             .collect();
+        let ports_of_kinds = network.kinds.values().flat_map(|kind| &kind.ports);
         let file = network.sources.sources().next();
         let file = file.map_or("", |source| source.name());
         Ok(Model {
@@ -223,6 +226,7 @@ impl Model {
                 file: file_name(file).to_owned(),
                 processes: network.processes.len(),
                 channels: network.channels.len(),
+                bundles: ports_of_kinds.filter(|port| port.bundle.is_some()).count(),
             },
             structure,
             types: types.own.into_iter().map(TypeModel::new).collect(),
@@ -366,7 +370,7 @@ fn ports(
     diagnostics: &mut Diagnostics,
 ) -> Vec<PortModel> {
     let mut fields = Identifiers::new(Language::Rust, &[]);
-    let mut c_fields = Identifiers::new(Language::C, &[]);
+    let mut c_fields = Identifiers::new(Language::C, &["index"]);
     let kind_name = network.name(kind.name);
     let port = |port: &KindPort| {
         let name = network.name(port.name);

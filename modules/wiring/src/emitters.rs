@@ -4,6 +4,7 @@ use crate::codes;
 use crate::context::Model;
 use crate::skeleton::{Skeletons, one};
 use crate::structure::{STRUCTURES, Structure};
+use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
@@ -28,6 +29,14 @@ pub const WIRING: SkeletonEmitter = SkeletonEmitter {
     about: "Rust wiring for graphmap-runtime, by the skeletons in rust/",
     extension: "rs",
     family: "rust",
+};
+
+/// `pilot`: C for Pilot; takes `*.c`.
+pub const PILOT: SkeletonEmitter = SkeletonEmitter {
+    name: "pilot",
+    about: "C wiring for Pilot, by the skeletons in pilot/",
+    extension: "c",
+    family: "pilot",
 };
 
 impl Emitter for SkeletonEmitter {
@@ -55,9 +64,49 @@ impl Emitter for SkeletonEmitter {
             None => Skeletons::built_in(),
         };
         let network = mapped.network();
+        if self.family == PILOT.family {
+            pilot_can(network)?;
+        }
         let (code, _) = render(network, &skeletons, self.family, context.diagnostics)?;
         files.generated(context.path, code);
         Ok(())
+    }
+}
+
+/// Whether Pilot has everything that a network asks for.
+fn pilot_can(network: &Network) -> Result<(), Diagnostics> {
+    let mut findings = Diagnostics::new();
+    for bundle in network
+        .bundles
+        .values()
+        .filter(|b| b.kind == BundleKind::Share)
+    {
+        let message = format!(
+            "Pilot has no share bundles: `{}`",
+            network.port_name(bundle.port)
+        );
+        findings.push(
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                .at(bundle.span, "asked for here")
+                .help("let readers ask for tokens, through a `select` bundle of requests"),
+        );
+    }
+    for channel in network
+        .channels
+        .values()
+        .filter(|channel| channel.initial > 0)
+    {
+        let port = network.port_name(channel.from);
+        let message = format!("Pilot's channels begin empty: `{port}` has initial tokens");
+        findings.push(
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                .at(channel.span, "this channel")
+                .help("let the writer write them first, and leave `initial=` out"),
+        );
+    }
+    match findings.is_empty() {
+        true => Ok(()),
+        false => Err(findings),
     }
 }
 

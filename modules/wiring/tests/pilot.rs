@@ -1,0 +1,137 @@
+//! Wiring for Pilot: compiles without a warning, and creates what the graph says.
+
+#[path = "../src/testing.rs"]
+mod testing;
+
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::BundleKind;
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::mapping::Mapped;
+use graphmap_wiring::emitters::PILOT;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use testing::{Graph, farm, grid, tree};
+
+fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
+    let path = Path::new("pilot.c");
+    assert!(PILOT.accepts(path));
+    let mut files = Files::new();
+    let mut context = EmitContext {
+        path,
+        options: &BTreeMap::new(),
+        diagnostics: &mut Diagnostics::new(),
+    };
+    PILOT.emit(mapped, &mut context, &mut files)?;
+    Ok(String::from_utf8(files.get(path).unwrap().content.clone()).unwrap())
+}
+
+/// Compiles the wiring with blank functions, runs it, and gives back what was created, sorted.
+fn created(name: &str, code: &str, kinds: &[String]) -> Vec<String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pilot");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("pilot")
+        .join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let blanks: String = kinds
+        .iter()
+        .map(|kind| format!("int {kind}_process(int i, void *a) {{ (void)a; return i; }}\n"))
+        .collect();
+    std::fs::write(folder.join("wiring.c"), code).unwrap();
+    std::fs::write(folder.join("blanks.c"), blanks).unwrap();
+    let output = Command::new("cc")
+        .args([
+            "-std=c99", "-Wall", "-Wextra", "-Werror", "-g", "-o", "program", "-I",
+        ])
+        .arg(&here)
+        .args(["wiring.c", "blanks.c"])
+        .arg(here.join("tell.c"))
+        .current_dir(&folder)
+        .output()
+        .expect("a C compiler");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let output = Command::new(folder.join("program")).output().unwrap();
+    assert!(output.status.success());
+    let mut lines: Vec<String> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// What the network says should be created, sorted.
+fn expected(mapped: &Mapped) -> Vec<String> {
+    let network = mapped.network();
+    let ends = |c| (network.writer(c).index(), network.reader(c).index());
+    let channel = |c| format!("channel {} {}", ends(c).0, ends(c).1);
+    let mut lines: Vec<String> = network.channels.ids().map(channel).collect();
+    for (id, bundle) in network.bundles.iter() {
+        let member = |&c: &_| format!(" {}>{}", ends(c).0, ends(c).1);
+        let members: String = network.members(id).iter().map(member).collect();
+        lines.push(format!("{}{members}", bundle.kind.name()));
+    }
+    lines.sort();
+    lines
+}
+
+#[test]
+fn wiring_for_pilot_creates_what_the_graph_says() {
+    let mut odd = Graph::new("odd");
+    for i in 1..4 {
+        let worker = format!("int{i}");
+        odd.channel("main.index", &format!("{worker}.a*/b"));
+        odd.bundle(BundleKind::Scatter);
+        odd.channel("main.x", &format!("{worker}.x"))
+            .bundle(BundleKind::Broadcast);
+        odd.channel(&format!("{worker}.a"), "a_ports.\u{e9}")
+            .bundle(BundleKind::Gather);
+    }
+    let graphs = [("farm", farm(3)), ("tree", tree(13, 3)), ("odd", odd)];
+    for (name, graph) in graphs {
+        let mapped = graph.mapped();
+        let code = emit(&mapped).unwrap_or_else(|e| panic!("{e:#?}"));
+        let functions = code.lines().filter_map(|line| {
+            let name = line
+                .strip_prefix("int ")?
+                .strip_suffix("_process(int index, void *argument);")?;
+            Some(name.to_owned())
+        });
+        let kinds: Vec<String> = functions.collect();
+        assert_eq!(created(name, &code, &kinds), expected(&mapped), "{name}");
+    }
+}
+
+#[test]
+fn the_code_grows_with_kinds() {
+    let (small, large) = (
+        emit(&farm(3).mapped()).unwrap(),
+        emit(&farm(300).mapped()).unwrap(),
+    );
+    assert!(
+        large.len() < small.len() + 600,
+        "{} {}",
+        small.len(),
+        large.len()
+    );
+}
+
+#[test]
+fn what_pilot_cannot_say_is_told_where_it_stands() {
+    let mapped = grid(2, 3).mapped();
+    let findings = emit(&mapped).unwrap_err();
+    assert!(
+        findings
+            .iter()
+            .all(|f| f.code.0 == 612 && f.primary.is_some()),
+        "{findings:#?}"
+    );
+    let findings = emit(&testing::pool(2).mapped()).unwrap_err();
+    assert!(
+        findings.iter().next().unwrap().message.contains("share"),
+        "{findings:#?}"
+    );
+}

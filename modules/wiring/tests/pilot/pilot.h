@@ -1,0 +1,18 @@
+/* What wiring code needs of Pilot's API: declarations of our own, for the tests to compile against. */
+#ifndef PILOT_H
+#define PILOT_H
+
+typedef struct PI_PROCESS PI_PROCESS;
+typedef struct PI_CHANNEL PI_CHANNEL;
+typedef struct PI_BUNDLE PI_BUNDLE;
+typedef int (*PI_WORK_FUNC)(int index, void *argument);
+enum PI_BUNUSE { PI_BROADCAST, PI_SCATTER, PI_GATHER, PI_REDUCE, PI_SELECT };
+
+int PI_Configure(int *argc, char ***argv);
+PI_PROCESS *PI_CreateProcess(PI_WORK_FUNC function, int index, void *argument);
+PI_CHANNEL *PI_CreateChannel(PI_PROCESS *from, PI_PROCESS *to);
+PI_BUNDLE *PI_CreateBundle(enum PI_BUNUSE usage, PI_CHANNEL *const array[], int size);
+int PI_StartAll(void);
+void PI_StopMain(int status);
+
+#endif

@@ -1,0 +1,40 @@
+/* A Pilot that runs nothing and tells what was created. */
+#include <pilot.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct PI_PROCESS { int rank; };
+struct PI_CHANNEL { int from, to; };
+struct PI_BUNDLE { int unused; };
+
+int PI_Configure(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }
+int PI_StartAll(void) { return 0; }
+void PI_StopMain(int status) { (void)status; }
+
+PI_PROCESS *PI_CreateProcess(PI_WORK_FUNC function, int index, void *argument)
+{
+    PI_PROCESS *process = malloc(sizeof *process);
+    (void)function, (void)argument;
+    process->rank = index;
+    return process;
+}
+
+PI_CHANNEL *PI_CreateChannel(PI_PROCESS *from, PI_PROCESS *to)
+{
+    PI_CHANNEL *channel = malloc(sizeof *channel);
+    channel->from = from->rank;
+    channel->to = to->rank;
+    printf("channel %d %d\n", from->rank, to->rank);
+    return channel;
+}
+
+PI_BUNDLE *PI_CreateBundle(enum PI_BUNUSE usage, PI_CHANNEL *const array[], int size)
+{
+    static const char *const names[] = {"broadcast", "scatter", "gather", "reduce", "select"};
+    int i;
+    printf("%s", names[usage]);
+    for (i = 0; i < size; i++)
+        printf(" %d>%d", array[i]->from, array[i]->to);
+    printf("\n");
+    return malloc(sizeof(PI_BUNDLE));
+}
