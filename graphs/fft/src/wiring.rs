@@ -11,7 +11,7 @@ use graphmap_runtime as rt;
 // The ports of each kind; the next generation compares them with those of the graph.
 // kind "source": scatter "out" "types::Sample"
 // kind "load": input "in" "types::Sample", broadcast "out" "types::Sample"
-// kind "stage": broadcast "out" "types::Sample", input "own" "types::Sample", input "other" "types::Sample"
+// kind "stage": input "own" "types::Sample", broadcast "out" "types::Sample", input "other" "types::Sample"
 // kind "sink": gather "in" "types::Sample"
 
 /// The ports of `source`, declared at fft.dot:9:5.
@@ -45,12 +45,12 @@ impl rt::Ports for Load {
     }
 }
 
-/// The ports of `stage`, declared at fft.dot:10:5.
+/// The ports of `stage`, declared at fft.dot:21:21.
 pub struct Stage {
-    /// `out`
-    pub out: rt::Broadcast<types::Sample>,
     /// `own`
     pub own: rt::Input<types::Sample>,
+    /// `out`
+    pub out: rt::Broadcast<types::Sample>,
     /// `other`
     pub other: rt::Input<types::Sample>,
 }
@@ -58,14 +58,14 @@ pub struct Stage {
 impl rt::Ports for Stage {
     fn connect(ends: &mut rt::Ends<'_>) -> Self {
         Stage {
-            out: ends.broadcast(),
             own: ends.input(),
+            out: ends.broadcast(),
             other: ends.input(),
         }
     }
 }
 
-/// The ports of `sink`, declared at fft.dot:10:15.
+/// The ports of `sink`, declared at fft.dot:38:17.
 pub struct Sink {
     /// `in`
     pub in_: rt::Gather<types::Sample>,
@@ -105,24 +105,17 @@ pub fn network() -> rt::Network {
     let stage = net.kind(
         "stage",
         rt::Names::Pattern(&[
-            ("stage", "41 11+10*4+0*7 11+10*3 42 12+10*4+0*7 12+10*3"),
+            ("stage", "1+1*4+0*16"),
+            ("at", "1+0*32+1*2"),
             ("_", "1+0*16+1*2+0*2"),
             ("_", "1+0*8+1*2+0*4"),
             ("_", "1+0*4+1*2+0*8"),
         ]),
         "2+1*4+5*16",
-        &["out", "own", "other"],
+        &["own", "out", "other"],
         crate::processes::stage::stage,
     );
-    net.place(
-        stage,
-        "10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 \
-        10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 10 20+1*3 \
-        10 20+1*3 10 20+1*3",
-        "5 29 31 31 5 29 31 31 5 29 31 31 5 29 31 31 5 29 31 31 5 29 31 31 5 29 \
-        31 31 5 29 31 31 5 29 31 31 5 29 31 31 5 29 31 31 5 29 31 31 5 29 31 31 \
-        5 29 31 31 5 29 31 31 5 29 31 31",
-    );
+    net.place(stage, "21+1*4+0*16", "21+0*64");
     let sink = net.kind(
         "sink",
         rt::Names::Listed(&["sink"]),
@@ -130,7 +123,7 @@ pub fn network() -> rt::Network {
         &["in"],
         crate::processes::sink::sink,
     );
-    net.place(sink, "10", "15");
+    net.place(sink, "38", "17");
 
     // source.out -> load.in
     net.channels::<types::Sample>(rt::Channels {
@@ -144,40 +137,28 @@ pub fn network() -> rt::Network {
         line: "9+0*16",
         column: "5+0*16",
     });
-    // stage.out -> sink.in
-    net.channels::<types::Sample>(rt::Channels {
-        from: (stage, 0),
-        to: (sink, 0),
-        capacity: 1,
-        from_index: "0+4*16",
-        to_index: "0+0*16",
-        from_slot: "0+0*16",
-        to_slot: "0+1*16",
-        line: "10+0*16",
-        column: "5+0*16",
-    });
     // load.out -> stage.own
     net.channels::<types::Sample>(rt::Channels {
         from: (load, 1),
-        to: (stage, 1),
+        to: (stage, 0),
         capacity: 1,
         from_index: "0+1*16",
-        to_index: "1+4*16",
+        to_index: "0+4*16",
         from_slot: "0+0*16",
         to_slot: "",
-        line: "20+0*16",
+        line: "25+0*16",
         column: "21+0*16",
     });
     // stage.out -> stage.own
     net.channels::<types::Sample>(rt::Channels {
-        from: (stage, 0),
-        to: (stage, 1),
+        from: (stage, 1),
+        to: (stage, 0),
         capacity: 1,
-        from_index: "1+4*16+1*3",
-        to_index: "2+4*16+1*2 0+4*16",
+        from_index: "0+4*16+1*3",
+        to_index: "1+4*16+1*3",
         from_slot: "0+0*48",
         to_slot: "",
-        line: "21+0*16+1*3",
+        line: "26+0*16+1*3",
         column: "21+0*48",
     });
     // load.out -> stage.other
@@ -186,23 +167,35 @@ pub fn network() -> rt::Network {
         to: (stage, 2),
         capacity: 1,
         from_index: "0+1*16",
-        to_index: "5-4*2+8*8",
+        to_index: "4-4*2+8*8",
         from_slot: "1+0*16",
         to_slot: "",
-        line: "24+0*16",
+        line: "29+0*16",
         column: "21+0*16",
     });
     // stage.out -> stage.other
     net.channels::<types::Sample>(rt::Channels {
-        from: (stage, 0),
+        from: (stage, 1),
         to: (stage, 2),
         capacity: 1,
-        from_index: "1+4*16+1*3",
-        to_index: "10 14 2 6 26 30 18 22 42 46 34 38 58 62 50 54 19+4*4-16*2+32*2 32+4*8-32*2",
+        from_index: "0+4*16+1*3",
+        to_index: "9 13 1 5 25 29 17 21 41 45 33 37 57 61 49 53 18+4*4-16*2+32*2 35+4*8-32*2",
         from_slot: "1+0*48",
         to_slot: "",
-        line: "25+0*16+1*3",
+        line: "30+0*16+1*3",
         column: "21+0*48",
+    });
+    // stage.out -> sink.in
+    net.channels::<types::Sample>(rt::Channels {
+        from: (stage, 1),
+        to: (sink, 0),
+        capacity: 1,
+        from_index: "3+4*16",
+        to_index: "0+0*16",
+        from_slot: "0+0*16",
+        to_slot: "0+1*16",
+        line: "38+0*16",
+        column: "5+0*16",
     });
 
     net

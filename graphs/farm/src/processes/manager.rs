@@ -16,7 +16,10 @@ pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let order = Order::from_arguments(&arguments)?;
     let (put, picture) = rt::join(put(p.put_out, &order), get(p.get_in, &order)).await;
-    put?;
+    put.map_err(|_| "the farm takes no more tasks")?;
+    if picture.missing() > 0 {
+        return Err(format!("{} rows did not come back", picture.missing()).into());
+    }
     picture.report();
     picture.write(&order.file)?;
     println!("wrote {}", order.file.display());
@@ -49,6 +52,8 @@ struct Picture {
     width: usize,
     height: usize,
     pixels: Vec<u8>,
+    /// How many rows have come back.
+    rows: usize,
     /// How many strips each worker has drawn.
     strips: Vec<usize>,
 }
@@ -59,6 +64,7 @@ impl Picture {
             width: order.width,
             height: order.height,
             pixels: vec![0; 3 * order.width * order.height],
+            rows: 0,
             strips: Vec::new(),
         }
     }
@@ -67,10 +73,15 @@ impl Picture {
     fn add(&mut self, strip: Strip) {
         let row = 3 * self.width;
         self.pixels[strip.rows.start * row..strip.rows.end * row].copy_from_slice(&strip.pixels);
+        self.rows += strip.rows.len();
         if self.strips.len() <= strip.worker {
             self.strips.resize(strip.worker + 1, 0);
         }
         self.strips[strip.worker] += 1;
+    }
+
+    fn missing(&self) -> usize {
+        self.height - self.rows
     }
 
     /// All but the last line is the same for every schedule.

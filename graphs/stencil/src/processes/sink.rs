@@ -6,9 +6,8 @@ use std::error::Error;
 /// Compares each block with the same one of a plate that was never cut.
 pub async fn sink(mut p: Sink) -> Result<(), Box<dyn Error>> {
     let side = p.in_.members().isqrt();
-    let Some(blocks) = p.in_.read().await else {
-        return Ok(());
-    };
+    let blocks = p.in_.read().await;
+    let blocks = blocks.ok_or("a block of the plate did not come back")?;
     let order = order()?;
     let mut whole = Plate::heated_in_the_north(side * order.size);
     for _ in 0..order.steps {

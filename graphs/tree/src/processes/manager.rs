@@ -16,13 +16,13 @@ pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
         mut get_in,
     } = p;
     for board in Board::new(size).next().flat_map(Board::next) {
-        put_out.write(board).await?;
+        let put = put_out.write(board).await;
+        put.map_err(|_| "the tree takes no more tasks")?;
     }
     // That was all: the end of the stream runs down the tree, and the sums come up.
     drop(put_out);
-    if let Some(sum) = get_in.read().await {
-        println!("{} queens, {} tasks", size, sum.tasks);
-        println!("{} ways", sum.ways);
-    }
+    let sum = get_in.read().await.ok_or("no sum came back")?;
+    println!("{} queens, {} tasks", size, sum.tasks);
+    println!("{} ways", sum.ways);
     Ok(())
 }
