@@ -125,16 +125,16 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_has("::: squares.dot:3:5");
     assert_eq!(test.read("squares/src/processes/worker.rs"), WORKER);
 
-    // A function that is missing: told where it is called and where its kind is drawn.
+    // A function that is missing: told where its kind is drawn and where it is called.
     let renamed = WORKER.replace("fn worker", "fn werker");
     let test = test
         .file("squares.dot", GRAPH)
         .file("squares/src/processes/worker.rs", renamed);
     test.run()
         .status(1)
-        .stderr_has("error[G0703]")
-        .stderr_has("in src/processes/worker.rs")
-        .stderr_has("the ports of `worker` are what is drawn here");
+        .stderr_has("error[G0609]: the function of the kind `worker` is missing")
+        .stderr_has("--> squares.dot:3:5")
+        .stderr_has("::: squares/src/wiring.rs:");
 
     // A mapping for another network.
     let other = GRAPH.replace("replicas=3", "replicas=2");
