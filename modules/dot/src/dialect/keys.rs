@@ -134,6 +134,15 @@ const NUMBERED: &[(&str, OfNumber)] = &[
 impl Key {
     /// The key of a name in either spelling.
     pub(crate) fn of(name: &str) -> Option<Key> {
+        // Four of these stand on every edge of a large graph.
+        match name {
+            "src" => return Some(Key::Src),
+            "dst" => return Some(Key::Dst),
+            "type" => return Some(Key::Type),
+            "capacity" => return Some(Key::Capacity),
+            "traffic" => return Some(Key::Traffic),
+            _ => {}
+        }
         let plain = |(ours, thesis, key, _): &(&str, &str, Key, _)| {
             (*ours == name || (*thesis == name && !name.is_empty())).then_some(*key)
         };
@@ -148,7 +157,9 @@ impl Key {
 
     /// Whether it may stand on an element.
     pub(crate) fn fits(self, element: Element) -> bool {
-        self.places().contains(&element)
+        use Key::{Capacity, Dst, Src, Traffic, Type};
+        let common = matches!(self, Src | Dst | Type | Capacity | Traffic);
+        (common && element == Element::Edge) || self.places().contains(&element)
     }
 
     /// What it may stand on.
