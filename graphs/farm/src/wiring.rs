@@ -16,6 +16,17 @@ use graphmap_runtime as rt;
 // kind "outTask": input "in" "types::Task", output "outreq" "types::Request", output "out" "types::Task"
 // kind "inResult": output "out" "types::Strip", input "in" "types::Strip"
 
+/// Links of the chain.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub const LENGTH: usize = 4;
+
+/// The links before and after a link, counted from 0; none beyond the ends.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
+    let next = link + 1;
+    (link.checked_sub(1), (next < LENGTH).then_some(next))
+}
+
 /// The ports of `manager`, declared at farm.dot:10:5.
 pub struct Manager {
     /// `put.out`

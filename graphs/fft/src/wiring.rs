@@ -14,6 +14,17 @@ use graphmap_runtime as rt;
 // kind "stage": input "own" "types::Sample", broadcast "out" "types::Sample", input "other" "types::Sample"
 // kind "sink": gather "in" "types::Sample"
 
+/// Links of the chain.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub const LENGTH: usize = 2;
+
+/// The links before and after a link, counted from 0; none beyond the ends.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
+    let next = link + 1;
+    (link.checked_sub(1), (next < LENGTH).then_some(next))
+}
+
 /// The ports of `source`, declared at fft.dot:9:5.
 pub struct Source {
     /// `out`

@@ -12,6 +12,17 @@ use graphmap_runtime as rt;
 // kind "sieve": input "in" "u64", output "out" "u64", output "prime" "u64"
 // kind "collect": gather "in" "u64"
 
+/// Links of the chain.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub const LENGTH: usize = 100;
+
+/// The links before and after a link, counted from 0; none beyond the ends.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
+    let next = link + 1;
+    (link.checked_sub(1), (next < LENGTH).then_some(next))
+}
+
 /// The ports of `generate`, declared at sieve.dot:9:5.
 pub struct Generate {
     /// `out`

@@ -13,6 +13,38 @@ use graphmap_runtime as rt;
 // kind "block": input "start" "types::Block", output "result" "types::Block", output "east" "types::Rim", input "from_west" "types::Rim", input "from_east" "types::Rim", output "west" "types::Rim", output "south" "types::Rim", input "from_north" "types::Rim", input "from_south" "types::Rim", output "north" "types::Rim"
 // kind "sink": gather "in" "types::Block"
 
+/// Rows of the grid.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub const ROWS: usize = 4;
+
+/// Columns of the grid.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub const COLUMNS: usize = 4;
+
+/// Row and column of a cell, all counted from 0.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub fn place(cell: usize) -> (usize, usize) {
+    (cell / COLUMNS, cell % COLUMNS)
+}
+
+/// The cell of a row and a column, if the grid has it.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub fn cell(row: usize, column: usize) -> Option<usize> {
+    (row < ROWS && column < COLUMNS).then_some(row * COLUMNS + column)
+}
+
+/// The neighbours of a cell: above, below, to the left, to the right.
+#[allow(dead_code, reason = "for the functions of processes that want it")]
+pub fn neighbours(at: usize) -> [Option<usize>; 4] {
+    let (row, column) = place(at);
+    [
+        row.checked_sub(1).and_then(|row| cell(row, column)),
+        cell(row + 1, column),
+        column.checked_sub(1).and_then(|column| cell(row, column)),
+        cell(row, column + 1),
+    ]
+}
+
 /// The ports of `source`, declared at stencil.dot:6:5.
 pub struct Source {
     /// `out`

@@ -149,7 +149,7 @@ impl Skeletons {
         }
         finding
             .help(format!(
-                "a file `{family}/{name}.hbs` in the folder given by `--skeletons` adds it"
+                "a file `{family}/{name}.hbs` in the folder given by `--set skeletons=FOLDER` adds it"
             ))
             .with_note(format!("the family has `{}`", known.join("`, `")))
     }

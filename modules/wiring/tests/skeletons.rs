@@ -4,8 +4,12 @@
 mod testing;
 
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_wiring::context::Model;
 use graphmap_wiring::emitters::render;
+use graphmap_wiring::sequence::encode;
 use graphmap_wiring::skeleton::Skeletons;
+use graphmap_wiring::structure::Structure;
+use std::path::Path;
 use testing::{Graph, chain, farm, grid, pool, tree};
 
 fn wiring(graph: Graph) -> String {
@@ -33,5 +37,180 @@ fn size_grows_with_kinds_and_not_with_processes() {
             small.len(),
             large.len()
         );
+    }
+}
+
+/// A folder of skeletons with these files, and what comes of it.
+fn users(name: &str, files: &[(&str, &[u8])]) -> Result<Skeletons, Diagnostics> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("skeletons")
+        .join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    for (path, content) in files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    Skeletons::with_folder(&folder)
+}
+
+fn rendered(skeletons: &Skeletons, family: &str, graph: Graph) -> Result<String, String> {
+    let mut notes = Diagnostics::new();
+    match render(&graph.network(), skeletons, family, &mut notes) {
+        Ok((code, _)) => Ok(code),
+        Err(findings) => Err(told(&findings)),
+    }
+}
+
+fn told(findings: &Diagnostics) -> String {
+    let line = |f: &graphmap_kpn::diagnostic::Diagnostic| {
+        format!("{} {} {:?} {:?}\n", f.code, f.message, f.help, f.notes)
+    };
+    findings.iter().map(line).collect()
+}
+
+#[test]
+fn a_users_folder_replaces_and_adds() {
+    let files: &[(&str, &[u8])] = &[
+        ("rust/_head.hbs", b"// mine: {{graph.name}}\n"),
+        (
+            "rust/ring.hbs",
+            b"ring of {{#each kinds}}{{name}} {{/each}}{{> py/_part}}",
+        ),
+        ("py/_part.hbs", b"{{structure.name}}"),
+        (
+            "py/explicit.hbs",
+            b"{{> py/_part}} <&> {{string graph.name}}",
+        ),
+    ];
+    let skeletons = users("adds", files).unwrap();
+    assert!(
+        rendered(&skeletons, "rust", chain(3))
+            .unwrap()
+            .starts_with("// mine: sieve\n")
+    );
+    let mut ring = chain(3);
+    ring.skeleton("ring");
+    assert_eq!(
+        rendered(&skeletons, "rust", ring).unwrap(),
+        "ring of source filter sink chain"
+    );
+    assert_eq!(
+        rendered(&skeletons, "py", farm(2)).unwrap(),
+        "chain <&> \"farm\""
+    );
+}
+
+#[test]
+fn a_missing_skeleton_or_structure_is_told_with_what_there_is() {
+    let skeletons = Skeletons::built_in();
+    let wanted = |name: &str, family: &str| {
+        let mut graph = chain(3);
+        graph.skeleton(name);
+        rendered(&skeletons, family, graph).unwrap_err()
+    };
+    let missing = wanted("cain", "rust");
+    assert!(missing.starts_with("G0603 there is no skeleton `cain` in the family `rust`"));
+    assert!(missing.contains("did you mean `chain`?"), "{missing}");
+    assert!(
+        missing.contains("`chain`, `explicit`, `farm`, `grid`, `tree`"),
+        "{missing}"
+    );
+    assert!(wanted("chain", "rost").contains("the family `rust` is near"));
+    let no_grid = wanted("grid", "rust");
+    assert!(
+        no_grid.starts_with("G0606 the network is no grid"),
+        "{no_grid}"
+    );
+    let bad_type = {
+        let mut graph = chain(3);
+        graph.channel("sink.more", "source.more").ty("Vec<");
+        rendered(&skeletons, "rust", graph).unwrap_err()
+    };
+    assert!(
+        bad_type.starts_with("G0601 `Vec<` is no payload type"),
+        "{bad_type}"
+    );
+}
+
+#[test]
+fn a_template_that_fails_is_told_with_line_and_column() {
+    let failing = |name: &str, text: &[u8]| match users(name, &[("rust/chain.hbs", text)]) {
+        Ok(skeletons) => rendered(&skeletons, "rust", chain(3)).unwrap_err(),
+        Err(findings) => told(&findings),
+    };
+    let unknown = failing("unknown", b"line\n  {{graph.nmae}}\n");
+    assert!(
+        unknown.starts_with("G0605") && unknown.contains("rust/chain.hbs:2:"),
+        "{unknown}"
+    );
+    let open = failing("open", b"a\n{{#each kinds}}\n");
+    assert!(
+        open.starts_with("G0604") && open.contains("line "),
+        "{open}"
+    );
+    let circle = failing("circle", b"{{> rust/chain}}");
+    assert!(
+        circle.contains("circle: rust/chain -> rust/chain"),
+        "{circle}"
+    );
+    let deep = failing("deep", "{{#if a}}".repeat(5000).as_bytes());
+    assert!(deep.contains("nested more than"), "{deep}");
+    let brackets = failing(
+        "brackets",
+        format!("{{{{a {}}}}}", "(".repeat(5000)).as_bytes(),
+    );
+    assert!(brackets.contains("nested more than"), "{brackets}");
+    let bytes = failing("bytes", b"\xff\xfe");
+    assert!(bytes.starts_with("G0604"), "{bytes}");
+    let partial = failing("partial", b"{{> rust/nothing}}");
+    assert!(partial.starts_with("G0605"), "{partial}");
+    assert!(Skeletons::with_folder(Path::new("no/such/folder")).is_err());
+}
+
+/// Every field of the model stands in the book's table, and nothing else.
+#[test]
+fn the_book_describes_what_a_skeleton_sees() {
+    let mut notes = Diagnostics::new();
+    let network = grid(2, 3).network();
+    let model = Model::new(&network, Structure::of(&network), &mut notes).unwrap();
+    let mut fields = std::collections::BTreeSet::new();
+    paths(&serde_json::to_value(&model).unwrap(), "", &mut fields);
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/skeletons.md");
+    let book = std::fs::read_to_string(book).unwrap();
+    let section = book.split("## What a skeleton sees").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let described: std::collections::BTreeSet<String> = rows
+        .map(|row| row.split('`').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(described, fields);
+}
+
+fn paths(value: &serde_json::Value, path: &str, into: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                paths(value, &format!("{path}{dot}{name}"), into);
+            }
+        }
+        serde_json::Value::Array(items) => {
+            for item in items {
+                paths(item, &format!("{path}[]"), into);
+            }
+            if items.is_empty() {
+                into.insert(format!("{path}[]"));
+            }
+        }
+        _ => drop(into.insert(path.to_owned())),
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn the_runtime_reads_what_is_encoded(values in proptest::collection::vec(0u32..5, 0..80)) {
+        let read: graphmap_runtime::Sequence = encode(&values).parse().unwrap();
+        proptest::prop_assert_eq!(read.iter().collect::<Vec<_>>(), values);
     }
 }
