@@ -1,6 +1,7 @@
 //! The prime sieve, a process for each prime.
 
 mod processes;
+mod types;
 mod wiring;
 
 fn main() -> std::process::ExitCode {

@@ -1,0 +1,1 @@
+//! What travels over the channels: nothing but plain numbers.
