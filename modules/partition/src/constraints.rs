@@ -231,13 +231,13 @@ impl Draft {
         let mut number = vec![u32::MAX; n];
         let mut count = 0;
         let mut of = vec![0; n];
-        for v in 0..n {
+        for (v, place) in of.iter_mut().enumerate() {
             let root = self.root[v] as usize;
             if number[root] == u32::MAX {
                 number[root] = count;
                 count += 1;
             }
-            of[v] = number[root];
+            *place = number[root];
         }
         let mut home = Vec::new();
         if problem.migration.is_some() {

@@ -96,8 +96,8 @@ impl Sub {
             ..Self::default()
         };
         let mut pair = vec![[u32::MAX; 2]; clusters];
-        for v in 0..self.len() {
-            let c = map[v] as usize;
+        for (v, &c) in map.iter().enumerate() {
+            let c = c as usize;
             coarse.size[c] += self.size[v];
             let slot = usize::from(pair[c][0] != u32::MAX);
             pair[c][slot] = v as u32;
@@ -245,7 +245,7 @@ fn refine(sub: &Sub, side: &mut [u8], sides: Sides, random: &mut Random) -> (i64
         }
     }
     cut /= 2;
-    let patience = (n / 16).clamp(40, 400);
+    let patience = (n / 16).clamp(40, 2000);
     let mut moved = vec![false; n];
     let mut trail: Vec<u32> = Vec::new();
     for _ in 0..6 {

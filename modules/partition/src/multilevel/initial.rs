@@ -5,13 +5,28 @@ use super::bisect::{Sides, Sub, bisect};
 use crate::instance::Instance;
 use crate::random::Random;
 
+/// How hard a bisection is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tries {
+    /// Starts at the coarsest level of each bisection.
+    pub(crate) coarsest: usize,
+    /// Whole bisections where the cut is the dearest; the best one counts.
+    pub(crate) rounds: usize,
+}
+
+/// The tries for small instances.
+pub(crate) const THOROUGH: Tries = Tries {
+    coarsest: 4,
+    rounds: 4,
+};
+
 /// Recursive multisection. The result respects fixed vertices; balance is best effort.
 ///
 /// `greed` from 0 to 1 says how much of the slack the first bisections may use up: at 0 every level
 /// gets its even part, at 1 the uppermost, whose cut is the dearest, may take all.
 pub(crate) fn multisection(
     inst: &Instance,
-    tries: usize,
+    tries: Tries,
     greed: f64,
     random: &mut Random,
 ) -> Vec<u32> {
@@ -91,7 +106,7 @@ fn split(
     inst: &Instance,
     vertices: &[u32],
     parts: [&[u32]; 2],
-    (tries, greed): (usize, f64),
+    (tries, greed): (Tries, f64),
     random: &mut Random,
     local: &mut [u32],
 ) -> Vec<u8> {
@@ -150,8 +165,8 @@ fn split(
     );
     let farthest =
         i64::from(inst.shared.machine.diameter()) - i64::from(inst.shared.machine.collocated());
-    let rounds = if apart >= farthest { 4 } else { 1 };
-    let attempt = |random: &mut Random| bisect(&sub, sides, tries, random);
+    let rounds = if apart >= farthest { tries.rounds } else { 1 };
+    let attempt = |random: &mut Random| bisect(&sub, sides, tries.coarsest, random);
     (0..rounds)
         .map(|_| attempt(random))
         .min_by_key(|side| sub.judge(side, sides))

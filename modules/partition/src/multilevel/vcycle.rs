@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::coarsen::matching;
-use super::initial::multisection;
+use super::initial::{Tries, multisection};
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
@@ -74,57 +74,50 @@ pub(crate) fn anneal_cycle(
     unreachable!("the loop ends at level 0")
 }
 
-/// One multilevel pass for large instances.
-pub(crate) fn multilevel(inst: &Instance, random: &mut Random) -> Vec<u32> {
-    cycle(inst, None, random)
+/// A mapping of a large instance: multisection, then refinement over all boundaries at once.
+/// `rounds` is how often each of the dearest cuts is tried.
+pub(crate) fn multilevel(inst: &Instance, rounds: usize, random: &mut Random) -> Vec<u32> {
+    let mut block = multisection(
+        inst,
+        Tries {
+            coarsest: 4,
+            rounds,
+        },
+        0.0,
+        random,
+    );
+    fm::refine(inst, &mut block, random);
+    block
 }
 
-/// A V-cycle from a mapping; never worse.
+/// A V-cycle from a mapping: clusters inside its blocks are refined from coarse to fine.
 pub(crate) fn again(inst: &Instance, block: Vec<u32>, random: &mut Random) -> Vec<u32> {
-    cycle(inst, Some(block), random)
-}
-
-fn cycle(inst: &Instance, block: Option<Vec<u32>>, random: &mut Random) -> Vec<u32> {
     let target = (inst.k() * 24).max(400);
     let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
     let heaviest = (total / target as i64).max(1) * 2;
     let mut levels: Vec<(Instance, Vec<u32>)> = Vec::new();
-    let mut within = block;
+    let mut current = block;
     loop {
         let fine = levels.last().map_or(inst, |l| &l.0);
         if fine.len() <= target {
             break;
         }
-        let (map, clusters) = matching(fine, within.as_deref(), heaviest, random);
+        let (map, clusters) = matching(fine, Some(&current), heaviest, random);
         if clusters * 50 > fine.len() * 49 {
             break;
         }
         let coarse = fine.contract(&map, clusters);
-        if let Some(block) = &mut within {
-            let mut next = vec![0; clusters];
-            map.iter()
-                .zip(&*block)
-                .for_each(|(&c, &b)| next[c as usize] = b);
-            *block = next;
-        }
+        let mut next = vec![0; clusters];
+        map.iter()
+            .zip(&current)
+            .for_each(|(&c, &b)| next[c as usize] = b);
+        current = next;
         levels.push((coarse, map));
     }
-    let coarsest = levels.last().map_or(inst, |l| &l.0);
-    let mut current = within.unwrap_or_else(|| multisection(coarsest, 4, 0.0, random));
-    for level in (0..=levels.len()).rev() {
-        let here = if level == 0 {
-            inst
-        } else {
-            &levels[level - 1].0
-        };
-        fm::refine(here, &mut current, random);
-        if level > 0 {
-            current = levels[level - 1]
-                .1
-                .iter()
-                .map(|&c| current[c as usize])
-                .collect();
-        }
+    while let Some((coarse, map)) = levels.pop() {
+        fm::refine(&coarse, &mut current, random);
+        current = map.iter().map(|&c| current[c as usize]).collect();
     }
+    fm::refine(inst, &mut current, random);
     current
 }

@@ -38,8 +38,10 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
                 .map(|(u, w)| w * inst.distance(b, block[u as usize]))
                 .sum()
         };
-        let open = (0..k as u32).filter(|&b| b != here && inst.may_lie(v, b) && !clash(b, block));
-        let Some(best) = open.min_by_key(|&b| (!room(b), price(b), b)) else {
+        // A pin holds whatever else breaks: the search counts pairs and loads, but not pins.
+        let open = (0..k as u32).filter(|&b| b != here && inst.may_lie(v, b));
+        let rank = |&b: &u32| (clash(b, block), !room(b), price(b), b);
+        let Some(best) = open.min_by_key(rank) else {
             continue;
         };
         for (i, s) in inst.size_of(v).iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::exact::branch::{self, Limit, Outcome};
 use crate::exact::symmetry;
 use crate::instance::Instance;
-use crate::multilevel::initial::multisection;
+use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::multilevel::{line, vcycle};
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::rebalance::repair_rules;
@@ -22,7 +22,7 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     if small(context.inst) {
         return run(context);
     }
-    Ok(vcycle::multilevel(context.inst, &mut context.random).into())
+    Ok(vcycle::multilevel(context.inst, 1, &mut context.random).into())
 }
 
 /// A short search without proofs: the start of other strategies.
@@ -32,11 +32,11 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
         return vec![0; inst.len()];
     }
     if !small(inst) {
-        return vcycle::multilevel(inst, &mut context.random);
+        return vcycle::multilevel(inst, 4, &mut context.random);
     }
     let mut best: Option<Best> = None;
     for _ in 0..4 {
-        let first = multisection(inst, 4, 0.0, &mut context.random);
+        let first = multisection(inst, THOROUGH, 0.0, &mut context.random);
         let mut state = State::new(inst, first);
         let hot = typical(&state) * 0.3;
         let schedule = Schedule {
@@ -65,12 +65,12 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(search(context));
     }
     let inst = context.inst;
-    let mut block = vcycle::multilevel(inst, &mut context.random);
+    let mut block = vcycle::multilevel(inst, 4, &mut context.random);
     let mut rounds = 0;
     while context
         .budget
         .time
-        .map_or(rounds < 2, |_| context.budget.used() < 0.6)
+        .map_or(rounds < 1, |_| context.budget.used() < 0.6)
     {
         block = vcycle::again(inst, block, &mut context.random);
         rounds += 1;
@@ -152,7 +152,7 @@ fn search(context: &mut Context<'_>) -> Found {
                         repair_rules(inst, &mut block);
                         block
                     }
-                    None => multisection(inst, 4, greed, random),
+                    None => multisection(inst, THOROUGH, greed, random),
                 };
                 let mut state = State::new(inst, first);
                 // From a touch-up of the start to forgetting it, which only small ones can afford.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use good_lp::solvers::WithTimeLimit;
 use good_lp::solvers::lp_solvers::{CbcSolver, GlpkSolver, LpSolver, WithMaxSeconds};
+use good_lp::variable::UnsolvedProblem;
 use good_lp::{
     Expression, ProblemVariables, ResolutionError, Solution, SolutionStatus, SolverModel, Variable,
     WithInitialSolution, WithMipGap, variable,
@@ -172,7 +173,7 @@ impl Program {
 
     fn with<M>(
         self,
-        solver: impl FnMut(good_lp::variable::UnsolvedProblem) -> M,
+        solver: impl FnMut(UnsolvedProblem) -> M,
         inst: &Instance,
         start: &[u32],
         left: Duration,

@@ -10,7 +10,7 @@ use ::metis::option::{Opt, Seed, UFactor};
 use super::{Context, Found};
 use crate::error::Error;
 use crate::instance::{Instance, NO_LIMIT};
-use crate::multilevel::initial::multisection;
+use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::refine::rebalance::repair_rules;
 
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         context
             .log
             .push("too few vertices for METIS: multisection instead".to_owned());
-        let mut block = multisection(inst, 4, 0.0, &mut context.random);
+        let mut block = multisection(inst, THOROUGH, 0.0, &mut context.random);
         repair_rules(inst, &mut block);
         return Ok(block);
     }
