@@ -193,8 +193,16 @@ impl<'a> Expansion<'a> {
         if digits.is_empty() {
             return name;
         }
-        let name = self.declared.name(name).to_owned() + &suffix(digits);
-        self.out.names.intern(&name)
+        let name = self.declared.name(name);
+        // The second instance of `stage1` is `stage1_2`: `stage12` would be that of another.
+        let apart = if name.ends_with(|c: char| c.is_ascii_digit()) {
+            "_"
+        } else {
+            ""
+        };
+        self.out
+            .names
+            .intern(&format!("{name}{apart}{}", suffix(digits)))
     }
 
     /// Makes the instances of all nodes, in the order of the text that one would write by hand: a

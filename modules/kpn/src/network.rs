@@ -86,6 +86,8 @@ pub struct Port {
     pub direction: Direction,
     /// What it is joined to.
     pub join: Join,
+    /// Payload type said where it is joined to the environment; channels say their own.
+    pub ty: Option<Symbol>,
     /// The first declaration that names it.
     pub span: Span,
 }

@@ -340,6 +340,9 @@ impl Joining<'_> {
                 name,
                 direction,
                 join,
+                ty: self.channels[only.channel()]
+                    .ty
+                    .filter(|_| join == Join::Environment),
                 span,
             });
             return;
@@ -399,6 +402,7 @@ impl Joining<'_> {
             name,
             direction,
             join,
+            ty: free.iter().find_map(|e| self.channels[e.channel()].ty),
             span,
         });
     }

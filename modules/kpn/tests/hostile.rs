@@ -48,8 +48,8 @@ fn a_process_and_a_node_of_its_name_are_two_of_one_name() {
 fn modules_of_one_name_are_told_once() {
     let mut d = Draft::default();
     d.module("m", None, Some(1000));
-    let m1 = d.module("m1", None, Some(1000));
-    d.node_in("a", Some(m1), None);
+    let again = d.module("m", None, Some(1000));
+    d.node_in("a", Some(again), None);
     assert_eq!(d.codes(), [codes::NAME_COLLISION]);
 }
 

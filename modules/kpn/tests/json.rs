@@ -132,6 +132,9 @@ proptest! {
 
     #[test]
     fn no_text_does_harm(cut in 0..ALL.len(), at in 0..ALL.len(), put in "[\\[\\]{}\",:a0-9-]{0,3}") {
+        // A text is cut between characters.
+        let between = |i: usize| (0..=i).rev().find(|&i| ALL.is_char_boundary(i)).unwrap_or(0);
+        let (cut, at) = (between(cut), between(at));
         let (start, end) = (cut.min(at), cut.max(at));
         let changed = format!("{}{put}{}", &ALL[..start], &ALL[end..]);
         for text in [&ALL[..cut], &changed] {

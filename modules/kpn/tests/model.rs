@@ -312,3 +312,64 @@ fn a_bundle_kind_knows_its_end() {
     assert_eq!(BundleKind::Select.direction(), Direction::Input);
     assert_eq!(BundleKind::Share.direction(), Direction::Output);
 }
+
+#[test]
+fn a_type_said_at_the_environment_counts() {
+    let mut d = Draft::default();
+    let (task, result) = (
+        d.declared.names.intern("Task"),
+        d.declared.names.intern("Result"),
+    );
+    d.channel("w.out", "NULL").ty = Some(task);
+    d.channel("p.out", "w.in");
+    let n = d.verified();
+    let w = n.kinds.values().next().unwrap();
+    assert_eq!(w.ports[0].ty.map(|t| n.name(t)), Some("Task"));
+
+    let mut d = Draft::default();
+    d.declared.names.intern("Task");
+    d.declared.names.intern("Result");
+    d.channel("w1.out", "p.in").ty = Some(task);
+    d.channel("w2.out", "NULL").ty = Some(result);
+    assert!(d.codes().contains(&codes::TYPE_CONFLICT));
+}
+
+#[test]
+fn faces_must_differ_and_the_default_load_does_not_win() {
+    let make = |a: &str, b: &str| {
+        let mut d = Draft::default();
+        for (face, load) in [(a, 0.5), (b, 1.0)] {
+            let id = d.node(face);
+            let process = d.declared.names.intern("manager");
+            let node = &mut d.declared.nodes[id];
+            (node.process, node.kind, node.load) = (Some(process), process, load);
+        }
+        d.channel(&format!("{a}.out"), "w.in");
+        d.channel("w.out", &format!("{b}.in"));
+        d
+    };
+    assert_eq!(
+        make("managerPut", "managerGet")
+            .verified()
+            .processes
+            .values()
+            .next()
+            .unwrap()
+            .load,
+        0.5
+    );
+    assert_eq!(
+        make("managerPut", "manager_put").codes(),
+        [codes::NAME_COLLISION]
+    );
+}
+
+#[test]
+fn instances_of_a_numbered_node_are_set_apart() {
+    let mut d = Draft::default();
+    d.node_in("stage1", None, Some(2));
+    d.channel_with("stage1.out", "NULL", at(Some(At::All), None));
+    let n = d.verified();
+    let names: Vec<_> = n.processes.ids().map(|p| n.process_name(p)).collect();
+    assert_eq!(names, ["stage1_1", "stage1_2"]);
+}

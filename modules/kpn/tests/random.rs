@@ -222,7 +222,12 @@ fn instances(path: &[(usize, u64)]) -> Vec<Vec<u64>> {
 
 fn instance_name(name: &str, digits: &[u64]) -> String {
     let numbers: Vec<_> = digits.iter().map(|d| (d + 1).to_string()).collect();
-    format!("{name}{}", numbers.join("_"))
+    let apart = if name.ends_with(|c: char| c.is_ascii_digit()) {
+        "_"
+    } else {
+        ""
+    };
+    format!("{name}{apart}{}", numbers.join("_"))
 }
 
 /// The names of all nodes in the order of the text that one would write by hand: `nodes` are those

@@ -8,6 +8,9 @@ use crate::names::{Names, Symbol};
 use crate::network::{Kind, KindId, Process, ProcessId};
 use rustc_hash::FxHashMap;
 
+/// The load of a node that says none.
+const DEFAULT_LOAD: f64 = 1.0;
+
 /// Nodes merged to processes.
 pub(super) struct Faces {
     pub(super) processes: Arena<ProcessId, Process>,
@@ -70,6 +73,7 @@ impl Faces {
             }
         }
         faces.check_names(names, diagnostics);
+        faces.check_faces(nodes, names, diagnostics);
         faces
     }
 
@@ -90,6 +94,38 @@ impl Faces {
                 .also(self.processes[other].span, "and this one")
                 .help(format!("rename one of them, or say `process={name}` at both if they are faces of one process")),
             );
+        }
+    }
+
+    /// Two faces of one process must differ in what their ports' names begin with.
+    fn check_faces(
+        &self,
+        nodes: &Arena<NodeId, NodeDecl>,
+        names: &Names,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if self.face_of.is_empty() {
+            return;
+        }
+        let mut known: FxHashMap<(ProcessId, &str), NodeId> = FxHashMap::default();
+        for (id, node) in nodes.iter() {
+            let Some(face) = self.face_of.get(&id) else {
+                continue;
+            };
+            let process = self.process_of[id.index()];
+            if let Some(other) = known.insert((process, face), id) {
+                let (a, b) = (names.name(nodes[other].name), names.name(node.name));
+                let of = names.name(self.processes[process].name);
+                diagnostics.push(
+                    Diagnostic::error(
+                        codes::NAME_COLLISION,
+                        format!("faces `{a}` and `{b}` of process `{of}` would both be called `{face}`"),
+                    )
+                    .at(node.span, "this face")
+                    .also(nodes[other].span, "and this one")
+                    .help("rename one of them: what is left of a face's name without that of its process names its ports"),
+                );
+            }
         }
     }
 
@@ -117,9 +153,12 @@ impl Faces {
                 .help("a process has one kind: say the same `kind=` at all its faces"),
             );
         }
-        // Each face may say a cost; the default of one that says none is lost in the larger.
+        // Each face may say a cost. One that says none has the default, which must not win.
         let merged = &mut self.processes[process];
-        merged.load = merged.load.max(node.load);
+        merged.load = match (merged.load, node.load) {
+            (DEFAULT_LOAD, load) | (load, DEFAULT_LOAD) => load,
+            (a, b) => a.max(b),
+        };
         merged.mem = merged.mem.max(node.mem);
     }
 }

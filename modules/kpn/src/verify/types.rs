@@ -8,6 +8,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
 use crate::network::{ChannelId, KindId, Network, PortId};
+use crate::source::Span;
 use rustc_hash::FxHashMap;
 
 /// Fills in the types of kinds' ports and of channels, and tells where two meet.
@@ -29,14 +30,22 @@ pub(super) fn infer(network: &mut Network, kind_of_port: &[u32], diagnostics: &m
     for (_, channel) in network.channels.iter() {
         classes.union(place(network, channel.from), place(network, channel.to));
     }
-    let mut said: FxHashMap<usize, (Symbol, ChannelId)> = FxHashMap::default();
+    let mut said: FxHashMap<usize, (Symbol, Place)> = FxHashMap::default();
     let mut told: FxHashMap<(usize, Symbol), ()> = FxHashMap::default();
-    for (id, channel) in network.channels.iter() {
-        let Some(ty) = channel.ty else { continue };
-        let class = classes.find(place(network, channel.from));
-        let &mut (known, first) = said.entry(class).or_insert((ty, id));
+    let channels = network
+        .channels
+        .iter()
+        .map(|(id, c)| (c.ty, c.from, Place::Channel(id)));
+    let closed = network
+        .ports
+        .iter()
+        .map(|(id, p)| (p.ty, id, Place::Closed(id)));
+    for (ty, port, at) in channels.chain(closed) {
+        let Some(ty) = ty else { continue };
+        let class = classes.find(place(network, port));
+        let &mut (known, first) = said.entry(class).or_insert((ty, at));
         if known != ty && told.insert((class, ty), ()).is_none() {
-            diagnostics.push(conflict(network, first, id));
+            diagnostics.push(conflict(network, first, at));
         }
     }
     let kinds: Vec<KindId> = network.kinds.ids().collect();
@@ -54,45 +63,75 @@ pub(super) fn infer(network: &mut Network, kind_of_port: &[u32], diagnostics: &m
     }
 }
 
-fn conflict(network: &Network, a: ChannelId, b: ChannelId) -> Diagnostic {
-    let ty = |c: ChannelId| network.channels[c].ty.map_or("", |t| network.name(t));
-    let says = |c: ChannelId| {
-        let (from, to) = (network.channels[c].from, network.channels[c].to);
-        format!(
-            "`{}` to `{}` carries `{}`",
-            network.port_name(from),
-            network.port_name(to),
-            ty(c)
-        )
+/// Where a type is said: at a channel, or at a port joined to the environment.
+#[derive(Clone, Copy)]
+enum Place {
+    Channel(ChannelId),
+    Closed(PortId),
+}
+
+impl Place {
+    fn ports(self, network: &Network) -> Vec<PortId> {
+        match self {
+            Place::Channel(c) => vec![network.channels[c].from, network.channels[c].to],
+            Place::Closed(p) => vec![p],
+        }
+    }
+
+    fn ty(self, network: &Network) -> &str {
+        let ty = match self {
+            Place::Channel(c) => network.channels[c].ty,
+            Place::Closed(p) => network.ports[p].ty,
+        };
+        ty.map_or("", |t| network.name(t))
+    }
+
+    fn span(self, network: &Network) -> Span {
+        match self {
+            Place::Channel(c) => network.channels[c].span,
+            Place::Closed(p) => network.ports[p].span,
+        }
+    }
+
+    fn says(self, network: &Network) -> String {
+        let names: Vec<_> = self
+            .ports(network)
+            .into_iter()
+            .map(|p| network.port_name(p))
+            .collect();
+        let ty = self.ty(network);
+        match &names[..] {
+            [from, to] => format!("`{from}` to `{to}` carries `{ty}`"),
+            _ => format!("`{}` is said to carry `{ty}`", names.concat()),
+        }
+    }
+}
+
+fn conflict(network: &Network, a: Place, b: Place) -> Diagnostic {
+    // The port of a kind at which the two meet, if they do so directly.
+    let kind = |port: PortId| {
+        let port = &network.ports[port];
+        (network.processes[port.process].kind, port.name)
     };
-    let (first, second) = (&network.channels[a], &network.channels[b]);
-    let shares = |x: PortId, y: PortId| {
-        let (x, y) = (&network.ports[x], &network.ports[y]);
-        let same = |p: &crate::network::Port| network.processes[p.process].kind;
-        x.name == y.name && same(x) == same(y)
-    };
-    let meet = [(first.from, second.from), (first.to, second.to)]
+    let of_b = b.ports(network);
+    let meet = a
+        .ports(network)
         .into_iter()
-        .find(|&(x, y)| shares(x, y));
+        .find(|&x| of_b.iter().any(|&y| kind(x) == kind(y)));
+    let (first, second) = (a.ty(network), b.ty(network));
     let finding = Diagnostic::error(
         codes::TYPE_CONFLICT,
         match meet {
-            Some((port, _)) => format!(
-                "port `{}` of kind `{}` would have two types, `{}` and `{}`",
+            Some(port) => format!(
+                "port `{}` of kind `{}` would have two types, `{first}` and `{second}`",
                 network.name(network.ports[port].name),
                 network.kind_name(network.ports[port].process),
-                ty(a),
-                ty(b)
             ),
-            None => format!(
-                "channels of two types are connected, `{}` and `{}`",
-                ty(a),
-                ty(b)
-            ),
+            None => format!("channels of two types are connected, `{first}` and `{second}`"),
         },
     )
-    .at(second.span, says(b))
-    .also(first.span, says(a));
+    .at(b.span(network), b.says(network))
+    .also(a.span(network), a.says(network));
     if meet.is_none() {
         return finding
             .with_note("a port has one type in all processes of its kind, and so have the ports that channels join to it")
