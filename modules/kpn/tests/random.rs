@@ -222,7 +222,8 @@ fn instances(path: &[(usize, u64)]) -> Vec<Vec<u64>> {
 
 fn instance_name(name: &str, digits: &[u64]) -> String {
     let numbers: Vec<_> = digits.iter().map(|d| (d + 1).to_string()).collect();
-    let apart = if name.ends_with(|c: char| c.is_ascii_digit()) {
+    let numbered = name.ends_with(|c: char| c.is_ascii_digit());
+    let apart = if numbered && !digits.is_empty() {
         "_"
     } else {
         ""
