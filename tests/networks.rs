@@ -4,9 +4,15 @@
 mod common;
 
 use common::Test;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+
+/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
+macro_rules! say {
+    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
+}
 
 /// One network: what its program is given, and what it must print.
 struct Case {
@@ -238,7 +244,7 @@ fn the_tree_counts_all_ways_whoever_counts_them() {
 #[test]
 fn the_sieve_finds_the_primes_and_stops() {
     let lines = Case::of("sieve").result(nothing_varies);
-    let is_prime = |n: &usize| (2..*n).all(|d| n % d != 0);
+    let is_prime = |n: &usize| (2..*n).all(|d| !n.is_multiple_of(d));
     let expected: Vec<String> = (2..)
         .filter(is_prime)
         .take(100)
@@ -348,7 +354,7 @@ fn shown(picture: &str) -> Vec<&str> {
 #[test]
 fn graphviz_draws_every_drawing_without_a_word_as_the_book_shows_it() {
     if Command::new("dot").arg("-V").output().is_err() {
-        eprintln!("not tested: Graphviz is not installed");
+        say!("not tested: Graphviz is not installed");
         return;
     }
     for name in drawings() {

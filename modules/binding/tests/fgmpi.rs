@@ -1,13 +1,17 @@
 //! The C mapping function, compiled against a header that declares FG-MPI's part of the API, asked
 //! for every rank. Where there is no C compiler the test says so and passes.
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
-
 mod common;
 use common::mapped;
 use graphmap_binding::fgmpi;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::process::Command;
+
+/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
+macro_rules! say {
+    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
+}
 
 /// The names of FG-MPI that the generated file uses, as its manual gives them.
 const HEADER: &str = "
@@ -25,7 +29,7 @@ const FARM: &str = "digraph farm {
 fn every_rank_finds_its_function() {
     let compiler = "cc";
     if let Err(wrong) = Command::new(compiler).arg("--version").output() {
-        eprintln!("skipped: {compiler} does not start: {wrong}");
+        say!("skipped: {compiler} does not start: {wrong}");
         return;
     }
     // Ranks of the network: manager, w1, w2, w3, w4, the sink. FG-MPI numbers them through the OS

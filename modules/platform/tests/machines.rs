@@ -1,13 +1,17 @@
 //! Synthetic platforms, hwloc's XML, and a machine faked as a folder.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
-
 mod common;
 use common::{findings, good, show};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_platform::{Class, Dialect, Distances, Host, Platform, hwloc, local, synthetic};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+
+/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
+macro_rules! say {
+    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
+}
 
 /// Sockets, cache groups and cores of a host.
 fn inside(host: &Host) -> (usize, usize, usize) {
@@ -338,7 +342,7 @@ fn a_machine_under_sys() {
 #[test]
 fn this_machine() {
     if !Path::new("/sys/devices/system/cpu/online").exists() {
-        eprintln!("skipped: this system has no /sys/devices/system/cpu");
+        say!("skipped: this system has no /sys/devices/system/cpu");
         return;
     }
     let (platform, found) = read_local(Path::new("/"));

@@ -1,12 +1,16 @@
 //! The same texts read by the tools they come from: Slurm's `scontrol` and hwloc's `lstopo`.
 //! Where a tool is missing the test says so and passes.
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
-
 mod common;
 use common::{good, try_read};
 use graphmap_platform::{Dialect, Platform, hwloc, nodelist};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
+
+/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
+macro_rules! say {
+    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
+}
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("graphmap-{name}-{}", std::process::id()));
@@ -22,7 +26,7 @@ fn run(command: &mut Command) -> Option<(bool, String)> {
             String::from_utf8_lossy(&output.stdout).into(),
         )),
         Err(wrong) => {
-            eprintln!(
+            say!(
                 "skipped: {:?} does not start: {wrong}",
                 command.get_program()
             );
