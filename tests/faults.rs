@@ -1,0 +1,255 @@
+//! Full disks, folders that cannot be written, signals in the middle: nothing hangs, nothing is left
+//! half-written, and the exit code tells what happened.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::print_stderr)] // A test that shows nothing says so.
+
+mod common;
+
+use common::{NET, Test};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// What nothing here may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Waits for a command, and fails when it hangs.
+#[track_caller]
+fn ended(child: &mut Child) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > LIMIT {
+            let _ = child.kill();
+            panic!("it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn graphmap(test: &Test, args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let path = std::env::var("PATH").unwrap();
+    command
+        .args(args.split_whitespace())
+        .current_dir(test.folder())
+        .env("PATH", format!("{}/bin:{path}", test.folder().display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Waits until a file is there.
+#[track_caller]
+fn appears(path: &PathBuf) {
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < LIMIT, "{} never came", path.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether the OS process with this number has ended; a zombie has.
+fn gone(pid: &str) -> bool {
+    let start = Instant::now();
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        if stat.map_or(true, |stat| stat.contains(") Z ")) {
+            return true;
+        }
+        if start.elapsed() > LIMIT {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(name: &str, child: &Child) {
+    let id = child.id().to_string();
+    let status = Command::new("kill").args([name, &id]).status().unwrap();
+    assert!(status.success());
+}
+
+/// A file system of a few pages, unmounted when dropped.
+struct Tiny(PathBuf);
+
+impl Tiny {
+    /// None, and said why, where it cannot be mounted.
+    fn new(test: &Test) -> Option<Tiny> {
+        let folder = test.folder().join("tiny");
+        fs::create_dir(&folder).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]);
+        match mount.arg(&folder).output() {
+            Ok(done) if done.status.success() => Some(Tiny(folder)),
+            Ok(done) => {
+                let why = String::from_utf8_lossy(&done.stderr).into_owned();
+                eprintln!("no full disk is tried: {}", why.trim());
+                None
+            }
+            Err(error) => {
+                eprintln!("no full disk is tried: mount: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn standard_output_on_a_full_disk() {
+    let test = Test::new().file("net.json", NET);
+    for args in ["expand net.json", "net.json --emit json=-", "explain G0305"] {
+        let mut command = graphmap(&test, args);
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let done = command
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{args}: {stderr}");
+        assert!(stderr.contains("error[G0005]"), "{args}: {stderr}");
+        assert!(stderr.contains("No space left"), "{args}: {stderr}");
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_there() {
+    let wide: Vec<String> = (0..2000)
+        .map(|i| format!(r#"{{"name": "process{i}"}}"#))
+        .collect();
+    let wide = format!(r#"{{"graphmap": 1, "processes": [{}]}}"#, wide.join(","));
+    let test = Test::new().file("net.json", NET).file("wide.json", wide);
+    let Some(_tiny) = Tiny::new(&test) else {
+        return;
+    };
+    let mut test = test.file("tiny/out.json", "old");
+    for args in [
+        "wide.json --emit json=tiny/out.json",
+        "net.json --emit json=tiny/out.json --emit json=tiny/a.json -n 2 --emit svg=tiny/b.svg --emit html=tiny/c.html",
+        "new tiny/project --from net.json",
+    ] {
+        test = test.args(args);
+        let done = test.run();
+        // The second may fit, or speak of a kind that is not there; it may not be half there.
+        let code = done.output.status.code();
+        if code != Some(0) {
+            done.stderr_lacks("panicked");
+            assert_eq!(test.read("tiny/out.json"), "old", "{args}");
+            let left = test.files();
+            let left: Vec<_> = left.iter().filter(|f| f.starts_with("tiny")).collect();
+            assert_eq!(left, ["tiny/out.json"], "{args}");
+        }
+        if args.starts_with("wide") || args.starts_with("new") {
+            assert_eq!(code, Some(2), "{args}");
+        }
+    }
+}
+
+#[test]
+fn folders_that_cannot_be_written() {
+    // Even root cannot make a file in these.
+    let mut test = Test::new().file("net.json", NET).file("file", "");
+    for place in ["/proc/graphmap/x.json", "file/x.json", "/sys/x.json"] {
+        test = test.args(&format!(
+            "net.json --emit json=new/a.json --emit json={place}"
+        ));
+        test.run()
+            .status(2)
+            .stderr_has("error[G0005]")
+            .stderr_lacks("panicked");
+        assert_eq!(test.files(), ["file", "net.json"], "{place}");
+    }
+    let test = test.args("new file/project --from net.json");
+    test.run().status(2);
+    assert_eq!(test.files(), ["file", "net.json"]);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let many: Vec<String> = (0..20_000)
+        .map(|i| format!(r#"{{"name": "process{i}"}}"#))
+        .collect();
+    let many = format!(r#"{{"graphmap": 1, "processes": [{}]}}"#, many.join(","));
+    let test = Test::new().file("net.json", many);
+    let mut child = graphmap(&test, "expand net.json")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let status = ended(&mut child);
+    let done = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        !stderr.contains("panicked") && !stderr.contains("error"),
+        "{stderr}"
+    );
+    assert_eq!(status.code(), Some(0), "{stderr}");
+}
+
+#[test]
+fn a_plug_in_that_ignores_requests_to_end() {
+    let script =
+        "#!/bin/sh\ntrap '' TERM INT\necho $$ > pid; mv pid started\nwhile :; do sleep 1; done\n";
+    let test = Test::new()
+        .file("net.json", NET)
+        .executable("graphmap-pass-deaf", script);
+    // Its time runs out.
+    let mut child = graphmap(&test, "check net.json --pass deaf --plugin-timeout 0.3")
+        .spawn()
+        .unwrap();
+    assert_eq!(ended(&mut child).code(), Some(5));
+    let pid = test.read("started");
+    assert!(gone(&pid), "{pid} is still there");
+    // We are told to end.
+    for name in ["-INT", "-TERM"] {
+        fs::remove_file(test.folder().join("started")).unwrap();
+        let mut child = graphmap(&test, "check net.json --pass deaf")
+            .spawn()
+            .unwrap();
+        appears(&test.folder().join("started"));
+        signal(name, &child);
+        assert_eq!(ended(&mut child).code(), Some(5), "{name}");
+        let pid = test.read("started");
+        assert!(gone(&pid), "{pid} is still there after {name}");
+    }
+    assert_eq!(
+        test.files(),
+        ["bin/graphmap-pass-deaf", "net.json", "started"]
+    );
+}
+
+/// A project whose Cargo is a script: what a build that is ended looks like needs no compiler.
+fn project(cargo: &str) -> Test {
+    let test = Test::new()
+        .file("pair.dot", "digraph pair { a -> b; }")
+        .args("new pair --from pair.dot");
+    test.run().status(0);
+    test.executable("cargo", &format!("#!/bin/sh\n{cargo}\n"))
+}
+
+#[test]
+fn a_build_that_dies_by_a_signal() {
+    let test = project("kill -KILL $$").args("run pair.dot");
+    let cargo = test.folder().join("bin/cargo").display().to_string();
+    let done = test.env("CARGO", &cargo).run();
+    assert!(
+        matches!(done.output.status.code(), Some(1 | 2)),
+        "{:?}\n{}",
+        done.output.status,
+        done.stderr()
+    );
+    done.stderr_has("error[G070").stderr_lacks("panicked");
+}
