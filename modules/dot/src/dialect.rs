@@ -1,7 +1,7 @@
 //! The dialect: what a graph declares of a process network.
 //!
 //! [`load`] and [`declare`] read a file and give a [`Declared`]; the attributes are those of the
-//! table in [`keys`], in both spellings. What is Graphviz's own passes silently, what is nobody's
+//! table in `keys.rs`, in both spellings. What is Graphviz's own passes silently, what is nobody's
 //! is reported.
 //!
 //! Decisions that the language leaves open:
