@@ -1,6 +1,8 @@
 //! Builds a project with cargo, and makes diagnostics of what the compiler says.
 
+use crate::child::Watched;
 use crate::codes;
+use crate::plugins::{Guard, interrupt};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
@@ -8,6 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 
 /// How a project is built.
 pub(crate) struct Build<'a> {
@@ -23,6 +26,8 @@ pub(crate) struct Build<'a> {
 pub(crate) enum Failed {
     /// Cargo could not be run, or found something other than the code wrong.
     Cargo(Box<Diagnostic>),
+    /// We were told to end.
+    Interrupted,
     /// The code does not compile.
     Code(Vec<CompilerMessage>),
 }
@@ -83,6 +88,7 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
     if build.release {
         command.arg("--release");
     }
+    let _guard = Guard::new();
     let mut child = command
         .spawn()
         .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
@@ -94,6 +100,8 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
             bytes
         })
     });
+    // Ctrl-C reaches cargo as it reaches us; what only we are told must end it, too.
+    let watched = Watched::new(child.id());
     let mut program = None;
     let mut messages = Vec::new();
     if let Some(stdout) = child.stdout.take() {
@@ -109,9 +117,14 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
             }
         }
     }
+    // Ended before the child is collected: its number may then belong to another.
+    drop(watched);
     let status = child
         .wait()
         .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
+    if interrupt().load(Ordering::Relaxed) {
+        return Err(Failed::Interrupted);
+    }
     if status.success()
         && let Some(program) = program
     {

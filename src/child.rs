@@ -56,6 +56,47 @@ pub(crate) fn run(command: &mut Command) -> io::Result<End> {
     Ok(End::Code(status.code().unwrap_or(1)))
 }
 
+/// Asks a child to end when we are told to, as long as this lives; a child that does not is killed.
+pub(crate) struct Watched {
+    done: Option<std::sync::mpsc::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Watched {
+    pub(crate) fn new(id: u32) -> Watched {
+        let (done, is_done) = channel();
+        let thread = std::thread::spawn(move || {
+            let mut asked: Option<Instant> = None;
+            let wait = Duration::from_millis(50);
+            while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                match asked {
+                    _ if !interrupt().load(Ordering::Relaxed) => {}
+                    None => {
+                        end(id, false);
+                        asked = Some(Instant::now());
+                    }
+                    Some(since) if since.elapsed() > GRACE => end(id, true),
+                    Some(_) => {}
+                }
+            }
+        });
+        Watched {
+            done: Some(done),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.done = None;
+        if let Some(thread) = self.thread.take() {
+            // It does nothing that panics.
+            let _ = thread.join();
+        }
+    }
+}
+
 #[cfg(unix)]
 fn end(id: u32, at_once: bool) {
     use rustix::process::{Pid, Signal, kill_process};

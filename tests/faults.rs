@@ -8,7 +8,7 @@ mod common;
 
 use common::{NET, Test};
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ fn graphmap(test: &Test, args: &str) -> Command {
 
 /// Waits until a file is there.
 #[track_caller]
-fn appears(path: &PathBuf) {
+fn appears(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
         assert!(start.elapsed() < LIMIT, "{} never came", path.display());
@@ -251,5 +251,25 @@ fn a_build_that_dies_by_a_signal() {
         done.output.status,
         done.stderr()
     );
-    done.stderr_has("error[G070").stderr_lacks("panicked");
+    done.stderr_has("error[G0704]").stderr_lacks("panicked");
+}
+
+#[test]
+fn a_build_ends_with_us() {
+    let test = project("echo $$ > pid; mv pid started; exec sleep 1000");
+    let before = test.files();
+    for name in ["-INT", "-TERM"] {
+        let mut child = graphmap(&test, "run pair.dot")
+            .env("CARGO", test.folder().join("bin/cargo"))
+            .spawn()
+            .unwrap();
+        appears(&test.folder().join("started"));
+        signal(name, &child);
+        let code = ended(&mut child).code();
+        assert_eq!(code, Some(130), "{name}");
+        let pid = test.read("started");
+        assert!(gone(&pid), "the build goes on after {name}");
+        fs::remove_file(test.folder().join("started")).unwrap();
+        assert_eq!(test.files(), before, "{name}");
+    }
 }

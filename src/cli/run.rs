@@ -136,6 +136,7 @@ fn build(
     };
     match session.timed("build", |_| cargo::build(&build)) {
         Ok(program) => Ok(program),
+        Err(Failed::Interrupted) => Err(Exit::Program(130)),
         Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
         Err(Failed::Code(messages)) => {
             let explainer = Explainer::new(network);
