@@ -1,10 +1,10 @@
 //! Interned names: a million channels of type `Task` say so in four bytes each.
 
 use crate::arena::{Id, define_id};
-use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::BuildHasher;
+use std::ops::Range;
 
 define_id!(
     /// A name in a [`Names`] table. Order and value are those of first appearance.
@@ -17,7 +17,21 @@ pub struct Names {
     text: String,
     /// End of each name in `text`; it starts where the one before it ends.
     ends: Vec<u32>,
-    table: HashTable<u32>,
+    /// By hash; the half of it that is kept spares the table a look at the names when it grows.
+    table: HashTable<Entry>,
+    /// Seeded anew in each run: nobody can write a file whose names all collide.
+    hasher: DefaultHashBuilder,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    hash: u32,
+    index: u32,
+}
+
+/// A hash for the table from the half that is kept: it wants the upper bits as well.
+fn widen(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl Names {
@@ -26,13 +40,26 @@ impl Names {
         Names::default()
     }
 
-    fn slice<'a>(text: &'a str, ends: &[u32], index: u32) -> &'a str {
-        let start = if index == 0 {
-            0
-        } else {
-            ends[index as usize - 1]
+    #[inline]
+    fn range(ends: &[u32], index: u32) -> Range<usize> {
+        let index = index as usize;
+        let start = if index == 0 { 0 } else { ends[index - 1] };
+        start as usize..ends[index] as usize
+    }
+
+    #[inline]
+    fn hash(&self, name: &str) -> u32 {
+        let hash = self.hasher.hash_one(name);
+        (hash ^ hash >> 32) as u32
+    }
+
+    #[inline]
+    fn find(&self, hash: u32, name: &str) -> Option<u32> {
+        let text = self.text.as_bytes();
+        let same = |e: &Entry| {
+            e.hash == hash && &text[Names::range(&self.ends, e.index)] == name.as_bytes()
         };
-        &text[start as usize..ends[index as usize] as usize]
+        self.table.find(widen(hash), same).map(|e| e.index)
     }
 
     /// The symbol of a name, made at its first appearance.
@@ -40,30 +67,29 @@ impl Names {
     /// # Panics
     /// When all names together pass 4 GiB; the source texts, which are limited to that, do first.
     pub fn intern(&mut self, name: &str) -> Symbol {
-        let Names { text, ends, table } = self;
-        let hash = hash(name);
-        let found = table.find(hash, |&i| Names::slice(text, ends, i) == name);
-        if let Some(&index) = found {
+        let hash = self.hash(name);
+        if let Some(index) = self.find(hash, name) {
             return Symbol::from_index(index as usize);
         }
-        let index = u32::try_from(ends.len()).expect("fewer names than bytes of text");
-        text.push_str(name);
-        ends.push(u32::try_from(text.len()).expect("names of one run exceed 4 GiB"));
-        table.insert_unique(hash, index, |&i| self::hash(Names::slice(text, ends, i)));
+        let index = u32::try_from(self.ends.len()).expect("fewer names than bytes of text");
+        self.text.push_str(name);
+        let end = u32::try_from(self.text.len()).expect("names of one run exceed 4 GiB");
+        self.ends.push(end);
+        let entry = Entry { hash, index };
+        self.table
+            .insert_unique(widen(hash), entry, |e| widen(e.hash));
         Symbol::from_index(index as usize)
     }
 
     /// The symbol of a name already known.
     pub fn get(&self, name: &str) -> Option<Symbol> {
-        let same = |&i: &u32| Names::slice(&self.text, &self.ends, i) == name;
-        self.table
-            .find(hash(name), same)
-            .map(|&i| Symbol::from_index(i as usize))
+        let index = self.find(self.hash(name), name)?;
+        Some(Symbol::from_index(index as usize))
     }
 
     /// The name of a symbol of this table.
     pub fn name(&self, symbol: Symbol) -> &str {
-        Names::slice(&self.text, &self.ends, symbol.index() as u32)
+        &self.text[Names::range(&self.ends, symbol.index() as u32)]
     }
 
     /// How many names there are.
@@ -79,15 +105,9 @@ impl Names {
 
 impl fmt::Debug for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = (0..self.ends.len() as u32).map(|i| Names::slice(&self.text, &self.ends, i));
+        let names = (0..self.len()).map(|i| self.name(Symbol::from_index(i)));
         f.debug_list().entries(names).finish()
     }
-}
-
-fn hash(name: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(name.as_bytes());
-    hasher.finish()
 }
 
 #[cfg(test)]

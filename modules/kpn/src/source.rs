@@ -25,17 +25,20 @@ impl Span {
     };
 
     /// A span from its two ends.
+    #[inline]
     pub fn new(start: u32, end: u32) -> Span {
         debug_assert!(start <= end);
         Span { start, end }
     }
 
     /// Whether this is [`Span::NONE`].
+    #[inline]
     pub fn is_none(self) -> bool {
         self == Span::NONE
     }
 
     /// The smallest span that covers both; [`Span::NONE`] counts as nothing.
+    #[inline]
     pub fn to(self, other: Span) -> Span {
         if self.is_none() {
             return other;
