@@ -44,7 +44,9 @@ pub fn decode(bytes: Vec<u8>) -> Result<(String, Encoding), NotText> {
     if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
         return Err(NotText::Utf16);
     }
-    if let Some(at) = bytes.iter().position(|b| *b == 0) {
+    // `contains` looks at many bytes at once, `position` does not.
+    if bytes.contains(&0) {
+        let at = bytes.iter().position(|b| *b == 0).unwrap_or(0);
         return Err(NotText::Nul(at));
     }
     match String::from_utf8(bytes) {

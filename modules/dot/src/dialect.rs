@@ -22,6 +22,7 @@ use crate::decode::{Encoding, decode};
 use crate::events::{Attribute, Header, Target};
 use crate::graph::{Builder, End, Graph, Preset, Scope};
 use crate::parser::parse;
+use crate::repeated::Repeated;
 use crate::token::Text;
 use graphmap_kpn::declared::{Declared, ModuleId, NodeId};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -141,6 +142,8 @@ struct Dialect<'a> {
     torn: Vec<node::Torn>,
     /// Attributes of the edge statement being told.
     edge: edge::Draft,
+    /// Attributes of edge statements before.
+    edges: Repeated<edge::Read>,
     /// Number of node statements so far.
     statements: u32,
     last_mention: Span,
@@ -168,7 +171,8 @@ impl<'a> Dialect<'a> {
         };
         Dialect {
             text,
-            edge: edge::Draft::new(),
+            edge: edge::Draft::default(),
+            edges: Repeated::default(),
             out,
             report: Report::default(),
             known,
@@ -221,7 +225,9 @@ impl<'a> Dialect<'a> {
     /// The symbol of an attribute's value, which must not be empty.
     fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
         let value = self.text.value(attribute.value);
-        self.read(attribute, |v| value::name(v).map(drop))?;
+        if value.is_empty() {
+            self.read(attribute, |v| value::name(v).map(drop))?;
+        }
         Some(self.out.names.intern(&value))
     }
 

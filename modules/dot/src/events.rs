@@ -34,7 +34,7 @@ pub enum Target {
 }
 
 /// `name = value`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// Its name.
     pub name: Id,

@@ -39,7 +39,7 @@ pub struct Scope {
 }
 
 /// A default: what the builder made of its name, and its value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset<K> {
     /// What [`Builder::classify`] said.
     pub key: K,

@@ -35,15 +35,17 @@ fn is(b: u8, class: u8) -> bool {
 
 /// The keyword a word is, whatever its case.
 pub(crate) fn keyword(word: &[u8]) -> Option<TokenKind> {
-    let is = |name: &[u8], kind| word.eq_ignore_ascii_case(name).then_some(kind);
-    match word.len() {
-        4 => is(b"node", TokenKind::Node).or_else(|| is(b"edge", TokenKind::Edge)),
-        5 => is(b"graph", TokenKind::Graph),
-        6 => is(b"strict", TokenKind::Strict),
-        7 => is(b"digraph", TokenKind::Digraph),
-        8 => is(b"subgraph", TokenKind::Subgraph),
-        _ => None,
-    }
+    // Length and first letter tell nearly every other word apart.
+    let (name, kind): (&[u8], _) = match (word.len(), word.first()? | 0x20) {
+        (4, b'n') => (b"node", TokenKind::Node),
+        (4, b'e') => (b"edge", TokenKind::Edge),
+        (5, b'g') => (b"graph", TokenKind::Graph),
+        (6, b's') => (b"strict", TokenKind::Strict),
+        (7, b'd') => (b"digraph", TokenKind::Digraph),
+        (8, b's') => (b"subgraph", TokenKind::Subgraph),
+        _ => return None,
+    };
+    word.eq_ignore_ascii_case(name).then_some(kind)
 }
 
 /// Cuts a text into tokens.
@@ -91,6 +93,11 @@ impl<'a> Lexer<'a> {
     /// The last quoted string so far that goes over a line end, if any.
     pub fn suspect(&self) -> Option<(u32, u32)> {
         self.suspect
+    }
+
+    /// Goes on reading at a byte, which must be where a token or white space begins.
+    pub(crate) fn go_to(&mut self, at: u32) {
+        self.at = at as usize;
     }
 
     fn peek(&self, ahead: usize) -> u8 {

@@ -13,4 +13,5 @@ pub mod graph;
 pub mod lexer;
 mod mistakes;
 pub mod parser;
+mod repeated;
 pub mod token;

@@ -8,6 +8,7 @@ use crate::codes;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
 use crate::mistakes;
+use crate::repeated::{Repeated, moved};
 use crate::token::{Id, Shape, Text, Token, TokenKind};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
@@ -59,6 +60,8 @@ pub(crate) struct Parser<'a, 'b, E> {
     directed: bool,
     /// Attributes of the statement being read.
     attributes: Vec<Attribute>,
+    /// Lists in one bracket without mistakes.
+    lists: Repeated<Vec<Attribute>>,
     errors: usize,
     /// The rest of the text is inside a comment that is not closed: what is missing is not news.
     cut_off: bool,
@@ -84,6 +87,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             frames: Vec::new(),
             directed: true,
             attributes: Vec::new(),
+            lists: Repeated::default(),
             errors: 0,
             cut_off: false,
             left_list: false,
@@ -408,6 +412,12 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
     /// `[..]`, once or more. A mistake inside is reported and the list read on behind it.
     fn attributes(&mut self) -> Read<()> {
         self.attributes.clear();
+        if self.repeated_list() {
+            return Ok(());
+        }
+        let start = self.token.start;
+        let before = (self.findings.len(), self.lexer.suspect());
+        let mut brackets = 0;
         while self.at(TokenKind::OpenBracket) {
             let opener = self.advance();
             while !self.at(TokenKind::CloseBracket) {
@@ -417,8 +427,49 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
                 }
             }
             self.advance();
+            brackets += 1;
+        }
+        if brackets == 1 && before == (self.findings.len(), self.lexer.suspect()) {
+            let end = self.last.end - self.text.base();
+            if let Some(list) = self.lists.keep(start..end) {
+                list.clone_from(&self.attributes);
+            }
         }
         Ok(())
+    }
+
+    /// Takes a list as it was read before, where its text stands here once more.
+    fn repeated_list(&mut self) -> bool {
+        let (token, last) = (self.token, self.last);
+        let bytes = self.text.as_str().as_bytes();
+        let known = self.lists.at_start(bytes, token.start);
+        let Some((old, list)) = known else {
+            return false;
+        };
+        let by = token.start.wrapping_sub(old.start);
+        let base = self.text.base();
+        let end = token.start + (old.end - old.start);
+        self.attributes.extend(list.iter().map(|a| Attribute {
+            name: Id {
+                span: moved(a.name.span, by),
+                ..a.name
+            },
+            value: Id {
+                span: moved(a.value.span, by),
+                ..a.value
+            },
+        }));
+        self.last = Span::new(base + end - 1, base + end);
+        self.lexer.go_to(end);
+        self.token = self.lexer.next_token();
+        if self.at(TokenKind::OpenBracket) {
+            // Another bracket goes on with it: read all of them.
+            self.attributes.clear();
+            self.lexer.go_to(token.end);
+            (self.token, self.last) = (token, last);
+            return false;
+        }
+        true
     }
 
     /// Goes behind the broken attribute; false where the list itself seems to be over.

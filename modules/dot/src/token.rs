@@ -126,6 +126,7 @@ impl<'a> Text<'a> {
     }
 
     /// What stands at a span of this text; empty for a span that is not of this text.
+    #[inline]
     pub fn raw(self, span: Span) -> &'a str {
         let range =
             span.start.wrapping_sub(self.base) as usize..span.end.wrapping_sub(self.base) as usize;
@@ -133,6 +134,7 @@ impl<'a> Text<'a> {
     }
 
     /// What an identifier of this text means: quotes and escapes resolved, pieces joined.
+    #[inline]
     pub fn value(self, id: Id) -> Cow<'a, str> {
         let raw = self.raw(id.span);
         match id.shape {

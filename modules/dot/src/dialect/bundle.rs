@@ -57,7 +57,7 @@ impl Draft {
             twice: None,
             members: Vec::new(),
             by_number: HashMap::new(),
-            channel: edge::Draft::new(),
+            channel: edge::Draft::default(),
             only_bundles: Vec::new(),
         }
     }

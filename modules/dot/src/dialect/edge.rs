@@ -5,6 +5,7 @@ use super::{Dialect, node_id, value};
 use crate::codes;
 use crate::events::Attribute;
 use crate::graph::{End, Preset};
+use crate::repeated::moved;
 use graphmap_kpn::declared::{At, BundleKind, ChannelDecl, ChannelExtra, EndDecl};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
@@ -31,8 +32,8 @@ pub(super) struct Draft {
     extra: Option<NonZeroU32>,
 }
 
-impl Draft {
-    pub(super) fn new() -> Draft {
+impl Default for Draft {
+    fn default() -> Draft {
         Draft {
             src: None,
             dst: None,
@@ -52,18 +53,59 @@ impl Draft {
     }
 }
 
+/// What the defaults in force and a text of attributes came to.
+#[derive(Default)]
+pub(super) struct Read {
+    defaults: Vec<Preset<Key>>,
+    draft: Draft,
+}
+
 impl Dialect<'_> {
     pub(super) fn edge_statement(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) {
-        self.edge = Draft::new();
+        let (Some(first), Some(last)) = (attributes.first(), attributes.last()) else {
+            self.edge = self.edge_draft(defaults, attributes);
+            return;
+        };
+        // The names and values are the same where the text from the first to the last is.
+        let base = self.text.base();
+        let place = first.name.span.start - base..last.value.span.end - base;
+        let bytes = self.text.as_str().as_bytes();
+        if let Some((old, read)) = self.edges.same(bytes, place.clone())
+            && read.defaults == defaults
+        {
+            self.edge = read.draft.clone();
+            let by = place.start.wrapping_sub(old.start);
+            let old = Span::new(base + old.start, base + old.end);
+            for (_, span) in self.edge.src.iter_mut().chain(&mut self.edge.dst) {
+                if old.to(*span) == old {
+                    *span = moved(*span, by);
+                }
+            }
+            return;
+        }
+        let told = self.report.told();
+        self.edge = self.edge_draft(defaults, attributes);
+        // What is unusual knows its place, and what is wrong is to be told of every place.
+        if self.edge.extra.is_none()
+            && told == self.report.told()
+            && let Some(read) = self.edges.keep(place)
+        {
+            read.defaults.clear();
+            read.defaults.extend_from_slice(defaults);
+            read.draft = self.edge.clone();
+        }
+    }
+
+    fn edge_draft(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) -> Draft {
+        let mut draft = Draft::default();
         for preset in defaults {
-            self.edge_key(preset.key, &preset.attribute);
+            self.edge_key(&mut draft, preset.key, &preset.attribute);
         }
         for attribute in attributes {
             if let Some(key) = self.key(Element::Edge, attribute) {
-                self.edge_key(key, attribute);
+                self.edge_key(&mut draft, key, attribute);
             }
         }
-        let draft = &mut self.edge;
         let unusual = draft.tag.is_some()
             || draft.bundle.is_some()
             || draft.at.is_some()
@@ -82,38 +124,30 @@ impl Dialect<'_> {
                 beyond: draft.beyond.unwrap_or(false),
                 span: draft.span,
             };
-            self.edge.extra = self.out.add_extra(extra);
+            draft.extra = self.out.add_extra(extra);
         }
+        draft
     }
 
-    fn edge_key(&mut self, key: Key, attribute: &Attribute) {
+    fn edge_key(&mut self, draft: &mut Draft, key: Key, attribute: &Attribute) {
+        let named = |symbol: Option<Symbol>| symbol.map(|s| (s, attribute.span()));
         match key {
-            Key::Src => {
-                let symbol = self.symbol(attribute);
-                self.edge.src = symbol.map(|s| (s, attribute.span())).or(self.edge.src);
-            }
-            Key::Dst => {
-                let symbol = self.symbol(attribute);
-                self.edge.dst = symbol.map(|s| (s, attribute.span())).or(self.edge.dst);
-            }
-            Key::Bundle => self.edge.bundle = self.read(attribute, value::bundle),
-            Key::At => self.edge.at = self.read(attribute, value::at),
-            Key::Step => self.edge.step = self.read(attribute, value::step),
-            Key::Wrap => self.edge.wrap = self.read(attribute, value::truth),
-            Key::Beyond => self.edge.beyond = self.read(attribute, value::beyond),
-            _ => {
-                let mut draft = std::mem::replace(&mut self.edge, Draft::new());
-                self.channel_key(&mut draft, key, attribute);
-                self.edge = draft;
-            }
+            Key::Src => draft.src = named(self.symbol(attribute)).or(draft.src),
+            Key::Dst => draft.dst = named(self.symbol(attribute)).or(draft.dst),
+            Key::Bundle => draft.bundle = self.read(attribute, value::bundle),
+            Key::At => draft.at = self.read(attribute, value::at),
+            Key::Step => draft.step = self.read(attribute, value::step),
+            Key::Wrap => draft.wrap = self.read(attribute, value::truth),
+            Key::Beyond => draft.beyond = self.read(attribute, value::beyond),
+            _ => self.channel_key(draft, key, attribute),
         }
         if matches!(
             key,
             Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond
         ) {
-            self.edge.span = attribute.span();
+            draft.span = attribute.span();
         }
-        if self.edge.wrap == Some(true) && self.edge.beyond == Some(true) {
+        if draft.wrap == Some(true) && draft.beyond == Some(true) {
             self.report.push(
                 Diagnostic::error(
                     codes::BAD_VALUE,

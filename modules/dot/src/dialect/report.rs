@@ -17,6 +17,8 @@ const MOST_OF_A_CODE: usize = 50;
 #[derive(Default)]
 pub(super) struct Report {
     findings: Vec<Diagnostic>,
+    /// How many there were, those left out too.
+    told: usize,
     counts: HashMap<Code, usize>,
     /// A default is read again for each element it is for, and reported once.
     seen: HashSet<(Code, Span)>,
@@ -25,7 +27,13 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// How often there was something to report.
+    pub(super) fn told(&self) -> usize {
+        self.told
+    }
+
     pub(super) fn push(&mut self, finding: Diagnostic) {
+        self.told += 1;
         if let Some(primary) = &finding.primary
             && !self.seen.insert((finding.code, primary.span))
         {
@@ -65,6 +73,7 @@ impl Report {
         }
         if let Some((_, count)) = self.unknown.get_mut(&(element, name.to_owned())) {
             *count += 1;
+            self.told += 1;
             return;
         }
         let before = self.findings.len();
