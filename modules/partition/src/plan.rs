@@ -184,7 +184,7 @@ pub fn plan(
                     request.imbalance * 100.0
                 ),
             )
-            .help("a process heavier than an OS process's share cannot be split: use fewer OS processes, or say a larger `--imbalance`"),
+            .help("a process heavier than an OS process's share cannot be split, and constraints may leave no choice: use fewer OS processes, give up a constraint, or say a larger `--imbalance`"),
         );
     }
     let judged = &solution.evaluation;
@@ -365,6 +365,32 @@ fn failure(error: &Error, rules: &Rules, targets: &Targets, network: &Verified) 
         }
         Error::Input(_) => weights_error(error),
     }
+}
+
+/// What the engine says of vertices and blocks, said of processes and OS processes.
+fn words(reason: &str, targets: &Targets, network: &Verified) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let mut words = reason.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let number = words.peek().and_then(|next| next.parse::<u32>().ok());
+        said.push(match (word, number) {
+            ("vertex", Some(v)) => {
+                words.next();
+                let process = &network.processes.values().as_slice()[v as usize];
+                format!("process `{}`", network.name(process.name))
+            }
+            ("block", Some(b)) => {
+                words.next();
+                targets.name(b)
+            }
+            ("vertex", None) => "process".to_owned(),
+            ("vertices", _) => "processes".to_owned(),
+            ("block", None) => "OS process".to_owned(),
+            ("blocks", _) => "OS processes".to_owned(),
+            _ => word.to_owned(),
+        });
+    }
+    said.join(" ")
 }
 
 fn traffic_by_class(mapped: &Mapped, platform: &Platform, n: usize) -> Vec<(Class, f64)> {
