@@ -27,6 +27,8 @@ fn one(words: &[String]) -> String {
     match (words[0].as_str(), words[1].as_str()) {
         ("ours", "stream") => ours::stream(small(2), n(3)),
         ("ours", "pingpong") => ours::pingpong(n(2)),
+        ("ours", "boxed") => ours::boxed(n(2)),
+        ("floor", "line") => theirs::line(n(2)),
         ("ours", "pages") => ours::pages(n(2)),
         ("ours", "sieve") => ours::sieve(small(2), small(3), words.get(4).map(|_| small(4))),
         ("ours", "ring") => ours::ring(small(2), small(3)),

@@ -72,6 +72,8 @@ const ROWS: &[Row] = &[
         NS,
         &[
             ("graphmap", Ours("pages 2000000")),
+            ("graphmap, 8 bytes in a box", Ours("boxed 2000000")),
+            ("graphmap, 8 bytes by value", Ours("pingpong 2000000")),
             ("Go unbuffered, 1 P", Go(1, "pages 1000000")),
             ("tokio LocalSet mpsc(1)", Tokio("pages 500000")),
             ("memcpy of 8 KiB", Floor("memcpy 2000000")),
@@ -125,6 +127,7 @@ const ROWS: &[Row] = &[
         NS,
         &[
             ("graphmap, 2 schedulers", Ours("apart-back 1 300000")),
+            ("a cache line handed over (floor)", Floor("line 1000000")),
             ("Go, 2 P", Go(2, "pingpong 300000")),
         ],
     ),
@@ -149,6 +152,7 @@ const ROWS: &[Row] = &[
         NS,
         &[
             ("graphmap, 2 schedulers", Ours("apart 4096 20000000")),
+            ("a cache line handed over (floor)", Floor("line 1000000")),
             ("Go buffered(4096), 2 P", Go(2, "stream 4096 5000000")),
         ],
     ),

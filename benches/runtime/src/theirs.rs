@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tokio::sync::mpsc::channel;
@@ -149,4 +150,32 @@ pub fn deque(count: u64) -> String {
         black_box(black_box(&mut deque).pop_front());
     }
     format!("ns {}", start.elapsed().as_nanos() as f64 / count as f64)
+}
+
+/// A cache line handed back and forth between two threads that spin: nothing can be faster, one way.
+pub fn line(count: u64) -> String {
+    #[repr(align(128))]
+    struct Line(AtomicU64);
+    let (there, back) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1..=count {
+                while there.0.load(Ordering::Acquire) != n {
+                    std::hint::spin_loop();
+                }
+                back.0.store(n, Ordering::Release);
+            }
+        });
+        for n in 1..=count {
+            there.0.store(n, Ordering::Release);
+            while back.0.load(Ordering::Acquire) != n {
+                std::hint::spin_loop();
+            }
+        }
+    });
+    format!(
+        "ns {}",
+        start.elapsed().as_nanos() as f64 / (2 * count) as f64
+    )
 }

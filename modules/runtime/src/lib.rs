@@ -111,6 +111,7 @@ pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{OneOf, Source, Sources, any};
 pub use kpn::sequence::{Sequence, SequenceError};
+pub use kpn::stop::Stop;
 pub use kpn::wire::{Ends, Ports};
 pub use options::Options;
 pub use run::run;

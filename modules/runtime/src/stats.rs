@@ -33,7 +33,8 @@ pub struct KindStats {
     pub processes: usize,
     /// How often one of them was given a turn.
     pub polls: u64,
-    /// Tokens read from their inputs. Tokens that were never read do not count here or below.
+    /// Tokens read from their inputs. Tokens that were never read do not count here or below, but
+    /// for those which a reader on another scheduler left behind in the channel.
     pub tokens_in: u64,
     /// Tokens written to their outputs.
     pub tokens_out: u64,

@@ -10,10 +10,10 @@ pub async fn sieve(mut p: Sieve) -> Result<(), Stopped> {
         return Ok(());
     };
     p.prime.write(prime).await?;
-    while p.out.is_connected() {
-        let Some(number) = p.in_.read().await else {
-            break;
-        };
+    if !p.out.is_connected() {
+        return Ok(());
+    }
+    while let Some(number) = p.in_.read_for(&mut p.out).await {
         if number % prime != 0 {
             p.out.write(number).await?;
         }

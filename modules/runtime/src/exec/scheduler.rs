@@ -35,6 +35,9 @@ pub(crate) struct Scheduler {
     probing: Cell<bool>,
     measured: bool,
     choices: Cell<usize>,
+    /// A process that may have been asked to stop: a hint, for it is in the queue as well.
+    asked: Cell<u32>,
+    plain: bool,
     hooks: Hooks,
     waits: RefCell<Vec<Wait>>,
     mail: Cell<Vec<u32>>,
@@ -64,6 +67,16 @@ pub(crate) fn wake(id: u32) {
 #[inline]
 pub(crate) fn wake_next(id: u32) {
     with_current(|scheduler| scheduler.wake_next(id));
+}
+
+/// Wakes a process or hook of this thread's scheduler because a reader has left.
+pub(crate) fn wake_stopped(id: u32) {
+    with_current(|scheduler| {
+        scheduler.wake(id);
+        if scheduler.plain && id & HOOK == 0 {
+            scheduler.asked.set(id);
+        }
+    });
 }
 
 /// The id of the process that polls with this context, if it is one of this thread, polls by
@@ -124,6 +137,8 @@ impl Scheduler {
             probing: Cell::new(false),
             measured: tally.measured,
             choices: Cell::new(0),
+            asked: Cell::new(NOBODY),
+            plain: shuffle.is_none() && !tally.measured,
             hooks: Hooks::default(),
             waits: RefCell::default(),
             mail: Cell::default(),
@@ -358,6 +373,28 @@ impl Scheduler {
         unsafe { header.as_ref() }.dequeue();
         // SAFETY: as above; when a step ends the process, it leaves the table here.
         if unsafe { task::poll(header, context) } {
+            slot.set(None);
+            self.live.set(self.live.get() - 1);
+            self.pass_stop_on(context);
+        }
+    }
+
+    /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
+    /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
+    ///
+    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
+    fn pass_stop_on(&self, context: &mut Context<'_>) {
+        loop {
+            let id = self.asked.replace(NOBODY);
+            let Some(slot) = self.tasks.get(id as usize).filter(|_| !self.probing()) else {
+                return;
+            };
+            let Some(header) = slot.get() else { return };
+            self.beacon.current.store(id, Ordering::Relaxed);
+            // SAFETY: what is in the table is alive; no other process is being polled.
+            if !unsafe { task::poll(header, context) } {
+                return;
+            }
             slot.set(None);
             self.live.set(self.live.get() - 1);
         }

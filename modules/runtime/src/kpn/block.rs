@@ -22,6 +22,8 @@ pub(crate) struct Wait {
     pub(crate) scheduler: u32,
     pub(crate) task: u32,
     pub(crate) write: bool,
+    /// With `write`: it waits for the reader to leave, not for room.
+    pub(crate) stop: bool,
     /// The channel; `NO_CHANNEL` if it is none of ours.
     pub(crate) number: u32,
     pub(crate) capacity: u32,
@@ -46,6 +48,7 @@ impl Wait {
             scheduler: 0,
             task: 0,
             write: false,
+            stop: false,
             number: NO_CHANNEL,
             capacity: 0,
             last_seen: u32::MAX,
@@ -102,6 +105,9 @@ pub struct BlockedProcess {
 pub struct BlockedWait {
     /// Waiting to write to a full channel; otherwise to read from an empty one.
     pub write: bool,
+    /// Waiting for the reader to leave ([`Output::stopped`](crate::Output::stopped)); `write` is
+    /// true then, too, for it is the writing end.
+    pub stop: bool,
     /// The port of the process that waits; empty if unknown.
     pub port: String,
     /// The process at the other end and its port, if known.
@@ -312,6 +318,7 @@ fn report(graph: &Graph, waits: &[Wait], cycle: &[u32], directory: &dyn Director
             };
             BlockedWait {
                 write: wait.write,
+                stop: wait.stop,
                 port: own.map(|end| end.port).unwrap_or_default(),
                 peer: peer.map(|end| (end.process, end.port)),
                 capacity: wait.capacity as usize,
@@ -415,7 +422,9 @@ impl fmt::Display for BlockedProcess {
 
 impl fmt::Display for BlockedWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.write {
+        f.write_str(if self.stop {
+            "waits for the reader to leave"
+        } else if self.write {
             "waits to write"
         } else {
             "waits to read"
@@ -430,7 +439,7 @@ impl fmt::Display for BlockedWait {
                 write!(f, " `{port}`")?;
             }
         }
-        if self.write {
+        if self.write && !self.stop {
             write!(f, ", full with {}", self.capacity)?;
         }
         if let Some(place) = &self.place {

@@ -15,7 +15,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
 use crate::exec::scheduler;
-use crate::link::waiter::{ARMED, GONE, ID, NOBODY};
+use crate::link::waiter::{ARMED, GONE, HOOK, ID, NOBODY};
 
 /// What taking a token out gave.
 pub(crate) enum Take<T> {
@@ -238,12 +238,21 @@ impl<T> Channel<T> {
         let refused = if this.has_one_in_hand() { REFUSED } else { 0 };
         // Before the mark: a token may hold the writing end of this very channel, which then
         // leaves in the middle of this loop and must not free the channel.
+        let read = this.head.get();
         while let Take::Token(token) = this.take() {
             drop(token);
         }
+        // The channel is empty, so its head is a count and no place any more: nobody read these.
+        this.head.set(read);
         this.reader.set(GONE | refused);
         this.capacity.set(0);
-        wake(&this.writer, scheduler::wake);
+        // A writer that is named but not armed may wait for just this (`Output::stopped`). The id
+        // may also be a stale one: then somebody is polled once too often.
+        let writer = this.writer.get();
+        if writer & (HOOK | GONE | ARMED) == 0 {
+            scheduler::wake_stopped(writer & ID);
+        }
+        wake(&this.writer, scheduler::wake_stopped);
         if this.writer.get() & GONE != 0 {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };

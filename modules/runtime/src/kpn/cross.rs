@@ -73,6 +73,15 @@ impl<T> Cross<T> {
         self.ring.arm_writer(id)
     }
 
+    /// Has the id in `word` woken when the reader leaves; true: it has left already.
+    pub(crate) fn arm_stop(&self, word: u32) -> bool {
+        self.ring.arm_stop(word)
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.ring.is_stopped()
+    }
+
     pub(crate) fn capacity(&self) -> u32 {
         // SAFETY: a growing ring has both its threads standing still, so this is not one of them.
         unsafe { self.ring.capacity() as u32 }

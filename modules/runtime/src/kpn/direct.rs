@@ -4,8 +4,9 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::end::End;
 use super::network::MOST;
-use super::ports::{End, Input, Output};
+use super::ports::{Input, Output};
 use crate::error::RunError;
 use crate::exec::directory::{ChannelInfo, Directory, ProcessInfo};
 use crate::exec::outcome::Outcome;

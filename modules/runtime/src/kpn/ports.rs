@@ -1,162 +1,16 @@
 //! Ports: the two ends of a channel, as a process sees them.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem;
 use std::pin::Pin;
-use std::ptr::NonNull;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::block::Wait;
 use super::channel::{Channel, Put, Take};
-use super::cross::Cross;
+use super::end::{End, Make};
+use super::stop::Stop;
 use crate::exec::outcome::Stopped;
 use crate::exec::scheduler::{self, Scheduler};
 use crate::link::waiter::{ARMED, GONE, HOOK, ID};
-
-/// A pointer to a channel of either make, in one word: the lowest bit says which.
-pub(crate) struct End<T> {
-    pointer: Option<NonNull<u8>>,
-    _token: PhantomData<*const T>,
-}
-
-enum Make<'a, T> {
-    Here(&'a Channel<T>),
-    Cross(&'a Cross<T>),
-    None,
-}
-
-const CROSS: usize = 1;
-
-impl<T> Clone for End<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for End<T> {}
-
-impl<T> End<T> {
-    pub(crate) const NONE: Self = End {
-        pointer: None,
-        _token: PhantomData,
-    };
-
-    /// The two ends of a new channel within a scheduler: for the writer and for the reader.
-    pub(crate) fn here(number: u32, capacity: u32) -> (Self, Self) {
-        let end = End {
-            pointer: Some(Channel::<T>::create(number, capacity).cast()),
-            _token: PhantomData,
-        };
-        (end, end)
-    }
-
-    /// The two ends of a new channel between schedulers.
-    pub(crate) fn cross(number: u32, capacity: u32, homes: (u32, u32), run: u64) -> (Self, Self) {
-        let writer = Cross::<T>::create(number, capacity, homes, run);
-        let end = |cross: Arc<Cross<T>>| End {
-            pointer: NonNull::new(
-                Arc::into_raw(cross)
-                    .cast_mut()
-                    .map_addr(|a| a | CROSS)
-                    .cast(),
-            ),
-            _token: PhantomData,
-        };
-        (end(Arc::clone(&writer)), end(writer))
-    }
-
-    pub(crate) fn into_raw(self) -> *mut u8 {
-        self.pointer.map_or(std::ptr::null_mut(), NonNull::as_ptr)
-    }
-
-    /// # Safety
-    /// `raw` came from [`End::into_raw`] of the same type, and this is the only use of it.
-    pub(crate) unsafe fn from_raw(raw: *mut u8) -> Self {
-        End {
-            pointer: NonNull::new(raw),
-            _token: PhantomData,
-        }
-    }
-
-    #[inline(always)]
-    fn make(&self) -> Make<'_, T> {
-        let Some(pointer) = self.pointer else {
-            return Make::None;
-        };
-        if pointer.as_ptr().addr() & CROSS == 0 {
-            // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
-            Make::Here(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
-        } else {
-            // SAFETY: as above, with the mark taken off.
-            Make::Cross(unsafe { &*pointer.as_ptr().cast::<Cross<T>>().map_addr(|a| a & !CROSS) })
-        }
-    }
-
-    /// The channel, if it is one within the scheduler: the way that has to be fast.
-    #[inline(always)]
-    fn near(&self) -> Option<&Channel<T>> {
-        match self.pointer {
-            Some(pointer) if pointer.as_ptr().addr() & CROSS == 0 => {
-                // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
-                Some(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
-            }
-            _ => None,
-        }
-    }
-
-    fn channel(&self) -> Option<NonNull<Channel<T>>> {
-        self.pointer.map(NonNull::cast)
-    }
-
-    /// Gives the [`Arc`] of a channel between schedulers back, to be dropped.
-    ///
-    /// # Safety
-    /// Once for each end, and only for this make.
-    unsafe fn release(&self) {
-        if let Some(pointer) = self.pointer {
-            // SAFETY: the caller's promise.
-            drop(unsafe {
-                Arc::from_raw(pointer.as_ptr().cast::<Cross<T>>().map_addr(|a| a & !CROSS))
-            });
-        }
-    }
-
-    fn wait(&self, write: bool) -> Wait {
-        let mut wait = Wait::unknown();
-        wait.write = write;
-        match self.make() {
-            Make::Here(channel) => {
-                wait.number = channel.number();
-                wait.capacity = channel.capacity();
-                let other = if write {
-                    channel.reader()
-                } else {
-                    channel.writer()
-                };
-                wait.last_seen = other.get() & ID;
-                wait.channel = (&raw const *channel).cast();
-                wait.grow = Some(|channel, capacity| {
-                    // SAFETY: made from this type just above; alive, as its writer waits at it.
-                    unsafe { &*channel.cast::<Channel<T>>() }.grow(capacity);
-                });
-            }
-            Make::Cross(channel) => {
-                wait.number = channel.number;
-                wait.capacity = channel.capacity();
-                wait.run = channel.run;
-                wait.channel = (&raw const *channel).cast();
-                wait.grow = Some(|channel, capacity| {
-                    // SAFETY: as above; that the threads stand still is the contract of `grow`.
-                    unsafe { (*channel.cast::<Cross<T>>()).grow(capacity) };
-                });
-            }
-            Make::None => {}
-        }
-        wait
-    }
-}
 
 #[cold]
 #[inline(never)]
@@ -206,6 +60,30 @@ impl<T> Input<T> {
     #[inline]
     pub fn read(&mut self) -> Read<'_, T> {
         Read { input: self }
+    }
+
+    /// The next token; `None` at the end of the stream, or when the reader of `output` has left:
+    /// the loop of a filter that is to end as soon as nobody wants its results. What is here to be
+    /// read comes first, so it costs nothing while tokens flow. [`select!`](crate::select!) with
+    /// [`Output::stopped`] tells the two ends apart.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Input, Output, Stopped};
+    /// async fn odd(mut numbers: Input<u64>, mut rest: Output<u64>) -> Result<(), Stopped> {
+    ///     while let Some(number) = numbers.read_for(&mut rest).await {
+    ///         if number % 2 != 0 {
+    ///             rest.write(number).await?;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    #[inline]
+    pub fn read_for<U>(&mut self, output: &mut Output<U>) -> impl Future<Output = Option<T>> {
+        std::future::poll_fn(move |context| match self.poll_read(context) {
+            Poll::Pending => output.poll_stopped(context).map(|()| None),
+            ready => ready,
+        })
     }
 
     /// The next token if there is one now: `Ok(None)` means the end of the stream, an error that
@@ -346,6 +224,84 @@ impl<T> Output<T> {
             Make::Cross(channel) => unsafe { channel.put(token) },
             Make::None => Put::Stopped(token),
         }
+    }
+
+    /// Waits until the reader has left, without writing. A port joined to nothing is ready at once.
+    ///
+    /// A process that reads for long before it writes again learns of the request to stop only at
+    /// that write; with this in a [`select!`](crate::select!) it learns at once.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Local, Options, Stopped, select};
+    /// # let mut net = Local::new();
+    /// # let (mut tx, mut numbers) = net.channel::<u64>(1);
+    /// # let (mut rest, rx) = net.channel::<u64>(1);
+    /// # net.spawn(async move { loop { tx.write(4).await?; } #[allow(unreachable_code)] Ok::<(), Stopped>(()) });
+    /// # net.spawn(async move { drop(rx) });
+    /// # net.spawn(async move {
+    /// loop {
+    ///     select! {
+    ///         number = numbers => if number % 2 != 0 { rest.write(number).await? },
+    ///         () = rest.stopped() => break,
+    ///         else => break, // the end of the numbers
+    ///     }
+    /// }
+    /// # Ok::<(), Stopped>(())
+    /// # });
+    /// # net.run(&Options::new()).unwrap();
+    /// ```
+    #[inline]
+    pub fn stopped(&mut self) -> Stop<'_, T> {
+        Stop::one(self)
+    }
+
+    #[inline(always)]
+    pub(crate) fn poll_stopped(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(channel) = self.end.near() {
+            if channel.reader().get() & GONE != 0 {
+                return Poll::Ready(());
+            }
+            if let Some(waiter) = scheduler::plain_waiter(context) {
+                unhook(channel.writer().get());
+                // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
+                channel.writer().set(waiter);
+                return Poll::Pending;
+            }
+        }
+        self.poll_stopped_slowly(context)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_stopped_slowly(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(stopped) = self.end.is_stopped() else {
+            return Poll::Ready(());
+        };
+        if stopped {
+            return Poll::Ready(());
+        }
+        waiting(|scheduler| {
+            let waiter = scheduler.waiter(context, self.word());
+            if scheduler.probing() {
+                scheduler.note(self.end.wait_for_stop());
+            }
+            // A hook may get another owner once it has fired, so only an armed word may name one.
+            let word = if waiter & HOOK != 0 {
+                ARMED | waiter
+            } else {
+                waiter
+            };
+            match self.end.make() {
+                Make::Here(channel) => channel.writer().set(word),
+                Make::Cross(channel) => {
+                    if channel.arm_stop(word) {
+                        return Poll::Ready(());
+                    }
+                }
+                Make::None => {}
+            }
+            Poll::Pending
+        })
     }
 
     #[inline(always)]

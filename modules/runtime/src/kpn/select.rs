@@ -12,6 +12,9 @@ use crate::exec::scheduler::{self, Scheduler};
 pub trait Source {
     /// What a read gives.
     type Item;
+    /// Whether it is a stream that comes to an end by itself. Others are not waited for any more
+    /// when all streams are at their end.
+    const STREAM: bool = true;
     /// Polls for the next item; `None` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
 }
@@ -89,7 +92,7 @@ macro_rules! sources {
                                 return Poll::Ready(Some(OneOf::$name(item)));
                             }
                             Poll::Ready(None) => {}
-                            Poll::Pending => open = true,
+                            Poll::Pending => open |= $name::STREAM,
                         },)+
                         _ => {}
                     }
@@ -121,7 +124,8 @@ pub async fn any<S: Sources>(mut sources: S) -> Option<S::Item> {
     poll_fn(|context| sources.poll_any(first % S::COUNT, context)).await
 }
 
-/// Waits for one of two to eight ports ([`Input`], [`Select`], [`Gather`]) and runs the arm of
+/// Waits for one of two to eight ports ([`Input`], [`Select`], [`Gather`], or
+/// [`stopped`](crate::Output::stopped) of an output, as `() = out.stopped()`) and runs the arm of
 /// the one that has something first. Ports at their end are passed by; when all are, the `else`
 /// arm runs. An arm with `if` is waited for only when the condition holds.
 ///

@@ -11,8 +11,9 @@ use std::sync::Mutex;
 
 use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share};
 use super::channel::Put;
+use super::end::End;
 use super::network::Network;
-use super::ports::{End, Input, Output};
+use super::ports::{Input, Output};
 use crate::exec::scheduler::Scheduler;
 use crate::options::Placement;
 use crate::sync::lock;

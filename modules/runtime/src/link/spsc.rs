@@ -26,7 +26,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::waiter::{ARMED, GONE, ID, NOBODY};
+use super::waiter::{ARMED, GONE, HOOK, ID, NOBODY};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
 
 #[repr(align(64))]
@@ -207,16 +207,33 @@ impl<T> Ring<T> {
         true
     }
 
+    /// Says that the producer waits only for the consumer to leave. `word` is its id, armed only if
+    /// what the consumer takes may wake it too. True: the consumer has left already.
+    pub(crate) fn arm_stop(&self, word: u32) -> bool {
+        self.signals.0.writer.store(word, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.is_stopped()
+    }
+
+    /// Whether the consumer has left.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.signals.0.reader.load(Ordering::Acquire) & GONE != 0
+    }
+
     /// The producer leaves. Returns who is to be woken.
     pub(crate) fn close_writer(&self) -> Option<u32> {
         self.signals.0.writer.fetch_or(GONE, Ordering::Release);
         disarm(&self.signals.0.reader)
     }
 
-    /// The consumer leaves. Returns who is to be woken.
+    /// The consumer leaves. Returns who is to be woken: also a producer that is named, but not
+    /// armed, for it may wait just for this ([`Ring::arm_stop`]).
     pub(crate) fn close_reader(&self) -> Option<u32> {
         self.signals.0.reader.fetch_or(GONE, Ordering::Release);
-        disarm(&self.signals.0.writer)
+        fence(Ordering::SeqCst);
+        let was = self.signals.0.writer.fetch_and(!ARMED, Ordering::Relaxed);
+        let named = was & GONE == 0 && was & ID != NOBODY && was & HOOK == 0;
+        (was & ARMED != 0 || named).then_some(was & ID)
     }
 
     /// Tokens that have been taken out so far.

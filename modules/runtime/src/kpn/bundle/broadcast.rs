@@ -2,6 +2,7 @@
 
 use crate::exec::outcome::Stopped;
 use crate::kpn::ports::Output;
+use crate::kpn::stop::Stop;
 
 /// One writer to N channels: every member gets every token.
 ///
@@ -27,6 +28,11 @@ impl<T: Clone> Broadcast<T> {
     /// Whether any channel is joined to the port whose reader has not left, as far as is known.
     pub fn is_connected(&self) -> bool {
         self.members.iter().any(Output::is_connected)
+    }
+
+    /// Waits until all readers have left, without writing: as [`Output::stopped`].
+    pub fn stopped(&mut self) -> Stop<'_, T> {
+        Stop::all(&mut self.members)
     }
 
     /// Writes a clone of the token to each member; the last gets the token itself. Dropping the

@@ -8,6 +8,7 @@ use super::{Hooked, waiting};
 use crate::exec::outcome::Stopped;
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
+use crate::kpn::stop::Stop;
 
 /// One writer to N channels: a token goes to exactly one member, to the one that has had room
 /// for longest. So readers that ask more often get more.
@@ -49,6 +50,11 @@ impl<T> Share<T> {
     pub async fn write(&mut self, token: T) -> Result<usize, Stopped> {
         let mut token = Some(token);
         poll_fn(|context| self.poll_write(context, &mut token)).await
+    }
+
+    /// Waits until all readers have left, without writing: as [`Output::stopped`].
+    pub fn stopped(&mut self) -> Stop<'_, T> {
+        Stop::shared(&mut self.members, &self.hooked.ready)
     }
 
     fn poll_write(

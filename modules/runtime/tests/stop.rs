@@ -1,0 +1,287 @@
+//! Waiting for readers to leave: `Output::stopped` and its like in bundles.
+
+mod common;
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::{BOTH, Both, Log, everywhere};
+use graphmap_runtime as rt;
+use rt::{Broadcast, Channels, Local, Names, Network, Options, RunError, Scatter, Share, Stopped};
+
+/// A chain in which nothing is ever written behind the second: only `stopped` can tell of the end.
+fn silent_chain(members: u32, ended: &Arc<AtomicU32>) -> Network {
+    let ended = Arc::clone(ended);
+    let each = move |mut p: Both<u64>| {
+        let ended = Arc::clone(&ended);
+        async move {
+            match (p.ins.pop(), p.outs.pop()) {
+                (_, Some(mut out)) => out.stopped().await,
+                (Some(_), None) => {
+                    for _ in 0..10 {
+                        rt::yield_now().await;
+                    }
+                }
+                (None, None) => {}
+            }
+            ended.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let mut net = Network::new("chain", "chain.dot");
+    let all = format!("0+1*{members}");
+    let kind = net.kind("p", Names::Numbered("p", &all), &all, BOTH, each);
+    let (from, to) = (
+        format!("0+1*{}", members - 1),
+        format!("1+1*{}", members - 1),
+    );
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), &from, &to));
+    net
+}
+
+#[test]
+fn the_last_ones_leaving_goes_up_a_silent_chain() {
+    let ended = Arc::new(AtomicU32::new(0));
+    everywhere(
+        || silent_chain(20, &ended),
+        |outcome| {
+            outcome.unwrap();
+            assert_eq!(ended.swap(0, Ordering::Relaxed), 20);
+        },
+    );
+}
+
+#[test]
+fn select_hears_of_the_stop_while_its_input_is_silent() {
+    let mut net = Local::new();
+    let (mut tx, mut rx) = net.channel::<u64>(2);
+    let (mut out, mut last) = net.channel::<u64>(2);
+    let log = Log::new();
+    net.spawn(async move {
+        tx.write(1).await?;
+        tx.write(2).await?;
+        tx.stopped().await;
+        Ok::<(), Stopped>(())
+    });
+    let seen = log.clone();
+    net.spawn(async move {
+        loop {
+            rt::select! {
+                n = rx => out.write(n).await?,
+                () = out.stopped() => break,
+                else => unreachable!("the writer waits"),
+            }
+        }
+        seen.add(0);
+        Ok::<(), Stopped>(())
+    });
+    let seen = log.clone();
+    net.spawn(async move {
+        for _ in 0..2 {
+            seen.add(last.read().await.unwrap());
+        }
+    });
+    net.run(&Options::new()).unwrap();
+    assert_eq!(log.take(), [1, 2, 0]);
+}
+
+#[test]
+fn the_end_of_the_inputs_is_not_held_up() {
+    let mut net = Local::new();
+    let (mut tx, mut rx) = net.channel::<u64>(1);
+    let (mut out, mut last) = net.channel::<u64>(1);
+    net.spawn(async move { tx.write(7).await });
+    net.spawn(async move {
+        loop {
+            rt::select! {
+                n = rx => out.write(n).await?,
+                () = out.stopped() => panic!("the reader is there"),
+                else => return Ok::<(), Stopped>(()),
+            }
+        }
+    });
+    net.spawn(async move {
+        assert_eq!(last.read().await, Some(7));
+        assert_eq!(last.read().await, None);
+    });
+    net.run(&Options::new()).unwrap();
+}
+
+#[test]
+fn a_write_after_a_wait_for_the_stop_is_woken() {
+    // The wait leaves the writer named but not armed; the full channel has to arm it again.
+    for shuffle in 0..20 {
+        let mut net = Local::new();
+        let (mut tx, mut rx) = net.channel::<u64>(1);
+        net.spawn(async move {
+            for n in 0..20 {
+                {
+                    let mut stop = pin!(tx.stopped());
+                    poll_fn(|context| {
+                        assert!(stop.as_mut().poll(context).is_pending());
+                        std::task::Poll::Ready(())
+                    })
+                    .await;
+                }
+                tx.write(n).await?;
+            }
+            tx.stopped().await;
+            Ok::<(), Stopped>(())
+        });
+        net.spawn(async move {
+            for n in 0..20 {
+                assert_eq!(rx.read().await, Some(n));
+            }
+        });
+        net.run(&Options::new().shuffle(shuffle)).unwrap();
+    }
+}
+
+#[test]
+fn bundles_stop_when_all_have_left() {
+    let log = Log::new();
+    let mut net = Local::new();
+    let mut ends = || -> (Vec<_>, Vec<_>) { (0..3).map(|_| net.channel::<u64>(1)).unzip() };
+    let (shared, a) = ends();
+    let (broad, b) = ends();
+    let (dealt, c) = ends();
+    let readers: Vec<_> = a.into_iter().chain(b).chain(c).collect();
+    let mut shared: Share<u64> = shared.into();
+    let mut broad: Broadcast<u64> = broad.into();
+    let mut dealt: Scatter<u64> = dealt.into();
+    let seen = log.clone();
+    net.spawn(async move {
+        shared.stopped().await;
+        assert_eq!(shared.write(1).await, Err(Stopped));
+        seen.add(1);
+    });
+    let seen = log.clone();
+    net.spawn(async move {
+        broad.stopped().await;
+        seen.add(2);
+    });
+    let seen = log.clone();
+    net.spawn(async move {
+        dealt.stopped().await;
+        seen.add(3);
+    });
+    for (n, reader) in readers.into_iter().enumerate() {
+        net.spawn(async move {
+            for _ in 0..n * 5 % 7 {
+                rt::yield_now().await;
+            }
+            drop(reader);
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    assert_eq!(log.sorted(), [1, 2, 3]);
+}
+
+#[test]
+fn a_share_can_wait_for_the_stop_and_go_on() {
+    // The wait takes the place of a full member's hook; the member must not be forgotten.
+    let mut net = Local::new();
+    let (outs, inputs): (Vec<_>, Vec<_>) = (0..2).map(|_| net.channel::<u64>(1)).unzip();
+    let (mut go, mut wait) = net.channel::<()>(1);
+    let mut share: Share<u64> = outs.into();
+    net.spawn(async move {
+        for n in 0..20 {
+            rt::select! {
+                _ = wait => {},
+                () = share.stopped() => panic!("both are there"),
+                else => {},
+            }
+            share.write(n).await?;
+        }
+        Ok::<(), Stopped>(())
+    });
+    net.spawn(async move {
+        for _ in 0..3 {
+            rt::yield_now().await;
+            go.write(()).await?;
+        }
+        Ok::<(), Stopped>(())
+    });
+    let log = Log::new();
+    for mut input in inputs {
+        let log = log.clone();
+        net.spawn(async move {
+            while let Some(n) = input.read().await {
+                log.add(n);
+                rt::yield_now().await;
+            }
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    assert_eq!(log.sorted(), (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_output_joined_to_nothing_is_stopped() {
+    let mut net = Local::new();
+    net.spawn(async { rt::Output::<u64>::unconnected().stopped().await });
+    net.run(&Options::new()).unwrap();
+}
+
+#[test]
+fn waiting_for_a_stop_hides_no_block() {
+    // The first waits for the second to leave, the second for a token of the first.
+    let make = || {
+        let each = |mut p: Both<u64>| async move {
+            if let Some(input) = p.ins.first_mut() {
+                input.read().await;
+            } else {
+                p.outs[0].stopped().await;
+            }
+        };
+        let mut net = Network::new("pair", "pair.dot");
+        let kind = net.kind("p", Names::Numbered("p", "0+1*2"), "0+1*2", BOTH, each);
+        net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0", "1"));
+        net
+    };
+    everywhere(make, |outcome| {
+        let Err(RunError::Blocked(block)) = outcome else {
+            panic!("not seen: {outcome:?}");
+        };
+        assert_eq!(block.cycle.len(), 2);
+        let text = block.to_string();
+        assert!(
+            text.contains("waits for the reader to leave `out` to p1"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn a_filter_reads_for_its_reader() {
+    for reads in [0, 1, 5] {
+        let mut net = Local::new();
+        let (mut tx, mut rx) = net.channel::<u64>(2);
+        let (mut out, mut last) = net.channel::<u64>(2);
+        net.spawn(async move {
+            for n in 0..5 {
+                tx.write(n).await?;
+            }
+            if reads < 5 {
+                tx.stopped().await;
+            }
+            Ok::<(), Stopped>(())
+        });
+        net.spawn(async move {
+            while let Some(n) = rx.read_for(&mut out).await {
+                out.write(n).await?;
+            }
+            Ok::<(), Stopped>(())
+        });
+        net.spawn(async move {
+            for n in 0..reads {
+                assert_eq!(last.read().await, Some(n));
+            }
+            if reads == 5 {
+                assert_eq!(last.read().await, None);
+            }
+        });
+        net.run(&Options::new()).unwrap();
+    }
+}
