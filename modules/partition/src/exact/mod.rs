@@ -1,4 +1,31 @@
 //! Proofs: the optimum of small instances.
 
 pub(crate) mod branch;
+pub(crate) mod halves;
 pub(crate) mod symmetry;
+
+use branch::{Limit, Outcome};
+
+use crate::instance::Instance;
+
+/// Branch and bound has so many tries before all halves are gone through instead, where they can.
+const TRIES: u64 = 20_000;
+
+/// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
+pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit) -> Outcome {
+    let nodes = limit.nodes.min(TRIES);
+    let brief = branch::solve(inst, known, Limit { nodes, ..limit });
+    if brief.complete {
+        return brief;
+    }
+    let cheapest = brief.better.as_ref().map(|b| b.1);
+    let cost = cheapest.or(known.map(|k| k.1));
+    let Some(other) = halves::solve(inst, cost, limit) else {
+        return branch::solve(inst, known, limit);
+    };
+    Outcome {
+        better: other.better.or(brief.better),
+        bound: other.bound.max(brief.bound),
+        complete: other.complete,
+    }
+}

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::{Context, Found};
 use crate::error::Error;
-use crate::exact::branch::{self, Limit, Outcome};
-use crate::exact::symmetry;
+use crate::exact::branch::{Limit, Outcome};
+use crate::exact::{self, symmetry};
 use crate::instance::Instance;
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::multilevel::{line, vcycle};
@@ -98,7 +98,7 @@ fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
     } else {
         (context.budget.steps / steps).max(50_000)
     };
-    branch::solve(context.inst, known, Limit { nodes, stop_at })
+    exact::solve(context.inst, known, Limit { nodes, stop_at })
 }
 
 /// Rounds of the small search.

@@ -1,0 +1,475 @@
+//! Few vertices on three or four blocks: every way to halve them, cheapest first.
+//!
+//! When the blocks are two sides with one distance `far` between them, a mapping costs `far` times
+//! the cut between the sides, plus the best split of each side. All cuts between the sides are
+//! listed (two to the number of vertices), those that fit are taken in order of their cut, and
+//! each side is split by a search on its own. The search ends when the cut alone is too dear: with
+//! four blocks on two hosts that is soon. Where branch and bound is best on graphs that fall
+//! apart, this does not mind how dense the graph is.
+
+use super::branch::{Limit, NEVER, Outcome};
+use crate::instance::Instance;
+
+/// Up to so many vertices: all cuts are listed, 16 bytes each.
+const MOST: usize = 20;
+
+/// Searches for the optimum like [`super::branch::solve`]; `known` is the cost of a feasible
+/// mapping. `None` when the machine or the graph is not of the kind.
+pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option<Outcome> {
+    let (sides, far) = sides(inst)?;
+    if inst.len() > MOST || inst.len() < 2 {
+        return None;
+    }
+    let mut search = Search::new(inst, limit);
+    let mut best = known.unwrap_or(NEVER);
+    let mut found: Option<(u32, [u32; 2])> = None;
+    let cuts = search.cuts(&sides, far, best);
+    let mut bound = None;
+    let everyone = (1_u32 << inst.len()) - 1;
+    for (cut, here) in cuts {
+        let cut = cut * far;
+        if cut >= best {
+            break;
+        }
+        let mut cost = cut;
+        let mut split = [0; 2];
+        for (i, members) in [here, everyone & !here].into_iter().enumerate() {
+            match search.split(&sides[i], members, best - cost) {
+                Some((paid, first)) => {
+                    cost += paid;
+                    split[i] = first;
+                }
+                None => cost = NEVER,
+            }
+            if cost >= best {
+                break;
+            }
+        }
+        if search.stopped {
+            // Cuts come in order: what is left costs this much at least.
+            bound = Some(cut);
+            break;
+        }
+        if cost < best {
+            best = cost;
+            found = Some((here, split));
+        }
+    }
+    let better = found.map(|(here, split)| {
+        let mut block = vec![0; inst.len()];
+        for (i, &v) in search.order.iter().enumerate() {
+            let side = usize::from(here >> i & 1 == 0);
+            let place = usize::from(split[side] >> i & 1 == 0);
+            block[v as usize] = sides[side].blocks[place];
+        }
+        let cost = inst.cost(&block);
+        (block, cost)
+    });
+    Some(Outcome {
+        better,
+        bound: bound.unwrap_or(best),
+        complete: bound.is_none(),
+    })
+}
+
+/// One or two blocks and what is between them.
+struct Side {
+    blocks: Vec<u32>,
+    near: i64,
+}
+
+/// Two sides with the same distance between any block of one and any of the other; the nearer
+/// the blocks of a side, the better.
+fn sides(inst: &Instance) -> Option<([Side; 2], i64)> {
+    let ways: &[[&[u32]; 2]] = match inst.k() {
+        3 => &[[&[0, 1], &[2]], [&[0, 2], &[1]], [&[1, 2], &[0]]],
+        4 => &[[&[0, 1], &[2, 3]], [&[0, 2], &[1, 3]], [&[0, 3], &[1, 2]]],
+        _ => return None,
+    };
+    let mut best: Option<([Side; 2], i64)> = None;
+    for way in ways {
+        let far = inst.distance(way[0][0], way[1][0]);
+        let mut pairs = way[0]
+            .iter()
+            .flat_map(|&a| way[1].iter().map(move |&b| (a, b)));
+        if !pairs.all(|(a, b)| inst.distance(a, b) == far && inst.distance(b, a) == far) {
+            continue;
+        }
+        let side = |blocks: &[u32]| Side {
+            blocks: blocks.to_vec(),
+            near: blocks.get(1).map_or(0, |&b| inst.distance(blocks[0], b)),
+        };
+        let sides = way.map(side);
+        if sides.iter().all(|s| s.near <= far) && best.as_ref().is_none_or(|b| far > b.1) {
+            best = Some((sides, far));
+        }
+    }
+    best
+}
+
+/// Vertices are numbered anew, the heaviest tied first, and sets of them are bits.
+struct Search<'a> {
+    inst: &'a Instance,
+    order: Vec<u32>,
+    rows: Vec<Vec<(usize, i64)>>,
+    apart: Vec<u32>,
+    /// For each block the vertices that may lie in it.
+    allowed: Vec<u32>,
+    total: Vec<i64>,
+    limit: Limit,
+    nodes: u64,
+    stopped: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(inst: &'a Instance, limit: Limit) -> Self {
+        let n = inst.len();
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        let ties = |v: u32| inst.row(v).map(|e| e.1).sum::<i64>();
+        order.sort_by_key(|&v| (std::cmp::Reverse(ties(v)), v));
+        let mut place = vec![0; n];
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(i, &v)| place[v as usize] = i);
+        let row = |&v: &u32| inst.row(v).map(|(u, w)| (place[u as usize], w)).collect();
+        let bits = |list: &Vec<u32>| list.iter().fold(0, |set, &u| set | 1 << place[u as usize]);
+        let open = |b: u32| {
+            let fits = |&i: &usize| inst.may_lie(order[i], b);
+            (0..n).filter(fits).fold(0, |set, i| set | 1 << i)
+        };
+        let mut total = vec![0; inst.dims()];
+        for &v in &order {
+            inst.size_of(v)
+                .iter()
+                .zip(&mut total)
+                .for_each(|(s, t)| *t += s);
+        }
+        Self {
+            inst,
+            rows: order.iter().map(row).collect(),
+            apart: order
+                .iter()
+                .map(|&v| inst.apart.get(v as usize).map_or(0, bits))
+                .collect(),
+            allowed: (0..inst.k() as u32).map(open).collect(),
+            order,
+            total,
+            limit,
+            nodes: 0,
+            stopped: false,
+        }
+    }
+
+    fn count(&mut self, nodes: u64) {
+        let before = self.nodes;
+        self.nodes += nodes;
+        let late = || {
+            self.limit
+                .stop_at
+                .is_some_and(|t| std::time::Instant::now() >= t)
+        };
+        if self.nodes >= self.limit.nodes || (before >> 12 != self.nodes >> 12 && late()) {
+            self.stopped = true;
+        }
+    }
+
+    fn upper(&self, block: u32, dim: usize) -> i64 {
+        self.inst.shared.upper[block as usize * self.inst.dims() + dim]
+    }
+
+    fn lower(&self, block: u32, dim: usize) -> i64 {
+        let at = block as usize * self.inst.dims() + dim;
+        self.inst.shared.lower.get(at).copied().unwrap_or(0)
+    }
+
+    /// Whether blocks cannot be told apart by what they hold.
+    fn alike(&self, a: u32, b: u32) -> bool {
+        let d = self.inst.dims();
+        self.allowed[a as usize] == self.allowed[b as usize]
+            && (0..d).all(|i| {
+                self.upper(a, i) == self.upper(b, i) && self.lower(a, i) == self.lower(b, i)
+            })
+    }
+
+    /// All cuts below `best` whose sides may fit: the weight cut and the first side, cheapest
+    /// first. When the sides are alike, one of each two.
+    fn cuts(&mut self, sides: &[Side; 2], far: i64, best: i64) -> Vec<(i64, u32)> {
+        let (n, d) = (self.order.len(), self.inst.dims());
+        let first = sides[0].blocks[0];
+        let mut blocks = sides.iter().flat_map(|s| &s.blocks);
+        let alike = blocks.all(|&b| self.alike(first, b))
+            && sides[0].blocks.len() == sides[1].blocks.len()
+            && sides[0].near == sides[1].near;
+        // Four blocks all alike and equally far make three pairs of sides, and each channel cut is
+        // cut by two of them: one of the three pays no more than two thirds of the cost.
+        let flat = alike && sides[0].blocks.len() == 2 && sides[0].near == far;
+        let dear = |cut: i64| match flat {
+            true => 3 * cut * far > 2 * (best - 1),
+            false => cut * far >= best,
+        };
+        let sum = |side: &Side, of: &dyn Fn(u32, usize) -> i64, dim: usize| -> i64 {
+            let each = side.blocks.iter().map(|&b| of(b, dim));
+            each.fold(0, i64::saturating_add)
+        };
+        let upper = |b, i| self.upper(b, i);
+        let lower = |b, i| self.lower(b, i);
+        let range = |i: usize| {
+            let most = sum(&sides[0], &upper, i).min(self.total[i] - sum(&sides[1], &lower, i));
+            let least = sum(&sides[0], &lower, i)
+                .max(self.total[i].saturating_sub(sum(&sides[1], &upper, i)));
+            least..=most
+        };
+        let ranges: Vec<_> = (0..d).map(range).collect();
+        let open = |side: &Side| {
+            let sets = side.blocks.iter().map(|&b| self.allowed[b as usize]);
+            sets.fold(0, |a, b| a | b)
+        };
+        let (left, right) = (open(&sides[0]), open(&sides[1]));
+        let mut load = vec![0; d];
+        let (mut here, mut cut) = (0_u32, 0_i64);
+        let mut cuts = Vec::new();
+        let ways = 1_u32 << if alike { n - 1 } else { n };
+        for step in 1..=ways {
+            let fits = load.iter().zip(&ranges).all(|(l, r)| r.contains(l));
+            if fits && !dear(cut) && here & !left == 0 && !here & (ways - 1) & !right == 0 {
+                cuts.push((cut, here));
+            }
+            if step == ways {
+                break;
+            }
+            // Gray code: one vertex changes sides.
+            let v = step.trailing_zeros() as usize;
+            let was = here >> v & 1;
+            for &(u, w) in &self.rows[v] {
+                cut += if here >> u & 1 == was { w } else { -w };
+            }
+            here ^= 1 << v;
+            let sign = if was == 1 { -1 } else { 1 };
+            let size = self.inst.size_of(self.order[v]);
+            load.iter_mut().zip(size).for_each(|(l, s)| *l += sign * s);
+        }
+        cuts.sort_unstable();
+        self.count(u64::from(ways / 64));
+        cuts
+    }
+
+    /// The cheapest split of the members of a side below `limit`: its cost and the members in the
+    /// side's first block.
+    fn split(&mut self, side: &Side, members: u32, limit: i64) -> Option<(i64, u32)> {
+        let first = side.blocks[0];
+        let second = side.blocks.get(1).copied();
+        // In units of weight; any split of a side without distance costs nothing.
+        let limit = match side.near {
+            0 => i64::from(limit > 0),
+            near => (limit + near - 1) / near,
+        };
+        let dims = self.inst.dims();
+        let room = |b: Option<u32>, s: &Self| -> Vec<i64> {
+            (0..dims).map(|i| b.map_or(0, |b| s.upper(b, i))).collect()
+        };
+        let mut halves = Halves {
+            blocks: [Some(first), second],
+            room: [room(Some(first), self), room(second, self)],
+            inside: [0; 2],
+            ties: [[0; 2]; MOST],
+            open: members,
+            floor: 0,
+            best: limit,
+            found: None,
+            weighs: side.near > 0,
+            mirrored: second.is_some_and(|b| self.alike(first, b)),
+        };
+        self.descend(&mut halves, 0);
+        halves.found.map(|set| (halves.best * side.near, set))
+    }
+
+    fn descend(&mut self, halves: &mut Halves, paid: i64) {
+        self.count(1);
+        if self.stopped || paid + halves.floor >= halves.best {
+            return;
+        }
+        if halves.open == 0 {
+            if self.enough(halves) {
+                halves.best = paid;
+                halves.found = Some(halves.inside[0]);
+            }
+            return;
+        }
+        let v = halves.open.trailing_zeros() as usize;
+        let ties = halves.ties[v];
+        let size = self.inst.size_of(self.order[v]);
+        let cheap = usize::from(ties[1] > ties[0]);
+        // The cheaper block is the one it is tied to more.
+        for half in [cheap, 1 - cheap] {
+            let Some(block) = halves.blocks[half] else {
+                continue;
+            };
+            let empty = halves.inside == [0; 2];
+            if (empty && halves.mirrored && half == 1)
+                || self.allowed[block as usize] >> v & 1 == 0
+                || self.apart[v] & halves.inside[half] != 0
+                || halves.room[half]
+                    .iter()
+                    .zip(size)
+                    .any(|(r, s)| *s > 0 && s > r)
+            {
+                continue;
+            }
+            let before = halves.floor;
+            halves.open &= !(1 << v);
+            halves.inside[half] |= 1 << v;
+            halves.room[half]
+                .iter_mut()
+                .zip(size)
+                .for_each(|(r, s)| *r -= s);
+            let price = if halves.weighs { ties[1 - half] } else { 0 };
+            halves.floor -= if halves.weighs {
+                ties[0].min(ties[1])
+            } else {
+                0
+            };
+            self.tie(halves, v, half, 1);
+            self.descend(halves, paid + price);
+            self.tie(halves, v, half, -1);
+            halves.room[half]
+                .iter_mut()
+                .zip(size)
+                .for_each(|(r, s)| *r += s);
+            halves.inside[half] &= !(1 << v);
+            halves.open |= 1 << v;
+            halves.floor = before;
+            if self.stopped {
+                return;
+            }
+        }
+    }
+
+    /// Books the ties of the open neighbours of a vertex, and what they pay at least.
+    fn tie(&self, halves: &mut Halves, v: usize, half: usize, sign: i64) {
+        for &(u, w) in &self.rows[v] {
+            if halves.open >> u & 1 == 1 {
+                let ties = &mut halves.ties[u];
+                let before = ties[0].min(ties[1]);
+                ties[half] += sign * w;
+                if halves.weighs {
+                    halves.floor += ties[0].min(ties[1]) - before;
+                }
+            }
+        }
+    }
+
+    fn enough(&self, halves: &Halves) -> bool {
+        self.inst.shared.lower.is_empty()
+            || (0..2).all(|half| {
+                let Some(block) = halves.blocks[half] else {
+                    return true;
+                };
+                (0..self.inst.dims())
+                    .all(|i| self.upper(block, i) - halves.room[half][i] >= self.lower(block, i))
+            })
+    }
+}
+
+/// A side while it is split.
+struct Halves {
+    blocks: [Option<u32>; 2],
+    room: [Vec<i64>; 2],
+    inside: [u32; 2],
+    /// Weight from each open vertex to the two blocks.
+    ties: [[i64; 2]; MOST],
+    open: u32,
+    /// What the open vertices pay at least to those that lie.
+    floor: i64,
+    best: i64,
+    found: Option<u32>,
+    /// Whether the blocks have a distance at all.
+    weighs: bool,
+    mirrored: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::branch;
+    use crate::{Block, Graph, Machine, Problem, Tree};
+    use crate::{Channel, random::Random};
+
+    /// Both searches are complete and are written differently: they must agree.
+    #[test]
+    fn agrees_with_branch_and_bound() {
+        let endless = Limit {
+            nodes: u64::MAX,
+            stop_at: None,
+        };
+        let host = |near, speeds: &[u32]| Tree::Group {
+            distance: near,
+            members: speeds
+                .iter()
+                .map(|&speed| {
+                    Tree::Block(Block {
+                        speed,
+                        ..Block::default()
+                    })
+                })
+                .collect(),
+        };
+        let machines = [
+            host(5, &[1, 1, 1, 1]),
+            host(5, &[1, 2, 1]),
+            Tree::Group {
+                distance: 10,
+                members: vec![host(1, &[1, 1]), host(1, &[1, 1])],
+            },
+            Tree::Group {
+                distance: 10,
+                members: vec![host(1, &[1, 3]), host(4, &[2, 1])],
+            },
+            Tree::Group {
+                distance: 10,
+                members: vec![host(0, &[1, 1]), host(0, &[1])],
+            },
+        ];
+        for seed in 0..60 {
+            let mut random = Random::new(seed);
+            let n = 2 + random.below(9);
+            let loads: Vec<u64> = (0..n).map(|_| 1 + random.below(4) as u64).collect();
+            let mut channels = Vec::new();
+            for a in 0..n as u32 {
+                for b in 0..a {
+                    if random.below(3) > 0 {
+                        channels.push(Channel {
+                            from: a,
+                            to: b,
+                            traffic: random.below(6) as u64,
+                        });
+                    }
+                }
+            }
+            let graph = Graph::new(loads, &channels).unwrap();
+            for tree in &machines {
+                let machine = Machine::new(tree, 0).unwrap();
+                let mut problem = Problem::new(&graph, &machine);
+                problem.imbalance = 0.4;
+                let (inst, _) = Instance::new(&problem).unwrap();
+                let here = solve(&inst, None, endless).expect("of the kind");
+                let there = branch::solve(&inst, None, endless);
+                assert!(here.complete && there.complete);
+                assert_eq!(here.bound, there.bound, "seed {seed}, {tree:?}");
+                if let Some((block, cost)) = here.better {
+                    assert_eq!(cost, here.bound);
+                    assert_eq!(inst.cost(&block), cost);
+                }
+                // Cut short, the bound must still hold.
+                for nodes in [1, 10, 100] {
+                    let short = Limit {
+                        nodes,
+                        stop_at: None,
+                    };
+                    let part = solve(&inst, None, short).expect("of the kind");
+                    assert!(part.bound <= there.bound);
+                }
+            }
+        }
+    }
+}
