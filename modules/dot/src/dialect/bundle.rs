@@ -285,6 +285,26 @@ impl Dialect<'_> {
             .filter(|(_, flags)| **flags & BUNDLE == 0)
             .map(|((_, node), _)| names.name(node.name));
         let near = nearest(name, candidates);
+        let nodes = self.out.nodes.iter().map(|(_, node)| node);
+        let faces: Vec<String> = nodes
+            .filter(|n| n.process.is_some_and(|p| names.name(p) == name))
+            .map(|n| format!("`{}`", names.name(n.name)))
+            .collect();
+        if !faces.is_empty() {
+            let shown = faces[..faces.len().min(8)].join(", ");
+            let more = if faces.len() > 8 { ", .." } else { "" };
+            self.report.push(
+                Diagnostic::error(
+                    codes::UNKNOWN_MEMBER,
+                    format!(
+                        "bundle `{bundle_name}` names `{name}`, which is no node but a process drawn as faces"
+                    ),
+                )
+                .at(process.value.span, "which of its faces?")
+                .help(format!("name the one that has the port: {shown}{more}")),
+            );
+            return;
+        }
         let finding = Diagnostic::error(
             codes::UNKNOWN_MEMBER,
             format!("bundle `{bundle_name}` names `{name}`, which is no process of the graph"),
