@@ -8,10 +8,12 @@ use crate::codes;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
 use crate::mistakes;
-use crate::repeated::{Repeated, moved};
+use crate::repeated::Repeated;
 use crate::token::{Id, Shape, Text, Token, TokenKind};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
+
+mod lists;
 
 /// Syntax errors reported of one file; a binary file would bury the user otherwise.
 const MOST_ERRORS: usize = 32;
@@ -409,150 +411,6 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         self.end_statement();
     }
 
-    /// `[..]`, once or more. A mistake inside is reported and the list read on behind it.
-    fn attributes(&mut self) -> Read<()> {
-        self.attributes.clear();
-        if self.repeated_list() {
-            return Ok(());
-        }
-        let start = self.token.start;
-        let before = (self.findings.len(), self.lexer.suspect());
-        let mut brackets = 0;
-        while self.at(TokenKind::OpenBracket) {
-            let opener = self.advance();
-            while !self.at(TokenKind::CloseBracket) {
-                let read = self.attribute(opener);
-                if read.is_err() && (self.errors >= MOST_ERRORS || !self.recover_in_list()) {
-                    return Err(Broken);
-                }
-            }
-            self.advance();
-            brackets += 1;
-        }
-        if brackets == 1 && before == (self.findings.len(), self.lexer.suspect()) {
-            let end = self.last.end - self.text.base();
-            if let Some(list) = self.lists.keep(start..end) {
-                list.clone_from(&self.attributes);
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes a list as it was read before, where its text stands here once more.
-    fn repeated_list(&mut self) -> bool {
-        let (token, last) = (self.token, self.last);
-        let bytes = self.text.as_str().as_bytes();
-        let known = self.lists.at_start(bytes, token.start);
-        let Some((old, list)) = known else {
-            return false;
-        };
-        let by = token.start.wrapping_sub(old.start);
-        let base = self.text.base();
-        let end = token.start + (old.end - old.start);
-        self.attributes.extend(list.iter().map(|a| Attribute {
-            name: Id {
-                span: moved(a.name.span, by),
-                ..a.name
-            },
-            value: Id {
-                span: moved(a.value.span, by),
-                ..a.value
-            },
-        }));
-        self.last = Span::new(base + end - 1, base + end);
-        self.lexer.go_to(end);
-        self.token = self.lexer.next_token();
-        if self.at(TokenKind::OpenBracket) {
-            // Another bracket goes on with it: read all of them.
-            self.attributes.clear();
-            self.lexer.go_to(token.end);
-            (self.token, self.last) = (token, last);
-            return false;
-        }
-        true
-    }
-
-    /// Goes behind the broken attribute; false where the list itself seems to be over.
-    fn recover_in_list(&mut self) -> bool {
-        let mut progressed = false;
-        if std::mem::take(&mut self.left_list) {
-            return false;
-        }
-        loop {
-            match self.token.kind {
-                TokenKind::CloseBracket => return true,
-                TokenKind::Comma | TokenKind::Semicolon => {
-                    self.advance();
-                    return true;
-                }
-                kind if ends_list(kind) => return false,
-                _ if self.token.first_of_line && progressed && self.is_id() => return true,
-                _ => {
-                    self.advance();
-                    progressed = true;
-                }
-            }
-        }
-    }
-
-    fn attribute(&mut self, opener: Span) -> Read<()> {
-        let new_line = self.token.first_of_line;
-        if !self.is_id() {
-            if ends_list(self.token.kind) {
-                let finding = mistakes::unclosed_bracket(opener, self.here());
-                return Err(self.report(finding));
-            }
-            return Err(self.unexpected("the name of an attribute or `]`"));
-        }
-        let name = self.id("the name of an attribute")?;
-        if !self.at(TokenKind::Equals) {
-            let statement = new_line && self.at(TokenKind::Semicolon);
-            if statement || ends_list(self.token.kind) {
-                let finding = mistakes::unclosed_bracket(opener, name.span.to(self.here()));
-                self.report(finding);
-                // A statement follows: give the list up at its end.
-                return Err(self.leave_list());
-            }
-            return Err(match self.token.kind {
-                TokenKind::Stray | TokenKind::Plus | TokenKind::Colon => self.unexpected("`=`"),
-                _ => {
-                    let finding = mistakes::no_value(self.text, name.span, self.here());
-                    self.report(finding)
-                }
-            });
-        }
-        self.advance();
-        if self.at(TokenKind::CloseBracket) {
-            let finding = mistakes::no_value(self.text, name.span, self.here());
-            return Err(self.report(finding));
-        }
-        if matches!(
-            self.token.kind,
-            TokenKind::UnclosedString | TokenKind::UnclosedHtml
-        ) {
-            // It swallows the rest of its line, and the `]` with it.
-            self.unexpected("the value of the attribute");
-            self.advance();
-            return Err(self.leave_list());
-        }
-        let value = self.id("the value of the attribute")?;
-        self.attributes.push(Attribute { name, value });
-        if matches!(self.token.kind, TokenKind::Comma | TokenKind::Semicolon) {
-            self.advance();
-        }
-        Ok(())
-    }
-
-    /// Passes the rest of a statement that was taken for a part of a list.
-    fn leave_list(&mut self) -> Broken {
-        while self.at(TokenKind::Semicolon) {
-            self.advance();
-        }
-        // The statement that follows begins outside of the list.
-        self.left_list = true;
-        Broken
-    }
-
     fn is_id(&self) -> bool {
         matches!(
             self.token.kind,
@@ -598,15 +456,6 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             shape: Shape::Number,
         }
     }
-}
-
-/// Whether a token cannot stand in a list of attributes, so that a `]` must be missing.
-fn ends_list(kind: TokenKind) -> bool {
-    use TokenKind::{Arrow, CloseBrace, End, Line, OpenBrace, OpenBracket};
-    matches!(
-        kind,
-        End | CloseBrace | OpenBrace | Arrow | Line | OpenBracket
-    )
 }
 
 fn begins_statement(kind: TokenKind) -> bool {
