@@ -159,7 +159,9 @@ fn quick(strategy: &str) -> Options {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(
+        std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+    ))]
 
     #[test]
     fn auto_finds_the_optimum_of_tiny_problems_or_proves_there_is_none(case in cases()) {
