@@ -327,8 +327,8 @@ fn failure(error: &Error, rules: &Rules, targets: &Targets, network: &Verified) 
             } else {
                 "no feasible mapping was found"
             };
-            let mut finding =
-                Diagnostic::error(codes::INFEASIBLE, format!("{how}: {}", conflict.reason));
+            let why = words(&conflict.reason, targets, network);
+            let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
             let mut spans: Vec<Span> = Vec::new();
             for part in &conflict.parts {
                 match *part {

@@ -122,6 +122,12 @@ fn contradictions_are_shown_where_they_are_written() {
             .any(|s: &Span| (s.start as usize) < end && (s.end as usize) > start)
     };
     assert!(shown("osprocess=0") && shown("osprocess=1"), "{finding:#?}");
+    // In the words of the graph, not of the engine.
+    let said = &finding.message;
+    assert!(
+        said.contains("process `") && !said.contains("vert"),
+        "{said}"
+    );
 }
 
 #[test]
