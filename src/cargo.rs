@@ -2,7 +2,7 @@
 
 use crate::child::Watched;
 use crate::codes;
-use crate::plugins::{Guard, interrupt};
+use crate::plugins::{Guard, interrupted};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
 
 /// How a project is built.
 pub(crate) struct Build<'a> {
@@ -122,7 +121,7 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
     let status = child
         .wait()
         .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
-    if interrupt().load(Ordering::Relaxed) {
+    if interrupted() {
         return Err(Failed::Interrupted);
     }
     if status.success()

@@ -1,9 +1,8 @@
 //! Runs a program in our place: its input, output and signals are ours.
 
-use crate::plugins::{Guard, interrupt};
+use crate::plugins::{Guard, interrupted};
 use std::io;
 use std::process::Command;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -35,7 +34,7 @@ pub(crate) fn run(command: &mut Command) -> io::Result<End> {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("it was lost")),
         }
-        if interrupt().load(Ordering::Relaxed) {
+        if interrupted() {
             match asked {
                 None => {
                     end(id, false);
@@ -46,7 +45,7 @@ pub(crate) fn run(command: &mut Command) -> io::Result<End> {
             }
         }
     };
-    if interrupt().load(Ordering::Relaxed) {
+    if interrupted() {
         return Ok(End::Interrupted);
     }
     #[cfg(unix)]
@@ -70,7 +69,7 @@ impl Watched {
             let wait = Duration::from_millis(50);
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 match asked {
-                    _ if !interrupt().load(Ordering::Relaxed) => {}
+                    _ if !interrupted() => {}
                     None => {
                         end(id, false);
                         asked = Some(Instant::now());

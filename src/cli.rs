@@ -23,7 +23,7 @@ mod shell;
 mod talk;
 mod view;
 
-use crate::{Tool, codes};
+use crate::{Tool, codes, plugins};
 use args::{Cli, Common, Verb};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
@@ -32,6 +32,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use session::{Outcome, Session};
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 
 /// Does what the command line says; the result is the exit code.
@@ -46,7 +47,11 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
     } else {
         dispatch(&cli, &mut session)
     };
-    let exit = outcome.unwrap_or_else(|exit| exit);
+    let exit = match outcome.unwrap_or_else(|exit| exit) {
+        // That a plug-in failed is not the point when we have ended it.
+        Exit::Plugin if plugins::interrupted() => Exit::Program(130),
+        exit => exit,
+    };
     let errors = session.flush();
     session.show_timings();
     // An error that was shown never ends in success, whatever became of the rest.
@@ -88,13 +93,15 @@ fn usage(tool: &Tool, args: &[OsString], error: &clap::Error) -> u8 {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     ) {
-        // Clap writes it as the terminal wants it; a reader who has seen enough is no failure.
-        let _ = error.print();
-        return Exit::Ok.code();
+        // Clap writes it as the terminal wants it.
+        let shown = error.print().and_then(|()| std::io::stdout().flush());
+        let mut session = Session::new(tool, Common::default_for_errors());
+        let outcome = session.written(shown);
+        session.flush();
+        return outcome.err().unwrap_or(Exit::Ok).code();
     }
     if let Some(diagnostic) = misspelt(args) {
-        let common = Common::default_for_errors();
-        let mut session = Session::new(tool, common);
+        let mut session = Session::new(tool, Common::default_for_errors());
         session.find(diagnostic);
         session.flush();
         return Exit::Usage.code();

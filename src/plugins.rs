@@ -74,6 +74,11 @@ pub(crate) fn interrupt() -> Arc<AtomicBool> {
     Arc::clone(&signals().interrupt)
 }
 
+/// Whether we were told to end while a [`Guard`] lived.
+pub(crate) fn interrupted() -> bool {
+    signals().interrupt.load(Ordering::Relaxed)
+}
+
 /// While one lives, Ctrl-C and `kill` set [`interrupt`] instead of ending us: an external pass or
 /// emitter is in a process group of its own, which a terminal's signal does not reach, and must be
 /// ended by us.

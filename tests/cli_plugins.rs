@@ -178,7 +178,7 @@ fn a_plug_in_ends_with_us() {
         .status()
         .unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(5));
+    assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stderr).contains("was interrupted"));
     assert!(gone(test.read("started").trim()));
 }

@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     Plugin,
     /// The network that was run blocked.
     Blocked,
-    /// `graphmap run`: the program ended with this code.
+    /// `graphmap run`: the program ended with this code. Also 130: we were told to end.
     Program(u8),
 }
 

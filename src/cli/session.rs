@@ -310,10 +310,20 @@ impl<'t> Session<'t> {
 
     /// Writes data on standard output.
     pub(crate) fn put(&mut self, data: &[u8]) -> Outcome<()> {
-        talk::put(data).or_else(|error| {
-            let message = format!("standard output cannot be written: {error}");
-            self.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
-        })
+        self.written(talk::put(data))
+    }
+
+    /// What became of writing on standard output. A reader who has seen enough (`| head`) is no
+    /// failure: the rest is dropped, and all is well.
+    pub(crate) fn written(&mut self, result: std::io::Result<()>) -> Outcome<()> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => {
+                let message = format!("standard output cannot be written: {error}");
+                self.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
+            }
+        }
     }
 }
 

@@ -15,12 +15,8 @@ pub(crate) fn on_terminal() -> bool {
 /// Writes data to standard output.
 ///
 /// # Errors
-/// Whatever keeps it from being written, but for a reader who has seen enough (`| head`): then the
-/// rest is dropped, and all is well.
+/// Whatever keeps it from being written.
 pub(crate) fn put(data: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(data).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
+    out.write_all(data).and_then(|()| out.flush())
 }
