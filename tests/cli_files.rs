@@ -47,6 +47,17 @@ fn check_writes_nothing() {
 }
 
 #[test]
+fn a_dash_is_no_folder() {
+    net()
+        .args("net.json --emit wiring.rs -o -")
+        .run()
+        .status(2)
+        .stdout_is("")
+        .stderr_has("`-o` takes a folder")
+        .stderr_has("--emit wiring=-");
+}
+
+#[test]
 fn standard_output_holds_data_alone() {
     let done = net()
         .args("net.json --emit json=- --timings")

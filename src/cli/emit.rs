@@ -55,6 +55,11 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 ));
         return session.fail(Exit::Usage, diagnostic);
     }
+    if args.output_dir.as_deref().is_some_and(is_standard) {
+        let diagnostic = Diagnostic::error(codes::USAGE, "`-o` takes a folder")
+            .help("for standard output name the emitter: `--emit wiring=-`");
+        return session.fail(Exit::Usage, diagnostic);
+    }
     // What is asked for is looked up before anything is read: a typing error should cost nothing.
     let mut wanted = Vec::new();
     for text in &args.emit {

@@ -41,6 +41,24 @@ fn run(problem: &Problem<'_>, strategy: &str) -> Solution {
 }
 
 #[test]
+fn auto_does_not_lose_to_the_order_of_the_drawing_on_a_long_chain() {
+    let machine = Machine::regular(&[(8, 1), (8, 10)]).unwrap();
+    let n = 50_000;
+    let channels: Vec<Channel> = (1..n)
+        .map(|to| Channel {
+            from: to - 1,
+            to,
+            traffic: 1,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; n as usize], &channels).unwrap();
+    let problem = Problem::new(&graph, &machine);
+    let (found, stack) = (run(&problem, "auto"), run(&problem, "stack"));
+    assert!(found.evaluation.feasible() && stack.evaluation.feasible());
+    assert!(found.minimised <= stack.minimised);
+}
+
+#[test]
 fn auto_is_never_worse_than_stack_and_round_robin_when_those_are_feasible() {
     let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
     for seed in 0..6 {

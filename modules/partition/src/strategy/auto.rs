@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::{Context, Found};
+use super::{Context, Found, stack};
 use crate::error::Error;
 use crate::exact::branch::{Limit, Outcome};
 use crate::exact::{self, symmetry};
@@ -66,6 +66,11 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     }
     let inst = context.inst;
     let mut block = vcycle::multilevel(inst, 4, &mut context.random);
+    // The order of the drawing is often that of the flow: on long chains coarsening cannot beat it.
+    let stacked = stack::run(context)?.block;
+    if super::keeps(inst, &stacked) && inst.cost(&stacked) < inst.cost(&block) {
+        block = stacked;
+    }
     let mut rounds = 0;
     while context
         .budget
