@@ -17,6 +17,7 @@ mod partition;
 mod passes;
 mod progress;
 mod report;
+mod rules;
 mod run;
 mod session;
 mod shell;

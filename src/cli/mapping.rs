@@ -3,6 +3,7 @@
 use super::args::GraphArgs;
 use super::exit::Exit;
 use super::progress::Progress;
+use super::rules::RuleArgs;
 use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_binding::mapping_json;
@@ -71,6 +72,8 @@ pub(crate) struct MappingArgs {
         requires = "previous"
     )]
     pub(crate) migration: f64,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
 }
 
 impl MappingArgs {
@@ -91,6 +94,7 @@ impl MappingArgs {
             mapping: None,
             previous: None,
             migration: 0.0,
+            rules: RuleArgs::default(),
         }
     }
 }
@@ -164,7 +168,7 @@ impl Session<'_> {
             return self.fits(network, mapping);
         }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
-        if !one {
+        if !one || !args.rules.is_empty() {
             return Ok(self.plan(&network, args)?.mapped);
         }
         // All in one OS process: nothing to choose.
@@ -190,7 +194,7 @@ impl Session<'_> {
     }
 
     /// A text that is no graph.
-    fn text_file(&mut self, path: &Path) -> Outcome<Arc<Source>> {
+    pub(super) fn text_file(&mut self, path: &Path) -> Outcome<Arc<Source>> {
         let bytes = self.read_bytes(path)?;
         let name = Self::display(path);
         let Ok(text) = String::from_utf8(bytes) else {
@@ -205,6 +209,7 @@ impl Session<'_> {
 
     /// Maps a network.
     pub(crate) fn plan(&mut self, network: &Verified, args: &MappingArgs) -> Outcome<Plan> {
+        let rules = self.rules(&args.rules)?;
         let platform = self.platform(args)?;
         let previous = match &args.previous {
             Some(path) => Some(self.mapping_file(path, network)?),
@@ -230,6 +235,7 @@ impl Session<'_> {
             objective,
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
+            rules: &rules,
             previous: previous.as_ref().map(|mapping| (mapping, args.migration)),
         };
         let progress = Progress::start(self, "looking for a mapping");

@@ -21,6 +21,8 @@ Examples:
   graphmap partition farm.dot -n 4
   graphmap partition farm.dot --hosts hostfile --time 100ms -o plan
   graphmap partition farm.dot --hosts hosts=4:sockets=2:cores=8 --strategy metis
+  graphmap partition farm.dot --hosts hostfile --pin 'manager=node1' --hold 'kind:worker=1-4'
+  graphmap partition farm.dot -n 4 --pin 'worker*=1-3' --together source,sink --rules farm.rules
   graphmap run farm.dot --mapping plan/mapping.json
 
 With -o the mapping is written as mapping.json, as a picture (mapped.svg, mapped.dot), and, where the

@@ -318,7 +318,7 @@ fn explain(problem: &Problem<'_>, clash: &Clash) -> Conflict {
         Clash::TooFewBlocks(_) => {
             "more vertices are kept apart than there are blocks they may lie in".to_owned()
         }
-        Clash::Number(_) => "the least or most of a kind cannot be met by its number".to_owned(),
+        Clash::Number(i) => number(&problem.constraints[*i], problem.machine.len()),
         Clash::Memory(b) => {
             parts.push(Part::Memory(*b));
             format!("what is pinned to block {b} exceeds its memory")
@@ -332,6 +332,25 @@ fn explain(problem: &Problem<'_>, clash: &Clash) -> Conflict {
         parts,
         proved: true,
         reason,
+    }
+}
+
+/// Why a `Count` constraint alone cannot be met.
+fn number(constraint: &Constraint, k: usize) -> String {
+    let Constraint::Count {
+        vertices,
+        blocks,
+        least,
+        most,
+    } = constraint
+    else {
+        return "the least or most of a kind cannot be met by its number".to_owned();
+    };
+    let (n, places) = (vertices.len(), blocks.len());
+    if u64::from(*most) * (places as u64) < n as u64 && places == k {
+        format!("{n} vertices are too many for {places} blocks with at most {most} each")
+    } else {
+        format!("{n} vertices are too few for {places} blocks with at least {least} each")
     }
 }
 

@@ -5,16 +5,22 @@
 //! become constraints of the engine, each with the place where it was written, so that a conflict
 //! can be shown there.
 
-use crate::{Error, Objective, Options, Part, Problem, evaluate, solve};
+use crate::{Objective, Options, Problem, evaluate, solve};
+use failure::{failure, weights_error};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
-use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
-use graphmap_kpn::source::Span;
 use graphmap_platform::{Class, Platform};
-use translate::{Rules, Targets, Weights};
+use rules::{Rules, Spots};
+use translate::{Targets, Weights};
 
+mod failure;
+mod language;
+mod pattern;
+mod rules;
 mod translate;
+
+pub use language::{RULES, Rule, rule, rules as read_rules};
 
 /// The codes of what keeps a network from being mapped.
 pub mod codes {
@@ -42,6 +48,10 @@ pub mod codes {
     pub const SOLVER: Code = Code(459);
     /// A previous mapping that is for another network or platform.
     pub const PREVIOUS: Code = Code(460);
+    /// A rule that cannot be understood.
+    pub const BAD_RULE: Code = Code(461);
+    /// A rule about a process, kind or module that there is not.
+    pub const NOBODY: Code = Code(462);
 }
 
 /// What is asked for.
@@ -59,6 +69,8 @@ pub struct Request<'a> {
     pub imbalance: f64,
     /// What modules mean to the mapping.
     pub modules: Modules,
+    /// Rules beside those of the graph.
+    pub rules: &'a [Rule],
     /// The mapping in use, and what it costs to move a process over distance 1, in units of
     /// traffic.
     pub previous: Option<(&'a Mapping, f64)>,
@@ -73,6 +85,7 @@ impl Default for Request<'_> {
             objective: Objective::Cost,
             imbalance: 0.03,
             modules: Modules::Ignore,
+            rules: &[],
             previous: None,
         }
     }
@@ -159,7 +172,15 @@ pub fn plan(
         );
     }
     let weights = Weights::of(network, platform).map_err(|e| one(weights_error(&e)))?;
-    let targets = Targets::of(platform, n, &weights).map_err(|e| one(weights_error(&e)))?;
+    let places = platform.places_for(n);
+    let spots = Spots {
+        platform,
+        places: &places,
+        named: request.named_hosts,
+    };
+    let memory = spots.memory(request.rules, &mut found);
+    let targets =
+        Targets::of(platform, places, &memory, &weights).map_err(|e| one(weights_error(&e)))?;
     let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
     if found.has_errors() {
         return Err(found);
@@ -240,14 +261,6 @@ fn one(finding: Diagnostic) -> Diagnostics {
     found
 }
 
-fn weights_error(error: &Error) -> Diagnostic {
-    Diagnostic::error(
-        codes::WEIGHTS,
-        format!("the mapping cannot be computed: {error}"),
-    )
-    .help("check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform")
-}
-
 /// The previous mapping in the engine's terms.
 struct Previous {
     block_of: Vec<u32>,
@@ -299,98 +312,6 @@ fn previous(
         block_of,
         cost: vec![cost; network.processes.len()],
     }))
-}
-
-fn failure(error: &Error, rules: &Rules, targets: &Targets, network: &Verified) -> Diagnostic {
-    match error {
-        Error::UnknownStrategy(name) => {
-            let names = crate::strategies().iter().map(|s| s.name);
-            let finding = Diagnostic::error(
-                codes::UNKNOWN_STRATEGY,
-                format!("there is no strategy `{name}`"),
-            );
-            match nearest(name, names.clone()) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help(format!(
-                    "there are: {}",
-                    names.collect::<Vec<_>>().join(", ")
-                )),
-            }
-        }
-        Error::Solver(said) => {
-            Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
-                .help("use `--strategy auto`, which needs none")
-        }
-        Error::Infeasible(conflict) => {
-            let how = if conflict.proved {
-                "there is no feasible mapping"
-            } else {
-                "no feasible mapping was found"
-            };
-            let why = words(&conflict.reason, targets, network);
-            let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
-            let mut spans: Vec<Span> = Vec::new();
-            for part in &conflict.parts {
-                match *part {
-                    Part::Constraint(c) => spans.push(rules.spans[c]),
-                    Part::Vertex(v) => {
-                        spans.push(network.processes.values().as_slice()[v as usize].span)
-                    }
-                    Part::Memory(b) => {
-                        finding = finding
-                            .with_note(format!("the memory of {} takes part", targets.name(b)))
-                    }
-                    Part::Slots(b) => {
-                        finding =
-                            finding.with_note(format!("the slots of {} take part", targets.name(b)))
-                    }
-                    Part::Balance(b) => {
-                        finding = finding.with_note(format!(
-                            "the balance bound of {} takes part",
-                            targets.name(b)
-                        ))
-                    }
-                }
-            }
-            spans.sort();
-            spans.dedup();
-            for (i, span) in spans.into_iter().take(12).enumerate() {
-                finding = if i == 0 {
-                    finding.at(span, "this cannot hold")
-                } else {
-                    finding.also(span, "together with this")
-                };
-            }
-            finding.help("give up one of the constraints, or use more or larger hosts")
-        }
-        Error::Input(_) => weights_error(error),
-    }
-}
-
-/// What the engine says of vertices and blocks, said of processes and OS processes.
-fn words(reason: &str, targets: &Targets, network: &Verified) -> String {
-    let mut said: Vec<String> = Vec::new();
-    let mut words = reason.split(' ').peekable();
-    while let Some(word) = words.next() {
-        let number = words.peek().and_then(|next| next.parse::<u32>().ok());
-        said.push(match (word, number) {
-            ("vertex", Some(v)) => {
-                words.next();
-                let process = &network.processes.values().as_slice()[v as usize];
-                format!("process `{}`", network.name(process.name))
-            }
-            ("block", Some(b)) => {
-                words.next();
-                targets.name(b)
-            }
-            ("vertex", None) => "process".to_owned(),
-            ("vertices", _) => "processes".to_owned(),
-            ("block", None) => "OS process".to_owned(),
-            ("blocks", _) => "OS processes".to_owned(),
-            _ => word.to_owned(),
-        });
-    }
-    said.join(" ")
 }
 
 fn traffic_by_class(mapped: &Mapped, platform: &Platform, n: usize) -> Vec<(Class, f64)> {

@@ -206,3 +206,146 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
         .unwrap_err();
     assert_eq!(found.iter().next().unwrap().code, codes::PREVIOUS);
 }
+
+fn ruled(
+    text: &str,
+    request: &Request<'_>,
+    said: &str,
+) -> Result<Plan, (Vec<String>, Diagnostics)> {
+    let mut map = SourceMap::new();
+    // Spans of rules lie beyond those of the graph.
+    map.add("g.dot", text).unwrap();
+    let source = map.add("rules", said).unwrap();
+    let mut found = Diagnostics::new();
+    let rules = graphmap_partition::plan::read_rules(&source, &mut found)
+        .unwrap_or_else(|| panic!("{found:#?}"));
+    let request = Request {
+        rules: &rules,
+        ..request.clone()
+    };
+    let done = plan(&network(text), &hosts(&["x", "y"]), &request);
+    done.map(|(plan, _)| plan).map_err(|found| {
+        let labels = found
+            .iter()
+            .flat_map(|d| d.primary.iter().chain(&d.secondary));
+        let shown = labels.map(|l| map.text(l.span).to_owned()).collect();
+        (shown, found)
+    })
+}
+
+/// How many of some processes are in each OS process.
+fn held(plan: &Plan, processes: impl Fn(&str) -> bool) -> Vec<usize> {
+    let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
+    let mut held = vec![0; mapping.places.len()];
+    for id in network.processes.ids() {
+        held[mapping.of(id) as usize] += usize::from(processes(network.process_name(id)));
+    }
+    held
+}
+
+const FARM: &str = "digraph { source -> worker [bundle=scatter]; worker -> sink [bundle=gather];
+    worker [replicas=6]; subgraph cluster_log { replicas=2; p -> q; } }";
+
+#[test]
+fn rules_are_kept() {
+    let request = Request {
+        imbalance: 2.0,
+        ..quick()
+    };
+    let of = |rules| ruled(FARM, &request, rules).unwrap_or_else(|e| panic!("{rules}: {e:#?}"));
+    let worker = |name: &str| name.starts_with("worker");
+
+    let plan = of("pin worker* = y");
+    assert_eq!(held(&plan, worker)[..2], [0, 0]);
+    let plan = of("pin kind:worker, source = 1-2 \n pin sink = 3");
+    let held_all = held(&plan, |n| worker(n) || n == "source");
+    assert_eq!((held_all[0], held_all[3]), (0, 0));
+    assert_eq!(held(&plan, |n| n == "sink"), [0, 0, 0, 1]);
+    let plan = of("together source, sink");
+    assert!(held(&plan, |n| n == "source" || n == "sink").contains(&2));
+    let plan = of("apart worker1, worker2, worker3, sink");
+    let four = ["worker1", "worker2", "worker3", "sink"];
+    assert_eq!(held(&plan, |n| four.contains(&n)), [1, 1, 1, 1]);
+    let plan = of("hold kind:worker = 1-2");
+    assert!(held(&plan, worker).iter().all(|n| (1..=2).contains(n)));
+    // Host x has OS processes 0 and 1.
+    let plan = of("hold kind:worker = 3 @ 2, 3\nhold kind:worker = 0 @ x");
+    assert_eq!(held(&plan, worker), [0, 0, 3, 3]);
+}
+
+#[test]
+fn modules_are_kept_whole_by_name_or_kind() {
+    let request = Request {
+        imbalance: 2.0,
+        ..quick()
+    };
+    for rule in [
+        "whole log",
+        "whole cluster_log*",
+        "together module:cluster_log1\nwhole log",
+    ] {
+        let plan = ruled(FARM, &request, rule).unwrap();
+        let network = plan.mapped.network();
+        let of = |name: &str| {
+            let mut ids = network.processes.ids();
+            let id = ids.find(|p| network.process_name(*p) == name);
+            plan.mapped
+                .mapping()
+                .of(id.unwrap_or_else(|| panic!("{name}")))
+        };
+        assert!(of("p1") == of("q1") && of("p2") == of("q2"), "{rule}");
+    }
+    // A preference that is dear enough does the same; a cheap one changes nothing.
+    let dear = ruled(FARM, &request, "prefer log = 1000").unwrap();
+    let none = ruled(FARM, &request, "prefer log = 0").unwrap();
+    assert!(dear.cost >= none.cost);
+}
+
+#[test]
+fn the_rules_in_conflict_are_shown_and_no_others() {
+    let shown = |rules| ruled(FARM, &quick(), rules).unwrap_err().0;
+    let rules = "pin worker* = 0\npin sink = 1\ntogether sink, worker2\npin p1 = 0\napart p1, q1";
+    let mut lines: Vec<_> = shown(rules);
+    lines.sort();
+    assert_eq!(
+        lines,
+        ["pin sink = 1", "pin worker* = 0", "together sink, worker2"]
+    );
+    assert_eq!(
+        shown("apart kind:worker\npin sink = 1"),
+        ["apart kind:worker"]
+    );
+    assert_eq!(shown("hold * = -2\npin sink = 1"), ["hold * = -2"]);
+    let (_, found) = ruled(FARM, &quick(), "pin wrker1 = x").unwrap_err();
+    assert_eq!(
+        found.iter().next().unwrap().help,
+        ["did you mean `worker1`?"]
+    );
+    let (_, found) = ruled(FARM, &quick(), "pin log = z\npin module:log = 4").unwrap_err();
+    let codes: Vec<_> = found.iter().map(|d| d.code).collect();
+    assert_eq!(
+        codes,
+        [codes::NOBODY, codes::UNKNOWN_HOST, codes::NO_OS_PROCESS]
+    );
+    assert_eq!(
+        found.iter().next().unwrap().help,
+        ["a module of this name is `module:log`"]
+    );
+}
+
+#[test]
+fn memory_is_that_of_the_host_shared_by_who_is_there() {
+    let text = "digraph { a [mem=6]; b [mem=6]; a -> b; }";
+    // Two OS processes on `x` share its memory.
+    let both = ruled(text, &quick(), "memory x = 12").unwrap();
+    assert_eq!(both.mapped.mapping().os_process.len(), 2);
+    let (_, found) = ruled(text, &quick(), "memory * = 11").unwrap_err();
+    assert_eq!(found.iter().next().unwrap().code, codes::INFEASIBLE);
+    // Alone there, one has all of it.
+    let alone = Request {
+        os_processes: Some(1),
+        ..quick()
+    };
+    ruled(text, &alone, "memory x = 12").unwrap();
+    ruled(text, &quick(), "memory 0 = 0\nmemory 1 = 12").unwrap();
+}

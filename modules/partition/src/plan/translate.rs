@@ -1,14 +1,9 @@
 //! The model's words in the engine's numbers.
 
-use super::{Modules, Request, codes};
-use crate::{Block, Channel, Constraint, Error, Graph, Machine, Tree, scale};
+use crate::{Block, Channel, Error, Graph, Machine, Tree, scale};
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::Constraint as Said;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Place as OsPlace;
-use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::{ProcessId, Verified};
-use graphmap_kpn::source::Span;
+use graphmap_kpn::network::Verified;
 use graphmap_platform::{Class, Place, Platform};
 
 /// Traffic times distance must stay far below what a `u64` takes; see [`crate::Problem::check`].
@@ -96,12 +91,18 @@ pub(super) struct Targets {
     /// The OS process of each block: blocks are numbered along the tree, OS processes in the order
     /// of the hostfile.
     pub(super) place_of: Vec<u32>,
-    places: Vec<Place>,
+    pub(super) places: Vec<Place>,
 }
 
 impl Targets {
-    pub(super) fn of(platform: &Platform, n: usize, weights: &Weights) -> Result<Targets, Error> {
-        let places = platform.places_for(n);
+    /// `memory` is that of each OS process, where it is limited.
+    pub(super) fn of(
+        platform: &Platform,
+        places: Vec<Place>,
+        memory: &[Option<u64>],
+        weights: &Weights,
+    ) -> Result<Targets, Error> {
+        let n = places.len();
         let mut place_of: Vec<u32> = (0..places.len() as u32).collect();
         let path = |p: u32| {
             let [cache, socket, host, group] = places[p as usize].path;
@@ -127,7 +128,7 @@ impl Targets {
                 } else {
                     (speed / slowest * 100.0).round() as u32
                 },
-                memory: places[p as usize].memory,
+                memory: memory[p as usize],
                 slots: None,
             })
             .collect();
@@ -150,17 +151,14 @@ impl Targets {
         })
     }
 
-    /// The blocks on a host.
-    fn on_host(&self, host: u32) -> Vec<u32> {
-        let here = |b: &u32| self.places[self.place_of[*b as usize] as usize].host == host;
-        (0..self.place_of.len() as u32).filter(here).collect()
-    }
-
-    fn block_of(&self, os_process: u32) -> Option<u32> {
-        self.place_of
-            .iter()
-            .position(|&p| p == os_process)
-            .map(|b| b as u32)
+    /// The blocks of OS processes, ascending.
+    pub(super) fn blocks(&self, os_processes: &[u32]) -> Vec<u32> {
+        let mut wanted = vec![false; self.place_of.len()];
+        os_processes.iter().for_each(|&o| wanted[o as usize] = true);
+        let blocks = 0..self.place_of.len() as u32;
+        blocks
+            .filter(|&b| wanted[self.place_of[b as usize] as usize])
+            .collect()
     }
 
     pub(super) fn name(&self, block: u32) -> String {
@@ -216,156 +214,4 @@ fn tree(blocks: &[Block], paths: &[[u32; 4]], level: usize, distance: &[u32; 5])
             members,
         },
     }
-}
-
-/// The constraints of graph and request, each with the place where it is written.
-pub(super) struct Rules {
-    pub(super) constraints: Vec<Constraint>,
-    pub(super) spans: Vec<Span>,
-}
-
-impl Rules {
-    pub(super) fn of(
-        network: &Verified,
-        platform: &Platform,
-        request: &Request<'_>,
-        targets: &Targets,
-        weights: &Weights,
-        found: &mut Diagnostics,
-    ) -> Rules {
-        let mut rules = Rules {
-            constraints: Vec::new(),
-            spans: Vec::new(),
-        };
-        let mut groups: Vec<(&Said, Vec<u32>, Span)> = Vec::new();
-        for constraint in &network.constraints {
-            let said = &constraint.declared;
-            let vertices = constraint.processes.iter().map(|p| p.index() as u32);
-            match &said.constraint {
-                Said::Host(name) => {
-                    if let Some(blocks) = host(name, platform, request, targets, said.span, found) {
-                        rules.pin(vertices, &blocks, said.span);
-                    }
-                }
-                Said::OsProcess(o) => match targets.block_of(*o) {
-                    Some(block) => rules.pin(vertices, &[block], said.span),
-                    None => found.push(no_os_process(*o, targets.place_of.len(), said.span)),
-                },
-                group @ (Said::Colocate(_) | Said::Separate(_)) => {
-                    match groups.iter_mut().find(|(known, ..)| *known == group) {
-                        Some((_, members, _)) => members.extend(vertices),
-                        None => groups.push((group, vertices.collect(), said.span)),
-                    }
-                }
-            }
-        }
-        for (said, mut vertices, span) in groups {
-            vertices.sort_unstable();
-            vertices.dedup();
-            if vertices.len() > 1 {
-                let constraint = match said {
-                    Said::Separate(_) => Constraint::Apart { vertices },
-                    _ => Constraint::Together { vertices },
-                };
-                rules.push(constraint, span);
-            }
-        }
-        rules.modules(network, request.modules, weights);
-        rules
-    }
-
-    fn push(&mut self, constraint: Constraint, span: Span) {
-        self.constraints.push(constraint);
-        self.spans.push(span);
-    }
-
-    fn pin(&mut self, vertices: impl Iterator<Item = u32>, blocks: &[u32], span: Span) {
-        for vertex in vertices {
-            self.push(
-                Constraint::Pin {
-                    vertex,
-                    blocks: blocks.to_vec(),
-                },
-                span,
-            );
-        }
-    }
-
-    fn modules(&mut self, network: &Verified, modules: Modules, weights: &Weights) {
-        if modules == Modules::Ignore {
-            return;
-        }
-        let mut inside: Vec<Vec<u32>> = vec![Vec::new(); network.modules.len()];
-        for (id, process) in network.processes.iter() {
-            if let Some(module) = process.module {
-                inside[module.index()].push(ProcessId::index(id) as u32);
-            }
-        }
-        for (vertices, module) in inside.into_iter().zip(network.modules.values()) {
-            if vertices.len() < 2 {
-                continue;
-            }
-            let constraint = match modules {
-                Modules::Prefer(traffic) => {
-                    let weight = (traffic * weights.traffic).round().max(0.0) as u64;
-                    Constraint::Prefer { vertices, weight }
-                }
-                Modules::Atom | Modules::Ignore => Constraint::Together { vertices },
-            };
-            self.push(constraint, module.span);
-        }
-    }
-}
-
-fn host(
-    name: &str,
-    platform: &Platform,
-    request: &Request<'_>,
-    targets: &Targets,
-    span: Span,
-    found: &mut Diagnostics,
-) -> Option<Vec<u32>> {
-    if !request.named_hosts {
-        found.push(
-            Diagnostic::warning(
-                codes::HOST_IGNORED,
-                format!("`host={name}` has no effect: there are no hosts to choose from"),
-            )
-            .at(span, "")
-            .help("name the hosts with `--hosts`"),
-        );
-        return None;
-    }
-    let Some(index) = platform.hosts().iter().position(|h| h.name == name) else {
-        let names = platform.hosts().iter().map(|h| h.name.as_str());
-        let finding = Diagnostic::error(codes::UNKNOWN_HOST, format!("there is no host `{name}`"))
-            .at(span, "");
-        found.push(match nearest(name, names.clone()) {
-            Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding.help(format!(
-                "the hosts are: {}",
-                names.take(8).collect::<Vec<_>>().join(", ")
-            )),
-        });
-        return None;
-    };
-    let blocks = targets.on_host(index as u32);
-    if blocks.is_empty() {
-        found.push(
-            Diagnostic::error(codes::UNKNOWN_HOST, format!("host `{name}` has none of the {} OS processes", targets.place_of.len()))
-                .at(span, "")
-                .help("OS processes take the slots in the order of the hostfile: say a larger `-n`, or list this host sooner"),
-        );
-        return None;
-    }
-    Some(blocks)
-}
-
-fn no_os_process(o: u32, count: usize, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::NO_OS_PROCESS, format!("there is no OS process {o}"))
-        .at(span, format!("they are numbered from 0 to {}", count - 1))
-        .help(format!(
-            "say `-n {}` or more, or another `osprocess=`",
-            u64::from(o) + 1
-        ))
 }

@@ -1,0 +1,255 @@
+//! What keeps a network from being mapped, in the words of the graph.
+
+use super::codes;
+use super::rules::Rules;
+use super::translate::Targets;
+use crate::{Conflict, Constraint, Error, Part};
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::{ProcessId, Verified};
+use graphmap_kpn::source::Span;
+use std::collections::BTreeMap;
+
+/// How many places of a conflict are shown.
+const SHOWN: usize = 12;
+
+pub(super) fn weights_error(error: &Error) -> Diagnostic {
+    Diagnostic::error(
+        codes::WEIGHTS,
+        format!("the mapping cannot be computed: {error}"),
+    )
+    .help("check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform")
+}
+
+pub(super) fn failure(
+    error: &Error,
+    rules: &Rules<'_>,
+    targets: &Targets,
+    network: &Verified,
+) -> Diagnostic {
+    match error {
+        Error::UnknownStrategy(name) => {
+            let names = || crate::strategies().iter().map(|s| s.name);
+            let message = format!("there is no strategy `{name}`");
+            let finding = Diagnostic::error(codes::UNKNOWN_STRATEGY, message);
+            match nearest(name, names()) {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => {
+                    let all: Vec<_> = names().collect();
+                    finding.help(format!("there are: {}", all.join(", ")))
+                }
+            }
+        }
+        Error::Solver(said) => {
+            Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
+                .help("use `--strategy auto`, which needs none")
+        }
+        Error::Infeasible(conflict) => infeasible(conflict, rules, targets, network),
+        Error::Input(_) => weights_error(error),
+    }
+}
+
+fn infeasible(
+    conflict: &Conflict,
+    rules: &Rules<'_>,
+    targets: &Targets,
+    network: &Verified,
+) -> Diagnostic {
+    let how = match conflict.proved {
+        true => "there is no feasible mapping",
+        false => "no feasible mapping was found",
+    };
+    let why = words(&conflict.reason, targets, network);
+    let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
+    let teller = Teller { network, targets };
+    let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
+    let mut heavy = Vec::new();
+    let (mut memory, mut slots, mut balance) = (Vec::new(), Vec::new(), Vec::new());
+    for part in &conflict.parts {
+        match *part {
+            Part::Constraint(c) => {
+                let list = places.entry(rules.spans[c]).or_default();
+                list.push(&rules.constraints[c]);
+            }
+            Part::Vertex(v) => heavy.push(v),
+            Part::Memory(b) => memory.push(b),
+            Part::Slots(b) => slots.push(b),
+            Part::Balance(b) => balance.push(b),
+        }
+    }
+    let said = places
+        .into_iter()
+        .map(|(span, list)| (span, teller.says(&list)));
+    let process = |&v: &u32| network.processes[ProcessId::from_index(v as usize)].span;
+    let heavy = heavy
+        .iter()
+        .map(|v| (process(v), format!("`{}`", teller.name(*v))));
+    let all: Vec<(Span, String)> = said.chain(heavy).collect();
+    for (i, (span, text)) in all.iter().take(SHOWN).enumerate() {
+        finding = match i {
+            0 => finding.at(*span, text),
+            _ => finding.also(*span, text),
+        };
+    }
+    if all.len() > SHOWN {
+        let more = all.len() - SHOWN;
+        finding = finding.with_note(format!("{more} more constraints take part"));
+    }
+    for (what, blocks) in [
+        ("memory", memory),
+        ("slots", slots),
+        ("balance bound", balance),
+    ] {
+        if !blocks.is_empty() {
+            let whose = teller.os_processes(&blocks);
+            finding = finding.with_note(format!("the {what} of {whose} takes part"));
+        }
+    }
+    if !conflict.proved {
+        finding = finding.with_note("that none exists is not proved: more `--time` may find one");
+    }
+    finding.help("give up one of these, or use more or larger hosts")
+}
+
+/// Puts what constraints say into words.
+struct Teller<'a> {
+    network: &'a Verified,
+    targets: &'a Targets,
+}
+
+impl Teller<'_> {
+    fn name(&self, v: u32) -> &str {
+        self.network.process_name(ProcessId::from_index(v as usize))
+    }
+
+    /// "`a`, `b` and 3 more".
+    fn names(&self, vertices: &[u32]) -> String {
+        let named = |v: &u32| format!("`{}`", self.name(*v));
+        match vertices {
+            [] => "nothing".to_owned(),
+            [one] => named(one),
+            [first @ .., last] if vertices.len() <= 4 => {
+                let first: Vec<String> = first.iter().map(named).collect();
+                format!("{} and {}", first.join(", "), named(last))
+            }
+            _ => {
+                let first: Vec<String> = vertices[..3].iter().map(named).collect();
+                let more = vertices.len() - 3;
+                format!("{} and {more} more", first.join(", "))
+            }
+        }
+    }
+
+    /// "OS processes 0, 2-4 and 7".
+    fn os_processes(&self, blocks: &[u32]) -> String {
+        let mut numbers: Vec<u32> = blocks
+            .iter()
+            .map(|&b| self.targets.place_of[b as usize])
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut ranges: Vec<String> = Vec::new();
+        let mut start = 0;
+        for end in 1..=numbers.len() {
+            if end == numbers.len() || numbers[end] != numbers[end - 1] + 1 {
+                let (first, last) = (numbers[start], numbers[end - 1]);
+                ranges.push(match first == last {
+                    true => first.to_string(),
+                    false => format!("{first}-{last}"),
+                });
+                start = end;
+            }
+        }
+        match ranges.split_last() {
+            None => "no OS process".to_owned(),
+            Some((only, [])) if numbers.len() == 1 => format!("OS process {only}"),
+            Some((only, [])) => format!("OS processes {only}"),
+            Some((last, first)) => format!("OS processes {} and {last}", first.join(", ")),
+        }
+    }
+
+    /// What all constraints of one place say.
+    fn says(&self, constraints: &[&Constraint]) -> String {
+        let mut pinned: Vec<(&[u32], Vec<u32>)> = Vec::new();
+        let mut said = Vec::new();
+        for constraint in constraints {
+            match constraint {
+                Constraint::Pin { vertex, blocks } => {
+                    match pinned.iter_mut().find(|(known, _)| known == blocks) {
+                        Some((_, vertices)) => vertices.push(*vertex),
+                        None => pinned.push((blocks, vec![*vertex])),
+                    }
+                }
+                Constraint::Together { vertices } => {
+                    said.push(format!("{} together", self.names(vertices)));
+                }
+                Constraint::Apart { vertices } => {
+                    said.push(format!("{} apart", self.names(vertices)));
+                }
+                Constraint::Prefer { vertices, .. } => {
+                    said.push(format!("{} rather together", self.names(vertices)));
+                }
+                Constraint::Count {
+                    vertices,
+                    blocks,
+                    least,
+                    most,
+                } => {
+                    let many = match (least, most) {
+                        (least, most) if least == most => format!("exactly {least}"),
+                        (0, most) => format!("at most {most}"),
+                        (least, &u32::MAX) => format!("at least {least}"),
+                        (least, most) => format!("{least} to {most}"),
+                    };
+                    let whom = self.names(vertices);
+                    let place = match blocks.len() {
+                        n if n == self.targets.place_of.len() => "each OS process".to_owned(),
+                        0 | 1 => self.os_processes(blocks),
+                        _ => format!("each of {}", self.os_processes(blocks)),
+                    };
+                    said.push(format!("{many} of {whom} in {place}"));
+                }
+            }
+        }
+        let pins = pinned.iter().map(|(blocks, vertices)| {
+            let place = self.os_processes(blocks);
+            let place = match blocks.len() {
+                0 | 1 => place,
+                _ => format!("one of {place}"),
+            };
+            format!("{} in {place}", self.names(vertices))
+        });
+        let all: Vec<String> = pins.chain(said).collect();
+        match all.len() {
+            0..=3 => all.join("; "),
+            n => format!("{}; and {} more", all[..2].join("; "), n - 2),
+        }
+    }
+}
+
+/// What the engine says of vertices and blocks, said of processes and OS processes.
+fn words(reason: &str, targets: &Targets, network: &Verified) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let mut words = reason.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let number = words.peek().and_then(|next| next.parse::<u32>().ok());
+        said.push(match (word, number) {
+            ("vertex", Some(v)) => {
+                words.next();
+                let process = ProcessId::from_index(v as usize);
+                format!("process `{}`", network.process_name(process))
+            }
+            ("block", Some(b)) => {
+                words.next();
+                targets.name(b)
+            }
+            ("vertex", None) => "process".to_owned(),
+            ("vertices", _) => "processes".to_owned(),
+            ("block", None) => "OS process".to_owned(),
+            ("blocks", _) => "OS processes".to_owned(),
+            _ => word.to_owned(),
+        });
+    }
+    said.join(" ")
+}

@@ -1,0 +1,556 @@
+//! Rules as a user writes them on the command line or in a file, and their syntax.
+//!
+//! ```text
+//! pin WHAT=WHERE             what may lie where
+//! together WHAT              all in one OS process
+//! apart WHAT                 no two of them in one OS process
+//! hold WHAT=COUNT[@WHERE]    how many of them each OS process holds
+//! whole MODULES              each of these modules in one OS process
+//! prefer MODULES=TRAFFIC     the same, if it is worth it
+//! memory WHERE=SIZE          what a host, or an OS process, can hold
+//!
+//! WHAT     process {"," process}, each NAME, kind:NAME or module:NAME
+//! WHERE    place {"," place}, each HOST, host:HOST, or N or N-M for OS processes
+//! COUNT    N, N-M, N- (at least) or -M (at most)
+//! ```
+//!
+//! `*` and `?` in names stand for any characters; names with other signs go in double quotes. White
+//! space is free around all signs. In a file there is one rule a line, and `#` starts a comment.
+
+use super::codes;
+use super::pattern::Pattern;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::{Source, Span};
+
+/// The words that rules start with, each also the name of an option of the command.
+pub const RULES: [&str; 7] = [
+    "pin", "together", "apart", "hold", "whole", "prefer", "memory",
+];
+
+/// One rule, and where it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    pub(super) said: Said,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    Pin(Vec<Term>, Vec<Place>),
+    Together(Vec<Term>),
+    Apart(Vec<Term>),
+    /// Least, most, and where: everywhere when empty.
+    Hold(Vec<Term>, u32, u32, Vec<Place>),
+    Whole(Vec<Pattern>),
+    Prefer(Vec<Pattern>, f64),
+    /// Bytes.
+    Memory(Vec<Place>, u64),
+}
+
+/// What a name is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Process,
+    Kind,
+    Module,
+}
+
+/// Some processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Term {
+    pub(super) of: Of,
+    pub(super) name: Pattern,
+}
+
+/// Some OS processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Those on the hosts of this name.
+    Host(Pattern),
+    /// From one number to another.
+    OsProcess(u32, u32, Span),
+}
+
+/// Reads one rule: `word` is one of [`RULES`], the text is all that follows it.
+///
+/// # Errors
+/// [`codes::BAD_RULE`] with the place in the text.
+pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
+    let text = source.text();
+    Reader::new(text, source.base()).rule(word, whole(text, source.base()))
+}
+
+/// Reads a file of rules, one a line. `None` means that there is an error in `out`.
+pub fn rules(source: &Source, out: &mut Diagnostics) -> Option<Vec<Rule>> {
+    let mut rules = Vec::new();
+    let mut base = source.base();
+    let mut sound = true;
+    for line in source.text().split('\n') {
+        let text = &line[..comment(line)];
+        let mut reader = Reader::new(text, base);
+        reader.blank();
+        if !reader.rest().is_empty() {
+            let start = reader.at;
+            let length = reader.rest().find(|c: char| !c.is_ascii_alphabetic());
+            reader.at += length.unwrap_or(reader.rest().len());
+            let word = &text[start..reader.at];
+            let span = whole(text, base);
+            match reader.rule(word, span) {
+                Ok(rule) => rules.push(rule),
+                Err(wrong) => {
+                    out.push(*wrong);
+                    sound = false;
+                }
+            }
+        }
+        base += line.len() as u32 + 1;
+    }
+    sound.then_some(rules)
+}
+
+/// Where the comment of a line starts; a `#` in quotes is none.
+fn comment(line: &str) -> usize {
+    let mut quoted = false;
+    let start = line.char_indices().find(|&(_, c)| {
+        quoted ^= c == '"';
+        c == '#' && !quoted
+    });
+    start.map_or(line.len(), |(at, _)| at)
+}
+
+/// A text without the white space around it.
+fn whole(text: &str, base: u32) -> Span {
+    let start = text.len() - text.trim_start().len();
+    let end = text.trim_end().len().max(start);
+    Span::new(base + start as u32, base + end as u32)
+}
+
+/// A finding; large, so kept away from the good case.
+type Wrong = Box<Diagnostic>;
+
+struct Reader<'a> {
+    text: &'a str,
+    base: u32,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, base: u32) -> Reader<'a> {
+        Reader { text, base, at: 0 }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn blank(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn span(&self, start: usize) -> Span {
+        Span::new(self.base + start as u32, self.base + self.at as u32)
+    }
+
+    /// Takes a sign if it is the next.
+    fn sign(&mut self, sign: char) -> bool {
+        self.blank();
+        let there = self.rest().starts_with(sign);
+        self.at += if there { sign.len_utf8() } else { 0 };
+        there
+    }
+
+    fn need(&mut self, sign: char, help: &str) -> Result<(), Wrong> {
+        if self.sign(sign) {
+            return Ok(());
+        }
+        Err(self.wrong(&format!("`{sign}` is expected here"), help))
+    }
+
+    /// A finding at the next character.
+    fn wrong(&mut self, label: &str, help: &str) -> Wrong {
+        self.blank();
+        let start = self.at;
+        self.at += self.rest().chars().next().map_or(0, char::len_utf8);
+        bad(self.span(start), label, help)
+    }
+
+    fn rule(mut self, word: &str, span: Span) -> Result<Rule, Wrong> {
+        let said = match word {
+            "pin" => {
+                let help = "the rule is `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`";
+                let what = self.terms(help)?;
+                self.need('=', help)?;
+                Said::Pin(what, self.places(help)?)
+            }
+            "together" => {
+                Said::Together(self.terms("the rule is `together WHAT`, such as `source,sink`")?)
+            }
+            "apart" => Said::Apart(self.terms("the rule is `apart WHAT`, such as `kind:worker`")?),
+            "hold" => self.hold()?,
+            "whole" => Said::Whole(self.modules("the rule is `whole MODULES`, such as `farm*`")?),
+            "prefer" => {
+                let help = "the rule is `prefer MODULES=TRAFFIC`, such as `farm*=100`";
+                let modules = self.modules(help)?;
+                self.need('=', help)?;
+                Said::Prefer(modules, self.traffic(help)?)
+            }
+            "memory" => {
+                let help = "the rule is `memory WHERE=SIZE`, such as `node*=64G`";
+                let places = self.places(help)?;
+                self.need('=', help)?;
+                Said::Memory(places, self.bytes(help)?)
+            }
+            other => {
+                let start = self.at - other.len().min(self.at);
+                if other.is_empty() {
+                    return Err(self.wrong("", "a rule starts with a word such as `pin`"));
+                }
+                let message = format!("there is no rule `{other}`");
+                let finding = Diagnostic::error(codes::BAD_RULE, message).at(self.span(start), "");
+                return Err(Box::new(match nearest(other, RULES) {
+                    Some(near) => finding.help(format!("did you mean `{near}`?")),
+                    None => finding.help(format!("there are: {}", RULES.join(", "))),
+                }));
+            }
+        };
+        self.blank();
+        if !self.rest().is_empty() {
+            let start = self.at;
+            self.at = self.text.trim_end().len();
+            let help = "join several names by commas; put names with other signs in double quotes";
+            return Err(bad(self.span(start), "nothing more is expected here", help));
+        }
+        Ok(Rule { said, span })
+    }
+
+    fn hold(&mut self) -> Result<Said, Wrong> {
+        let help = "the rule is `hold WHAT=COUNT`, such as `kind:worker=1-4`, `worker*=-4` or `disk*=1@0-3`";
+        let what = self.terms(help)?;
+        self.need('=', help)?;
+        self.blank();
+        let start = self.at;
+        let least = self.number()?;
+        let range = self.sign('-');
+        let most = if range { self.number()? } else { least };
+        let (least, most) = match (least, most) {
+            (None, None) => return Err(self.wrong("a number is expected here", help)),
+            (least, most) => (least.unwrap_or(0), most.unwrap_or(u32::MAX)),
+        };
+        if least > most {
+            let label = "the least is above the most";
+            return Err(bad(self.span(start), label, help));
+        }
+        let places = match self.sign('@') {
+            true => self.places(help)?,
+            false => Vec::new(),
+        };
+        Ok(Said::Hold(what, least, most, places))
+    }
+
+    fn terms(&mut self, help: &str) -> Result<Vec<Term>, Wrong> {
+        let mut terms = Vec::new();
+        loop {
+            let of = self.prefix(&[
+                ("kind", Of::Kind),
+                ("module", Of::Module),
+                ("process", Of::Process),
+            ]);
+            let name = self.name(help)?;
+            let of = of.unwrap_or(Of::Process);
+            terms.push(Term { of, name });
+            if !self.sign(',') {
+                return Ok(terms);
+            }
+        }
+    }
+
+    fn modules(&mut self, help: &str) -> Result<Vec<Pattern>, Wrong> {
+        let mut names = Vec::new();
+        loop {
+            let _: Option<()> = self.prefix(&[("module", ())]);
+            names.push(self.name(help)?);
+            if !self.sign(',') {
+                return Ok(names);
+            }
+        }
+    }
+
+    fn places(&mut self, help: &str) -> Result<Vec<Place>, Wrong> {
+        let mut places = Vec::new();
+        loop {
+            let host = self.prefix(&[("host", ())]).is_some();
+            self.blank();
+            let start = self.at;
+            let name = self.name(help)?;
+            let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+            let (first, last) = match name.text.split_once('-') {
+                Some((first, last)) => (first, last),
+                None => (&*name.text, &*name.text),
+            };
+            places.push(if host || name.literal || !digits(first) || !digits(last) {
+                Place::Host(name)
+            } else {
+                let span = self.span(start);
+                let number = |t: &str| {
+                    let large = || bad(span, "this number is too large", help);
+                    t.parse::<u32>().map_err(|_| large())
+                };
+                let (first, last) = (number(first)?, number(last)?);
+                if first > last {
+                    return Err(bad(span, "this range is empty", help));
+                }
+                Place::OsProcess(first, last, span)
+            });
+            if !self.sign(',') {
+                return Ok(places);
+            }
+        }
+    }
+
+    /// What stands before a colon, if it is one of these words.
+    fn prefix<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
+        self.blank();
+        for (word, value) in words {
+            let after = self.rest().strip_prefix(word).map(str::trim_start);
+            if let Some(rest) = after.and_then(|r| r.strip_prefix(':')) {
+                self.at = self.text.len() - rest.len();
+                return Some(*value);
+            }
+        }
+        None
+    }
+
+    /// A name up to the next sign, or in quotes.
+    fn name(&mut self, help: &str) -> Result<Pattern, Wrong> {
+        self.blank();
+        let start = self.at;
+        if self.sign('"') {
+            let Some(end) = self.rest().find('"') else {
+                self.at = self.text.len();
+                return Err(bad(self.span(start), "this quote does not end", help));
+            };
+            let text = self.rest()[..end].to_owned();
+            self.at += end + 1;
+            let span = self.span(start);
+            let literal = true;
+            return Ok(Pattern {
+                text,
+                literal,
+                span,
+            });
+        }
+        let sign = |c: char| c.is_whitespace() || "=,@:\"".contains(c);
+        self.at += self.rest().find(sign).unwrap_or(self.rest().len());
+        if self.at == start {
+            return Err(self.wrong("a name is expected here", help));
+        }
+        Ok(Pattern {
+            text: self.text[start..self.at].to_owned(),
+            literal: false,
+            span: self.span(start),
+        })
+    }
+
+    fn number(&mut self) -> Result<Option<u32>, Wrong> {
+        self.blank();
+        let start = self.at;
+        let digits = self.rest().find(|c: char| !c.is_ascii_digit());
+        self.at += digits.unwrap_or(self.rest().len());
+        let text = &self.text[start..self.at];
+        match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) if text.is_empty() => Ok(None),
+            Err(_) => Err(bad(self.span(start), "this number is too large", "")),
+        }
+    }
+
+    /// What is left of the text, and where it is.
+    fn last(&mut self) -> (&'a str, Span) {
+        self.blank();
+        let start = self.at;
+        self.at = self.text.trim_end().len().max(start);
+        (&self.text[start..self.at], self.span(start))
+    }
+
+    fn traffic(&mut self, help: &str) -> Result<f64, Wrong> {
+        let (text, span) = self.last();
+        match text.parse::<f64>() {
+            Ok(traffic) if traffic >= 0.0 && traffic.is_finite() => Ok(traffic),
+            _ => Err(bad(span, "a number of at least 0 is expected here", help)),
+        }
+    }
+
+    fn bytes(&mut self, help: &str) -> Result<u64, Wrong> {
+        let (text, span) = self.last();
+        let (number, scale) = match text.bytes().next_back().map(|b| b.to_ascii_uppercase()) {
+            Some(b'K') => (&text[..text.len() - 1], 10),
+            Some(b'M') => (&text[..text.len() - 1], 20),
+            Some(b'G') => (&text[..text.len() - 1], 30),
+            Some(b'T') => (&text[..text.len() - 1], 40),
+            _ => (text, 0),
+        };
+        let bytes = number.parse::<u64>().ok();
+        let bytes = bytes.and_then(|n| n.checked_mul(1 << scale));
+        bytes.ok_or_else(|| {
+            let label = "bytes are expected here, perhaps with K, M, G or T";
+            bad(span, label, help)
+        })
+    }
+}
+
+fn bad(span: Span, label: &str, help: &str) -> Wrong {
+    let finding = Diagnostic::error(codes::BAD_RULE, "this rule cannot be understood");
+    let finding = finding.at(span, label);
+    Box::new(match help {
+        "" => finding,
+        _ => finding.help(help),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use graphmap_kpn::source::SourceMap;
+    use proptest::prelude::*;
+
+    fn read(word: &str, text: &str) -> Result<Said, Box<Diagnostic>> {
+        rule(word, &SourceMap::new().add("--rule", text).unwrap()).map(|r| r.said)
+    }
+
+    fn shown(said: &Said) -> String {
+        let name = |p: &Pattern| {
+            if p.literal {
+                format!("{:?}", p.text)
+            } else {
+                p.text.clone()
+            }
+        };
+        let names = |list: &[Pattern]| list.iter().map(name).collect::<Vec<_>>().join(",");
+        let term = |t: &Term| match t.of {
+            Of::Process => name(&t.name),
+            Of::Kind => format!("kind:{}", name(&t.name)),
+            Of::Module => format!("module:{}", name(&t.name)),
+        };
+        let terms = |list: &[Term]| list.iter().map(term).collect::<Vec<_>>().join(",");
+        let place = |p: &Place| match p {
+            Place::Host(p) => format!("host:{}", name(p)),
+            Place::OsProcess(a, b, _) => format!("{a}-{b}"),
+        };
+        let places = |list: &[Place]| list.iter().map(place).collect::<Vec<_>>().join(",");
+        match said {
+            Said::Pin(what, there) => format!("pin {}={}", terms(what), places(there)),
+            Said::Together(what) => format!("together {}", terms(what)),
+            Said::Apart(what) => format!("apart {}", terms(what)),
+            Said::Hold(what, least, most, there) => {
+                let at = if there.is_empty() { "" } else { "@" };
+                format!("hold {}={least}-{most}{at}{}", terms(what), places(there))
+            }
+            Said::Whole(modules) => format!("whole {}", names(modules)),
+            Said::Prefer(modules, traffic) => format!("prefer {}={traffic}", names(modules)),
+            Said::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
+        }
+    }
+
+    #[test]
+    fn rules_are_read_as_they_are_meant() {
+        for (word, text, means) in [
+            ("pin", "w*=node1", "pin w*=host:node1"),
+            ("pin", " kind:w , a = 3 , 5-7 ", "pin kind:w,a=3-3,5-7"),
+            (
+                "pin",
+                "\"a=b, c\"=host:3,\"4\"",
+                "pin \"a=b, c\"=host:3,host:\"4\"",
+            ),
+            ("pin", "a=n-1,1-n", "pin a=host:n-1,host:1-n"),
+            ("together", "module:farm?, b", "together module:farm?,b"),
+            ("apart", "kind : \"k\"", "apart kind:\"k\""),
+            ("hold", "*=4", "hold *=4-4"),
+            ("hold", "*=-4", "hold *=0-4"),
+            ("hold", "*=1-", "hold *=1-4294967295"),
+            ("hold", "a=1 - 4 @ 0-3,x", "hold a=1-4@0-3,host:x"),
+            ("whole", "farm*,module:b", "whole farm*,b"),
+            ("prefer", "farm=0.5", "prefer farm=0.5"),
+            ("memory", "node*=2G", "memory host:node*=2147483648"),
+        ] {
+            assert_eq!(shown(&read(word, text).unwrap()), means, "{word} {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_told_at_its_place() {
+        for (word, text, at) in [
+            ("pin", "", ""),
+            ("pin", "a", ""),
+            ("pin", "a=", ""),
+            ("pin", "a b=1", "b"),
+            ("pin", "a=3-1", "3-1"),
+            ("pin", "a=99999999999", "99999999999"),
+            ("pin", "\"a=1", "\"a=1"),
+            ("apart", "a,", ""),
+            ("apart", "a=1", "=1"),
+            ("hold", "a=", ""),
+            ("hold", "a=4-1", "4-1"),
+            ("hold", "a=x", "x"),
+            ("hold", "a=1@", ""),
+            ("prefer", "a=-1", "-1"),
+            ("prefer", "a=NaN", "NaN"),
+            ("prefer", "a=1e400", "1e400"),
+            ("memory", "a=1X", "1X"),
+            ("memory", "a=99999999T", "99999999T"),
+        ] {
+            let wrong = read(word, text).unwrap_err();
+            assert_eq!(wrong.code, codes::BAD_RULE);
+            let span = wrong.primary.unwrap().span;
+            assert_eq!(
+                &text[span.start as usize..span.end as usize],
+                at,
+                "{word} {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_has_a_rule_a_line() {
+        let text = "# all\n\n pin a = 1 # here\r\napart \"#\"\npni b=1\n=\ntogether";
+        let mut map = SourceMap::new();
+        map.add("before", "x").unwrap();
+        let mut found = Diagnostics::new();
+        assert_eq!(rules(&map.add("r", text).unwrap(), &mut found), None);
+        let told = found.iter().map(|d| {
+            let place = map.location(d.primary.as_ref().unwrap().span).unwrap();
+            (place.to_string(), d.help[0].clone())
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(
+            told[0],
+            ("r:5:1".to_owned(), "did you mean `pin`?".to_owned())
+        );
+        assert_eq!((told[1].0.as_str(), told[2].0.as_str()), ("r:6:1", "r:7:9"));
+        let sound = text.lines().take(4).collect::<Vec<_>>().join("\n");
+        let read = rules(&map.add("s", sound).unwrap(), &mut found).unwrap();
+        let at: Vec<_> = read
+            .iter()
+            .map(|r| map.location(r.span).unwrap().to_string())
+            .collect();
+        assert_eq!(at, ["s:3:2", "s:4:1"]);
+        let said: Vec<_> = read.iter().map(|r| shown(&r.said)).collect();
+        assert_eq!(said, ["pin a=1-1", "apart \"#\""]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(word in 0..RULES.len(), text in "[a1:=,@\"*é -]{0,12}") {
+            let _ = read(RULES[word], &text);
+            let mut map = SourceMap::new();
+            let file = format!("{} {text}\n{text}", RULES[word]);
+            let source = map.add("r", file).unwrap();
+            let mut found = Diagnostics::new();
+            let read = rules(&source, &mut found);
+            prop_assert_eq!(read.is_none(), found.has_errors());
+            for finding in found.iter() {
+                prop_assert!(map.range(finding.primary.as_ref().unwrap().span).is_some());
+            }
+        }
+    }
+}

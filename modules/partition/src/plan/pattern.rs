@@ -1,0 +1,101 @@
+//! Names with `*` and `?` in them.
+
+use graphmap_kpn::source::Span;
+
+/// A name, or a pattern of names: `*` stands for any characters, `?` for one. In double quotes both
+/// stand for themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    pub(super) text: String,
+    /// Written in quotes.
+    pub(super) literal: bool,
+    pub(super) span: Span,
+}
+
+impl Pattern {
+    pub(super) fn matches(&self, name: &str) -> bool {
+        if self.literal || !self.text.contains(['*', '?']) {
+            return self.text == name;
+        }
+        glob(self.text.as_bytes(), name)
+    }
+}
+
+/// Goes back to the last star only, so that the cost is at most the product of both lengths.
+fn glob(pattern: &[u8], name: &str) -> bool {
+    let bytes = name.as_bytes();
+    // How many bytes the character has that starts here: `?` stands for all of it.
+    let wide = |at: usize| name[at..].chars().next().map_or(1, char::len_utf8);
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < bytes.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                p += 1;
+                retry = Some((p, n));
+                continue;
+            }
+            Some(b'?') => {
+                n += wide(n);
+                p += 1;
+                continue;
+            }
+            Some(byte) if *byte == bytes[n] => {
+                n += 1;
+                p += 1;
+                continue;
+            }
+            _ => {}
+        }
+        // The last star takes one character more.
+        let Some((after, taken)) = retry else {
+            return false;
+        };
+        let taken = taken + wide(taken);
+        (p, n) = (after, taken);
+        retry = Some((after, taken));
+    }
+    pattern[p..].iter().all(|b| *b == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern {
+            text: text.to_owned(),
+            literal: false,
+            span: Span::NONE,
+        }
+    }
+
+    /// By definition, in exponential time.
+    fn naive(pattern: &[char], name: &[char]) -> bool {
+        match pattern.split_first() {
+            None => name.is_empty(),
+            Some(('*', rest)) => (0..=name.len()).any(|n| naive(rest, &name[n..])),
+            Some(('?', rest)) => !name.is_empty() && naive(rest, &name[1..]),
+            Some((c, rest)) => name.first() == Some(c) && naive(rest, &name[1..]),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_pattern_means_what_it_says(p in "[ab*?é]{0,8}", name in "[abé*]{0,10}") {
+            let (ps, ns): (Vec<char>, Vec<char>) = (p.chars().collect(), name.chars().collect());
+            prop_assert_eq!(pattern(&p).matches(&name), naive(&ps, &ns));
+        }
+    }
+
+    #[test]
+    fn quotes_take_the_meaning_from_stars() {
+        let quoted = Pattern {
+            literal: true,
+            ..pattern("a*")
+        };
+        assert!(quoted.matches("a*") && !quoted.matches("ab"));
+        assert!(pattern("work*r?").matches("worker7"));
+    }
+}

@@ -1,0 +1,93 @@
+//! Rules of a mapping from the command line and from files.
+
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_partition::plan::{self, Rule};
+use std::path::PathBuf;
+
+/// What a mapping must obey, beside what the graph says.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Rules of the mapping")]
+pub(crate) struct RuleArgs {
+    /// Where processes may lie: `worker*=node1`, `kind:disk=node1,node2`, `manager=0` (an OS
+    /// process), `module:farm_2=4-7`
+    #[arg(long, value_name = "WHAT=WHERE")]
+    pin: Vec<String>,
+    /// Processes that lie in one OS process: `source,sink`
+    #[arg(long, value_name = "WHAT")]
+    together: Vec<String>,
+    /// Processes no two of which lie in one OS process: `kind:worker`
+    #[arg(long, value_name = "WHAT")]
+    apart: Vec<String>,
+    /// How many of these each OS process holds: `kind:worker=1-4`, `*=-100` (at most),
+    /// `disk*=1@0-3` (in OS processes 0 to 3)
+    #[arg(long, value_name = "WHAT=COUNT[@WHERE]")]
+    hold: Vec<String>,
+    /// Modules each of which lies in one OS process: `farm*`
+    #[arg(long, value_name = "MODULES")]
+    whole: Vec<String>,
+    /// The same, rather than at any price: as if joined by channels of this traffic
+    #[arg(long, value_name = "MODULES=TRAFFIC")]
+    prefer: Vec<String>,
+    /// Memory of hosts, shared by the OS processes there, or of an OS process: `node*=64G`
+    #[arg(long, value_name = "WHERE=SIZE")]
+    memory: Vec<String>,
+    /// A file of rules, one a line: `pin worker* = node1`
+    #[arg(long, value_name = "PATH")]
+    rules: Vec<PathBuf>,
+}
+
+impl RuleArgs {
+    /// The texts of options, each with the word of its rule.
+    fn texts(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let lists = [
+            &self.pin,
+            &self.together,
+            &self.apart,
+            &self.hold,
+            &self.whole,
+            &self.prefer,
+            &self.memory,
+        ];
+        let words = plan::RULES.into_iter().zip(lists);
+        words.flat_map(|(word, list)| list.iter().map(move |text| (word, text)))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.texts().next().is_none() && self.rules.is_empty()
+    }
+}
+
+impl Session<'_> {
+    /// All rules that are asked for.
+    pub(crate) fn rules(&mut self, args: &RuleArgs) -> Outcome<Vec<Rule>> {
+        let mut rules = Vec::new();
+        let mut ends = None;
+        for path in &args.rules {
+            let source = self.text_file(path)?;
+            let mut found = Diagnostics::new();
+            match plan::read_rules(&source, &mut found) {
+                Some(read) => rules.extend(read),
+                None => ends = Some(Exit::Graph),
+            }
+            self.find_all(found);
+        }
+        for (word, text) in args.texts() {
+            let source = self.sources.add(format!("--{word}"), text.as_str());
+            let source = source.or_else(|error| {
+                let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
+                self.fail(Exit::Usage, diagnostic)
+            })?;
+            match plan::rule(word, &source) {
+                Ok(rule) => rules.push(rule),
+                Err(wrong) => {
+                    self.find(*wrong);
+                    ends = Some(Exit::Usage);
+                }
+            }
+        }
+        ends.map_or(Ok(rules), Err)
+    }
+}
