@@ -1,24 +1,29 @@
-//! What reading DOT costs: graphmap's whole load (text, parsing, declarations) against Graphviz's
-//! `nop` and the crate `dot-parser`, on graphs of growing size with attributes on every edge.
+//! What reading DOT costs: graphmap's whole front end (bytes of a file to the declared network with
+//! its spans) against Graphviz and the crate dot-parser, by size and by what stands on the edges.
 //!
-//! Each measurement has an OS process of its own; the time is that of the whole process, the best
-//! of three, the readers taking turns; memory is the peak that the kernel tells. Bytes a channel
-//! are the peak less that of the empty program. dot-parser is left out above 100,000 edges unless
-//! `--all` is given: it takes 20 s and gigabytes for a million.
+//! Each reading has an OS process of its own, the readers take turns, and what is compared is the
+//! whole process, its start and end included. Ratios are the medians of those of each turn. The
+//! table is Markdown, as it stands in the book.
 
-use std::fmt::Write;
-use std::process::{Command, Stdio};
+use graphs::{VARIANTS, Variant};
+use readers::{Cost, Reader};
+
+mod graphs;
+mod readers;
 
 fn main() {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    if let [reader, path] = &args[..]
-        && reader.starts_with("one-")
-    {
-        one(reader, path);
-        return;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.as_slice() {
+        [verb, reader, path] if verb == "read" => return Reader::of(reader).read(path),
+        // For those who want to look at a graph, or to profile the reading of one.
+        [verb, name, edges] if verb == "write" => {
+            let variant = VARIANTS.iter().find(|v| v.name == name);
+            let edges = edges.parse().expect("a number of edges");
+            print!("{}", variant.expect("the name of a variant").graph(edges));
+            return;
+        }
+        _ => {}
     }
-    let all = args.iter().any(|a| a == "--all");
-    args.retain(|a| a != "--all");
     let mut sizes: Vec<usize> = args
         .iter()
         .map(|a| a.parse().expect("numbers of edges"))
@@ -26,110 +31,127 @@ fn main() {
     if sizes.is_empty() {
         sizes = vec![10_000, 100_000, 1_000_000];
     }
-    println!("| edges | MB | reader | s | ns an edge | peak MB | bytes a channel | times slower |");
-    println!("|---|---|---|---|---|---|---|---|");
-    for size in sizes {
-        let path =
-            std::env::temp_dir().join(format!("bench-dot-{}-{size}.dot", std::process::id()));
-        let text = graph(size);
-        let megabytes = text.len() as f64 / 1e6;
-        std::fs::write(&path, text).expect("a writable temporary folder");
-        let path = path.to_str().expect("a path in UTF-8").to_owned();
-        let mut readers = vec!["one-graphmap", "nop"];
-        if all || size <= 100_000 {
-            readers.push("one-dot-parser");
+    println!(
+        "| edges | written as | MB | graphmap, s | CPU s | bytes a channel \
+         | `nop`, times slower | in CPU | `gc`, times slower | in CPU \
+         | dot-parser, times slower | in CPU |"
+    );
+    println!("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    let mut worst = Worst::default();
+    for edges in sizes {
+        for variant in VARIANTS {
+            row(variant, edges, &mut worst);
         }
-        let mut best = vec![(f64::INFINITY, 0.0); readers.len()];
-        for _ in 0..if size > 100_000 { 2 } else { 3 } {
-            for (reader, best) in readers.iter().zip(&mut best) {
-                if let Some((seconds, peak)) = run(reader, &path) {
-                    *best = (best.0.min(seconds), peak);
-                }
+    }
+    println!();
+    worst.tell();
+    for variant in VARIANTS {
+        println!("- *{}*: {}.", variant.name, variant.about);
+    }
+}
+
+/// Measures a graph and prints what came out.
+fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
+    let file = format!("bench-dot-{}-{edges}.dot", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    let name = path.to_str().expect("a path in UTF-8");
+    write(variant, edges, name);
+    let megabytes = std::fs::metadata(&path).expect("the graph").len() as f64 / 1e6;
+    let nothing = Reader::Nothing.run(name).expect("a program that runs");
+    let mut turns: [Vec<Option<Cost>>; 4] = Default::default();
+    for turn in 0..turns_of(edges) {
+        for (reader, costs) in Reader::ALL.into_iter().zip(&mut turns) {
+            // It takes a quarter of a minute for a million edges: once is enough to see that.
+            if reader != Reader::DotParser || turn == 0 || edges <= 10_000 {
+                costs.push(reader.run(name));
             }
         }
-        let empty = run("one-nothing", &path).map_or(0.0, |r| r.1);
-        let ours = best[0].0;
-        for (reader, (seconds, peak)) in readers.iter().zip(best) {
-            let name = reader.trim_start_matches("one-");
-            println!(
-                "| {size} | {megabytes:.1} | {name} | {seconds:.3} | {:.0} | {:.1} | {:.0} | {:.1} |",
-                seconds * 1e9 / size as f64,
-                peak / 1e6,
-                (peak - empty) / size as f64,
-                seconds / ours,
-            );
+    }
+    std::fs::remove_file(&path).expect("the file written before");
+    let ours: Vec<Cost> = turns[0].iter().flatten().copied().collect();
+    let peak = ours.iter().map(|c| c.peak).fold(0.0, f64::max);
+    let bytes = (peak - nothing.peak) / edges as f64;
+    print!(
+        "| {edges} | {} | {megabytes:.1} | {:.4} | {:.4} | {bytes:.0} |",
+        variant.name,
+        median(ours.iter().map(|c| c.wall)),
+        median(ours.iter().map(|c| c.cpu)),
+    );
+    worst.bytes = worst.bytes.max(bytes);
+    for (reader, costs) in Reader::ALL.into_iter().zip(&turns).skip(1) {
+        let pairs = || {
+            costs
+                .iter()
+                .zip(&ours)
+                .filter_map(|(c, o)| Some((((*c)?), *o)))
+        };
+        if pairs().next().is_none() {
+            print!(" - | - |");
+            continue;
         }
-        std::fs::remove_file(path).expect("the file written before");
+        let wall = median(pairs().map(|(c, o)| c.wall / o.wall));
+        let cpu = median(pairs().map(|(c, o)| c.cpu / o.cpu));
+        print!(" {wall:.1} | {cpu:.1} |");
+        worst.note(reader, wall.min(cpu));
     }
+    println!();
 }
 
-/// Chains of farm workers: half as many nodes as edges, four attributes on each.
-fn graph(edges: usize) -> String {
-    let mut text = String::from("digraph bench {\n");
-    for i in 0..edges {
-        let (a, b) = (i / 2, i / 2 + 1);
-        let port = if i % 2 == 0 { "task" } else { "result" };
-        let _ = writeln!(
-            text,
-            "  worker{a} -> worker{b} [src={port}, dst={port}, type=Task, capacity=16];"
-        );
-    }
-    text.push_str("}\n");
-    text
-}
-
-/// Seconds and peak bytes of a reader in a process of its own; nothing if it cannot be run.
-fn run(reader: &str, path: &str) -> Option<(f64, f64)> {
+/// Writes a graph in an OS process of its own: the kernel counts the peak of this one as a part of
+/// that of those it starts.
+fn write(variant: &Variant, edges: usize, path: &str) {
+    let file = std::fs::File::create(path).expect("a writable temporary folder");
     let own = std::env::current_exe().expect("its own name");
-    let mut command = Command::new("/usr/bin/env");
-    if reader.starts_with("one-") {
-        command.arg(own).args([reader, path]);
-    } else {
-        command.args([reader, path]);
-    }
-    let mut timed = Command::new("python3");
-    timed
-        .args(["-c", WATCH])
-        .arg(command.get_program())
-        .args(command.get_args());
-    let output = timed.stderr(Stdio::piped()).output().ok()?;
-    if !output.status.success() {
-        return None;
-    }
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut numbers = said
-        .split_whitespace()
-        .map(|n| n.parse::<f64>().expect("a number"));
-    Some((numbers.next()?, numbers.next()? * 1024.0))
+    let mut command = std::process::Command::new(own);
+    command
+        .args(["write", variant.name, &edges.to_string()])
+        .stdout(file);
+    let status = command.status().expect("a program that runs");
+    assert!(status.success(), "writing {path} failed");
 }
 
-/// Runs a command and prints its seconds and its peak in KiB.
-const WATCH: &str = "
-import resource, subprocess, sys, time
-t = time.monotonic()
-r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-print(time.monotonic() - t, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(r.returncode)
-";
+fn turns_of(edges: usize) -> usize {
+    match edges {
+        0..=10_000 => 9,
+        10_001..=100_000 => 5,
+        _ => 3,
+    }
+}
 
-fn one(reader: &str, path: &str) {
-    match reader {
-        "one-nothing" => {}
-        "one-graphmap" => {
-            let bytes = std::fs::read(path).expect("the graph");
-            let mut sources = graphmap_kpn::source::SourceMap::new();
-            let mut findings = graphmap_kpn::diagnostic::Diagnostics::new();
-            let declared = graphmap_dot::dialect::load(&mut sources, path, bytes, &mut findings);
-            let declared = declared.expect("a valid graph");
-            assert!(!declared.channels.is_empty());
-            std::mem::forget(declared);
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[n / 2],
+        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
+    }
+}
+
+/// The worst of the table, for those who read one line.
+#[derive(Default)]
+struct Worst {
+    bytes: f64,
+    ratios: Vec<(Reader, f64)>,
+}
+
+impl Worst {
+    fn note(&mut self, reader: Reader, ratio: f64) {
+        match self.ratios.iter_mut().find(|(r, _)| *r == reader) {
+            Some((_, least)) => *least = least.min(ratio),
+            None => self.ratios.push((reader, ratio)),
         }
-        _ => {
-            let text = std::fs::read_to_string(path).expect("the graph");
-            let graph = dot_parser::ast::Graph::try_from(text.as_str()).expect("a valid graph");
-            let graph = dot_parser::canonical::Graph::from(graph);
-            assert!(!graph.edges.set.is_empty());
-            std::mem::forget(graph);
-        }
+    }
+
+    fn tell(&self) {
+        let ratios = self.ratios.iter();
+        let ratios: Vec<String> = ratios
+            .map(|(reader, least)| format!("{:.1} times faster than {}", least, reader.name()))
+            .collect();
+        println!(
+            "Least of all rows, wall or CPU: {}; most memory {:.0} bytes a channel.\n",
+            ratios.join(", "),
+            self.bytes
+        );
     }
 }
