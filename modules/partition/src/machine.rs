@@ -312,6 +312,25 @@ impl Machine {
         self.nodes[x as usize].distance
     }
 
+    /// Blocks whose distance to `a` can differ from that to `b`: a run of them. Outside of the
+    /// smallest group that holds both, a tree makes no difference between the two.
+    pub(crate) fn span(&self, a: u32, b: u32) -> std::ops::Range<usize> {
+        if !self.tree {
+            return 0..self.blocks.len();
+        }
+        let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
+        while x != y {
+            let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
+            if p.depth >= q.depth {
+                x = p.parent;
+            } else {
+                y = q.parent;
+            }
+        }
+        let blocks = &self.nodes[x as usize].blocks;
+        blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1
+    }
+
     /// Distance inside a block.
     #[must_use]
     pub fn collocated(&self) -> u32 {

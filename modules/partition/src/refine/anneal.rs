@@ -113,24 +113,24 @@ pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Sche
             let v = movable[(((dice >> 32) * movable.len() as u64) >> 32) as usize];
             let from = state.block[v as usize];
             let degree = inst.degree(v);
+            let part = |range: usize| (((dice >> 14) & 0xFFFF) as usize * range) >> 16;
             let to = if dice & 3 != 0 && degree > 0 {
-                let e =
-                    inst.offsets[v as usize] as usize + ((dice >> 2) & 0xFFFF) as usize % degree;
+                let e = inst.offsets[v as usize] as usize + part(degree);
                 state.block[inst.targets[e] as usize]
             } else {
-                (((dice >> 8) & 0xFF_FFFF) as usize % k) as u32
+                part(k) as u32
             };
             feasible += u32::from(state.faults == 0);
             if to == from || !inst.may_lie(v, to) {
                 continue;
             }
-            let threshold = heat * draws[(dice >> 18) as usize & 1023];
+            let threshold = heat * draws[(dice >> 4) as usize & 1023];
             let change = state.move_cost(v, to) as f64;
             let excess = state.excess_change(v, to, None);
-            if change + price * excess <= threshold && (excess <= 0.0 || dice & 8 == 0) {
+            if change + price * excess <= threshold && (excess <= 0.0 || dice & 4 == 0) {
                 state.shift(v, to);
-            } else if excess > 0.0 || dice & 16 == 0 {
-                let Some(u) = state.some_member(to, random.next() as usize >> 8) else {
+            } else if excess > 0.0 || dice & 8 == 0 {
+                let Some(u) = state.some_member(to, random.next() as usize >> 16) else {
                     continue;
                 };
                 if !inst.may_lie(u, from) {

@@ -19,6 +19,8 @@ pub(crate) struct State<'a> {
     place: Vec<u32>,
     k: usize,
     dims: usize,
+    /// Load is all that limits a block.
+    plain: bool,
 }
 
 /// Excess that a pair in one block counts that should be apart, in mean blocks.
@@ -38,6 +40,7 @@ impl<'a> State<'a> {
             block,
             k,
             dims,
+            plain: dims == 1 && inst.shared.lower.is_empty() && inst.apart.is_empty(),
         };
         let mut twice = 0;
         for v in 0..n as u32 {
@@ -101,6 +104,20 @@ impl<'a> State<'a> {
     pub(crate) fn excess_change(&self, v: u32, to: u32, back: Option<u32>) -> f64 {
         let from = self.block[v as usize] as usize;
         let to = to as usize;
+        if self.plain {
+            let back = back.map_or(0, |u| self.inst.size[u as usize]);
+            let size = self.inst.size[v as usize] - back;
+            let upper = &self.inst.shared.upper;
+            let over = |b: usize, load: i64| (load - upper[b]).max(0);
+            let change = over(from, self.load[from] - size) - over(from, self.load[from])
+                + over(to, self.load[to] + size)
+                - over(to, self.load[to]);
+            return change as f64 * self.inst.shared.excess[0];
+        }
+        self.excess_change_in_all(v, from, to, back)
+    }
+
+    fn excess_change_in_all(&self, v: u32, from: usize, to: usize, back: Option<u32>) -> f64 {
         let mut change = 0.0;
         for d in 0..self.dims {
             let mut size = self.inst.size[v as usize * self.dims + d];
@@ -152,11 +169,11 @@ impl<'a> State<'a> {
         if list.is_empty() {
             None
         } else {
-            Some(list[random % list.len()])
+            Some(list[((random & 0xFFFF_FFFF) * list.len()) >> 32])
         }
     }
 
-    /// Moves a vertex: time in its degree times the number of blocks.
+    /// Moves a vertex: time in its degree times the blocks of the smallest group that holds both.
     pub(crate) fn shift(&mut self, v: u32, to: u32) {
         let from = self.block[v as usize];
         if from == to {
@@ -164,9 +181,14 @@ impl<'a> State<'a> {
         }
         let inst = self.inst;
         self.cost += self.move_cost(v, to);
-        let (old, new) = (inst.distances(from), inst.distances(to));
+        let span = inst.shared.machine.span(from, to);
+        let (old, new) = (
+            &inst.distances(from)[span.clone()],
+            &inst.distances(to)[span.clone()],
+        );
         for (u, w) in inst.row(v) {
-            let row = &mut self.table[u as usize * self.k..(u as usize + 1) * self.k];
+            let at = u as usize * self.k;
+            let row = &mut self.table[at + span.start..at + span.end];
             for ((c, o), n) in row.iter_mut().zip(old).zip(new) {
                 *c += w * (n - o);
             }
