@@ -32,8 +32,21 @@ pub(crate) fn multisection(
 ) -> Vec<u32> {
     let mut block = vec![0; inst.len()];
     let all: Vec<u32> = (0..inst.len() as u32).collect();
+    section(inst, (all, vec![0]), (tries, greed), &mut block, random);
+    block
+}
+
+/// Divides these vertices anew among the blocks below these nodes of the machine, by recursive
+/// multisection; other vertices do not count and stay where they are.
+pub(crate) fn section(
+    inst: &Instance,
+    region: (Vec<u32>, Vec<u32>),
+    (tries, greed): (Tries, f64),
+    block: &mut [u32],
+    random: &mut Random,
+) {
     let mut local = vec![u32::MAX; inst.len()];
-    let mut work = vec![(all, vec![0_u32])];
+    let mut work = vec![region];
     let nodes = inst.shared.machine.nodes();
     while let Some((vertices, mut parts)) = work.pop() {
         // One part with several children: go down into it.
@@ -65,7 +78,6 @@ pub(crate) fn multisection(
         work.push((two, second));
         work.push((one, first));
     }
-    block
 }
 
 fn blocks_of(inst: &Instance, parts: &[u32]) -> usize {

@@ -53,11 +53,15 @@ impl Best {
 /// A temperature at which typical moves of this mapping are taken now and then: the mean cost of
 /// an edge end, as the mapping stands.
 pub(crate) fn typical(state: &State<'_>) -> f64 {
-    let n = state.inst.len().max(1);
+    typical_of(state, 0..state.inst.len() as u32)
+}
+
+/// The same over some vertices.
+pub(crate) fn typical_of(state: &State<'_>, vertices: impl Iterator<Item = u32>) -> f64 {
     let k = state.inst.k() as u32;
     let mut sum = 0.0;
     let mut count = 0.0;
-    for v in 0..n as u32 {
+    for v in vertices {
         for (u, _) in state.inst.row(v).take(2) {
             let there = state.block[u as usize];
             let to = if there == state.block[v as usize] {
@@ -78,14 +82,27 @@ pub(crate) fn typical(state: &State<'_>) -> f64 {
 /// Runs the schedule from the given state; returns the best mapping met.
 pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Schedule) -> Best {
     let inst = state.inst;
-    let (n, k) = (inst.len(), inst.k());
+    let all: Vec<u32> = (0..inst.k() as u32).collect();
+    anneal_within(state, random, schedule, 0..inst.len() as u32, &all)
+}
+
+/// The same for some vertices, in and between some blocks: all that lies there, and no other.
+pub(crate) fn anneal_within(
+    state: &mut State<'_>,
+    random: &mut Random,
+    schedule: &Schedule,
+    vertices: impl Iterator<Item = u32>,
+    blocks: &[u32],
+) -> Best {
+    let inst = state.inst;
+    let k = blocks.len();
     let mut best = Best::of(state);
-    let movable: Vec<u32> = (0..n as u32)
+    let mut open = vec![false; inst.k()];
+    blocks.iter().for_each(|&b| open[b as usize] = true);
+    let movable: Vec<u32> = vertices
         .filter(|&v| {
-            (0..k as u32)
-                .filter(|&b| inst.may_lie(v, b))
-                .nth(1)
-                .is_some()
+            let mut choices = blocks.iter().filter(|&&b| inst.may_lie(v, b));
+            choices.nth(1).is_some()
         })
         .collect();
     if movable.is_empty() || k < 2 {
@@ -99,7 +116,7 @@ pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Sche
     let epochs = schedule.steps.div_ceil(EPOCH).max(1);
     let cooling = (schedule.cold / schedule.hot).powf(1.0 / epochs as f64);
     let mut heat = schedule.hot;
-    let mean_size = k as f64 / n as f64;
+    let mean_size = inst.k() as f64 / inst.len() as f64;
     let mut price = 4.0 * schedule.hot / mean_size;
     let floor = schedule.cold / mean_size;
     let mut late = 0_u64;
@@ -118,10 +135,10 @@ pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Sche
                 let e = inst.offsets[v as usize] as usize + part(degree);
                 state.block[inst.targets[e] as usize]
             } else {
-                part(k) as u32
+                blocks[part(k)]
             };
             feasible += u32::from(state.faults == 0);
-            if to == from || !inst.may_lie(v, to) {
+            if to == from || !open[to as usize] || !inst.may_lie(v, to) {
                 continue;
             }
             let threshold = heat * draws[(dice >> 4) as usize & 1023];

@@ -2,6 +2,8 @@
 
 pub(crate) mod anneal;
 pub(crate) mod bottleneck;
+pub(crate) mod combine;
 pub(crate) mod fm;
 pub(crate) mod rebalance;
+pub(crate) mod region;
 pub(crate) mod state;

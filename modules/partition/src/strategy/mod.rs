@@ -10,6 +10,7 @@ mod auto;
 mod ilp;
 mod metis;
 mod round_robin;
+mod small;
 mod stack;
 
 /// What a strategy has to work with.
