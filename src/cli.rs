@@ -21,6 +21,7 @@ mod rules;
 mod run;
 mod session;
 mod shell;
+mod skeletons;
 mod talk;
 mod view;
 

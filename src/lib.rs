@@ -65,9 +65,10 @@ impl Tool {
             .pass(weights::Weights)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
-            .emitter(graphmap_wiring::emitters::WIRING)
-            .emitter(graphmap_wiring::emitters::PILOT)
             .emitter(graphmap_wiring::emitters::ModelEmitter);
+        for emitter in graphmap_wiring::emitters::built_in() {
+            tool = tool.emitter(emitter);
+        }
         for emitter in graphmap_binding::emitters() {
             tool.emitters.push(emitter);
         }

@@ -357,3 +357,63 @@ fn a_disk_that_fills_up_in_the_middle() {
     assert_eq!(test.read("small.svg"), "old");
     assert!(!test.folder().join("deep").exists());
 }
+
+#[test]
+fn a_project_remembers_its_skeletons() {
+    let mut test = Test::new()
+        .file("mine/rust/_head.hbs", "//! Mine: {{graph.name}}\n")
+        .file("deep/pair.dot", "digraph pair { a -> b; }")
+        .args("new deep/pair --from deep/pair.dot --skeletons mine");
+    test.run().status(0);
+    assert!(
+        test.read("deep/pair/Cargo.toml")
+            .contains("\nskeletons = \"../../mine\"\n")
+    );
+    test = test.file("deep/pair.dot", "digraph twins { a -> b; }");
+    // Without a cargo, what is generated is all that is done.
+    test = test.env("CARGO", "/nonexistent").args("run deep/pair.dot");
+    test.run().status(2).stderr_has("error[G0702]");
+    assert!(
+        test.read("deep/pair/src/wiring.rs")
+            .starts_with("//! Mine: twins\n")
+    );
+    test = test.args("run deep/pair.dot --skeletons nowhere");
+    test.run().status(5).stderr_has("error[G0604]");
+    // It is as good as its skeletons.
+    fs::remove_dir_all(test.folder().join("mine")).unwrap();
+    test = test.args("run deep/pair.dot");
+    test.run()
+        .status(5)
+        .stderr_has("error[G0604]")
+        .stderr_has("mine");
+}
+
+#[test]
+fn families_that_are_not_there() {
+    let test = || {
+        Test::new()
+            .file("g.dot", "digraph g { a -> b; }")
+            .file("mine/go/explicit.hbs", "")
+    };
+    test()
+        .args("g.dot --skeletons mine --emit go=x.go")
+        .run()
+        .status(2)
+        .stderr_has("error[G0006]: there is no emitter `go`")
+        .stderr_has("an entry in `mine/families.toml` makes it an emitter");
+    test()
+        .args("new g --from g.dot --family ruts")
+        .run()
+        .status(2)
+        .stderr_has("did you mean `rust`?")
+        .stderr_has("there are pilot, rust;");
+    test()
+        .args("new g --from g.dot --family pilot --member")
+        .run()
+        .status(2)
+        .stderr_has("are for projects in Rust");
+    // A folder in place of the manifest.
+    let test = test().file("mine/families.toml/x", "");
+    let test = test.args("passes --skeletons mine");
+    test.run().status(5).stderr_has("error[G0604]");
+}

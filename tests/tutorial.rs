@@ -1,21 +1,41 @@
-//! The tutorial, done as its reader would: every file written, every command run.
+//! Chapters done as their reader would: every file written, every command run.
 //!
-//! A `dot` or `rust` block is the file that the text before it names last. In a `console` block,
-//! `$ ` begins a command, `# ends with N` tells its exit code where that is not 0, `...` stands for
+//! A `dot`, `rust`, `toml`, `go` or `handlebars` block is the file that the text before it names last.
+//! In a `console` block, `$ ` begins a command (one of another program is left out where that is not
+//! there), `# ends with N` tells its exit code where that is not 0, `...` stands for
 //! any lines, and each other line must be among those that the command writes.
+
+#![allow(clippy::print_stderr)] // A test that leaves something out says so.
 
 mod common;
 
 use common::Test;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// The file that a text names last.
 fn named(text: &str) -> Option<&str> {
     let words = text.split('`').skip(1).step_by(2);
+    let endings = [".dot", ".rs", ".toml", ".hbs", ".go"];
     words
-        .filter(|w| w.ends_with(".dot") || w.ends_with(".rs"))
+        .filter(|word| endings.iter().any(|ending| word.ends_with(ending)))
         .last()
+}
+
+/// What a command of another program writes; nothing where the program is not there.
+fn other(command: &str, folder: &Path) -> Option<String> {
+    let program = command.rsplit("&& ").next()?.split(' ').next()?;
+    if Command::new(program).arg("version").output().is_err() {
+        eprintln!("left out, since {program} is not there: {command}");
+        return None;
+    }
+    let mut shell = Command::new("sh");
+    let done = shell.args(["-c", command]).current_dir(folder).output();
+    let done = done.unwrap();
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "$ {command}\n{errors}");
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
 /// A command with the lines it is said to write, and its exit code.
@@ -37,8 +57,18 @@ fn commands(block: &str) -> Vec<(String, Vec<String>, i32)> {
 
 #[test]
 fn the_tutorial_does_what_it_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/tutorial.md");
-    let text = fs::read_to_string(path).unwrap();
+    follow("tutorial.md", 10);
+}
+
+#[test]
+fn the_chapter_on_skeletons_does_what_it_says() {
+    follow("skeletons.md", 5);
+}
+
+/// Does what a chapter says; at least so many commands.
+fn follow(chapter: &str, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src");
+    let text = fs::read_to_string(path.join(chapter)).unwrap();
     let mut test = Test::new();
     let mut done = 0;
     let mut before = String::new();
@@ -52,16 +82,21 @@ fn the_tutorial_does_what_it_says() {
         let inside = lines.by_ref().take_while(|line| *line != "```");
         let block: String = inside.map(|line| format!("{line}\n")).collect();
         match tag {
-            "dot" | "rust" => {
+            "dot" | "rust" | "toml" | "go" | "handlebars" => {
                 let name = named(&before).expect("the text names the file");
                 test = test.file(name, &block);
             }
             "console" => {
                 for (command, expected, code) in commands(&block) {
-                    let args = command.strip_prefix("graphmap ").expect("our command");
-                    test = test.args(args);
-                    let run = test.run().status(code);
-                    let said = run.stdout() + &run.stderr();
+                    let said = if let Some(args) = command.strip_prefix("graphmap ") {
+                        test = test.args(args);
+                        let run = test.run().status(code);
+                        run.stdout() + &run.stderr()
+                    } else if let Some(said) = other(&command, test.folder()) {
+                        said
+                    } else {
+                        continue;
+                    };
                     for line in expected {
                         let there = said.lines().any(|s| s.trim_end() == line);
                         assert!(there, "$ {command}\nno line `{line}` in\n{said}");
@@ -73,5 +108,5 @@ fn the_tutorial_does_what_it_says() {
         }
         before.clear();
     }
-    assert!(done > 10, "only {done} commands");
+    assert!(done > least, "only {done} commands");
 }

@@ -4,10 +4,13 @@ use super::args::{File, GraphArgs, STANDARD, is_standard};
 use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
+use super::skeletons::{self, SkeletonArgs};
 use crate::{codes, plugins};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::nearest::nearest;
+use graphmap_wiring::emitters::SkeletonEmitter;
+use graphmap_wiring::family::MANIFEST;
 use std::path::{Path, PathBuf};
 
 /// Write files from a graph: wiring code, hostfiles, pictures ... (the default action)
@@ -18,6 +21,8 @@ Examples:
   graphmap farm.dot --emit json=-               `-` is standard output
   graphmap farm.dot --emit a=x --emit b=y       several at once: all are written or none
   graphmap farm.dot --emit wiring.rs --check    ends with 3 if wiring.rs is out of date
+  graphmap farm.dot --skeletons mine --emit go=wiring.go
+                                                by a family of skeletons of your own
   graphmap passes                               lists the kinds")]
 pub(crate) struct EmitArgs {
     /// Graph file; `-` is standard input
@@ -32,6 +37,8 @@ pub(crate) struct EmitArgs {
     /// Folder that the paths of --emit are in
     #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) skeletons: SkeletonArgs,
     #[command(flatten)]
     pub(crate) mapping: super::mapping::MappingArgs,
     #[command(flatten)]
@@ -61,9 +68,15 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return session.fail(Exit::Usage, diagnostic);
     }
     // What is asked for is looked up before anything is read: a typing error should cost nothing.
+    let mut options = Session::options(&args.graph);
+    args.skeletons.add_to(&mut options);
+    let own = Own {
+        folder: skeletons::folder(&options),
+        emitters: skeletons::emitters(session, skeletons::folder(&options))?,
+    };
     let mut wanted = Vec::new();
     for text in &args.emit {
-        let (emitter, path) = find_emitter(session, text)?;
+        let (emitter, path) = find_emitter(session, &own, text)?;
         let path = match &args.output_dir {
             Some(folder) if !is_standard(&path) => folder.join(path),
             _ => path,
@@ -75,7 +88,6 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         wanted.push((emitter, path));
     }
     let mapped = session.mapped(file, &args.graph, &args.mapping)?;
-    let options = Session::options(&args.graph);
     let mut files = Files::new();
     for (emitter, path) in wanted {
         let mut own = Files::new();
@@ -120,8 +132,32 @@ impl Found<'_> {
     }
 }
 
+/// What the user's own skeletons add.
+struct Own<'o> {
+    folder: Option<&'o Path>,
+    emitters: Vec<SkeletonEmitter>,
+}
+
+impl Own<'_> {
+    fn find<'t>(&self, is: impl Fn(&SkeletonEmitter) -> bool) -> Option<Found<'t>> {
+        let emitter = self.emitters.iter().find(|emitter| is(emitter))?;
+        Some(Found::External(Box::new(emitter.clone())))
+    }
+
+    /// Whether there are skeletons of a family that no manifest speaks of.
+    fn unlisted(&self, family: &str) -> Option<PathBuf> {
+        let folder = self.folder?;
+        let there = !family.contains(['/', '\\']) && folder.join(family).is_dir();
+        there.then(|| folder.join(MANIFEST))
+    }
+}
+
 /// The emitter and the path of `[KIND=]PATH`.
-fn find_emitter<'t>(session: &mut Session<'t>, text: &str) -> Outcome<(Found<'t>, PathBuf)> {
+fn find_emitter<'t>(
+    session: &mut Session<'t>,
+    own: &Own<'_>,
+    text: &str,
+) -> Outcome<(Found<'t>, PathBuf)> {
     let tool = session.tool;
     if let Some((kind, path)) = text.split_once('=') {
         if path.is_empty() {
@@ -133,10 +169,18 @@ fn find_emitter<'t>(session: &mut Session<'t>, text: &str) -> Outcome<(Found<'t>
         if let Some(emitter) = tool.emitters().find(|e| e.name() == kind) {
             return Ok((Found::Internal(emitter), PathBuf::from(path)));
         }
+        if let Some(emitter) = own.find(|e| e.name() == kind) {
+            return Ok((emitter, PathBuf::from(path)));
+        }
         if let Some(emitter) = session.external_emitter(kind) {
             return Ok((Found::External(emitter), PathBuf::from(path)));
         }
-        return unknown(session, format!("there is no emitter `{kind}`"), Some(kind));
+        return unknown(
+            session,
+            own,
+            format!("there is no emitter `{kind}`"),
+            Some(kind),
+        );
     }
     let path = Path::new(text);
     if text != STANDARD
@@ -144,9 +188,13 @@ fn find_emitter<'t>(session: &mut Session<'t>, text: &str) -> Outcome<(Found<'t>
     {
         return Ok((Found::Internal(emitter), path.to_owned()));
     }
+    if let Some(emitter) = own.find(|e| e.accepts(path)) {
+        return Ok((emitter, path.to_owned()));
+    }
     // Somebody who writes `--emit json` means the kind, not a file of that name.
-    let named =
-        tool.emitters().any(|e| e.name() == text) || session.external_emitter(text).is_some();
+    let named = tool.emitters().any(|e| e.name() == text)
+        || own.find(|e| e.name() == text).is_some()
+        || session.external_emitter(text).is_some();
     if named {
         let message = format!("`--emit {text}` does not say where to write");
         let diagnostic = Diagnostic::error(codes::USAGE, message)
@@ -155,16 +203,29 @@ fn find_emitter<'t>(session: &mut Session<'t>, text: &str) -> Outcome<(Found<'t>
     }
     unknown(
         session,
+        own,
         format!("no emitter is known to write files like `{text}`"),
         None,
     )
 }
 
-fn unknown<T>(session: &mut Session<'_>, message: String, kind: Option<&str>) -> Outcome<T> {
-    let names: Vec<&str> = session.tool.emitters().map(|e| e.name()).collect();
+fn unknown<T>(
+    session: &mut Session<'_>,
+    own: &Own<'_>,
+    message: String,
+    kind: Option<&str>,
+) -> Outcome<T> {
+    let names = session.tool.emitters().map(|e| e.name());
+    let names: Vec<&str> = names.chain(own.emitters.iter().map(|e| e.name())).collect();
     let mut diagnostic = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
     if let Some(near) = kind.and_then(|kind| nearest(kind, names.iter().copied())) {
         diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    if let Some(manifest) = kind.and_then(|kind| own.unlisted(kind)) {
+        diagnostic = diagnostic.help(format!(
+            "there are skeletons of that family; an entry in `{}` makes it an emitter",
+            manifest.display()
+        ));
     }
     let diagnostic = diagnostic.help(format!(
         "say `--emit KIND=PATH` with one of the kinds {}, or one of an executable \

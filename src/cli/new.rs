@@ -4,11 +4,13 @@ use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
+use super::skeletons::{self, SkeletonArgs};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
+use graphmap_kpn::nearest::nearest;
+use graphmap_wiring::family::{self, Family};
 use graphmap_wiring::project::{self, NewProject, Runtime};
-use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 
 /// Make a project for a graph: generated wiring, and a file for the function of each kind
@@ -19,6 +21,8 @@ Examples:
   graphmap new graphs/farm --from graphs/farm.dot
                                                beside the graph, which stays where it is
   graphmap new hello                           with a small graph to begin with
+  graphmap new farm --from farm.dot --skeletons mine --family go
+                                               in another language, by skeletons of your own
 
 The project builds with cargo alone. Files of functions are yours: they are written once. `graphmap
 run` writes what is generated anew when the graph has changed.")]
@@ -29,6 +33,12 @@ pub(crate) struct NewArgs {
     /// Graph file; without it, a small graph is written to begin with
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
+    /// Make a project of this family of skeletons, not in Rust. Made again, it is brought up to
+    /// date: files that are yours stay as they are
+    #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
+    family: Option<String>,
+    #[command(flatten)]
+    skeletons: SkeletonArgs,
     /// Use the runtime from this folder, as seen from the project's, instead of a copy of it
     #[arg(long, value_name = "PATH")]
     runtime: Option<String>,
@@ -60,6 +70,15 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         );
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
     };
+    if args
+        .family
+        .as_ref()
+        .is_some_and(|family| family != family::RUST)
+        && (args.runtime.is_some() || args.member)
+    {
+        let message = "`--runtime` and `--member` are for projects in Rust";
+        return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+    }
     if folder.join("Cargo.toml").exists() {
         let message = format!("there is a project in `{}` already", folder.display());
         let diagnostic = Diagnostic::error(codes::USAGE, message)
@@ -94,7 +113,15 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             (network, format!("{name}.dot"), Some(text))
         }
     };
-    let skeletons = skeletons(session, &args.graph)?;
+    let mut options = Session::options(&args.graph);
+    args.skeletons.add_to(&mut options);
+    let users = skeletons::folder(&options);
+    let family = match &args.family {
+        Some(name) => family(session, users, name)?,
+        None => None,
+    };
+    let skeletons = skeletons::read(session, users)?;
+    let users = users.map(|users| from_project(folder, users));
     let new = NewProject {
         name,
         graph_path: &graph_path,
@@ -103,45 +130,89 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             Some(path) => Runtime::Path(path.clone()),
             None => Runtime::Vendored,
         },
+        skeletons: users.as_deref(),
         alone: !args.member,
     };
     let mut found = Diagnostics::new();
-    let created = project::create(&network, &skeletons, &new, &mut found);
+    let created = match &family {
+        None => project::create(&network, &skeletons, &new, &mut found),
+        Some(family) => family.project(name, &network, &skeletons, &mut found),
+    };
     session.find_all(found);
-    let created = created.map_err(|failed| {
+    let mut created = created.map_err(|failed| {
         session.find_all(failed);
         Exit::Graph
     })?;
+    if family.is_some()
+        && let Some(text) = &text
+    {
+        created.once(&graph_path, text.as_str());
+    }
     let mut files = Files::new();
     for (path, file) in created.iter() {
         files.put(folder.join(path), file.clone());
     }
+    let graph = plain(&folder.join(&graph_path)).display().to_string();
+    if family.is_some() {
+        output::write(session, &files)?;
+        return Ok(Exit::Ok);
+    }
     output::write_quietly(session, &files)?;
-    let graph = folder.join(&graph_path);
     let functions = folder.join("src/processes");
     session.tell(&format!(
-        "graphmap: made the project {}\n  the graph      {}\n  the functions  {}\n  \
-         run it with    graphmap run {}\n",
+        "graphmap: made the project {}\n  the graph      {graph}\n  the functions  {}\n  \
+         run it with    graphmap run {graph}\n",
         folder.display(),
-        plain(&graph).display(),
         functions.display(),
-        plain(&graph).display(),
     ));
     Ok(Exit::Ok)
 }
 
-/// The skeletons of the command line: ours, with those of `--set skeletons=FOLDER` before them.
-pub(crate) fn skeletons(session: &mut Session<'_>, graph: &GraphArgs) -> Outcome<Skeletons> {
-    let options = Session::options(graph);
-    let folder = options.get(graphmap_wiring::emitters::SKELETONS_OPTION);
-    match folder.map(|folder| Skeletons::with_folder(Path::new(folder))) {
-        None => Ok(Skeletons::built_in()),
-        Some(Ok(skeletons)) => Ok(skeletons),
-        Some(Err(failed)) => {
-            session.find_all(failed);
-            Err(Exit::Plugin)
-        }
+/// A family whose projects are not Cargo's.
+fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcome<Option<Family>> {
+    if name == family::RUST {
+        return Ok(None);
     }
+    let mut families = family::built_in();
+    families.extend(
+        skeletons::emitters(session, users)?
+            .into_iter()
+            .map(|e| e.family),
+    );
+    let names: Vec<String> = families.iter().map(|f| f.name.clone()).collect();
+    if let Some(family) = families.into_iter().find(|family| family.name == name) {
+        return Ok(Some(family));
+    }
+    let message = format!("there is no family of skeletons `{name}`");
+    let mut diagnostic = Diagnostic::error(codes::USAGE, message);
+    if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    let diagnostic = diagnostic.help(format!(
+        "there are {}; `--skeletons DIR` adds those that `DIR/{}` describes",
+        names.join(", "),
+        family::MANIFEST,
+    ));
+    session.fail(Exit::Usage, diagnostic)
+}
+
+/// The way from a project that may not be there yet to a folder; the whole path where there is no
+/// short one.
+fn from_project(project: &Path, folder: &Path) -> String {
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        plain(&path)
+    };
+    let (project, folder) = (absolute(project), absolute(folder));
+    let shared = project.components().zip(folder.components());
+    let shared = shared.take_while(|(a, b)| a == b).count();
+    // Nothing but the root in common: the one has nothing to do with the other.
+    if shared < 2 {
+        return folder.display().to_string();
+    }
+    let mut way: PathBuf = project.components().skip(shared).map(|_| "..").collect();
+    way.extend(folder.components().skip(shared));
+    way.display().to_string()
 }
 
 /// The path of a graph as seen from a project's folder, where it is where `graphmap run` looks for

@@ -2,9 +2,11 @@
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};
+use super::skeletons::{self, SkeletonArgs};
 use crate::plugins;
+use graphmap_kpn::emit::Emitter;
 
-/// List passes and emitters: those built in and those found on PATH
+/// List passes and emitters: those built in, those found on PATH, those of your own skeletons
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 An executable `graphmap-pass-NAME` or `graphmap-emit-NAME` on PATH is a pass or an emitter, too;
@@ -13,9 +15,13 @@ docs/src/plugins.md says what it is handed and what it must answer.
 Examples:
   graphmap passes
   graphmap farm.dot --pass NAME --emit NAME=PATH")]
-pub(crate) struct PassesArgs {}
+pub(crate) struct PassesArgs {
+    #[command(flatten)]
+    skeletons: SkeletonArgs,
+}
 
-pub(crate) fn run(_: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+pub(crate) fn run(args: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let own = skeletons::emitters(session, args.skeletons.skeletons.as_deref())?;
     let tool = session.tool;
     let mut text = String::new();
     let mut list =
@@ -36,7 +42,9 @@ pub(crate) fn run(_: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     let passes = tool.passes().map(|p| pair(p.name(), p.about())).collect();
     list("Passes", passes, plugins::on_path(plugins::PASS));
-    let emitters = tool.emitters().map(|e| pair(e.name(), e.about())).collect();
+    let emitters = tool.emitters().map(|e| pair(e.name(), e.about()));
+    let own = own.iter().map(|e| pair(e.name(), e.about()));
+    let emitters = emitters.chain(own).collect();
     list("Emitters", emitters, plugins::on_path(plugins::EMIT));
     session.put(text.as_bytes())?;
     Ok(Exit::Ok)

@@ -3,9 +3,9 @@
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::mapping::MappingArgs;
-use super::new::skeletons;
 use super::output;
 use super::session::{Outcome, Session};
+use super::skeletons::{self, SkeletonArgs};
 use crate::cargo::{self, Build, Failed};
 use crate::child::{self, End};
 use crate::codes;
@@ -65,6 +65,8 @@ pub(crate) struct RunArgs {
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     no_run: bool,
+    #[command(flatten)]
+    skeletons: SkeletonArgs,
     #[command(flatten)]
     graph: GraphArgs,
     /// Arguments of the program
@@ -161,7 +163,10 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
             return Err(Exit::Usage);
         }
     };
-    let skeletons = skeletons(session, &args.graph)?;
+    let mut options = Session::options(&args.graph);
+    args.skeletons.add_to(&mut options);
+    let folder = skeletons::folder(&options).or(project.skeletons.as_deref());
+    let skeletons = skeletons::read(session, folder)?;
     let mut found = Diagnostics::new();
     let files = session.timed("wiring", |_| {
         project.regenerate(network, &skeletons, &mut found)

@@ -92,6 +92,7 @@ fn emit(work: &Path, name: &'static str, graph: Graph) -> Row {
         graph_path: "graph.dot",
         graph_text: None,
         runtime: Runtime::Vendored,
+        skeletons: None,
         alone: true,
     };
     let root = work.join(name);

@@ -29,3 +29,9 @@ pub const NEW_KIND: Code = Code(614);
 pub const FUNCTION_MISSING: Code = Code(609);
 /// Something that the target of the skeleton cannot express.
 pub const NOT_EXPRESSIBLE: Code = Code(612);
+/// A `families.toml` that cannot be read.
+pub const BAD_FAMILIES: Code = Code(615);
+/// A family, emitter or ending of a user's that belongs to somebody else.
+pub const FAMILY_TAKEN: Code = Code(616);
+/// A family whose projects cannot be made.
+pub const NO_PROJECT_OF_FAMILY: Code = Code(617);

@@ -129,7 +129,7 @@ pub struct PortModel {
     pub bundle: Option<&'static str>,
     /// The bundle, else the direction.
     pub word: &'static str,
-    /// Its Rust payload type as generated code writes it.
+    /// Its Rust payload type as generated code writes it; empty where it is none.
     pub rust_type: String,
     /// Its payload type as the graph says it.
     pub type_name: Option<String>,
@@ -167,7 +167,7 @@ pub struct ClassModel {
     pub from: EndModel,
     /// The reading end.
     pub to: EndModel,
-    /// Rust payload type.
+    /// Rust payload type; empty where it is none.
     pub rust_type: String,
     /// Payload type as the graph says it.
     pub type_name: Option<String>,
@@ -199,18 +199,29 @@ impl Model {
         structure: Structure,
         diagnostics: &mut Diagnostics,
     ) -> Result<Model, Diagnostics> {
-        let mut types = Types::default();
-        for kind in network.kinds.values() {
-            for port in &kind.ports {
-                types.read(network, port.ty, port.span);
-            }
-        }
-        for channel in network.channels.values() {
-            types.read(network, channel.ty, channel.span);
-        }
+        let types = Types::of(network);
         if !types.errors.is_empty() {
             return Err(types.errors);
         }
+        Ok(Model::with_types(network, structure, types, diagnostics))
+    }
+
+    /// As [`Model::new`], for a target that may not be Rust: the types of the graph are any texts,
+    /// and `rust_type` is empty where one is no Rust type.
+    pub fn of_any_types(
+        network: &Network,
+        structure: Structure,
+        diagnostics: &mut Diagnostics,
+    ) -> Model {
+        Model::with_types(network, structure, Types::of(network), diagnostics)
+    }
+
+    fn with_types(
+        network: &Network,
+        structure: Structure,
+        types: Types,
+        diagnostics: &mut Diagnostics,
+    ) -> Model {
         let kinds = kinds(network, &types, diagnostics);
         let channels = classes(network)
             .into_iter()
@@ -219,7 +230,7 @@ impl Model {
         let ports_of_kinds = network.kinds.values().flat_map(|kind| &kind.ports);
         let file = network.sources.sources().next();
         let file = file.map_or("", |source| source.name());
-        Ok(Model {
+        Model {
             version: Model::VERSION,
             graph: GraphModel {
                 name: network.name.clone(),
@@ -232,7 +243,7 @@ impl Model {
             types: types.own.into_iter().map(TypeModel::new).collect(),
             kinds,
             channels,
-        })
+        }
     }
 }
 
@@ -261,6 +272,19 @@ struct Types {
 }
 
 impl Types {
+    fn of(network: &Network) -> Types {
+        let mut types = Types::default();
+        for kind in network.kinds.values() {
+            for port in &kind.ports {
+                types.read(network, port.ty, port.span);
+            }
+        }
+        for channel in network.channels.values() {
+            types.read(network, channel.ty, channel.span);
+        }
+        types
+    }
+
     fn read(&mut self, network: &Network, ty: Option<Symbol>, span: Span) {
         let Some(symbol) = ty else {
             if !self.untyped {

@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::context::Model;
+use crate::family::{self, Family, Lack};
 use crate::skeleton::{Skeletons, one};
 use crate::structure::{STRUCTURES, Structure};
 use graphmap_kpn::declared::BundleKind;
@@ -17,40 +18,28 @@ pub const SKELETONS_OPTION: &str = "skeletons";
 /// Wiring code by the skeletons of one family.
 #[derive(Clone, Debug)]
 pub struct SkeletonEmitter {
-    name: &'static str,
-    about: &'static str,
-    extension: &'static str,
-    family: &'static str,
+    /// The family.
+    pub family: Family,
 }
 
-/// `wiring`: Rust for `graphmap-runtime`; takes `*.rs`.
-pub const WIRING: SkeletonEmitter = SkeletonEmitter {
-    name: "wiring",
-    about: "Rust wiring for graphmap-runtime, by the skeletons in rust/",
-    extension: "rs",
-    family: "rust",
-};
-
-/// `pilot`: C for Pilot; takes `*.c`.
-pub const PILOT: SkeletonEmitter = SkeletonEmitter {
-    name: "pilot",
-    about: "C wiring for Pilot, by the skeletons in pilot/",
-    extension: "c",
-    family: "pilot",
-};
+/// The emitters of the families that are built in.
+pub fn built_in() -> impl Iterator<Item = SkeletonEmitter> {
+    let families = family::built_in().into_iter();
+    families.map(|family| SkeletonEmitter { family })
+}
 
 impl Emitter for SkeletonEmitter {
     fn name(&self) -> &str {
-        self.name
+        self.family.emitter.as_str()
     }
 
     fn about(&self) -> &str {
-        self.about
+        &self.family.about
     }
 
     fn accepts(&self, path: &Path) -> bool {
-        path.extension()
-            .is_some_and(|extension| extension == self.extension)
+        let wanted = self.family.extension.as_deref();
+        wanted.is_some_and(|wanted| path.extension().is_some_and(|e| e == wanted))
     }
 
     fn emit(
@@ -64,40 +53,40 @@ impl Emitter for SkeletonEmitter {
             None => Skeletons::built_in(),
         };
         let network = mapped.network();
-        if self.family == PILOT.family {
-            pilot_can(network)?;
-        }
-        let (code, _) = render(network, &skeletons, self.family, context.diagnostics)?;
+        can_express(&self.family, network)?;
+        let (code, _) = render(network, &skeletons, &self.family.name, context.diagnostics)?;
         files.generated(context.path, code);
         Ok(())
     }
 }
 
-/// Whether Pilot has everything that a network asks for.
-fn pilot_can(network: &Network) -> Result<(), Diagnostics> {
+/// Whether the target of a family has everything that a network asks for.
+///
+/// # Errors
+/// Each thing that it lacks, where the graph asks for it.
+pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diagnostics> {
+    let emitter = &family.emitter;
     let mut findings = Diagnostics::new();
-    for bundle in network
-        .bundles
-        .values()
-        .filter(|b| b.kind == BundleKind::Share)
-    {
-        let message = format!(
-            "Pilot has no share bundles: `{}`",
-            network.port_name(bundle.port)
-        );
-        findings.push(
-            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
-                .at(bundle.span, "asked for here")
-                .help("let readers ask for tokens, through a `select` bundle of requests"),
-        );
+    let lacked: Vec<BundleKind> = family.lacks.iter().filter_map(|l| l.bundle()).collect();
+    for bundle in network.bundles.values() {
+        if !lacked.contains(&bundle.kind) {
+            continue;
+        }
+        let (kind, port) = (bundle.kind.name(), network.port_name(bundle.port));
+        let message = format!("`{emitter}` has no {kind} bundles: `{port}`");
+        let mut finding =
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "asked for here");
+        if bundle.kind == BundleKind::Share && !lacked.contains(&BundleKind::Select) {
+            finding =
+                finding.help("let readers ask for tokens, through a `select` bundle of requests");
+        }
+        findings.push(finding);
     }
-    for channel in network
-        .channels
-        .values()
-        .filter(|channel| channel.initial > 0)
-    {
+    let no_initial = family.lacks.contains(&Lack::Initial);
+    let channels = network.channels.values();
+    for channel in channels.filter(|channel| no_initial && channel.initial > 0) {
         let port = network.port_name(channel.from);
-        let message = format!("Pilot's channels begin empty: `{port}` has initial tokens");
+        let message = format!("channels of `{emitter}` begin empty: `{port}` has initial tokens");
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
@@ -134,7 +123,8 @@ impl Emitter for ModelEmitter {
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
         let network = mapped.network();
-        let model = Model::new(network, Structure::of(network), context.diagnostics)?;
+        let structure = Structure::of(network);
+        let model = Model::of_any_types(network, structure, context.diagnostics);
         let mut json = serde_json::to_string_pretty(&model).expect("the model is plain data");
         json.push('\n');
         files.generated(context.path, json);
@@ -147,8 +137,8 @@ impl Emitter for ModelEmitter {
 /// The skeleton is the one that the graph names, else that of the structure found, else `explicit`.
 ///
 /// # Errors
-/// No such skeleton, a structure that the network does not have, a skeleton that fails, types that
-/// are none.
+/// No such skeleton, a structure that the network does not have, a skeleton that fails, and for
+/// Rust, types that are none.
 pub fn render(
     network: &Network,
     skeletons: &Skeletons,
@@ -156,7 +146,11 @@ pub fn render(
     diagnostics: &mut Diagnostics,
 ) -> Result<(String, Model), Diagnostics> {
     let (skeleton, structure) = choose(network, skeletons, family)?;
-    let model = Model::new(network, structure, diagnostics)?;
+    let model = if family == family::RUST {
+        Model::new(network, structure, diagnostics)?
+    } else {
+        Model::of_any_types(network, structure, diagnostics)
+    };
     let code = skeletons.render(&format!("{family}/{skeleton}"), &model)?;
     Ok((code, model))
 }

@@ -1,10 +1,12 @@
 //! Handlebars helpers for skeletons: literals and comments of the target language, and the layout
 //! that rustfmt would choose.
 
+use crate::sequence;
 use handlebars::{
     Context, Handlebars, Helper, HelperDef, HelperResult, JsonRender, Output, RenderContext,
-    RenderError, RenderErrorReason, Renderable, StringOutput, handlebars_helper,
+    RenderError, RenderErrorReason, Renderable, ScopedJson, StringOutput, handlebars_helper,
 };
+use serde_json::Value as Json;
 
 /// Widest line that rustfmt makes.
 const WIDTH: usize = 100;
@@ -31,6 +33,7 @@ pub(crate) fn register(engine: &mut Handlebars<'_>) {
     engine.register_helper("string", Box::new(Literal { quote: rust_string }));
     engine.register_helper("c_string", Box::new(Literal { quote: c_string }));
     engine.register_helper("layout", Box::new(Layout));
+    engine.register_helper("rows", Box::new(Rows));
 }
 
 /// A text as it may stand in a comment of any language: on one line, and closing none.
@@ -119,6 +122,43 @@ fn c_string(text: &str, indent: usize) -> String {
     });
     let joint = format!("\"\n{}\"", " ".repeat(indent));
     format!("\"{}\"", chunks(pieces).join(&joint))
+}
+
+/// `(rows a b c)`: the numbers of sequences of equal length side by side, as a list of lists; an
+/// empty sequence gives zeros. What is made of it grows with the network.
+struct Rows;
+
+impl HelperDef for Rows {
+    fn call_inner<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        _: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        _: &mut RenderContext<'reg, 'rc>,
+    ) -> Result<ScopedJson<'rc>, RenderError> {
+        let wrong = |what: String| RenderError::from(RenderErrorReason::Other(what));
+        let mut columns = Vec::new();
+        for param in helper.params() {
+            let text = param.value().render();
+            let numbers = sequence::decode(&text)
+                .ok_or_else(|| wrong(format!("`{}` is no sequence", comment(&text))))?;
+            columns.push(numbers);
+        }
+        let length = columns.iter().map(Vec::len).max().unwrap_or(0);
+        if let Some(odd) = columns.iter().find(|c| !c.is_empty() && c.len() != length) {
+            let short = odd.len();
+            return Err(wrong(format!(
+                "`rows` of sequences of {short} and of {length} numbers"
+            )));
+        }
+        let row = |i| -> Json {
+            columns
+                .iter()
+                .map(|c| c.get(i).copied().unwrap_or(0))
+                .collect()
+        };
+        Ok(ScopedJson::Derived((0..length).map(row).collect()))
+    }
 }
 
 /// `{{#layout indent=8 open="Ports {" close="}" width=18}}`: each line of the block is an item.

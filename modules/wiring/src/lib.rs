@@ -1,13 +1,15 @@
 //! Wiring: from a verified network to the code that runs it.
 //!
 //! [`context::Model`] is the network as tables that grow with its kinds and classes of channels, not
-//! with its processes; a skeleton (a Handlebars template, [`skeleton`]) turns it into code. What a
-//! Cargo project needs around that code is made by [`project`].
+//! with its processes; a skeleton (a Handlebars template, [`skeleton`]) turns it into code. [`family`] tells what
+//! families of skeletons there are. What a Cargo project needs around wiring is made by [`project`].
 
 mod classes;
 pub mod codes;
 pub mod context;
 pub mod emitters;
+pub mod family;
+mod foreign;
 mod helpers;
 pub mod identifier;
 pub mod payload;

@@ -7,11 +7,13 @@
 //! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written anew when the graph changes |
 //! | `vendor/graphmap-runtime/` | generated: the source of the runtime, which comes from the binary |
 //!
-//! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`.
+//! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
+//! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
 
 use crate::codes;
 use crate::context::{KindModel, Model};
 use crate::emitters::render;
+use crate::family::RUST;
 use crate::signature::{self, Change};
 use crate::skeleton::{Skeletons, one};
 use graphmap_kpn::declared::Direction;
@@ -25,8 +27,6 @@ include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
 
 /// The runtime's folder in a project that takes it along.
 const VENDOR: &str = "vendor/graphmap-runtime";
-/// The family of skeletons of a project's wiring.
-const FAMILY: &str = "rust";
 
 /// Where a new project gets the runtime from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct NewProject<'a> {
     pub graph_text: Option<&'a str>,
     /// Where the runtime comes from.
     pub runtime: Runtime,
+    /// The user's folder of skeletons, as seen from the project's.
+    pub skeletons: Option<&'a str>,
     /// Whether it is a workspace of its own; else it is a member of one that it lies in.
     pub alone: bool,
 }
@@ -77,6 +79,7 @@ pub fn create(
         "graph_path": new.graph_path,
         "runtime_path": runtime_path,
         "alone": new.alone,
+        "skeletons": new.skeletons,
     });
     for (path, skeleton) in [
         ("Cargo.toml", "project/cargo"),
@@ -99,7 +102,7 @@ fn generate(
     files: &mut Files,
     diagnostics: &mut Diagnostics,
 ) -> Result<Model, Diagnostics> {
-    let (wiring, model) = render(network, skeletons, FAMILY, diagnostics)?;
+    let (wiring, model) = render(network, skeletons, RUST, diagnostics)?;
     let data = json!({ "model": model });
     files.generated(root.join("src/wiring.rs"), wiring);
     let processes = skeletons.render("project/processes", &data)?;
@@ -169,6 +172,8 @@ pub struct Project {
     pub package: String,
     /// Whether it takes the runtime along.
     pub vendored: bool,
+    /// The user's folder of skeletons that its wiring is made with.
+    pub skeletons: Option<PathBuf>,
 }
 
 impl Project {
@@ -213,8 +218,9 @@ impl Project {
             .parse()
             .map_err(|error: toml::de::Error| wrong(&error.message()))?;
         let package = manifest.get("package");
-        let graph =
-            package.and_then(|p| p.get("metadata")?.get("graphmap")?.get("graph")?.as_str());
+        let ours = package.and_then(|p| p.get("metadata")?.get("graphmap"));
+        let graph = ours.and_then(|ours| ours.get("graph")?.as_str());
+        let skeletons = ours.and_then(|ours| ours.get("skeletons")?.as_str());
         let name = package.and_then(|p| p.get("name")?.as_str());
         let (Some(graph), Some(name)) = (graph, name) else {
             return Ok(None);
@@ -228,6 +234,7 @@ impl Project {
             graph: root.join(graph),
             package: name.to_owned(),
             vendored: runtime == Some(VENDOR),
+            skeletons: skeletons.map(|folder| root.join(folder)),
         }))
     }
 

@@ -121,25 +121,41 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
     result
 }
 
-#[cfg(test)]
-pub(crate) fn decode(text: &str) -> Vec<u32> {
-    let mut values = Vec::new();
+/// The most numbers that [`decode`] gives.
+const MOST: usize = 10_000_000;
+
+/// The values of a text; none where it is no sequence, or one of more than ten million numbers.
+pub fn decode(text: &str) -> Option<Vec<u32>> {
+    let mut values: Vec<u32> = Vec::new();
     for run in text.split_whitespace() {
         let split = run.find(['+', '-']).unwrap_or(run.len());
-        let mut block = vec![run[..split].parse::<i64>().unwrap()];
+        let mut block = vec![run[..split].parse::<i64>().ok()?];
         let mut rest = &run[split..];
         while !rest.is_empty() {
             let end = rest[1..].find(['+', '-']).map_or(rest.len(), |i| i + 1);
-            let (step, count) = rest[..end].split_once('*').unwrap();
-            let (step, count): (i64, i64) = (step.parse().unwrap(), count.parse().unwrap());
-            block = (0..count)
-                .flat_map(|j| block.iter().map(move |v| v + step * j))
-                .collect();
+            let (step, count) = rest[..end].split_once('*')?;
+            let (step, count): (i64, usize) = (step.parse().ok()?, count.parse().ok()?);
+            if count.checked_mul(block.len())? > MOST {
+                return None;
+            }
+            let once = block.clone();
+            block.clear();
+            for i in 0..count {
+                let far = step.checked_mul(i64::try_from(i).ok()?)?;
+                for value in &once {
+                    block.push(value.checked_add(far)?);
+                }
+            }
             rest = &rest[end..];
         }
-        values.extend(block.into_iter().map(|v| u32::try_from(v).unwrap()));
+        for value in block {
+            values.push(u32::try_from(value).ok()?);
+        }
+        if values.len() > MOST {
+            return None;
+        }
     }
-    values
+    Some(values)
 }
 
 #[cfg(test)]
@@ -190,10 +206,34 @@ mod tests {
         assert!(encode(&values).len() <= list + list / 20);
     }
 
+    #[test]
+    fn what_is_no_sequence_is_not_decoded() {
+        for text in [
+            "x",
+            "1+",
+            "1+1",
+            "1+1*",
+            "1*3",
+            "1-1*3",
+            "0+1*99999999999",
+            "+1*3",
+            "0+1*9999999+0*9",
+        ] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+        assert_eq!(decode(""), Some(Vec::new()));
+        assert_eq!(decode("3+1*0"), Some(Vec::new()));
+    }
+
     proptest! {
         #[test]
+        fn any_text_is_decoded_or_not(text in "[0-9+*-]{0,12}") {
+            let _ = decode(&text);
+        }
+
+        #[test]
         fn what_is_encoded_is_decoded(values in prop::collection::vec(0u32..6, 0..60)) {
-            prop_assert_eq!(decode(&encode(&values)), values);
+            prop_assert_eq!(decode(&encode(&values)), Some(values));
         }
 
         #[test]
@@ -207,7 +247,7 @@ mod tests {
                 })
                 .chain([u32::MAX, 0, u32::MAX])
                 .collect();
-            prop_assert_eq!(decode(&encode(&values)), values);
+            prop_assert_eq!(decode(&encode(&values)), Some(values));
         }
     }
 }

@@ -149,9 +149,25 @@ impl Skeletons {
         }
         finding
             .help(format!(
-                "a file `{family}/{name}.hbs` in the folder given by `--set skeletons=FOLDER` adds it"
+                "a file `{family}/{name}.hbs` in the folder given by `--skeletons` adds it"
             ))
             .with_note(format!("the family has `{}`", known.join("`, `")))
+    }
+
+    /// Renders a text that is a template itself, such as the path of a file.
+    ///
+    /// # Errors
+    /// When it is none, or fails.
+    pub fn render_text<T: Serialize>(&self, text: &str, data: &T) -> Result<String, Diagnostics> {
+        compile("", text)
+            .and_then(|_| {
+                let rendered = self.engine.render_template(text, data);
+                rendered.map_err(|error| error.reason().to_string())
+            })
+            .map_err(|what| {
+                let message = format!("the template `{text}` fails: {what}");
+                one(Diagnostic::error(codes::SKELETON_FAILED, message))
+            })
     }
 
     /// Renders a skeleton.
@@ -185,6 +201,14 @@ pub(crate) fn one(finding: Diagnostic) -> Diagnostics {
     let mut findings = Diagnostics::new();
     findings.push(finding);
     findings
+}
+
+/// The finding that a folder of skeletons, or a file in it, cannot be read.
+pub(crate) fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
+    bad(format!(
+        "the skeletons in {} cannot be read: {why}",
+        path.display()
+    ))
 }
 
 fn bad(message: String) -> Diagnostic {
@@ -298,12 +322,6 @@ fn read_folder(
     users: &mut Vec<(String, PathBuf, String)>,
     findings: &mut Diagnostics,
 ) {
-    let unreadable = |path: &Path, why: &dyn std::fmt::Display| {
-        bad(format!(
-            "the skeletons in {} cannot be read: {why}",
-            path.display()
-        ))
-    };
     if prefix.matches('/').count() > 8 {
         findings.push(unreadable(folder, &"folders nest too deep"));
         return;

@@ -8,7 +8,7 @@ use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
-use graphmap_wiring::emitters::PILOT;
+use graphmap_wiring::emitters::built_in;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -16,14 +16,15 @@ use testing::{Graph, farm, grid, tree};
 
 fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     let path = Path::new("pilot.c");
-    assert!(PILOT.accepts(path));
+    let pilot = built_in().find(|emitter| emitter.accepts(path)).unwrap();
+    assert_eq!(pilot.name(), "pilot");
     let mut files = Files::new();
     let mut context = EmitContext {
         path,
         options: &BTreeMap::new(),
         diagnostics: &mut Diagnostics::new(),
     };
-    PILOT.emit(mapped, &mut context, &mut files)?;
+    pilot.emit(mapped, &mut context, &mut files)?;
     Ok(String::from_utf8(files.get(path).unwrap().content.clone()).unwrap())
 }
 

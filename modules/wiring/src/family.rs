@@ -1,0 +1,232 @@
+//! Families of skeletons: what is written with them, under which name, and what their target lacks.
+//!
+//! A family is a folder of skeletons and an entry of `families.toml`; those that are built in are
+//! described in the same way as those of a user's folder.
+
+use crate::codes;
+use crate::skeleton::{one, unreadable};
+use graphmap_kpn::declared::BundleKind;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::{SourceMap, Span};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+/// Describes the families of a folder, and stands in it.
+pub const MANIFEST: &str = "families.toml";
+/// The family of the wiring of Cargo projects.
+pub const RUST: &str = "rust";
+/// A folder of skeletons that is no family: the files of a Cargo project.
+const PROJECT: &str = "project";
+
+const BUILT_IN: &str = include_str!("../../../skeletons/families.toml");
+
+/// A family of skeletons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// Its name, which is the name of its folder.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// What `--emit` calls it.
+    pub emitter: String,
+    /// The ending of files that it writes without being named.
+    pub extension: Option<String>,
+    /// What its target cannot express.
+    pub lacks: Vec<Lack>,
+    /// The files of a new project; none where it has no projects.
+    pub project: Vec<ProjectFile>,
+    /// Where its entry begins.
+    pub span: Span,
+}
+
+/// Something that a graph can ask for and a target may not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lack {
+    /// Select bundles.
+    Select,
+    /// Gather bundles.
+    Gather,
+    /// Reduce bundles.
+    Reduce,
+    /// Broadcast bundles.
+    Broadcast,
+    /// Scatter bundles.
+    Scatter,
+    /// Share bundles.
+    Share,
+    /// Channels that begin with tokens.
+    Initial,
+}
+
+impl Lack {
+    /// The kind of bundle that it is, if it is one.
+    pub fn bundle(self) -> Option<BundleKind> {
+        match self {
+            Lack::Select => Some(BundleKind::Select),
+            Lack::Gather => Some(BundleKind::Gather),
+            Lack::Reduce => Some(BundleKind::Reduce),
+            Lack::Broadcast => Some(BundleKind::Broadcast),
+            Lack::Scatter => Some(BundleKind::Scatter),
+            Lack::Share => Some(BundleKind::Share),
+            Lack::Initial => None,
+        }
+    }
+}
+
+/// A file of a project.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectFile {
+    /// Its path in the project, a template.
+    pub path: String,
+    /// The skeleton, without its family; the wiring of the network where there is none.
+    pub skeleton: Option<String>,
+    /// Whether there is one for each kind.
+    pub each: Option<Each>,
+    /// Whether it is the user's once it is there.
+    #[serde(default)]
+    pub once: bool,
+}
+
+/// What a project has several files for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Each {
+    /// The kinds of processes.
+    Kind,
+}
+
+/// An entry of `families.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    about: String,
+    emitter: Option<String>,
+    extension: Option<String>,
+    #[serde(default)]
+    lacks: Vec<Lack>,
+    #[serde(default)]
+    project: Vec<ProjectFile>,
+}
+
+/// The families that are built in, by name.
+///
+/// # Panics
+/// Never: a test holds that they can be read.
+pub fn built_in() -> Vec<Family> {
+    parse(BUILT_IN).unwrap_or_else(|(what, _)| panic!("{MANIFEST}: {what}"))
+}
+
+/// The families that a user's folder adds, by name; none where it has no `families.toml`.
+/// The text of that file is added to `sources` where there is something to say of it. `elsewhere`
+/// gives what a family has in common with emitters that this crate does not know, by [`taken`].
+///
+/// # Errors
+/// A folder or a manifest that cannot be read, a name that is no name or belongs to a family that
+/// is built in, an emitter of two families.
+pub fn of_folder(
+    folder: &Path,
+    sources: &mut SourceMap,
+    elsewhere: impl Fn(&Family) -> Option<Diagnostic>,
+) -> Result<Vec<Family>, Diagnostics> {
+    let path = folder.join(MANIFEST);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && folder.is_dir() => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(one(unreadable(&path, &error))),
+    };
+    let name = path.display().to_string();
+    let (mut findings, families) = match parse(&text) {
+        Ok(families) => (check(&families), families),
+        Err((what, place)) => {
+            let message = format!("the families of {name} cannot be read: {what}");
+            let place = Span::new(place.start as u32, place.end as u32);
+            let finding = Diagnostic::error(codes::BAD_FAMILIES, message)
+                .at(place, "noticed here")
+                .help("each family is a table `[name]`; see `skeletons` in the book");
+            (vec![finding], Vec::new())
+        }
+    };
+    findings.extend(families.iter().filter_map(elsewhere));
+    if findings.is_empty() {
+        return Ok(families);
+    }
+    let base = sources.add(name, text).map_or(0, |source| source.base());
+    let mut placed = Diagnostics::new();
+    for mut finding in findings {
+        if let Some(label) = &mut finding.primary {
+            label.span = Span::new(label.span.start + base, label.span.end + base);
+        }
+        placed.push(finding);
+    }
+    Err(placed)
+}
+
+/// Reads a manifest; the error comes with its place in the text.
+fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
+    let entries: BTreeMap<Spanned<String>, Entry> = toml::from_str(text).map_err(|error| {
+        let place = error.span().unwrap_or(0..0);
+        (error.message().to_owned(), place)
+    })?;
+    let families = entries.into_iter().map(|(name, entry)| {
+        let place = name.span();
+        let name = name.into_inner();
+        Family {
+            emitter: entry.emitter.unwrap_or_else(|| name.clone()),
+            name,
+            about: entry.about,
+            extension: entry.extension,
+            lacks: entry.lacks,
+            project: entry.project,
+            span: Span::new(place.start as u32, place.end as u32),
+        }
+    });
+    Ok(families.collect())
+}
+
+/// What is wrong with the families of a user's folder.
+fn check(families: &[Family]) -> Vec<Diagnostic> {
+    let built_in = built_in();
+    let mut findings = Vec::new();
+    for (i, family) in families.iter().enumerate() {
+        let Family { name, emitter, .. } = family;
+        if let Some(bad) = [name, emitter].into_iter().find(|word| !is_name(word)) {
+            let message = format!("`{bad}` is no name for a family or an emitter");
+            findings.push(
+                Diagnostic::error(codes::BAD_FAMILIES, message)
+                    .at(family.span, "this family")
+                    .help("a name is made of letters, digits, `-` and `_`"),
+            );
+        }
+        if name == PROJECT || built_in.iter().any(|other| other.name == *name) {
+            let message = format!("the name of the family `{name}` is taken");
+            findings.push(taken(message, family).help(format!(
+                "call it otherwise; what a folder `{name}` holds goes to what is built in, without an entry"
+            )));
+        }
+        if let Some(other) = families[..i].iter().find(|f| f.emitter == *emitter) {
+            let other = &other.name;
+            let message = format!("`{emitter}` is the emitter of the family `{other}` already");
+            let help = "`emitter = NAME` is what `--emit` calls it";
+            findings.push(taken(message, family).help(help));
+        }
+    }
+    findings
+}
+
+/// The finding that a name of a family is somebody else's.
+pub fn taken(message: String, family: &Family) -> Diagnostic {
+    Diagnostic::error(codes::FAMILY_TAKEN, message).at(family.span, "this family")
+}
+
+fn is_name(word: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !word.is_empty() && word.chars().all(part) && !word.starts_with(['-', '_'])
+}

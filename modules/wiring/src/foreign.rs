@@ -1,0 +1,86 @@
+//! Projects of families other than Rust: the files that `families.toml` lists.
+
+use crate::codes;
+use crate::emitters::{can_express, render};
+use crate::family::{Each, Family};
+use crate::skeleton::{Skeletons, one};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::Files;
+use graphmap_kpn::network::Network;
+use serde_json::json;
+use std::path::{Component, Path};
+
+impl Family {
+    /// All files of a project, by their path in its folder. Those that are the user's are written
+    /// only where there is none yet: making a project again brings it up to date.
+    ///
+    /// # Errors
+    /// A family without projects, what its target lacks, a skeleton that is missing or fails, a path
+    /// that leads out of the project or comes twice.
+    pub fn project(
+        &self,
+        name: &str,
+        network: &Network,
+        skeletons: &Skeletons,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Files, Diagnostics> {
+        if self.project.is_empty() {
+            let message = format!("the family `{}` has no projects", self.name);
+            return Err(one(Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
+                .help(format!(
+                    "`--emit {}=PATH` writes its wiring alone",
+                    self.emitter
+                ))
+                .with_note(
+                    "`[[FAMILY.project]]` in `families.toml` lists the files of a project",
+                )));
+        }
+        can_express(self, network)?;
+        let (wiring, model) = render(network, skeletons, &self.name, diagnostics)?;
+        let mut files = Files::new();
+        for file in &self.project {
+            let kinds = match file.each {
+                Some(Each::Kind) => model.kinds.iter().map(Some).collect(),
+                None => vec![None],
+            };
+            for kind in kinds {
+                let data = match kind {
+                    // Not the whole model for each kind: there may be many.
+                    Some(kind) => json!({"project": name, "graph": model.graph, "kind": kind}),
+                    None => json!({"project": name, "model": model}),
+                };
+                let path = skeletons.render_text(&file.path, &data)?;
+                self.check_path(&path, &files)?;
+                let text = match &file.skeleton {
+                    Some(skeleton) => {
+                        skeletons.render(&format!("{}/{skeleton}", self.name), &data)?
+                    }
+                    None => wiring.clone(),
+                };
+                if file.once {
+                    files.once(path, text);
+                } else {
+                    files.generated(path, text);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    fn check_path(&self, path: &str, files: &Files) -> Result<(), Diagnostics> {
+        let inside = |part| matches!(part, Component::Normal(_));
+        let what = if path.is_empty() || !Path::new(path).components().all(inside) {
+            "does not lie in the project"
+        } else if files.get(path).is_some() {
+            "is to be written twice"
+        } else {
+            return Ok(());
+        };
+        let message = format!("the file `{path}` of a project of `{}` {what}", self.name);
+        Err(one(Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
+            .help(
+                "the paths in `families.toml` are seen from the project; \
+                 with `each = \"kind\"` one holds a name of the kind",
+            )))
+    }
+}

@@ -1,0 +1,84 @@
+//! Skeletons of the user's own: the folder, and the families in it.
+
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_wiring::emitters::{SKELETONS_OPTION, SkeletonEmitter};
+use graphmap_wiring::family::{self, Family};
+use graphmap_wiring::skeleton::Skeletons;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where skeletons come from.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct SkeletonArgs {
+    /// Folder of skeletons of your own, which go before those built in; its `families.toml` adds
+    /// families, and with them emitters
+    #[arg(long, value_name = "DIR", help_heading = "Skeletons")]
+    pub(crate) skeletons: Option<PathBuf>,
+}
+
+impl SkeletonArgs {
+    /// Adds the folder to the options of emitters.
+    pub(crate) fn add_to(&self, options: &mut BTreeMap<String, String>) {
+        if let Some(folder) = &self.skeletons {
+            let folder = folder.to_string_lossy().into_owned();
+            options.insert(SKELETONS_OPTION.to_owned(), folder);
+        }
+    }
+}
+
+/// The folder that the options name.
+pub(crate) fn folder(options: &BTreeMap<String, String>) -> Option<&Path> {
+    options.get(SKELETONS_OPTION).map(Path::new)
+}
+
+/// The built-in skeletons, with those of a folder before them.
+pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<Skeletons> {
+    match folder.map(Skeletons::with_folder) {
+        None => Ok(Skeletons::built_in()),
+        Some(Ok(skeletons)) => Ok(skeletons),
+        Some(Err(failed)) => fail(session, failed),
+    }
+}
+
+/// The emitters of the families that a folder adds.
+pub(crate) fn emitters(
+    session: &mut Session<'_>,
+    folder: Option<&Path>,
+) -> Outcome<Vec<SkeletonEmitter>> {
+    let Some(folder) = folder else {
+        return Ok(Vec::new());
+    };
+    let tool = session.tool;
+    let taken = |family: &Family| -> Option<Diagnostic> {
+        let Family { emitter, .. } = family;
+        if tool.emitters().any(|other| other.name() == emitter) {
+            let message = format!("there is an emitter `{emitter}` already");
+            let help = "`emitter = NAME` gives it another name";
+            return Some(family::taken(message, family).help(help));
+        }
+        let ending = family.extension.as_ref()?;
+        let path = PathBuf::from(format!("wiring.{ending}"));
+        let other = tool.emitters().find(|other| other.accepts(&path))?;
+        let message = format!(
+            "files `*.{ending}` are written by the emitter `{}`",
+            other.name()
+        );
+        Some(family::taken(message, family).help(format!(
+            "leave `extension` out, and write with `--emit {emitter}=FILE.{ending}`"
+        )))
+    };
+    match family::of_folder(folder, &mut session.sources, taken) {
+        Ok(families) => {
+            let families = families.into_iter();
+            Ok(families.map(|family| SkeletonEmitter { family }).collect())
+        }
+        Err(failed) => fail(session, failed),
+    }
+}
+
+fn fail<T>(session: &mut Session<'_>, failed: Diagnostics) -> Outcome<T> {
+    session.find_all(failed);
+    Err(Exit::Plugin)
+}
