@@ -5,7 +5,9 @@
 //! in different modules get names of their own.
 
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::{Constraint, Direction, ModuleId, kind_of_name};
+use graphmap_kpn::declared::{
+    Constraint, ConstraintDecl, ConstraintTarget, Direction, ModuleId, kind_of_name,
+};
 use graphmap_kpn::network::{
     ChannelId, DEFAULT_CAPACITY, Join, Joined, Network, PortId, ProcessId,
 };
@@ -28,6 +30,8 @@ struct Printer<'n> {
     members: Vec<Vec<ProcessId>>,
     /// Attributes of each process, those of constraints included.
     attributes: Vec<String>,
+    /// What constraints say of each module as a whole.
+    of_module: Vec<Vec<String>>,
     names: HashSet<String>,
 }
 
@@ -48,6 +52,7 @@ impl<'n> Printer<'n> {
             children,
             members,
             attributes: Vec::new(),
+            of_module: vec![Vec::new(); outside],
             names: HashSet::new(),
         };
         printer.attributes = network
@@ -61,12 +66,28 @@ impl<'n> Printer<'n> {
                 Constraint::OsProcess(number) => format!(" osprocess={number}"),
                 Constraint::Colocate(group) => format!(" colocate={}", word(group)),
                 Constraint::Separate(group) => format!(" separate={}", word(group)),
+                Constraint::Hold { least, most } => format!(" hold=\"{}\"", range(*least, *most)),
+                Constraint::Whole | Constraint::Prefer(_) => {
+                    printer.of_whole_module(&constraint.declared);
+                    continue;
+                }
             };
             for process in &constraint.processes {
                 printer.attributes[process.index()] += &said;
             }
         }
         printer
+    }
+
+    /// A constraint of a module, not of its processes one by one.
+    fn of_whole_module(&mut self, decl: &ConstraintDecl) {
+        let said = match &decl.constraint {
+            Constraint::Prefer(traffic) => format!("prefer={traffic}"),
+            _ => "whole=true".to_owned(),
+        };
+        if let ConstraintTarget::Module(module) = decl.target {
+            self.of_module[module.index()].push(said);
+        }
     }
 
     fn network(&mut self) {
@@ -167,6 +188,9 @@ impl<'n> Printer<'n> {
         let kind = word(self.network.name(module.kind));
         let _ = writeln!(self.out, "{}subgraph {} {{", indent(depth), word(&name));
         let _ = writeln!(self.out, "{}module={kind};", indent(depth + 1));
+        for said in &self.of_module[id.index()] {
+            let _ = writeln!(self.out, "{}{said};", indent(depth + 1));
+        }
     }
 
     fn process(&self, id: ProcessId) -> String {
@@ -189,6 +213,14 @@ impl<'n> Printer<'n> {
 /// Nobody reads what is nested deeper, and a file must not grow with the square of its depth.
 fn indent(depth: usize) -> String {
     "    ".repeat(depth.min(16))
+}
+
+/// Least and most, as `hold=` takes them.
+fn range(least: u32, most: u32) -> String {
+    match most {
+        u32::MAX => format!("{least}-"),
+        most => format!("{least}-{most}"),
+    }
 }
 
 fn closed(network: &Network, id: PortId) -> String {

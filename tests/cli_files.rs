@@ -252,6 +252,23 @@ fn standard_input_is_laid_out_on_standard_output() {
 }
 
 #[test]
+fn an_expanded_graph_keeps_what_is_said_of_modules_and_kinds() {
+    let graph = r#"digraph g {
+        subgraph cluster_a { replicas=2; whole=true; worker [hold="1-"]; worker -> sink }
+        subgraph cluster_b { prefer=2.5; p -> q }
+    }"#;
+    let test = Test::new().file("g.dot", graph).args("expand g.dot");
+    let once = test.run().status(0);
+    let once = once
+        .stdout_has("        whole=true;\n")
+        .stdout_has("        prefer=2.5;\n");
+    let once = once.stdout_has(r#"worker2 [hold="1-"];"#).stdout();
+    assert_eq!(once.matches("whole=true").count(), 2);
+    let again = Test::new().file("g.dot", &once).args("expand g.dot").run();
+    again.status(0).stdout_is(&once);
+}
+
+#[test]
 fn an_expanded_graph_is_read_to_the_same_network() {
     let graph = r#"digraph "every thing" {
         late -> NULL [src=never];

@@ -192,6 +192,29 @@ Node(n2) Separate(\"s\")
 }
 
 #[test]
+fn constraints_are_read() {
+    let text = "digraph { a [hold=4]; b [hold=\"1-4\"]; c [hold=\"1-\"]; d [hold=\"-4\"];
+        subgraph cluster_m { whole=true; prefer=2.5; e } subgraph cluster_n { whole=no; f } }";
+    let said = shown(text);
+    let constraints: Vec<&str> = said.lines().filter(|l| l.contains('(')).collect();
+    assert_eq!(
+        constraints,
+        [
+            "Node(n0) Hold { least: 4, most: 4 }",
+            "Node(n1) Hold { least: 1, most: 4 }",
+            "Node(n2) Hold { least: 1, most: 4294967295 }",
+            "Node(n3) Hold { least: 0, most: 4 }",
+            "Module(m0) Whole",
+            "Module(m0) Prefer(2.5)",
+        ]
+    );
+    for wrong in ["", "-", "x", "4-1", "1-4-5", "-1-", "99999999999"] {
+        let (_, found, _) = read(&format!("digraph {{ a [hold=\"{wrong}\"] }}"));
+        assert!(found.has_errors(), "{wrong}");
+    }
+}
+
+#[test]
 fn modules_nest_and_take_their_nodes() {
     let text = "digraph { a1 -> b; subgraph cluster_out { module=outer; replicas=3; host=h
             subgraph cluster_row2 { replicas=4; {rank=same; a1 c} }

@@ -254,7 +254,7 @@ pub enum ConstraintTarget {
 }
 
 /// What a mapping must do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
     /// `host=`: on this host.
     Host(String),
@@ -264,6 +264,18 @@ pub enum Constraint {
     Colocate(String),
     /// `separate=group`: in an OS process without any other of the group.
     Separate(String),
+    /// `hold=1-4` of a node: each OS process holds at least and at most so many of its kind.
+    Hold {
+        /// Fewest in each.
+        least: u32,
+        /// Most in each.
+        most: u32,
+    },
+    /// `whole=true` of a module: all in one OS process, each instance by itself.
+    Whole,
+    /// `prefer=64` of a module: rather in one OS process, as if neighbours in it were joined by a
+    /// channel of this traffic; finite, at least 0.
+    Prefer(f64),
 }
 
 impl Declared {

@@ -50,7 +50,10 @@ const ALL: &str = r#"{
     {"processes": ["worker1", "worker2"], "separate": "apart"},
     {"processes": ["manager"], "host": "node1"},
     {"processes": ["manager"], "osprocess": 0},
-    {"processes": ["manager", "sink"], "colocate": "together"}
+    {"processes": ["manager", "sink"], "colocate": "together"},
+    {"processes": ["worker1"], "hold": [1, 4]},
+    {"module": 1, "whole": true},
+    {"module": 0, "prefer": 2.5}
   ]
 }"#;
 
@@ -66,7 +69,7 @@ fn everything_survives_the_way_through_a_plug_in() {
         (text[..at].to_owned(), text[end..].to_owned())
     };
     assert_eq!(cut(&json::write(&again, None)), cut(&text));
-    assert_eq!(again.constraints.len(), 6);
+    assert_eq!(again.constraints.len(), 9);
     let manager = first.processes.ids().next().unwrap();
     let ports: Vec<&str> = first
         .ports_of(manager)

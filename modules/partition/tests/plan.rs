@@ -274,6 +274,26 @@ fn rules_are_kept() {
 }
 
 #[test]
+fn a_graph_says_what_each_os_process_holds_and_which_modules_are_whole() {
+    let text = "digraph { source -> worker [bundle=scatter]; worker [replicas=8, hold=\"1-2\"];
+        subgraph cluster_log { replicas=3; whole=true; p -> q } }";
+    let request = Request {
+        imbalance: 1.0,
+        ..quick()
+    };
+    let (plan, _) = planned(text, &hosts(&["x", "y"]), &request);
+    assert_eq!(held(&plan, |n| n.starts_with("worker")), [2; 4]);
+    let o = &plan.mapped.mapping().os_process;
+    assert!(o[9] == o[10] && o[11] == o[12] && o[13] == o[14], "{o:?}");
+    let found = refused(&text.replace("1-2", "-1"), &hosts(&["x", "y"]), &request);
+    let finding = found.iter().next().unwrap();
+    assert_eq!(
+        finding.message,
+        "there is no feasible mapping: 8 processes are too many for 4 OS processes with at most 1 each"
+    );
+}
+
+#[test]
 fn modules_are_kept_whole_by_name_or_kind() {
     let request = Request {
         imbalance: 2.0,

@@ -194,16 +194,25 @@ impl Dialect<'_> {
     /// Adds a constraint, or replaces an earlier one of its kind on the same element.
     pub(super) fn constrain(&mut self, target: ConstraintTarget, key: Key, attribute: &Attribute) {
         let value = self.text.value(attribute.value).into_owned();
-        let constraint = if key == Key::OsProcess {
-            self.read(attribute, value::count)
-                .map(Constraint::OsProcess)
-        } else {
-            let valid = self.read(attribute, |v| value::name(v).map(drop));
-            match (valid, key) {
-                (Some(()), Key::Host) => Some(Constraint::Host(value)),
-                (Some(()), Key::Colocate) => Some(Constraint::Colocate(value)),
-                (Some(()), Key::Separate) => Some(Constraint::Separate(value)),
-                _ => None,
+        let constraint = match key {
+            Key::OsProcess => self
+                .read(attribute, value::count)
+                .map(Constraint::OsProcess),
+            Key::Hold => self
+                .read(attribute, value::range)
+                .map(|(least, most)| Constraint::Hold { least, most }),
+            Key::Whole => self
+                .read(attribute, value::truth)
+                .and_then(|whole| whole.then_some(Constraint::Whole)),
+            Key::Prefer => self.read(attribute, value::amount).map(Constraint::Prefer),
+            _ => {
+                let valid = self.read(attribute, |v| value::name(v).map(drop));
+                match (valid, key) {
+                    (Some(()), Key::Host) => Some(Constraint::Host(value)),
+                    (Some(()), Key::Colocate) => Some(Constraint::Colocate(value)),
+                    (Some(()), Key::Separate) => Some(Constraint::Separate(value)),
+                    _ => None,
+                }
             }
         };
         let Some(constraint) = constraint else {

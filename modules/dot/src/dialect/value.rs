@@ -38,6 +38,23 @@ pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
         .map_err(|_| Misfit::of("a whole number from 0 to 4294967295"))
 }
 
+/// Least and most: `4`, `1-4`, `1-` or `-4`.
+pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
+    let number = |text: &str, open: u32| match text.trim() {
+        "" => Some(open),
+        digits => digits.parse().ok(),
+    };
+    let both = match value.split_once('-') {
+        _ if value.trim().trim_matches('-').is_empty() => None,
+        Some((least, most)) => number(least, 0).zip(number(most, u32::MAX)),
+        None => number(value, 0).map(|n| (n, n)),
+    };
+    let both = both.filter(|(least, most)| least <= most);
+    both.ok_or(Misfit::of(
+        "a number or a range, such as `4`, `1-4`, `1-` or `-4`",
+    ))
+}
+
 pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
     value.parse().map_err(|_| Misfit {
         wanted: "a whole number from 1 to 4294967295",

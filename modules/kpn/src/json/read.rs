@@ -146,12 +146,16 @@ struct ChannelJson<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConstraintJson<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     processes: Vec<&'a RawValue>,
+    module: Option<usize>,
     host: Option<String>,
     osprocess: Option<u32>,
     colocate: Option<String>,
     separate: Option<String>,
+    hold: Option<(u32, u32)>,
+    whole: Option<bool>,
+    prefer: Option<f64>,
     span: Option<GivenSpan>,
 }
 
@@ -324,15 +328,38 @@ impl Reader<'_> {
         said.extend(constraint.osprocess.map(Constraint::OsProcess));
         said.extend(constraint.colocate.map(Constraint::Colocate));
         said.extend(constraint.separate.map(Constraint::Separate));
+        let hold = constraint.hold;
+        said.extend(hold.map(|(least, most)| Constraint::Hold { least, most }));
+        said.extend(constraint.whole.filter(|w| *w).map(|_| Constraint::Whole));
+        let prefer = constraint.prefer.filter(|p| p.is_finite() && *p >= 0.0);
+        said.extend(prefer.map(Constraint::Prefer));
         let [said] = said.as_slice() else {
             let at = self.here(raw.get());
             self.diagnostics.push(
                 Diagnostic::error(MALFORMED, "a constraint says exactly one thing")
                     .at(at, "")
-                    .help("give one of `host`, `osprocess`, `colocate`, `separate`"),
+                    .help(
+                        "give one of `host`, `osprocess`, `colocate`, `separate`, `hold`, `whole`, \
+                         `prefer`",
+                    ),
             );
             return;
         };
+        let of_module = matches!(said, Constraint::Whole | Constraint::Prefer(_));
+        if of_module != constraint.module.is_some() {
+            let at = self.here(raw.get());
+            let message = "`whole` and `prefer` are for a `module`, all else for `processes`";
+            self.diagnostics
+                .push(Diagnostic::error(MALFORMED, message).at(at, ""));
+            return;
+        }
+        if let Some(module) = self.module_id(raw, constraint.module) {
+            self.declared.constraints.push(ConstraintDecl {
+                target: ConstraintTarget::Module(module),
+                constraint: said.clone(),
+                span,
+            });
+        }
         for raw in constraint.processes {
             let Some(name) = self.parse::<Cow<'_, str>>(raw) else {
                 continue;

@@ -2,7 +2,7 @@
 
 use super::VERSION;
 use crate::arena::Id;
-use crate::declared::{BundleKind, Constraint, Direction};
+use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction};
 use crate::mapping::{Mapping, Place};
 use crate::network::{Bundle, ChannelId, Join, Joined, Network, PortId};
 use crate::source::{Source, Span};
@@ -196,7 +196,10 @@ fn channel_json(network: &Network, id: ChannelId) -> ChannelJson<'_> {
 
 #[derive(serde::Serialize)]
 struct ConstraintJson<'a> {
-    processes: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<usize>,
     #[serde(flatten)]
     said: Said<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -210,18 +213,34 @@ enum Said<'a> {
     OsProcess(u32),
     Colocate(&'a str),
     Separate(&'a str),
+    Hold(u32, u32),
+    Whole(bool),
+    Prefer(f64),
 }
 
 fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
     network.constraints.iter().map(move |constraint| {
+        let declared = &constraint.declared;
+        // All others are said of the processes that a module had when they were resolved.
+        let module = match (declared.target, &declared.constraint) {
+            (ConstraintTarget::Module(m), Constraint::Whole | Constraint::Prefer(_)) => {
+                Some(m.index())
+            }
+            _ => None,
+        };
         let processes = constraint.processes.iter();
+        let names = || processes.map(|&p| network.process_name(p)).collect();
         ConstraintJson {
-            processes: processes.map(|&p| network.process_name(p)).collect(),
+            processes: module.is_none().then(names),
+            module,
             said: match &constraint.declared.constraint {
                 Constraint::Host(host) => Said::Host(host),
                 Constraint::OsProcess(number) => Said::OsProcess(*number),
                 Constraint::Colocate(group) => Said::Colocate(group),
                 Constraint::Separate(group) => Said::Separate(group),
+                Constraint::Hold { least, most } => Said::Hold(*least, *most),
+                Constraint::Whole => Said::Whole(true),
+                Constraint::Prefer(traffic) => Said::Prefer(*traffic),
             },
             span: span(network, constraint.declared.span),
         }

@@ -10,7 +10,7 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Constraint as Declared, ModuleId};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::Verified;
+use graphmap_kpn::network::{KindId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_platform::{self as platform, Platform};
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,6 +186,7 @@ impl<'a> Rules<'a> {
 
     fn of_graph(&mut self, spots: &Spots<'_>, found: &mut Diagnostics) {
         let mut groups: Vec<(&Declared, Vec<u32>, Span)> = Vec::new();
+        let mut held: BTreeSet<(usize, u32, u32)> = BTreeSet::new();
         let mut index: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         for constraint in &self.network.constraints {
             let said = &constraint.declared;
@@ -206,6 +207,19 @@ impl<'a> Rules<'a> {
                 }
                 Declared::OsProcess(o) => {
                     found.push(no_os_process(*o, spots.places.len(), said.span));
+                }
+                Declared::Whole => self.together(vertices.collect(), said.span),
+                Declared::Prefer(traffic) => {
+                    self.prefer(vertices.collect(), *traffic, said.span);
+                }
+                // All that say the same of one kind say one thing.
+                Declared::Hold { least, most } => {
+                    for process in &constraint.processes {
+                        let kind = self.network.processes[*process].kind;
+                        if held.insert((kind.index(), *least, *most)) {
+                            self.hold_kind(kind, *least, *most, said.span);
+                        }
+                    }
                 }
                 group @ (Declared::Colocate(name) | Declared::Separate(name)) => {
                     let apart = matches!(group, Declared::Separate(_));
@@ -228,6 +242,20 @@ impl<'a> Rules<'a> {
                 self.push(constraint, span);
             }
         }
+    }
+
+    /// Each OS process holds so many processes of a kind.
+    fn hold_kind(&mut self, kind: KindId, least: u32, most: u32, span: Span) {
+        let members = self.network.kinds[kind].members.iter();
+        let vertices = members.map(|p| p.index() as u32).collect();
+        let blocks = (0..self.targets.place_of.len() as u32).collect();
+        let held = Constraint::Count {
+            vertices,
+            blocks,
+            least,
+            most,
+        };
+        self.push(held, span);
     }
 
     /// What the request makes of all innermost modules.
