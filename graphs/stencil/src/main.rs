@@ -1,4 +1,4 @@
-//! Heat that spreads over a plate, cut into a grid of blocks: `stencil [SIZE STEPS]`.
+//! Heat that spreads over a plate, cut into a grid of blocks: `stencil [SIZE STEPS [unchecked]]`.
 
 mod plate;
 mod processes;

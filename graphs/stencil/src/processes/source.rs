@@ -16,6 +16,8 @@ pub struct Order {
     /// Points along a side of a block.
     pub size: usize,
     pub steps: usize,
+    /// Whether to compute the plate once more without cutting it, as long as all blocks take.
+    pub check: bool,
 }
 
 pub fn order() -> Result<Order, String> {
@@ -26,8 +28,14 @@ pub fn order() -> Result<Order, String> {
             _ => Err(format!("`{text}` is no {name} from 1 to 10000")),
         },
     };
+    let check = match std::env::args().nth(3).as_deref() {
+        None => true,
+        Some("unchecked") => false,
+        Some(text) => return Err(format!("`{text}`: only `unchecked` can follow the steps")),
+    };
     Ok(Order {
         size: number(1, "size of a block", 20)?,
         steps: number(2, "number of steps", 500)?,
+        check,
     })
 }
