@@ -10,10 +10,8 @@ use graphmap_kpn::nearest::nearest;
 pub enum Launcher {
     /// MPICH's `mpiexec`.
     Mpich,
-    /// Open MPI 4's `mpiexec`.
+    /// Open MPI's `mpiexec`, 4 or 5.
     OpenMpi,
-    /// Open MPI 5's `mpiexec`.
-    OpenMpi5,
     /// Intel MPI's `mpiexec`.
     Intel,
     /// Slurm's `srun`.
@@ -24,10 +22,9 @@ pub enum Launcher {
 
 impl Launcher {
     /// All of them, with the names users say.
-    pub const ALL: [(&'static str, Launcher); 6] = [
+    pub const ALL: [(&'static str, Launcher); 5] = [
         ("mpich", Launcher::Mpich),
         ("openmpi", Launcher::OpenMpi),
-        ("openmpi5", Launcher::OpenMpi5),
         ("intel", Launcher::Intel),
         ("slurm", Launcher::Slurm),
         ("fgmpi", Launcher::FgMpi),
@@ -85,54 +82,19 @@ pub fn command(
             if placed {
                 line += &format!(" -f {}", add("hostfile", mpich::hostfile(launch)?));
             }
-            match mpich::bind_to(launch) {
-                Some(bind) => line += &format!(" {bind}"),
-                None => lost(
-                    launch,
-                    "MPICH's `-bind-to` has one list of cores for all hosts",
-                    out,
-                ),
-            }
             let sections = add("configfile", mpich::configfile(launch)?);
             (MPICH, format!("{line} -configfile {sections}"))
         }
-        Launcher::OpenMpi | Launcher::OpenMpi5 if placed && launch.bound() => {
-            let hosts = add("openmpi-hostfile", openmpi::hostfile(launch)?);
-            let ranks = add("rankfile", openmpi::rankfile(launch, out)?);
-            let ranks = match launcher {
-                Launcher::OpenMpi5 => format!("--map-by rankfile:FILE={ranks}"),
-                _ => format!("--mca rmaps_rank_file_physical 1 --rankfile {ranks}"),
-            };
-            let words = launch.shell_words();
-            (
-                OPEN_MPI,
-                format!(" --hostfile {hosts} {ranks} -n {n} {words}"),
-            )
-        }
-        Launcher::OpenMpi | Launcher::OpenMpi5 => {
-            lost(
-                launch,
-                "Open MPI binds by a rankfile, which needs hosts and cores for all",
-                out,
-            );
+        Launcher::OpenMpi => {
             let mut line = String::new();
             if placed {
-                line += &format!(
-                    " --hostfile {}",
-                    add("openmpi-hostfile", openmpi::hostfile(launch)?)
-                );
+                let hosts = add("openmpi-hostfile", openmpi::hostfile(launch)?);
+                line += &format!(" --hostfile {hosts}");
             }
             let sections = add("appfile", openmpi::appfile(launch)?);
-            (OPEN_MPI, format!("{line} --app {sections}"))
+            (OPEN_MPI, format!("{line} --bind-to none --app {sections}"))
         }
         Launcher::Intel => {
-            if !launch.bound() {
-                lost(
-                    launch,
-                    "Intel MPI takes cores for all OS processes of a host or for none",
-                    out,
-                );
-            }
             let sections = add("intel-configfile", intel::configfile(launch)?);
             (MPIEXEC, format!(" -configfile {sections}"))
         }

@@ -221,6 +221,15 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     }
 }
 
+/// The words that start a program on cores, as all hosts of Linux know them: no launcher's own way of
+/// binding can say every binding, or the operating system's numbers, and `taskset` can.
+pub(crate) fn on_cores(cores: &[u32], words: &str) -> String {
+    match cores {
+        [] => words.to_string(),
+        _ => format!("taskset -c {} {words}", ranges(cores)),
+    }
+}
+
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -1,11 +1,12 @@
 //! Open MPI: hostfile, rankfile and appfile.
 //!
-//! What Open MPI 4.1 does, as the tests show: a hostfile only says how much room there is, in no
-//! order. A rankfile says where each rank goes and **always binds** it (`slot=*` means core 0). An
-//! appfile places without binding. None of them knows quotes.
+//! What Open MPI 4.1 and 5.0 do, as the tests show: a hostfile only says how much room there is, in no
+//! order. A rankfile says where each rank goes and **always binds** it (`slot=*` means core 0); the
+//! number of a core is the operating system's in 4 when told so, and in 5 never. An appfile places
+//! without binding, so its sections bind by `taskset`. None of them knows quotes.
 
 use crate::codes;
-use crate::launch::{Launch, ranges};
+use crate::launch::{Launch, on_cores, ranges};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -31,8 +32,9 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// The rankfile: host and cores of each rank. Cores are the operating system's numbers, to be read
-/// with `--mca rmaps_rank_file_physical 1`.
+/// The rankfile: host and cores of each rank. Cores are the operating system's numbers, which Open
+/// MPI 4 reads with `--mca rmaps_rank_file_physical 1`. Open MPI 5 (`--map-by rankfile:FILE=`) counts
+/// cores in its own way, socket by socket, so that it is right there only where Linux counts so too.
 ///
 /// Where the mapping binds an OS process to no core, the cores of its host are taken in turn, and a
 /// warning (`G0431`) in `out` says so.
@@ -67,23 +69,27 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
     Ok(text)
 }
 
-/// The appfile: a section for each run of OS processes of one host with equally many processes, a
-/// number they find in the variable `GRAPHMAP_PROCESSES`.
+/// The appfile: a section for each run of OS processes of one host with the same cores and equally
+/// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`. To be read with `--bind-to
+/// none`: the launcher would bind on its own account, to cores in turn.
+///
+/// No comment says what it is: Open MPI 5.0.11 ends without a word at a line that starts none.
 ///
 /// # Errors
 /// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
 pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("an appfile")?;
-    let mut text = format!("# {}\n", launch.title());
-    for run in launch.runs(|p| (p.host.as_deref(), p.processes)) {
-        let n = run.members.len();
-        let host = run
-            .value
-            .0
-            .map_or(String::new(), |h| format!(" -host {h}:{n}"));
-        let set = format!("-x GRAPHMAP_PROCESSES={}", run.value.1);
-        writeln!(text, "-np {n}{host} {set} {words}").expect("a String takes all");
+    let mut text = String::new();
+    for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {
+        let (n, (host, processes, cores)) = (run.members.len(), run.value);
+        let host = host.map_or(String::new(), |h| format!(" -host {h}:{n}"));
+        let words = on_cores(cores, &words);
+        writeln!(
+            text,
+            "-np {n}{host} -x GRAPHMAP_PROCESSES={processes} {words}"
+        )
+        .expect("a String takes all");
     }
     Ok(text)
 }

@@ -50,24 +50,50 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
 }
 
 /// Cores as an option of `srun`, when each rank of a host can be given its own: the list is taken
-/// from its start on each host. It ends the job unless those cores are allocated to it. `None` when nothing is bound or hosts would need different lists.
+/// from its start on each host. It ends the job unless those cores are allocated to it. `None` when
+/// nothing is bound, when hosts would need different lists, or when no command line would hold it.
 pub fn cpu_bind(launch: &Launch) -> Option<String> {
     if !launch.bound() {
         return None;
     }
-    let mut by_host: Vec<(Option<&str>, Vec<String>)> = Vec::new();
+    let mut by_host: Vec<Vec<&[u32]>> = Vec::new();
     let mut index = rustc_hash::FxHashMap::default();
     for p in &launch.os_processes {
-        let host = p.host.as_deref();
-        let at = *index.entry(host).or_insert(by_host.len());
+        let at = *index.entry(p.host.as_deref()).or_insert(by_host.len());
         if at == by_host.len() {
-            by_host.push((host, Vec::new()));
+            by_host.push(Vec::new());
         }
-        by_host[at]
-            .1
-            .push(format!("0x{}", crate::intel::mask(&p.cores)));
+        by_host[at].push(&p.cores);
     }
-    let longest = &by_host.iter().max_by_key(|(_, masks)| masks.len())?.1;
-    let fits = by_host.iter().all(|(_, masks)| longest.starts_with(masks));
-    fits.then(|| format!("--cpu-bind=mask_cpu:{}", longest.join(",")))
+    let longest = by_host.iter().max_by_key(|sets| sets.len())?;
+    let digits: u64 = longest.iter().map(|set| digits(set) as u64).sum();
+    if digits > 100_000 || !by_host.iter().all(|sets| longest.starts_with(sets)) {
+        return None;
+    }
+    let masks: Vec<String> = longest.iter().map(|set| mask(set)).collect();
+    Some(format!("--cpu-bind=mask_cpu:{}", masks.join(",")))
+}
+
+/// How many hexadecimal digits a set of cores has.
+fn digits(cores: &[u32]) -> usize {
+    cores.iter().max().map_or(1, |m| *m as usize / 4 + 1)
+}
+
+/// A set of cores as one hexadecimal number.
+fn mask(cores: &[u32]) -> String {
+    let mut bits = vec![0u8; digits(cores)];
+    for &core in cores {
+        bits[core as usize / 4] |= 1 << (core % 4);
+    }
+    let digits: String = bits.iter().rev().map(|d| format!("{d:x}")).collect();
+    format!("0x{digits}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn masks_have_as_many_digits_as_needed() {
+        assert_eq!(super::mask(&[0]), "0x1");
+        assert_eq!(super::mask(&[0, 1, 4, 69]), "0x200000000000000013");
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! Hosts are made up on this machine: instead of ssh the launchers get a script that gives the
 //! command a host name of its own (`unshare --uts`). Where a launcher, or the right to do that, is
-//! missing, the test says so and passes. Intel's launcher is looked for in `INTEL_MPIEXEC`; a Slurm
-//! with hosts `h1`, `h2` and `h3` by `SLURM_CONF` (`slurm_cluster.sh` beside this file starts one).
+//! missing, the test says so and passes. `MPICH_MPIEXEC`, `OPENMPI_MPIEXEC` and `INTEL_MPIEXEC` name
+//! further launchers, of other versions than Debian's `mpiexec.mpich` and `mpiexec.openmpi`; a Slurm
+//! with hosts `h1`, `h2` and `h3` is found by `SLURM_CONF` (`slurm_cluster.sh` beside this file starts one).
 mod common;
 use common::{launch, show};
 use graphmap_binding::command::{Launcher, command};
-use graphmap_binding::{Launch, intel, mpich};
+use graphmap_binding::{Launch, intel, openmpi};
 use graphmap_kpn::diagnostic::Diagnostics;
 use std::fs;
 use std::io::Write;
@@ -90,13 +91,18 @@ impl Field {
         }
         self.program("launch.sh", &made.script);
         let mut command = Command::new(self.folder.join("launch.sh"));
-        command
-            .current_dir(&self.folder)
-            .args(options)
-            .env("MPIEXEC", mpiexec);
+        command.args(options).env("MPIEXEC", mpiexec);
+        self.output(&mut command)
+    }
+
+    /// Runs a command; what it prints, sorted.
+    fn output(&self, command: &mut Command) -> (Vec<String>, Output) {
+        command.current_dir(&self.folder);
         for name in [
             "OMPI_ALLOW_RUN_AS_ROOT",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+            "PRTE_ALLOW_RUN_AS_ROOT",
+            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
             "OMPI_MCA_rmaps_base_oversubscribe",
         ] {
             command.env(name, "1");
@@ -110,16 +116,33 @@ impl Field {
         (lines, output)
     }
 
-    /// Holds what the ranks print against the launch. `told`: they know their number of processes.
-    fn check(
-        &self,
-        launch: &Launch,
-        launcher: Launcher,
-        mpiexec: &str,
-        options: &[&str],
-        told: bool,
-    ) {
+    /// Holds what the ranks print against the launch.
+    fn check(&self, launch: &Launch, launcher: Launcher, mpiexec: &str, options: &[&str]) {
         let (lines, output) = self.run(launch, launcher, mpiexec, options);
+        Self::compare(launch, &lines, &output, true);
+    }
+
+    /// The same for the rankfile alone, which cannot tell a rank its number of processes.
+    fn check_rankfile(&self, launch: &Launch, mpiexec: &str, four: bool, options: &[&str]) {
+        let mut out = Diagnostics::new();
+        let write = |name: &str, text: String| fs::write(self.folder.join(name), text).unwrap();
+        write("hosts", openmpi::hostfile(launch).unwrap());
+        write("ranks", openmpi::rankfile(launch, &mut out).unwrap());
+        let by = match four {
+            true => ["--mca rmaps_rank_file_physical 1", "--rankfile ranks"],
+            false => ["--map-by", "rankfile:FILE=ranks"],
+        };
+        let mut command = Command::new(mpiexec);
+        command.args(options).args(["--hostfile", "hosts", "-n"]);
+        command.arg(launch.os_processes.len().to_string());
+        command.args(by.iter().flat_map(|words| words.split(' ')));
+        command.arg(&launch.program).args(&launch.args);
+        let (lines, output) = self.output(&mut command);
+        Self::compare(launch, &lines, &output, false);
+    }
+
+    /// Holds lines of the ranks against the launch; `told`: ranks know their number of processes.
+    fn compare(launch: &Launch, lines: &[String], output: &Output, told: bool) {
         let all = &launch.os_processes;
         assert_eq!(lines.len(), all.len(), "{output:?}");
         for (rank, (line, p)) in lines.iter().zip(all).enumerate() {
@@ -136,7 +159,7 @@ impl Field {
             let cores = next();
             let wanted: Vec<String> = p.cores.iter().map(u32::to_string).collect();
             assert!(
-                launch.unbound() || cores == wanted.join("-"),
+                p.cores.is_empty() || cores == wanted.join("-"),
                 "rank {rank} is on cores {cores}: {lines:?}"
             );
             assert_eq!(words.collect::<Vec<_>>(), launch.args, "{lines:?}");
@@ -164,7 +187,8 @@ fn unbound() -> Launch {
     launch
 }
 
-/// The same on two cores, told in an order that is not that of numbers.
+/// The same on two cores: told in an order that is not that of numbers, one core twice, an OS process
+/// on both, and one on none.
 fn bound() -> Option<Launch> {
     if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
         say!("skipped in part: binding is only seen with two cores");
@@ -173,82 +197,90 @@ fn bound() -> Option<Launch> {
     let mut launch = launch(&[
         ("h3", &[1], 2),
         ("h3", &[0], 2),
-        ("h1", &[1], 2),
+        ("h1", &[0, 1], 2),
         ("h2", &[1], 1),
+        ("h3", &[1], 2),
+        ("h2", &[], 1),
     ]);
     launch.program = "./show".into();
     Some(launch)
 }
 
+/// The installed launchers of one kind: Debian's, and the one that a variable names.
+fn installed(debian: Option<&str>, variable: &str) -> Vec<String> {
+    let named = std::env::var(variable).ok().filter(|m| !m.is_empty());
+    if named.is_none() {
+        say!("skipped in part: {variable} names no further mpiexec");
+    }
+    debian
+        .map(str::to_string)
+        .into_iter()
+        .chain(named)
+        .collect()
+}
+
+/// Options with which a launcher of MPICH's family takes `agent` for ssh.
+fn by_agent(agent: &str) -> [&str; 4] {
+    ["-launcher", "ssh", "-launcher-exec", agent]
+}
+
 #[test]
 fn mpich_obeys() {
-    let mpiexec = "mpiexec.mpich";
-    let Some(field) = Field::new(mpiexec) else {
-        return;
-    };
-    let agent = field.folder.join("agent");
-    let options = [
-        "-launcher",
-        "ssh",
-        "-launcher-exec",
-        agent.to_str().unwrap(),
-    ];
-    field.check(&unbound(), Launcher::Mpich, mpiexec, &options, true);
-    if let Some(launch) = bound() {
-        assert!(mpich::bind_to(&launch).is_some());
-        field.check(&launch, Launcher::Mpich, mpiexec, &options, true);
+    for mpiexec in installed(Some("mpiexec.mpich"), "MPICH_MPIEXEC") {
+        let Some(field) = Field::new(&mpiexec) else {
+            continue;
+        };
+        let agent = field.folder.join("agent");
+        let options = by_agent(agent.to_str().unwrap());
+        for launch in [Some(unbound()), bound()].iter().flatten() {
+            field.check(launch, Launcher::Mpich, &mpiexec, &options);
+        }
+        let mut anywhere = unbound();
+        anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
+        let fork = ["-launcher", "fork"];
+        field.check(&anywhere, Launcher::Mpich, &mpiexec, &fork);
     }
-    let mut anywhere = unbound();
-    anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
-    field.check(
-        &anywhere,
-        Launcher::Mpich,
-        mpiexec,
-        &["-launcher", "fork"],
-        true,
-    );
 }
 
 #[test]
 fn open_mpi_obeys() {
-    let mpiexec = "mpiexec.openmpi";
-    let Some(field) = Field::new(mpiexec) else {
-        return;
-    };
-    let agent = field.folder.join("agent");
-    let options = ["--mca", "plm_rsh_agent", agent.to_str().unwrap()];
-    // By an appfile.
-    field.check(&unbound(), Launcher::OpenMpi, mpiexec, &options, true);
-    // By a rankfile, which cannot tell each rank its number of processes.
-    if let Some(mut launch) = bound() {
-        launch.os_processes.push(launch.os_processes[0].clone());
-        field.check(&launch, Launcher::OpenMpi, mpiexec, &options, false);
-        launch.os_processes[2].cores = vec![0, 1];
-        field.check(&launch, Launcher::OpenMpi, mpiexec, &options, false);
+    for mpiexec in installed(Some("mpiexec.openmpi"), "OPENMPI_MPIEXEC") {
+        let Some(field) = Field::new(&mpiexec) else {
+            continue;
+        };
+        // Open MPI 5 hands its options over to another launcher, which calls it otherwise.
+        let version = Command::new(&mpiexec).arg("--version").output().unwrap();
+        let four = String::from_utf8_lossy(&version.stdout).contains(" 4.");
+        let agent = field.folder.join("agent");
+        let agent = agent.to_str().unwrap();
+        let options = match four {
+            true => ["--mca", "plm_rsh_agent", agent],
+            false => ["--prtemca", "plm_ssh_agent", agent],
+        };
+        for launch in [Some(unbound()), bound()].iter().flatten() {
+            field.check(launch, Launcher::OpenMpi, &mpiexec, &options);
+        }
+        if let Some(mut launch) = bound() {
+            launch.os_processes.truncate(4);
+            field.check_rankfile(&launch, &mpiexec, four, &options);
+        }
     }
 }
 
 #[test]
 fn intel_mpi_obeys() {
-    let Ok(mpiexec) = std::env::var("INTEL_MPIEXEC") else {
-        say!("skipped: INTEL_MPIEXEC names no mpiexec of Intel MPI");
-        return;
-    };
-    let Some(field) = Field::new(&mpiexec) else {
-        return;
-    };
+    for mpiexec in installed(None, "INTEL_MPIEXEC") {
+        if let Some(field) = Field::new(&mpiexec) {
+            intel_mpi(&field, &mpiexec);
+        }
+    }
+}
+
+fn intel_mpi(field: &Field, mpiexec: &str) {
     let agent = field.folder.join("agent");
-    let options = [
-        "-launcher",
-        "ssh",
-        "-launcher-exec",
-        agent.to_str().unwrap(),
-    ];
-    field.check(&unbound(), Launcher::Intel, &mpiexec, &options, true);
-    if let Some(mut launch) = bound() {
-        field.check(&launch, Launcher::Intel, &mpiexec, &options, true);
-        launch.os_processes[2].cores = vec![0, 1];
-        field.check(&launch, Launcher::Intel, &mpiexec, &options, true);
+    let options = by_agent(agent.to_str().unwrap());
+    for launch in [Some(unbound()), bound()].iter().flatten() {
+        field.check(launch, Launcher::Intel, mpiexec, &options);
     }
     // The machinefile alone places as well.
     let launch = unbound();
@@ -257,7 +289,7 @@ fn intel_mpi_obeys() {
         intel::machinefile(&launch).unwrap(),
     )
     .unwrap();
-    let mut command = Command::new(&mpiexec);
+    let mut command = Command::new(mpiexec);
     command.current_dir(&field.folder).args(options).args([
         "-machinefile",
         "machinefile",
@@ -298,9 +330,9 @@ fn slurm_obeys() {
     let Some(field) = Field::new("srun") else {
         return;
     };
-    field.check(&unbound(), Launcher::Slurm, "", &[], true);
+    field.check(&unbound(), Launcher::Slurm, "", &[]);
     // Hosts left to Slurm.
     let mut anywhere = unbound();
     anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
-    field.check(&anywhere, Launcher::Slurm, "", &[], true);
+    field.check(&anywhere, Launcher::Slurm, "", &[]);
 }

@@ -31,17 +31,17 @@ fn mpich() {
     assert_eq!(
         mpich::configfile(&launch).unwrap(),
         format!(
-            "{TITLE}-n 2 -env GRAPHMAP_PROCESSES 4 ./farm -v\n\
-             -n 2 -env GRAPHMAP_PROCESSES 3 ./farm -v\n"
+            "{TITLE}-n 1 -env GRAPHMAP_PROCESSES 4 taskset -c 0 ./farm -v\n\
+             -n 1 -env GRAPHMAP_PROCESSES 4 taskset -c 1 ./farm -v\n\
+             -n 1 -env GRAPHMAP_PROCESSES 3 taskset -c 0-1 ./farm -v\n\
+             -n 1 -env GRAPHMAP_PROCESSES 3 taskset -c 2,4-5 ./farm -v\n"
         )
     );
-    // Each line of the hostfile takes the list from its start: these differ there.
-    assert_eq!(mpich::bind_to(&launch), None);
-    let alike = common::launch(&[("a", &[0, 2], 1), ("a", &[1], 1), ("b", &[0, 2], 1)]);
-    assert_eq!(
-        mpich::bind_to(&alike).as_deref(),
-        Some("-bind-to user:0+2,1")
-    );
+    let alike = common::launch(&[("a", &[], 2), ("b", &[], 2), ("b", &[], 1), ("b", &[1], 1)]);
+    assert!(mpich::configfile(&alike).unwrap().ends_with(
+        "\n-n 2 -env GRAPHMAP_PROCESSES 2 ./farm -v\n-n 1 -env GRAPHMAP_PROCESSES 1 ./farm -v\n\
+         -n 1 -env GRAPHMAP_PROCESSES 1 taskset -c 1 ./farm -v\n"
+    ));
 }
 
 #[test]
@@ -61,11 +61,10 @@ fn open_mpi() {
     assert_eq!(show(&out), Vec::<String>::new());
     assert_eq!(
         openmpi::appfile(&launch).unwrap(),
-        format!(
-            "{TITLE}-np 2 -host h3:2 -x GRAPHMAP_PROCESSES=4 ./farm -v\n\
-             -np 1 -host h1:1 -x GRAPHMAP_PROCESSES=3 ./farm -v\n\
-             -np 1 -host h3:1 -x GRAPHMAP_PROCESSES=3 ./farm -v\n"
-        )
+        "-np 1 -host h3:1 -x GRAPHMAP_PROCESSES=4 taskset -c 0 ./farm -v\n\
+         -np 1 -host h3:1 -x GRAPHMAP_PROCESSES=4 taskset -c 1 ./farm -v\n\
+         -np 1 -host h1:1 -x GRAPHMAP_PROCESSES=3 taskset -c 0-1 ./farm -v\n\
+         -np 1 -host h3:1 -x GRAPHMAP_PROCESSES=3 taskset -c 2,4-5 ./farm -v\n"
     );
     let unbound = common::launch(&[("a", &[], 1), ("b", &[], 1), ("a", &[], 1)]);
     let text = openmpi::rankfile(&unbound, &mut out).unwrap();
@@ -89,16 +88,18 @@ fn intel() {
     assert_eq!(
         intel::configfile(&launch).unwrap(),
         format!(
-            "{TITLE}-n 2 -host h3 -env GRAPHMAP_PROCESSES 4 -env I_MPI_PIN_DOMAIN [0x1,0x2,0x34] ./farm -v\n\
-             -n 1 -host h1 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN_DOMAIN [0x3] ./farm -v\n\
-             -n 1 -host h3 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN_DOMAIN [0x1,0x2,0x34] ./farm -v\n"
+            "{TITLE}-n 1 -host h3 -env GRAPHMAP_PROCESSES 4 -env I_MPI_PIN off taskset -c 0 ./farm -v\n\
+             -n 1 -host h3 -env GRAPHMAP_PROCESSES 4 -env I_MPI_PIN off taskset -c 1 ./farm -v\n\
+             -n 1 -host h1 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN off taskset -c 0-1 ./farm -v\n\
+             -n 1 -host h3 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN off taskset -c 2,4-5 ./farm -v\n"
         )
     );
-    let single = common::launch(&[("a", &[3], 1), ("a", &[1], 1)]);
+    // What is not bound is left to the launcher.
+    let unbound = common::launch(&[("a", &[], 1), ("a", &[], 1)]);
     assert!(
-        intel::configfile(&single)
+        intel::configfile(&unbound)
             .unwrap()
-            .contains(" -env I_MPI_PIN_PROCESSOR_LIST 3,1 ")
+            .ends_with("\n-n 2 -host a -env GRAPHMAP_PROCESSES 1 ./farm -v\n")
     );
 }
 
@@ -122,6 +123,8 @@ fn slurm() {
         slurm::cpu_bind(&alike).as_deref(),
         Some("--cpu-bind=mask_cpu:0x1,0x2")
     );
+    let no_machine = common::launch(&[("a", &[u32::MAX], 1)]);
+    assert_eq!(slurm::cpu_bind(&no_machine), None);
 }
 
 #[test]
@@ -160,20 +163,17 @@ fn the_command() {
         line.ends_with("\"$@\" -f \"$here/hostfile\" -configfile \"$here/configfile\""),
         "{line}"
     );
-    assert_eq!((files, &found), (vec!["hostfile", "configfile"], &lost));
+    assert_eq!((files, found.len()), (vec!["hostfile", "configfile"], 0));
     let (line, files, found) = script(&bound, Launcher::OpenMpi);
     assert!(
-        line.ends_with("--rankfile \"$here/rankfile\" -n 4 ./farm -v"),
+        line.ends_with(
+            "--hostfile \"$here/openmpi-hostfile\" --bind-to none --app \"$here/appfile\""
+        ),
         "{line}"
     );
     assert_eq!(
         (files, found.len()),
-        (vec!["openmpi-hostfile", "rankfile"], 0)
-    );
-    let (line, _, _) = script(&bound, Launcher::OpenMpi5);
-    assert!(
-        line.contains(" --map-by rankfile:FILE=\"$here/rankfile\" "),
-        "{line}"
+        (vec!["openmpi-hostfile", "appfile"], 0)
     );
     let (line, files, found) = script(&bound, Launcher::Slurm);
     assert!(
@@ -291,7 +291,7 @@ fn emitters_write_at_their_path() {
     let (files, _) = emit(&two, "configfile", "c", &options);
     let text = String::from_utf8(files.get("c").unwrap().content.clone()).unwrap();
     assert!(
-        text.contains("-n 2 -env GRAPHMAP_PROCESSES 1 ./pair -x 3\n"),
+        text.contains("-n 2 -env GRAPHMAP_PROCESSES 1 taskset -c 0 ./pair -x 3\n"),
         "{text}"
     );
 }
