@@ -231,6 +231,11 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri keeps files away")]
+    fn a_mapping_that_is_not_there() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/nowhere/at all")]).unwrap_err();
         assert!(matches!(error, RunError::File(_)));
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BOTH, Both, Log, everywhere};
+use common::{BOTH, Both, Log, everywhere, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped, select};
 
@@ -80,10 +80,11 @@ where
 
 #[test]
 fn select_reads_all_and_tells_the_member() {
+    let each = size(50, 5);
     let log = Log::new();
     let network = || {
         let log = log.clone();
-        many_to_one(7, 2, 50, move |p| {
+        many_to_one(7, 2, each, move |p| {
             let log = log.clone();
             async move {
                 let mut select = rt::Select::from(p.ins);
@@ -98,7 +99,7 @@ fn select_reads_all_and_tells_the_member() {
         })
     };
     let expected: Vec<u64> = (0..7)
-        .flat_map(|w| (0..50).map(move |n| w * 1000 + n))
+        .flat_map(|w| (0..each).map(move |n| w * 1000 + n))
         .collect();
     everywhere(network, |outcome| {
         outcome.unwrap();
@@ -134,9 +135,11 @@ fn select_is_fair() {
 
 #[test]
 fn select_can_wait_for_one_member() {
+    // Even: tokens are read in pairs.
+    let each = size(20, 4);
     everywhere(
         || {
-            many_to_one(4, 1, 20, |p| async move {
+            many_to_one(4, 1, each, move |p| async move {
                 let mut select = rt::Select::from(p.ins);
                 let mut seen = 0;
                 while let Some((member, token)) = select.read().await {
@@ -147,7 +150,7 @@ fn select_can_wait_for_one_member() {
                         seen += 1;
                     }
                 }
-                assert_eq!(seen, 80);
+                assert_eq!(seen, 4 * each);
                 Ok(())
             })
         },
@@ -159,11 +162,12 @@ fn select_can_wait_for_one_member() {
 
 #[test]
 fn gather_and_reduce_read_rows_in_member_order() {
+    let each = size(30, 4);
     everywhere(
         || {
-            many_to_one(5, 1, 30, |p| async move {
+            many_to_one(5, 1, each, move |p| async move {
                 let mut gather = rt::Gather::from(p.ins);
-                for n in 0..30 {
+                for n in 0..each {
                     let row: Vec<u64> = (0..5).map(|w| w * 1000 + n).collect();
                     assert_eq!(gather.read().await, Some(row));
                 }
@@ -177,9 +181,9 @@ fn gather_and_reduce_read_rows_in_member_order() {
     );
     everywhere(
         || {
-            many_to_one(5, 3, 30, |p| async move {
+            many_to_one(5, 3, each, move |p| async move {
                 let mut reduce = rt::Reduce::from(p.ins);
-                for n in 0..30 {
+                for n in 0..each {
                     // Neither commutative nor associative.
                     let folded = reduce.read(|a, b| a * 2 + b).await;
                     let expected = (1..5).map(|w| w * 1000 + n).fold(n, |a, b| a * 2 + b);
@@ -197,11 +201,12 @@ fn gather_and_reduce_read_rows_in_member_order() {
 
 #[test]
 fn share_gives_each_token_to_one() {
+    let tokens = size(200, 20);
     let log = Log::new();
     let network = || {
-        one_to_many(4, 1, &log, usize::MAX, |p| async move {
+        one_to_many(4, 1, &log, usize::MAX, move |p| async move {
             let mut share = rt::Share::from(p.outs);
-            for n in 0..200 {
+            for n in 0..tokens {
                 assert!(share.write(n).await? < 4);
             }
             Ok(())
@@ -209,9 +214,9 @@ fn share_gives_each_token_to_one() {
     };
     everywhere(network, |outcome| {
         outcome.unwrap();
-        let mut tokens: Vec<u64> = log.take().into_iter().map(|(_, token)| token).collect();
-        tokens.sort_unstable();
-        assert_eq!(tokens, (0..200).collect::<Vec<_>>());
+        let mut seen: Vec<u64> = log.take().into_iter().map(|(_, token)| token).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..tokens).collect::<Vec<_>>());
     });
 }
 
@@ -235,17 +240,20 @@ fn share_stops_when_all_have_left() {
 
 #[test]
 fn broadcast_gives_all_to_all() {
+    let tokens = size(40, 6);
     let log = Log::new();
     let network = || {
-        one_to_many(3, 2, &log, usize::MAX, |p| async move {
+        one_to_many(3, 2, &log, usize::MAX, move |p| async move {
             let mut broadcast = rt::Broadcast::from(p.outs);
-            for n in 0..40 {
+            for n in 0..tokens {
                 broadcast.write(n).await?;
             }
             Ok(())
         })
     };
-    let expected: Vec<_> = (0..3).flat_map(|r| (0..40).map(move |n| (r, n))).collect();
+    let expected: Vec<_> = (0..3)
+        .flat_map(|r| (0..tokens).map(move |n| (r, n)))
+        .collect();
     everywhere(network, |outcome| {
         outcome.unwrap();
         assert_eq!(log.sorted(), expected);
@@ -276,18 +284,19 @@ fn broadcast_goes_on_until_the_last_has_left() {
 
 #[test]
 fn scatter_deals_rows_out() {
+    let tokens = size(40, 6);
     let log = Log::new();
     let network = || {
-        one_to_many(3, 1, &log, usize::MAX, |p| async move {
+        one_to_many(3, 1, &log, usize::MAX, move |p| async move {
             let mut scatter = rt::Scatter::from(p.outs);
-            for n in 0..40 {
+            for n in 0..tokens {
                 scatter.write(vec![n, n + 100, n + 200]).await?;
             }
             Ok(())
         })
     };
     let expected: Vec<_> = (0..3)
-        .flat_map(|r| (0..40).map(move |n| (r, n + 100 * r as u64)))
+        .flat_map(|r| (0..tokens).map(move |n| (r, n + 100 * r as u64)))
         .collect();
     everywhere(network, |outcome| {
         outcome.unwrap();
@@ -297,9 +306,10 @@ fn scatter_deals_rows_out() {
 
 #[test]
 fn one_of_several_ports() {
+    let each = size(25, 4);
     everywhere(
         || {
-            many_to_one(4, 1, 25, |mut p| async move {
+            many_to_one(4, 1, each, move |mut p| async move {
                 let mut d = p.ins.pop().unwrap();
                 let mut c = p.ins.pop().unwrap();
                 let mut rest = rt::Select::from(p.ins);
@@ -308,13 +318,13 @@ fn one_of_several_ports() {
                     select! {
                         (member, _) = rest => seen[member] += 1,
                         token = c => seen[token as usize / 1000] += 1,
-                        _ = d, if seen[2] == 25 => seen[3] += 1,
+                        _ = d, if seen[2] == each => seen[3] += 1,
                         else => {
-                            if seen[2] == 25 && seen[3] == 25 { break; }
+                            if seen[2] == each && seen[3] == each { break; }
                         },
                     }
                 }
-                assert_eq!(seen, [25; 4]);
+                assert_eq!(seen, [each; 4]);
                 Ok(())
             })
         },

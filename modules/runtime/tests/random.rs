@@ -5,9 +5,18 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{BOTH, Both, Log, Random, everywhere};
+use common::{BOTH, Both, Log, Random, everywhere, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, Stopped, run};
+
+/// How many cases: what `PROPTEST_CASES` says, where it does (the variable of the property tests
+/// elsewhere in the project; these need no crate for theirs).
+fn cases(full: u64, miri: u64) -> u64 {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    asked
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(size(full, miri))
+}
 
 /// A random graph: edges (from, to, capacity, initial tokens); those that go back have some.
 #[derive(Debug, Clone)]
@@ -20,7 +29,7 @@ struct Shape {
 
 fn shape(seed: u64) -> Shape {
     let mut random = Random(seed);
-    let processes = 2 + random.below(9);
+    let processes = 2 + random.below(size(9, 5));
     let mut edges = Vec::new();
     for _ in 0..processes + random.below(2 * processes) {
         let (from, to) = (random.below(processes), random.below(processes));
@@ -34,7 +43,7 @@ fn shape(seed: u64) -> Shape {
     }
     Shape {
         processes,
-        rounds: 1 + random.below(30),
+        rounds: 1 + random.below(size(30, 4)),
         seed,
         edges,
     }
@@ -94,7 +103,7 @@ fn network(shape: &Shape, log: &Log<(usize, u64)>) -> Network {
 
 #[test]
 fn random_networks_end_alike_everywhere() {
-    for seed in 0..if cfg!(miri) { 2 } else { 150 } {
+    for seed in 0..cases(150, 2) {
         let shape = shape(seed);
         let log = Log::new();
         let mut first = None;
@@ -114,11 +123,11 @@ fn random_networks_end_alike_everywhere() {
 
 #[test]
 fn a_hundred_schedules_give_the_same() {
-    for seed in if cfg!(miri) { 1000..1001 } else { 1000..1010 } {
+    for seed in 1000..1000 + cases(10, 1) {
         let shape = shape(seed);
         let log = Log::new();
         let mut first = None;
-        for schedule in 0..if cfg!(miri) { 3 } else { 100 } {
+        for schedule in 0..size(100, 3) {
             for schedulers in [1, 3] {
                 let options = Options::new().shuffle(schedule).os_processes(schedulers);
                 run(network(&shape, &log), &options).unwrap();
@@ -160,9 +169,9 @@ fn a_shuffled_run_can_be_repeated() {
 /// A farm: a source shares tasks among workers, a sink selects their results, and tasks breed.
 #[test]
 fn farms_lose_no_task() {
-    for seed in 0..if cfg!(miri) { 1 } else { 20 } {
+    for seed in 0..cases(20, 1) {
         let mut random = Random(seed);
-        let (workers, tasks) = (1 + random.below(12) as u32, random.below(400));
+        let (workers, tasks) = (1 + random.below(12) as u32, random.below(size(400, 20)));
         let capacity = 1 + random.below(5) as u32;
         let log = Log::new();
         everywhere(

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{BOTH, Both, Log, everywhere};
+use common::{BOTH, Both, Log, everywhere, size};
 use graphmap_runtime as rt;
 use rt::{Broadcast, Channels, Local, Names, Network, Options, RunError, Scatter, Share, Stopped};
 
@@ -42,12 +42,13 @@ fn silent_chain(members: u32, ended: &Arc<AtomicU32>) -> Network {
 
 #[test]
 fn the_last_ones_leaving_goes_up_a_silent_chain() {
+    let members = size(20, 5) as u32;
     let ended = Arc::new(AtomicU32::new(0));
     everywhere(
-        || silent_chain(20, &ended),
+        || silent_chain(members, &ended),
         |outcome| {
             outcome.unwrap();
-            assert_eq!(ended.swap(0, Ordering::Relaxed), 20);
+            assert_eq!(ended.swap(0, Ordering::Relaxed), members);
         },
     );
 }
@@ -111,7 +112,7 @@ fn the_end_of_the_inputs_is_not_held_up() {
 #[test]
 fn a_write_after_a_wait_for_the_stop_is_woken() {
     // The wait leaves the writer named but not armed; the full channel has to arm it again.
-    for shuffle in 0..20 {
+    for shuffle in 0..size(20, 3) {
         let mut net = Local::new();
         let (mut tx, mut rx) = net.channel::<u64>(1);
         net.spawn(async move {

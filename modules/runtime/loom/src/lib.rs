@@ -29,6 +29,7 @@ mod tests {
     use super::doze::{Doze, Rest};
     use super::link::inbox::Inbox;
     use super::link::spsc::{Pop, Push, Ring};
+    use super::link::waiter::ARMED;
 
     /// Two schedulers, as far as these files know them.
     struct Pair {
@@ -57,7 +58,9 @@ mod tests {
         fn rest(&self, me: usize) {
             let mut mail = Vec::new();
             while mail.is_empty() {
-                let rest = self.doze.sleep(me, || self.inboxes[me].is_filled(), || true);
+                let rest = self
+                    .doze
+                    .sleep(me, || self.inboxes[me].is_filled(), || true);
                 assert_eq!(rest, Rest::Roused);
                 self.inboxes[me].drain(&mut mail);
             }
@@ -77,6 +80,8 @@ mod tests {
                 }
                 if self.ring.arm_writer(10) {
                     self.rest(0);
+                } else {
+                    self.ring.disarm_writer();
                 }
             }
         }
@@ -94,6 +99,8 @@ mod tests {
                 }
                 if self.ring.arm_reader(11) {
                     self.rest(1);
+                } else {
+                    self.ring.disarm_reader();
                 }
             }
         }
@@ -115,7 +122,10 @@ mod tests {
                 let wake = writer.ring.close_writer();
                 writer.send(1, wake);
             });
-            assert_eq!([pair.read(), pair.read(), pair.read()], [Some(1), Some(2), None]);
+            assert_eq!(
+                [pair.read(), pair.read(), pair.read()],
+                [Some(1), Some(2), None]
+            );
             writer.join().unwrap();
         });
     }
@@ -139,6 +149,61 @@ mod tests {
         });
     }
 
+    /// `word` is what the writer leaves in its word: named only, or armed as a hook has to be.
+    fn waits_for_the_stop(word: u32) {
+        model(3, move || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                // What the reader takes may wake an armed writer early; its leaving has to.
+                assert!(writer.write(1));
+                while !writer.ring.arm_stop(word) {
+                    writer.rest(0);
+                }
+                writer.ring.disarm_writer();
+                // SAFETY: only this thread writes.
+                assert!(matches!(
+                    unsafe { writer.ring.push(Box::new(2)) },
+                    Push::Gone(_)
+                ));
+            });
+            assert_eq!(pair.read(), Some(1));
+            let wake = pair.ring.close_reader();
+            pair.send(0, wake);
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_writer_that_waits_for_the_stop_hears_of_it() {
+        waits_for_the_stop(10);
+    }
+
+    #[test]
+    fn a_hook_that_waits_for_the_stop_hears_of_it() {
+        waits_for_the_stop(ARMED | 10);
+    }
+
+    #[test]
+    fn a_writer_can_wait_for_the_stop_and_then_for_room() {
+        model(3, || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                for token in 1..=2 {
+                    // As in a `select!` in which the stop loses: named, and nothing more.
+                    if writer.ring.arm_stop(10) || !writer.write(token) {
+                        return;
+                    }
+                }
+            });
+            assert_eq!(pair.read(), Some(1));
+            let wake = pair.ring.close_reader();
+            pair.send(0, wake);
+            writer.join().unwrap();
+        });
+    }
+
     #[test]
     fn the_last_to_sleep_knows_it() {
         model(3, || {
@@ -146,7 +211,9 @@ mod tests {
             let other = Arc::clone(&pair);
             // The other sends one wake-up and then has nothing to do: both must find out.
             let sleep = |pair: &Pair, me: usize| loop {
-                let rest = pair.doze.sleep(me, || pair.inboxes[me].is_filled(), || true);
+                let rest = pair
+                    .doze
+                    .sleep(me, || pair.inboxes[me].is_filled(), || true);
                 if rest == Rest::Everyone {
                     break;
                 }

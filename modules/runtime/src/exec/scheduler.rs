@@ -19,7 +19,7 @@ use super::runner::{Shared, Verdict};
 use super::task::{self, Header};
 use super::waker::{self, Beacon};
 use crate::kpn::block::Wait;
-use crate::link::waiter::{HOOK, NOBODY};
+use crate::link::waiter::{HOOK, ID, NOBODY, is_hooked};
 use crate::stats::Tally;
 
 /// How many processes run before the inbox is looked at again.
@@ -202,12 +202,23 @@ impl Scheduler {
     }
 
     /// The waiter's id for who polls with this context: the process, or a hook for a foreign
-    /// waker. `word` is the present word of the end that is going to wait.
+    /// waker. `word` is the present word of the end that is going to wait: the hook of a foreign
+    /// waker that waited there and was cancelled is used again, or freed.
     pub(crate) fn waiter(&self, context: &Context<'_>, word: u32) -> u32 {
         if self.is_own(context.waker().data().cast()) {
+            self.unhook(word);
             self.beacon.current.load(Ordering::Relaxed)
         } else {
             self.hooks.foreign(context.waker(), word)
+        }
+    }
+
+    /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
+    /// somebody else is going to wait there. Else the waker would be kept for ever, and the run
+    /// with it.
+    pub(crate) fn unhook(&self, word: u32) {
+        if is_hooked(word) {
+            self.hooks.remove_foreign(word & ID);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::channel::{Put, Take};
 use crate::exec::scheduler;
 use crate::link::spsc::{Pop, Push, Ring};
+use crate::link::waiter::ARMED;
 
 pub(crate) struct Cross<T> {
     ring: Ring<T>,
@@ -65,17 +66,44 @@ impl<T> Cross<T> {
         }
     }
 
+    /// Has the reader's `id` woken by the writer; false: something has changed already.
     pub(crate) fn arm_reader(&self, id: u32) -> bool {
-        self.ring.arm_reader(id)
+        self.unhook_reader();
+        let waits = self.ring.arm_reader(id);
+        if !waits {
+            self.unhook_reader();
+        }
+        waits
     }
 
+    /// Has the writer's `id` woken by the reader; false: something has changed already.
     pub(crate) fn arm_writer(&self, id: u32) -> bool {
-        self.ring.arm_writer(id)
+        self.unhook_writer();
+        let waits = self.ring.arm_writer(id);
+        if !waits {
+            self.unhook_writer();
+        }
+        waits
     }
 
     /// Has the id in `word` woken when the reader leaves; true: it has left already.
     pub(crate) fn arm_stop(&self, word: u32) -> bool {
-        self.ring.arm_stop(word)
+        self.unhook_writer();
+        let stopped = self.ring.arm_stop(word);
+        if stopped {
+            self.unhook_writer();
+        }
+        stopped
+    }
+
+    /// Nobody waits at the reading end any more: frees the hook of a foreign waker. One that has
+    /// been disarmed by the other side is in the inbox, and is freed when it fires.
+    fn unhook_reader(&self) {
+        unhook(self.ring.disarm_reader());
+    }
+
+    fn unhook_writer(&self) {
+        unhook(self.ring.disarm_writer());
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -101,11 +129,19 @@ impl<T> Cross<T> {
         while let Take::Token(token) = unsafe { self.take() } {
             drop(token);
         }
+        self.unhook_reader();
         self.wake(self.writer_home, self.ring.close_reader());
     }
 
     pub(crate) fn close_writer(&self) {
+        self.unhook_writer();
         self.wake(self.reader_home, self.ring.close_writer());
+    }
+}
+
+fn unhook(id: Option<u32>) {
+    if let Some(id) = id {
+        scheduler::with_current(|scheduler| scheduler.unhook(ARMED | id));
     }
 }
 

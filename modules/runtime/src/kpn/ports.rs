@@ -10,7 +10,7 @@ use super::end::{End, Make};
 use super::stop::Stop;
 use crate::exec::outcome::Stopped;
 use crate::exec::scheduler::{self, Scheduler};
-use crate::link::waiter::{ARMED, GONE, HOOK, ID};
+use crate::link::waiter::{ARMED, GONE, HOOK, is_hooked};
 
 #[cold]
 #[inline(never)]
@@ -116,6 +116,7 @@ impl<T> Input<T> {
                 return Poll::Ready(Some(token));
             }
             if channel.writer().get() & GONE == 0
+                && !is_hooked(channel.reader().get())
                 && let Some(waiter) = scheduler::plain_waiter(context)
             {
                 channel.reader().set(ARMED | waiter);
@@ -261,8 +262,9 @@ impl<T> Output<T> {
             if channel.reader().get() & GONE != 0 {
                 return Poll::Ready(());
             }
-            if let Some(waiter) = scheduler::plain_waiter(context) {
-                unhook(channel.writer().get());
+            if !is_hooked(channel.writer().get())
+                && let Some(waiter) = scheduler::plain_waiter(context)
+            {
                 // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
                 channel.writer().set(waiter);
                 return Poll::Pending;
@@ -321,6 +323,7 @@ impl<T> Output<T> {
                 }
                 if channel.reader().get() & GONE == 0
                     && !channel.has_one_in_hand()
+                    && !is_hooked(channel.writer().get())
                     && let Some(waiter) = scheduler::plain_waiter(context)
                 {
                     if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
@@ -409,10 +412,10 @@ impl<T> Output<T> {
     }
 }
 
-/// Frees the hook of an end that leaves while a foreign waker, or a bundle, waits at it.
+/// Frees the hook of an end that leaves while a foreign waker waits at it.
 fn unhook(word: u32) {
-    if word & (ARMED | HOOK | GONE) == ARMED | HOOK {
-        scheduler::with_current(|scheduler| scheduler.hooks().remove_foreign(word & ID));
+    if is_hooked(word) {
+        scheduler::with_current(|scheduler| scheduler.unhook(word));
     }
 }
 

@@ -175,22 +175,30 @@ impl<T> Ring<T> {
         Pop::Value(value, disarm(&self.signals.0.writer))
     }
 
-    /// Says that the consumer, called `id`, is about to wait. False: it need not, look again.
+    /// Says that the consumer, called `id`, is about to wait. False: it need not, so it is to
+    /// disarm and look again.
     pub(crate) fn arm_reader(&self, id: u32) -> bool {
         let signals = &self.signals.0;
         signals.reader.store(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        if self.producer.0.tail.load(Ordering::Acquire) != head
-            || signals.writer.load(Ordering::Acquire) & GONE != 0
-        {
-            signals.reader.fetch_and(!ARMED, Ordering::Relaxed);
-            return false;
-        }
-        true
+        self.producer.0.tail.load(Ordering::Acquire) == head
+            && signals.writer.load(Ordering::Acquire) & GONE == 0
     }
 
-    /// Says that the producer, called `id`, is about to wait. False: it need not, look again.
+    /// The consumer does not wait any more. Its id, if it was still armed: else the producer is
+    /// about to wake it.
+    pub(crate) fn disarm_reader(&self) -> Option<u32> {
+        unarm(&self.signals.0.reader)
+    }
+
+    /// As [`Ring::disarm_reader`], for the producer.
+    pub(crate) fn disarm_writer(&self) -> Option<u32> {
+        unarm(&self.signals.0.writer)
+    }
+
+    /// Says that the producer, called `id`, is about to wait. False: it need not, so it is to
+    /// disarm and look again.
     pub(crate) fn arm_writer(&self, id: u32) -> bool {
         let signals = &self.signals.0;
         signals.writer.store(ARMED | (id & ID), Ordering::Relaxed);
@@ -198,13 +206,8 @@ impl<T> Ring<T> {
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
         // SAFETY: the store changes only while both sides stand still.
         let capacity = self.store.with(|s| unsafe { (*s).capacity });
-        if tail - self.consumer.0.head.load(Ordering::Acquire) < capacity
-            || signals.reader.load(Ordering::Acquire) & GONE != 0
-        {
-            signals.writer.fetch_and(!ARMED, Ordering::Relaxed);
-            return false;
-        }
-        true
+        tail - self.consumer.0.head.load(Ordering::Acquire) >= capacity
+            && signals.reader.load(Ordering::Acquire) & GONE == 0
     }
 
     /// Says that the producer waits only for the consumer to leave. `word` is its id, armed only if
@@ -283,6 +286,12 @@ impl<T> Ring<T> {
 #[inline]
 fn disarm(word: &AtomicU32) -> Option<u32> {
     fence(Ordering::SeqCst);
+    unarm(word)
+}
+
+/// Takes the ARMED mark off a word; the id, if it was there.
+#[inline]
+fn unarm(word: &AtomicU32) -> Option<u32> {
     if word.load(Ordering::Relaxed) & ARMED == 0 {
         return None;
     }

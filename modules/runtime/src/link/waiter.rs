@@ -16,3 +16,9 @@ pub(crate) const ID: u32 = HOOK | INDEX;
 pub(crate) const INDEX: u32 = HOOK - 1;
 /// The id of nobody: no process and no hook has it.
 pub(crate) const NOBODY: u32 = INDEX;
+
+/// Whether a hook waits by this word, at an end that has not left.
+#[inline(always)]
+pub(crate) fn is_hooked(word: u32) -> bool {
+    word & (ARMED | HOOK | GONE) == ARMED | HOOK
+}

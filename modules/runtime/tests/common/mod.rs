@@ -54,12 +54,17 @@ impl<T> Log<T> {
     }
 }
 
+/// How much of something: less for Miri, which takes a thousand times as long.
+pub const fn size(full: u64, miri: u64) -> u64 {
+    if cfg!(miri) { miri } else { full }
+}
+
 /// Runs a network at 1, 2 and 5 schedulers, and spread as widely as possible.
 pub fn everywhere(
     mut network: impl FnMut() -> Network,
     mut check: impl FnMut(Result<Report, RunError>),
 ) {
-    for schedulers in [1, 2, 5] {
+    for &schedulers in if cfg!(miri) { &[1, 2][..] } else { &[1, 2, 5] } {
         check(run(network(), &Options::new().os_processes(schedulers)));
     }
     let spread = network();

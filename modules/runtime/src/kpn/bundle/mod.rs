@@ -71,6 +71,7 @@ impl Drop for Hooked {
                 self.hooks
                     .iter()
                     .for_each(|&hook| scheduler.hooks().remove(hook));
+                scheduler.unhook(self.ready.waiter.get());
             }
         });
     }
