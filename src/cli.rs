@@ -22,6 +22,7 @@ mod run;
 mod session;
 mod shell;
 mod skeletons;
+mod summary;
 mod talk;
 mod view;
 

@@ -1,172 +1,136 @@
-//! `graphmap view`: what a network consists of.
+//! `graphmap view`: a network as a table, as JSON or as a picture.
 
-use super::args::{File, GraphArgs};
-use super::check::plural;
+use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
-use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::Direction;
+use super::summary::Summary;
+use crate::codes;
+use clap::ValueEnum;
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Network;
-use serde_json::json;
-use std::collections::BTreeMap;
+use graphmap_view::picture::Picture;
+use graphmap_view::{MOST_PROCESSES, network};
 
-/// Show what a network consists of: kinds and their ports, modules, what flows between
+/// Show a network: what it consists of, or a picture of it
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  graphmap view farm.dot
+  graphmap view farm.dot                          kinds, ports, what flows between
+  graphmap view farm.dot -o farm.svg              a picture, without Graphviz
+  graphmap view farm.dot -o farm.svg --detail drawing
+                                                  as it is drawn, what is repeated once
   graphmap view farm.dot --json | jq '.kinds[].name'
-  graphmap farm.dot -n 4 --emit farm.svg          a picture instead of a table")]
+  graphmap farm.dot -n 4 --emit farm.svg          a picture of the mapping")]
 pub(crate) struct ViewArgs {
     /// Graph file; `-` is standard input
     #[arg(value_name = "FILE")]
     file: File,
-    /// Write JSON instead of text
-    #[arg(long)]
-    json: bool,
-    /// Where to write; `-` is standard output
+    /// Where to write; `-` is standard output. A PATH that ends in .svg is a picture, in .json
+    /// JSON, else text
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
+    /// Write a picture
+    #[arg(long, conflicts_with = "json")]
+    svg: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// What a picture or a text shows one by one; else processes, if there are few
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "json")]
+    detail: Option<Detail>,
     #[command(flatten)]
     graph: GraphArgs,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Detail {
+    /// Each process
+    Processes,
+    /// Each kind of processes
+    Kinds,
+    /// Each node as it is drawn
+    Drawing,
+}
+
+/// The most processes that a text shows one by one unless it is told to.
+const MOST_LISTED: usize = 24;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Svg,
+}
+
 pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let network = session.verified(&args.file, &args.graph)?;
-    let summary = Summary::of(&network);
-    let text = if args.json {
-        summary.json(&network)
+    let form = form(args, session)?;
+    let content = if args.detail == Some(Detail::Drawing) {
+        // What is drawn can be looked at whether it is sound or not.
+        let declared = session.declared(&args.file, &args.graph)?;
+        show(&Picture::of_drawing(&declared), form)
     } else {
-        summary.text(&network)
+        let network = session.verified(&args.file, &args.graph)?;
+        match form {
+            Form::Json => Summary::of(&network).json(&network),
+            Form::Text => text(&network, args.detail),
+            Form::Svg => show(&picture(&network, args.detail, MOST_PROCESSES), form),
+        }
     };
     let mut files = Files::new();
-    files.generated(&args.output, text);
+    files.generated(&args.output, content);
     output::write(session, &files)?;
     Ok(Exit::Ok)
 }
 
-/// What is counted.
-struct Summary<'n> {
-    /// Kinds of modules in the order of their first: how many there are.
-    modules: Vec<(&'n str, usize)>,
-    /// Between kinds, in the order of ids: channels and traffic.
-    flows: BTreeMap<(usize, usize), (usize, f64)>,
-    deterministic: bool,
+fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
+    let ending = args.output.extension().map(|e| e.to_string_lossy());
+    let told = match (args.svg, args.json) {
+        (true, _) => Form::Svg,
+        (_, true) => Form::Json,
+        _ if is_standard(&args.output) => Form::Text,
+        _ => match ending.as_deref() {
+            Some("svg") => Form::Svg,
+            Some("json") if args.detail.is_none() => Form::Json,
+            None | Some("txt" | "text" | "md") => Form::Text,
+            Some(_) => {
+                let path = args.output.display();
+                let file = args.file.display();
+                let message = format!("`view` does not write files like `{path}`");
+                let diagnostic = Diagnostic::error(codes::USAGE, message)
+                    .help("it writes pictures (`.svg`), JSON (`.json`, without `--detail`) and text (`.txt`)")
+                    .help(format!(
+                        "Graphviz draws the rest: `graphmap expand {file} | dot -Tpng -o {path}`"
+                    ));
+                return session.fail(Exit::Usage, diagnostic);
+            }
+        },
+    };
+    Ok(told)
 }
 
-impl<'n> Summary<'n> {
-    fn of(network: &'n Network) -> Summary<'n> {
-        let mut modules: Vec<(&str, usize)> = Vec::new();
-        let mut index = BTreeMap::new();
-        for module in network.modules.values() {
-            let at = *index.entry(module.kind).or_insert_with(|| {
-                modules.push((network.name(module.kind), 0));
-                modules.len() - 1
-            });
-            modules[at].1 += 1;
-        }
-        let mut flows = BTreeMap::new();
-        for (id, channel) in network.channels.iter() {
-            let kind = |process| network.processes[process].kind.index();
-            let ends = (kind(network.writer(id)), kind(network.reader(id)));
-            let flow: &mut (usize, f64) = flows.entry(ends).or_default();
-            flow.0 += 1;
-            flow.1 += channel.traffic;
-        }
-        let deterministic = network.bundles.values().all(|b| b.kind.is_deterministic());
-        Summary {
-            modules,
-            flows,
-            deterministic,
-        }
+/// A network with all its processes, or by kinds where there are more than `most`.
+fn picture(network: &Network, detail: Option<Detail>, most: usize) -> Picture {
+    match detail {
+        Some(Detail::Kinds) => Picture::of_kinds(network),
+        None if network.processes.len() > most => Picture::of_kinds(network),
+        _ => Picture::of_processes(network),
     }
+}
 
-    fn text(&self, network: &Network) -> String {
-        let mut text = format!(
-            "{}: {}, {}, {}{}\n",
-            network.name,
-            plural(network.processes.len(), "process"),
-            plural(network.channels.len(), "channel"),
-            plural(network.bundles.len(), "bundle"),
-            if self.deterministic {
-                "; deterministic"
-            } else {
-                "; not deterministic"
-            },
-        );
-        for (kind, count) in &self.modules {
-            text += &format!("module {kind} x {count}\n");
-        }
-        for kind in network.kinds.values() {
-            let name = network.name(kind.name);
-            let load: f64 = kind
-                .members
-                .iter()
-                .map(|&m| network.processes[m].load)
-                .sum();
-            text += &format!("\nkind {name} x {}, load {load}\n", kind.members.len());
-            for port in &kind.ports {
-                let verb = match port.direction {
-                    Direction::Input => "reads",
-                    Direction::Output => "writes",
-                };
-                text += &format!("  {verb} {}", network.name(port.name));
-                if let Some(ty) = port.ty {
-                    text += &format!(": {}", network.name(ty));
-                }
-                if let Some(bundle) = port.bundle {
-                    text += &format!(" ({})", bundle.name());
-                }
-                text.push('\n');
-            }
-        }
-        text.push('\n');
-        let kind = |index: usize| network.name(network.kinds[Id::from_index(index)].name);
-        for ((from, to), (count, traffic)) in &self.flows {
-            let channels = plural(*count, "channel");
-            text += &format!(
-                "{} -> {}: {channels}, traffic {traffic}\n",
-                kind(*from),
-                kind(*to)
-            );
-        }
-        text
+fn show(picture: &Picture, form: Form) -> String {
+    match form {
+        Form::Svg => network::draw(picture),
+        Form::Text | Form::Json => picture.text(),
     }
+}
 
-    fn json(&self, network: &Network) -> String {
-        let kind = |index: usize| network.name(network.kinds[Id::from_index(index)].name);
-        let modules = self.modules.iter();
-        let kinds = network.kinds.values().map(|k| {
-            let ports = k.ports.iter().map(|port| {
-                json!({
-                    "name": network.name(port.name),
-                    "direction": port.direction,
-                    "type": port.ty.map(|ty| network.name(ty)),
-                    "bundle": port.bundle.map(|b| b.name()),
-                })
-            });
-            json!({
-                "name": network.name(k.name),
-                "count": k.members.len(),
-                "load": k.members.iter().map(|&m| network.processes[m].load).sum::<f64>(),
-                "ports": ports.collect::<Vec<_>>(),
-            })
-        });
-        let flows = self.flows.iter().map(|((from, to), (count, traffic))| {
-            json!({"from": kind(*from), "to": kind(*to), "channels": count, "traffic": traffic})
-        });
-        let value = json!({
-            "name": network.name,
-            "processes": network.processes.len(),
-            "channels": network.channels.len(),
-            "bundles": network.bundles.len(),
-            "deterministic": self.deterministic,
-            "modules": modules.map(|(k, n)| json!({"kind": k, "count": n})).collect::<Vec<_>>(),
-            "kinds": kinds.collect::<Vec<_>>(),
-            "flows": flows.collect::<Vec<_>>(),
-        });
-        format!("{value:#}\n")
+/// The summary, and where each process leads to, if there are few or it is asked for.
+fn text(network: &Network, detail: Option<Detail>) -> String {
+    let text = Summary::of(network).text(network);
+    if detail.is_none() && network.processes.len() > MOST_LISTED || detail == Some(Detail::Kinds) {
+        return text;
     }
+    format!("{text}\n{}", Picture::of_processes(network).text())
 }

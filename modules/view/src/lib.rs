@@ -1,4 +1,7 @@
-//! Pictures of a mapped network.
+//! Pictures of a network, before it is mapped and after.
+//!
+//! [`network::draw`] draws a [`picture::Picture`], a network as nodes and what flows between them, as
+//! SVG without Graphviz: as it is drawn, by kinds, or with all its processes.
 //!
 //! [`dot::MappedDot`] writes an annotated Graphviz file, [`svg::Svg`] a picture that needs no
 //! Graphviz. Both show the same [`Scene`]: hosts, the OS processes on them, what runs there and
@@ -12,6 +15,9 @@ use std::collections::BTreeMap;
 
 mod colour;
 pub mod dot;
+mod layers;
+pub mod network;
+pub mod picture;
 pub mod svg;
 
 pub use colour::Colour;

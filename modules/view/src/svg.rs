@@ -262,7 +262,13 @@ fn arcs(
     Ok(())
 }
 
-fn text(out: &mut String, x: f64, y: f64, style: &str, content: &str) -> std::fmt::Result {
+pub(crate) fn text(
+    out: &mut String,
+    x: f64,
+    y: f64,
+    style: &str,
+    content: &str,
+) -> std::fmt::Result {
     let space = if style.is_empty() { "" } else { " " };
     writeln!(
         out,
@@ -271,7 +277,7 @@ fn text(out: &mut String, x: f64, y: f64, style: &str, content: &str) -> std::fm
     )
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

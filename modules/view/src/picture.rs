@@ -1,0 +1,293 @@
+//! What a picture of a network shows, whether as it is drawn, by kinds, or with all its processes.
+
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::{Declared, EndDecl};
+use graphmap_kpn::network::{Joined, Network};
+use rustc_hash::FxHashMap;
+
+/// A network as nodes, groups and what flows between nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// Name of the network.
+    pub name: String,
+    /// Nodes in the order of the source.
+    pub nodes: Vec<Node>,
+    /// Modules; a parent comes before its children.
+    pub groups: Vec<Group>,
+    /// What flows, each pair of nodes once in each direction.
+    pub edges: Vec<Edge>,
+}
+
+/// A node of the picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What stands on it; nothing for the environment.
+    pub label: String,
+    /// Number of its kind, which tells its colour; none for the environment.
+    pub kind: Option<usize>,
+    /// The group it lies in.
+    pub group: Option<usize>,
+    /// Whether it stands for several processes.
+    pub many: bool,
+    /// What a reader is told who points at it.
+    pub title: String,
+}
+
+/// A group of the picture: a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub label: String,
+    /// The group it lies in.
+    pub parent: Option<usize>,
+}
+
+/// What flows from one node of the picture to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Index of the writing node.
+    pub from: usize,
+    /// Index of the reading node.
+    pub to: usize,
+    /// What stands on it: the type of a single channel, the number of several.
+    pub label: String,
+    /// What a reader is told who points at it: ports and types.
+    pub title: String,
+}
+
+/// Channels named in the title of an edge.
+const MOST_NAMED: usize = 8;
+
+/// Edges in the making.
+#[derive(Default)]
+struct Edges {
+    known: FxHashMap<(usize, usize), usize>,
+    list: Vec<(Edge, usize)>,
+}
+
+impl Edges {
+    fn add(&mut self, from: usize, to: usize, ports: (&str, &str), ty: Option<&str>) {
+        let title = match ty {
+            Some(ty) => format!("{} to {}: {ty}", ports.0, ports.1),
+            None => format!("{} to {}", ports.0, ports.1),
+        };
+        let made = self.list.len();
+        let at = *self.known.entry((from, to)).or_insert(made);
+        if at == made {
+            let label = ty.unwrap_or_default().to_owned();
+            let edge = Edge {
+                from,
+                to,
+                label,
+                title,
+            };
+            self.list.push((edge, 1));
+            return;
+        }
+        let (edge, count) = &mut self.list[at];
+        *count += 1;
+        if *count <= MOST_NAMED && !edge.title.split("; ").any(|known| known == title) {
+            edge.title += "; ";
+            edge.title += &title;
+        }
+    }
+
+    fn finish(self) -> Vec<Edge> {
+        let edges = self.list.into_iter().map(|(mut edge, count)| {
+            if count > 1 {
+                edge.title = format!("{count} channels: {}", edge.title);
+                edge.label = format!("×{count}");
+            }
+            edge
+        });
+        edges.collect()
+    }
+}
+
+fn times(name: &str, count: usize) -> String {
+    match count {
+        1 => name.to_owned(),
+        many => format!("{name} ×{many}"),
+    }
+}
+
+impl Picture {
+    /// The graph as it is drawn: what is repeated once, with its number.
+    pub fn of_drawing(declared: &Declared) -> Picture {
+        let name = |symbol| declared.name(symbol);
+        let mut kinds = FxHashMap::default();
+        let mut nodes = Vec::with_capacity(declared.nodes.len());
+        for node in declared.nodes.values() {
+            let made = kinds.len();
+            let count = node.replicas.map_or(1, |n| n as usize);
+            let mut title = format!("kind {}", name(node.kind));
+            if let Some(process) = node.process {
+                title += &format!(", a face of {}", name(process));
+            }
+            nodes.push(Node {
+                label: times(name(node.name), count),
+                kind: Some(*kinds.entry(node.kind).or_insert(made)),
+                group: node.module.map(Id::index),
+                many: node.replicas.is_some(),
+                title,
+            });
+        }
+        let groups = declared.modules.values().map(|module| Group {
+            label: times(name(module.kind), module.replicas.map_or(1, |n| n as usize)),
+            parent: module.parent.map(Id::index),
+        });
+        let mut edges = Edges::default();
+        for channel in &declared.channels {
+            let ty = channel.ty.map(name);
+            let (from, to) = (channel.from, channel.to);
+            let port = |end: EndDecl| match end.node {
+                Some(_) => name(end.port),
+                None => ENVIRONMENT,
+            };
+            let group = |end: EndDecl| declared.nodes[end.node?].module.map(Id::index);
+            let ends = match (from.node, to.node) {
+                (Some(from), Some(to)) => (from.index(), to.index()),
+                (Some(a), None) => (a.index(), environment(&mut nodes, group(from))),
+                (None, Some(b)) => (environment(&mut nodes, group(to)), b.index()),
+                (None, None) => continue,
+            };
+            edges.add(ends.0, ends.1, (port(from), port(to)), ty);
+        }
+        Picture {
+            name: declared.name.clone(),
+            nodes,
+            groups: groups.collect(),
+            edges: edges.finish(),
+        }
+    }
+
+    /// All processes.
+    pub fn of_processes(network: &Network) -> Picture {
+        let mut nodes: Vec<Node> = network
+            .processes
+            .iter()
+            .map(|(id, process)| Node {
+                label: network.name(process.name).to_owned(),
+                kind: Some(process.kind.index()),
+                group: process.module.map(Id::index),
+                many: false,
+                title: format!("kind {}, load {}", network.kind_name(id), process.load),
+            })
+            .collect();
+        let groups = network.modules.values().map(|module| Group {
+            label: network.name(module.kind).to_owned(),
+            parent: module.parent.map(Id::index),
+        });
+        let mut edges = Edges::default();
+        for joined in network.joins() {
+            match joined {
+                Joined::Channel(id) => {
+                    let channel = &network.channels[id];
+                    let port = |port| network.name(network.ports[port].name);
+                    let (from, to) = (network.writer(id).index(), network.reader(id).index());
+                    let ty = channel.ty.map(|ty| network.name(ty));
+                    edges.add(from, to, (port(channel.from), port(channel.to)), ty);
+                }
+                Joined::Closed(id) => {
+                    let port = &network.ports[id];
+                    let process = port.process;
+                    let group = network.processes[process].module.map(Id::index);
+                    let end = environment(&mut nodes, group);
+                    let name = network.name(port.name);
+                    match port.direction {
+                        graphmap_kpn::declared::Direction::Input => {
+                            edges.add(end, process.index(), (ENVIRONMENT, name), None);
+                        }
+                        graphmap_kpn::declared::Direction::Output => {
+                            edges.add(process.index(), end, (name, ENVIRONMENT), None);
+                        }
+                    }
+                }
+            }
+        }
+        Picture {
+            name: network.name.clone(),
+            nodes,
+            groups: groups.collect(),
+            edges: edges.finish(),
+        }
+    }
+
+    /// The picture as lines of text: for each node where it leads to, a line for each label.
+    pub fn text(&self) -> String {
+        let mut leaving: Vec<Vec<&Edge>> = vec![Vec::new(); self.nodes.len()];
+        for edge in &self.edges {
+            leaving[edge.from].push(edge);
+        }
+        let name = |node: &Node| match node.label.as_str() {
+            "" => "NULL".to_owned(),
+            label => label.to_owned(),
+        };
+        let mut text = String::new();
+        for (node, edges) in self.nodes.iter().zip(leaving) {
+            let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+            for edge in edges {
+                let to = name(&self.nodes[edge.to]);
+                match lines.iter_mut().find(|(label, _)| *label == edge.label) {
+                    Some((_, line)) => line.push(to),
+                    None => lines.push((&edge.label, vec![to])),
+                }
+            }
+            for (label, line) in lines {
+                let colon = if label.is_empty() { "" } else { ": " };
+                let line = line.join(", ");
+                text += &format!("{} -> {line}{colon}{label}\n", name(node));
+            }
+        }
+        text
+    }
+
+    /// A node for each kind.
+    pub fn of_kinds(network: &Network) -> Picture {
+        let nodes = network.kinds.values().map(|kind| Node {
+            label: times(network.name(kind.name), kind.members.len()),
+            kind: None,
+            group: None,
+            many: kind.members.len() > 1,
+            title: format!("{} processes", kind.members.len()),
+        });
+        let nodes = nodes.enumerate().map(|(i, node)| Node {
+            kind: Some(i),
+            ..node
+        });
+        let mut edges = Edges::default();
+        for (id, channel) in network.channels.iter() {
+            let kind = |process| network.processes[process].kind.index();
+            let port = |port| network.name(network.ports[port].name);
+            let ty = channel.ty.map(|ty| network.name(ty));
+            let ports = (port(channel.from), port(channel.to));
+            edges.add(
+                kind(network.writer(id)),
+                kind(network.reader(id)),
+                ports,
+                ty,
+            );
+        }
+        Picture {
+            name: network.name.clone(),
+            nodes: nodes.collect(),
+            groups: Vec::new(),
+            edges: edges.finish(),
+        }
+    }
+}
+
+/// What the far end of a port joined to the environment is called.
+const ENVIRONMENT: &str = "the environment";
+
+/// Adds a node for the environment.
+fn environment(nodes: &mut Vec<Node>, group: Option<usize>) -> usize {
+    nodes.push(Node {
+        label: String::new(),
+        kind: None,
+        group,
+        many: false,
+        title: ENVIRONMENT.to_owned(),
+    });
+    nodes.len() - 1
+}

@@ -1,0 +1,126 @@
+//! Pictures of networks that are not mapped: what is in them, and that others can read them.
+
+use graphmap_dot::dialect::load;
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::{expand::expand, resolve::resolve, verify::verify};
+use graphmap_view::network::draw;
+use graphmap_view::picture::Picture;
+
+const FARM: &str = r#"digraph "a <farm> & more" {
+    put -> work [type=Task, bundle=share]; work -> get [src=result, type="Vec<u8>"];
+    back -> put; get -> back;
+    subgraph cluster_row { module=row; replicas=3;
+        work -> more [type=Task]; more -> work [dst=again, type=Task];
+        work -> work [src=self, dst=self_in, type=u8, initial=1];
+        more -> work [src=next, dst=next_in, step=1, beyond=NULL];
+    }
+}"#;
+
+fn declared(text: &str) -> Declared {
+    let mut found = Diagnostics::new();
+    let text = text.as_bytes().to_vec();
+    let declared = load(&mut SourceMap::new(), "farm.dot", text, &mut found);
+    declared.unwrap_or_else(|| panic!("{found:#?}"))
+}
+
+fn network(text: &str) -> Verified {
+    let network = resolve(expand(declared(text)).unwrap().0).unwrap().0;
+    verify(network).unwrap_or_else(|d| panic!("{d:#?}")).0
+}
+
+/// The texts of a picture, which must be well-formed and lie inside of it.
+fn texts(svg: &str) -> Vec<String> {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let root = document.root_element();
+    let number = |node: roxmltree::Node<'_, '_>, name: &str| {
+        node.attribute(name).and_then(|v| v.parse::<f64>().ok())
+    };
+    let (width, height) = (
+        number(root, "width").unwrap(),
+        number(root, "height").unwrap(),
+    );
+    for shape in document.descendants().filter(|n| n.has_tag_name("rect")) {
+        let Some(x) = number(shape, "x") else {
+            continue;
+        };
+        let y = number(shape, "y").unwrap();
+        assert!(
+            x >= 0.0 && x + number(shape, "width").unwrap() <= width,
+            "{svg}"
+        );
+        assert!(
+            y >= 0.0 && y + number(shape, "height").unwrap() <= height,
+            "{svg}"
+        );
+    }
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    texts.filter_map(|n| n.text().map(str::to_owned)).collect()
+}
+
+#[test]
+fn the_drawing_shows_what_is_repeated_once() {
+    let picture = Picture::of_drawing(&declared(FARM));
+    let labels: Vec<&str> = picture.nodes.iter().map(|n| n.label.as_str()).collect();
+    assert_eq!(labels, ["put", "work", "get", "back", "more"]);
+    assert_eq!(picture.groups.len(), 1);
+    let texts = texts(&draw(&picture));
+    for wanted in [
+        "a <farm> & more",
+        "put",
+        "work",
+        "row ×3",
+        "Task",
+        "Vec<u8>",
+        "×2",
+    ] {
+        assert!(
+            texts.iter().any(|text| text == wanted),
+            "{wanted}: {texts:?}"
+        );
+    }
+}
+
+#[test]
+fn processes_kinds_and_the_environment() {
+    let network = network(FARM);
+    let picture = Picture::of_processes(&network);
+    let named = picture.nodes.iter().filter(|n| n.kind.is_some());
+    assert_eq!(named.count(), network.processes.len());
+    // The way on from the last row, and the one to the first.
+    assert_eq!(picture.nodes.iter().filter(|n| n.kind.is_none()).count(), 2);
+    let joined = picture.edges.len() + picture.edges.iter().filter(|e| e.label == "×2").count();
+    assert_eq!(joined, network.channels.len() + 2);
+    let written = texts(&draw(&picture));
+    assert_eq!(written.iter().filter(|text| *text == "row").count(), 3);
+    let kinds = Picture::of_kinds(&network);
+    let labels: Vec<&str> = kinds.nodes.iter().map(|n| n.label.as_str()).collect();
+    assert_eq!(labels, ["put", "work ×3", "more ×3", "get", "back"]);
+    assert!(texts(&draw(&kinds)).contains(&"more ×3".to_owned()));
+    let text = picture.text();
+    assert!(
+        text.contains("put -> work1, work2, work3: Task\n"),
+        "{text}"
+    );
+    assert!(text.contains("more3 -> NULL\n"), "{text}");
+    assert!(text.contains("NULL -> work1\n"), "{text}");
+}
+
+#[test]
+fn nothing_to_show_and_much_to_show() {
+    assert_eq!(texts(&draw(&Picture::default())), Vec::<String>::new());
+    let deep = 3000;
+    let nest: String = (0..deep)
+        .map(|i| format!("subgraph cluster_{i} {{ module=m{i};"))
+        .collect();
+    let text = format!("digraph {{ a -> b; {nest} b; {} }}", "}".repeat(deep));
+    draw(&Picture::of_drawing(&declared(&text)));
+    let wide: String = (0..20_000)
+        .map(|i| format!("a{i} -> b{};", i * 7 % 20_000))
+        .collect();
+    let picture = Picture::of_drawing(&declared(&format!("digraph {{ {wide} }}")));
+    assert_eq!(picture.nodes.len(), 40_000);
+    draw(&picture);
+}

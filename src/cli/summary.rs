@@ -1,0 +1,132 @@
+//! What a network consists of, counted: kinds and their ports, modules, what flows between.
+
+use super::check::plural;
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::Direction;
+use graphmap_kpn::network::Network;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// What is counted.
+pub(crate) struct Summary<'n> {
+    /// Kinds of modules in the order of their first: how many there are.
+    modules: Vec<(&'n str, usize)>,
+    /// Between kinds, in the order of ids: channels and traffic.
+    flows: BTreeMap<(usize, usize), (usize, f64)>,
+    deterministic: bool,
+}
+
+impl<'n> Summary<'n> {
+    pub(crate) fn of(network: &'n Network) -> Summary<'n> {
+        let mut modules: Vec<(&str, usize)> = Vec::new();
+        let mut index = BTreeMap::new();
+        for module in network.modules.values() {
+            let at = *index.entry(module.kind).or_insert_with(|| {
+                modules.push((network.name(module.kind), 0));
+                modules.len() - 1
+            });
+            modules[at].1 += 1;
+        }
+        let mut flows = BTreeMap::new();
+        for (id, channel) in network.channels.iter() {
+            let kind = |process| network.processes[process].kind.index();
+            let ends = (kind(network.writer(id)), kind(network.reader(id)));
+            let flow: &mut (usize, f64) = flows.entry(ends).or_default();
+            flow.0 += 1;
+            flow.1 += channel.traffic;
+        }
+        let deterministic = network.bundles.values().all(|b| b.kind.is_deterministic());
+        Summary {
+            modules,
+            flows,
+            deterministic,
+        }
+    }
+
+    pub(crate) fn text(&self, network: &Network) -> String {
+        let mut text = format!(
+            "{}: {}, {}, {}{}\n",
+            network.name,
+            plural(network.processes.len(), "process"),
+            plural(network.channels.len(), "channel"),
+            plural(network.bundles.len(), "bundle"),
+            if self.deterministic {
+                "; deterministic"
+            } else {
+                "; not deterministic"
+            },
+        );
+        for (kind, count) in &self.modules {
+            text += &format!("module {kind} x {count}\n");
+        }
+        for kind in network.kinds.values() {
+            let name = network.name(kind.name);
+            let load: f64 = kind
+                .members
+                .iter()
+                .map(|&m| network.processes[m].load)
+                .sum();
+            text += &format!("\nkind {name} x {}, load {load}\n", kind.members.len());
+            for port in &kind.ports {
+                let verb = match port.direction {
+                    Direction::Input => "reads",
+                    Direction::Output => "writes",
+                };
+                text += &format!("  {verb} {}", network.name(port.name));
+                if let Some(ty) = port.ty {
+                    text += &format!(": {}", network.name(ty));
+                }
+                if let Some(bundle) = port.bundle {
+                    text += &format!(" ({})", bundle.name());
+                }
+                text.push('\n');
+            }
+        }
+        text.push('\n');
+        let kind = |index: usize| network.name(network.kinds[Id::from_index(index)].name);
+        for ((from, to), (count, traffic)) in &self.flows {
+            let channels = plural(*count, "channel");
+            text += &format!(
+                "{} -> {}: {channels}, traffic {traffic}\n",
+                kind(*from),
+                kind(*to)
+            );
+        }
+        text
+    }
+
+    pub(crate) fn json(&self, network: &Network) -> String {
+        let kind = |index: usize| network.name(network.kinds[Id::from_index(index)].name);
+        let modules = self.modules.iter();
+        let kinds = network.kinds.values().map(|k| {
+            let ports = k.ports.iter().map(|port| {
+                json!({
+                    "name": network.name(port.name),
+                    "direction": port.direction,
+                    "type": port.ty.map(|ty| network.name(ty)),
+                    "bundle": port.bundle.map(|b| b.name()),
+                })
+            });
+            json!({
+                "name": network.name(k.name),
+                "count": k.members.len(),
+                "load": k.members.iter().map(|&m| network.processes[m].load).sum::<f64>(),
+                "ports": ports.collect::<Vec<_>>(),
+            })
+        });
+        let flows = self.flows.iter().map(|((from, to), (count, traffic))| {
+            json!({"from": kind(*from), "to": kind(*to), "channels": count, "traffic": traffic})
+        });
+        let value = json!({
+            "name": network.name,
+            "processes": network.processes.len(),
+            "channels": network.channels.len(),
+            "bundles": network.bundles.len(),
+            "deterministic": self.deterministic,
+            "modules": modules.map(|(k, n)| json!({"kind": k, "count": n})).collect::<Vec<_>>(),
+            "kinds": kinds.collect::<Vec<_>>(),
+            "flows": flows.collect::<Vec<_>>(),
+        });
+        format!("{value:#}\n")
+    }
+}
