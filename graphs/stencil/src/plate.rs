@@ -26,10 +26,6 @@ impl Plate {
         Plate { size, points }
     }
 
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     /// One of the blocks into which the plate is cut, `blocks` in each direction.
     pub fn block(&self, blocks: usize, row: usize, column: usize) -> Plate {
         let size = self.size / blocks;
