@@ -1,17 +1,15 @@
 //! From the caller's constraints to groups of vertices that lie together, and the diagnosis of
 //! constraints that contradict each other.
 
-use crate::error::{Conflict, Error, Part};
+use std::collections::BTreeMap;
+
+use crate::diagnose::reduce;
+use crate::error::{Conflict, Part};
 use crate::problem::{Constraint, Problem};
 
-/// Why no instance could be made; becomes an [`Error::Infeasible`].
-pub(crate) type Contradiction = Box<Conflict>;
-
-impl From<Contradiction> for Error {
-    fn from(conflict: Contradiction) -> Self {
-        Self::Infeasible(*conflict)
-    }
-}
+/// Why no instance could be made; [`explain`] says it.
+#[derive(Debug)]
+pub(crate) struct Contradiction(Clash);
 
 /// Groups of vertices that must lie together, with what the pins leave of the blocks.
 #[derive(Debug)]
@@ -37,9 +35,8 @@ impl Groups {
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Contradiction> {
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         let draft = Draft::new(problem, &all);
-        let tally = draft.impossible(problem);
-        if let Some(clash) = tally {
-            return Err(Box::new(explain(problem, &clash)));
+        if let Some(clash) = draft.impossible_among(problem, &all) {
+            return Err(Contradiction(clash));
         }
         Ok(draft.finish(problem))
     }
@@ -56,15 +53,28 @@ enum Clash {
     TooFewBlocks(usize),
     /// A `Count` constraint cannot be met by the number of its vertices.
     Number(usize),
-    /// Vertices fixed to this block exceed its memory (or slots).
-    Memory(u32),
-    Slots(u32),
+    /// What must lie in these blocks exceeds their memory together (or their slots).
+    Memory(Vec<u32>),
+    Slots(Vec<u32>),
+    /// More of a `Count` constraint's vertices must lie in these blocks than they hold.
+    Held(usize, Vec<u32>),
+    /// This group needs more memory than any block has in which it may lie.
+    Large(u32),
 }
 
 struct Draft {
     root: Vec<u32>,
     /// Allowed blocks by root.
-    allowed: std::collections::BTreeMap<u32, Vec<bool>>,
+    allowed: BTreeMap<u32, Vec<bool>>,
+}
+
+/// Sets of blocks that vertices are confined to.
+struct Confined {
+    /// By root.
+    of: Vec<u32>,
+    list: Vec<Vec<bool>>,
+    /// The sets within each, itself included.
+    within: Vec<Vec<usize>>,
 }
 
 fn find(root: &mut [u32], mut v: u32) -> u32 {
@@ -91,7 +101,7 @@ impl Draft {
         for v in 0..n as u32 {
             root[v as usize] = find(&mut root, v);
         }
-        let mut allowed = std::collections::BTreeMap::new();
+        let mut allowed = BTreeMap::new();
         for &index in active {
             if let Constraint::Pin { vertex, blocks } = &problem.constraints[index] {
                 let set = allowed
@@ -106,10 +116,6 @@ impl Draft {
     }
 
     /// The first contradiction that needs no search.
-    fn impossible(&self, problem: &Problem<'_>) -> Option<Clash> {
-        self.impossible_among(problem, &(0..problem.constraints.len()).collect::<Vec<_>>())
-    }
-
     fn impossible_among(&self, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
         let k = problem.machine.len();
         for (&group, set) in &self.allowed {
@@ -157,7 +163,7 @@ impl Draft {
                 _ => {}
             }
         }
-        self.over_capacity(problem)
+        self.over_capacity(problem, active)
     }
 
     /// Whether the groups can lie in pairwise different blocks: augmenting paths.
@@ -199,31 +205,95 @@ impl Draft {
         true
     }
 
-    fn over_capacity(&self, problem: &Problem<'_>) -> Option<Clash> {
-        if self.allowed.is_empty() {
-            return None;
-        }
-        let k = problem.machine.len();
-        let (mut memory, mut count) = (vec![0_u64; k], vec![0_u64; k]);
-        for v in 0..problem.graph.vertices() {
-            let Some(set) = self.allowed.get(&self.root[v]) else {
-                continue;
+    /// The pigeonhole principle: what must lie in a set of blocks is more than they take. Only the
+    /// sets that groups are confined to are tried, and all blocks.
+    fn over_capacity(&self, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
+        let (n, k) = (problem.graph.vertices(), problem.machine.len());
+        let sets = self.confined(n, k);
+        let blocks = problem.machine.blocks();
+        let list = |set: &[bool]| (0..k as u32).filter(|&b| set[b as usize]).collect();
+        // By set: what must lie in it, and what it takes where that is limited everywhere.
+        let over = |size: &dyn Fn(u32) -> u64, room: &dyn Fn(usize) -> Option<u64>| {
+            let mut own = vec![0_u64; sets.list.len()];
+            for v in 0..n {
+                own[sets.of[self.root[v] as usize] as usize] += size(v as u32);
+            }
+            sets.list.iter().enumerate().find(|(s, set)| {
+                let rooms = (0..k).filter(|&b| set[b]).map(room);
+                let room = rooms.sum::<Option<u64>>();
+                let needed: u64 = sets.within[*s].iter().map(|&i| own[i]).sum();
+                room.is_some_and(|room| needed > room)
+            })
+        };
+        if problem.graph.has_memory() {
+            let mut memory = vec![0_u64; n];
+            for v in 0..n {
+                memory[self.root[v] as usize] += problem.graph.memory(v as u32);
+            }
+            let roomiest = |set: &Vec<bool>| {
+                let rooms = (0..k).filter(|&b| set[b]);
+                let room = rooms.map(|b| blocks[b].memory.unwrap_or(u64::MAX));
+                room.max().unwrap_or(0)
             };
-            let mut blocks = set.iter().enumerate().filter(|s| *s.1).map(|s| s.0);
-            if let (Some(only), None) = (blocks.next(), blocks.next()) {
-                memory[only] += problem.graph.memory(v as u32);
-                count[only] += 1;
+            let most: Vec<u64> = sets.list.iter().map(roomiest).collect();
+            let large = (0..n).find(|&v| memory[v] > most[sets.of[v] as usize]);
+            if let Some(root) = large {
+                return Some(Clash::Large(root as u32));
+            }
+            let over = over(&|v| problem.graph.memory(v), &|b| blocks[b].memory);
+            if let Some((_, set)) = over {
+                return Some(Clash::Memory(list(set)));
             }
         }
-        for (b, block) in problem.machine.blocks().iter().enumerate() {
-            if block.memory.is_some_and(|most| memory[b] > most) {
-                return Some(Clash::Memory(b as u32));
-            }
-            if block.slots.is_some_and(|most| count[b] > u64::from(most)) {
-                return Some(Clash::Slots(b as u32));
+        if let Some((_, set)) = over(&|_| 1, &|b| blocks[b].slots.map(u64::from)) {
+            return Some(Clash::Slots(list(set)));
+        }
+        for &index in active {
+            if let Constraint::Count {
+                vertices,
+                blocks,
+                most,
+                ..
+            } = &problem.constraints[index]
+            {
+                let mut held = vec![false; n];
+                vertices.iter().for_each(|&v| held[v as usize] = true);
+                let mut limited = vec![false; k];
+                blocks.iter().for_each(|&b| limited[b as usize] = true);
+                let size = |v: u32| u64::from(held[v as usize]);
+                let room = |b: usize| limited[b].then_some(u64::from(*most));
+                if let Some((_, set)) = over(&size, &room) {
+                    return Some(Clash::Held(index, list(set)));
+                }
             }
         }
         None
+    }
+
+    /// The sets of blocks that groups are confined to; the first is all.
+    fn confined(&self, n: usize, k: usize) -> Confined {
+        let all = vec![true; k];
+        let mut list = vec![all.clone()];
+        let mut known = BTreeMap::from([(all, 0)]);
+        let mut of = vec![0; n];
+        for (&root, set) in &self.allowed {
+            let next = list.len() as u32;
+            let index = *known.entry(set.clone()).or_insert(next);
+            if index == next {
+                list.push(set.clone());
+            }
+            of[root as usize] = index;
+        }
+        let inside = |a: usize, b: usize| {
+            let few = list.len() <= 64;
+            a == b || b == 0 || few && (0..k).all(|i| list[b][i] || !list[a][i])
+        };
+        let sets = 0..list.len();
+        let within = sets
+            .clone()
+            .map(|b| sets.clone().filter(|&a| inside(a, b)).collect())
+            .collect();
+        Confined { of, list, within }
     }
 
     fn finish(mut self, problem: &Problem<'_>) -> Groups {
@@ -248,7 +318,7 @@ impl Draft {
         let mut set = Vec::new();
         if !self.allowed.is_empty() || !home.is_empty() {
             set = vec![0; count as usize];
-            let mut known = std::collections::BTreeMap::new();
+            let mut known = BTreeMap::new();
             for (b, &group) in home.iter().enumerate() {
                 let only: Vec<bool> = (0..k).map(|c| c == b).collect();
                 set[group as usize] = sets.len() as u32;
@@ -288,29 +358,20 @@ impl Draft {
     }
 }
 
-/// Reduces a contradiction to constraints none of which can be left out.
-fn explain(problem: &Problem<'_>, clash: &Clash) -> Conflict {
+/// Reduces a contradiction to constraints none of which can be left out for the same to be seen:
+/// without a search, that is, so that fewer may do.
+pub(crate) fn explain(problem: &Problem<'_>, met: Contradiction) -> Conflict {
     let clashes = |active: &[usize]| Draft::new(problem, active).impossible_among(problem, active);
-    let mut active = suspects(problem, clash);
-    if clashes(&active).is_none() {
-        active = (0..problem.constraints.len()).collect();
-    }
-    // Leave out what is not needed; few constraints touch one group, so the square is small.
-    if active.len() <= 2000 {
-        let mut at = 0;
-        while at < active.len() {
-            let mut fewer = active.clone();
-            fewer.remove(at);
-            if clashes(&fewer).is_some() {
-                active = fewer;
-            } else {
-                at += 1;
-            }
-        }
-    }
-    let last = clashes(&active);
+    let mut active: Vec<usize> = (0..problem.constraints.len())
+        .filter(|&i| !matches!(problem.constraints[i], Constraint::Prefer { .. }))
+        .collect();
+    reduce(&mut active, |fewer| clashes(fewer).is_some());
     let mut parts: Vec<Part> = active.iter().map(|&i| Part::Constraint(i)).collect();
-    let reason = match last.as_ref().unwrap_or(clash) {
+    let blocks = |blocks: &[u32]| match blocks {
+        [b] => format!("block {b}"),
+        _ => format!("{} blocks", blocks.len()),
+    };
+    let reason = match clashes(&active).unwrap_or(met.0) {
         Clash::Nowhere(v) => {
             format!("what vertex {v} must lie together with is pinned to blocks that share none")
         }
@@ -318,25 +379,48 @@ fn explain(problem: &Problem<'_>, clash: &Clash) -> Conflict {
         Clash::TooFewBlocks(_) => {
             "more vertices are kept apart than there are blocks they may lie in".to_owned()
         }
-        Clash::Number(i) => number(&problem.constraints[*i], problem.machine.len()),
-        Clash::Memory(b) => {
-            parts.push(Part::Memory(*b));
-            format!("what is pinned to block {b} exceeds its memory")
+        Clash::Number(i) => number(&problem.constraints[i]),
+        Clash::Memory(full) => {
+            parts.extend(full.iter().map(|&b| Part::Memory(b)));
+            format!(
+                "what must lie in {} exceeds the memory there",
+                blocks(&full)
+            )
         }
-        Clash::Slots(b) => {
-            parts.push(Part::Slots(*b));
-            format!("more vertices are pinned to block {b} than it has slots")
+        Clash::Slots(full) => {
+            parts.extend(full.iter().map(|&b| Part::Slots(b)));
+            format!(
+                "more vertices must lie in {} than have a slot there",
+                blocks(&full)
+            )
+        }
+        Clash::Held(_, full) => {
+            format!(
+                "more vertices must lie in {} than may be held there",
+                blocks(&full)
+            )
+        }
+        Clash::Large(v) => {
+            parts.push(Part::Vertex(v));
+            let draft = Draft::new(problem, &active);
+            let all = 0..problem.machine.len() as u32;
+            let open = all.filter(|&b| draft.allowed.get(&v).is_none_or(|set| set[b as usize]));
+            parts.extend(open.map(Part::Memory));
+            format!(
+                "vertex {v} (with what lies together with it) exceeds the memory of every block it may lie in"
+            )
         }
     };
     Conflict {
         parts,
         proved: true,
+        minimal: false,
         reason,
     }
 }
 
 /// Why a `Count` constraint alone cannot be met.
-fn number(constraint: &Constraint, k: usize) -> String {
+fn number(constraint: &Constraint) -> String {
     let Constraint::Count {
         vertices,
         blocks,
@@ -347,48 +431,13 @@ fn number(constraint: &Constraint, k: usize) -> String {
         return "the least or most of a kind cannot be met by its number".to_owned();
     };
     let (n, places) = (vertices.len(), blocks.len());
-    if u64::from(*most) * (places as u64) < n as u64 && places == k {
-        format!("{n} vertices are too many for {places} blocks with at most {most} each")
-    } else {
-        format!("{n} vertices are too few for {places} blocks with at least {least} each")
-    }
-}
-
-/// Constraints that can have to do with a clash: those that reach its vertices over `Together`.
-fn suspects(problem: &Problem<'_>, clash: &Clash) -> Vec<usize> {
-    let n = problem.graph.vertices();
-    let mut reached = vec![false; n];
-    let seeds: &[u32] = match clash {
-        Clash::Nowhere(v) => std::slice::from_ref(v),
-        Clash::ApartTogether(i) | Clash::TooFewBlocks(i) => match &problem.constraints[*i] {
-            Constraint::Apart { vertices } => vertices,
-            _ => &[],
-        },
-        Clash::Number(i) => return vec![*i],
-        Clash::Memory(_) | Clash::Slots(_) => return (0..problem.constraints.len()).collect(),
+    let each = |word: &str, count: u32| match places {
+        1 => format!("{n} vertices are too {word} {count}"),
+        _ => format!("{n} vertices are too {word} {count} in each of {places} blocks"),
     };
-    seeds.iter().for_each(|&v| reached[v as usize] = true);
-    let mut taken = vec![false; problem.constraints.len()];
-    loop {
-        let mut grew = false;
-        for (index, constraint) in problem.constraints.iter().enumerate() {
-            let vertices: &[u32] = match constraint {
-                Constraint::Together { vertices } => vertices,
-                Constraint::Pin { vertex, .. } => std::slice::from_ref(vertex),
-                _ => continue,
-            };
-            if !taken[index] && vertices.iter().any(|&v| reached[v as usize]) {
-                taken[index] = true;
-                grew = true;
-                vertices.iter().for_each(|&v| reached[v as usize] = true);
-            }
-        }
-        if !grew {
-            break;
-        }
+    if (n as u64) < u64::from(*least) * places as u64 {
+        each("few for at least", *least)
+    } else {
+        each("many for at most", *most)
     }
-    if let Clash::ApartTogether(i) | Clash::TooFewBlocks(i) = clash {
-        taken[*i] = true;
-    }
-    (0..taken.len()).filter(|&i| taken[i]).collect()
 }

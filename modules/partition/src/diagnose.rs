@@ -1,64 +1,169 @@
 //! Which constraints and capacities are in conflict when the search has ruled out every mapping.
 
-use crate::constraints::Contradiction;
+use crate::constraints::{self, Contradiction};
 use crate::error::{Conflict, Part};
 use crate::exact::branch::{self, Limit};
 use crate::instance::Instance;
 use crate::problem::{Constraint, Problem};
 
-/// A set of constraints that no mapping keeps, made small by leaving out one after the other as
-/// long as the rest is still proved impossible.
+/// Searches that are made for an explanation at the most.
+const SEARCHES: usize = 200;
+
+/// Up to so many vertices searches are made to explain what was seen without one.
+const SEARCHABLE: usize = 2000;
+
+/// How long each of them is.
+const BRIEF: Limit = Limit {
+    nodes: 10_000,
+    stop_at: None,
+};
+
+/// Leaves out of `kept` what the conflict does not need: halves, then quarters, then one by one.
+/// `conflict` says whether what is handed to it still cannot hold; what is left still cannot, and,
+/// where `conflict` is always right, without any one of it could.
+pub(crate) fn reduce<T: Copy>(kept: &mut Vec<T>, mut conflict: impl FnMut(&[T]) -> bool) {
+    let mut size = kept.len().div_ceil(2);
+    while !kept.is_empty() {
+        let mut at = 0;
+        while at < kept.len() {
+            let end = (at + size).min(kept.len());
+            let mut fewer = kept[..at].to_vec();
+            fewer.extend(&kept[end..]);
+            if conflict(&fewer) {
+                *kept = fewer;
+            } else {
+                at = end;
+            }
+        }
+        if size <= 1 {
+            return;
+        }
+        size = size.div_ceil(2);
+    }
+}
+
+/// The conflict behind a contradiction that was met before any search.
+pub(crate) fn contradiction(problem: &Problem<'_>, met: Contradiction) -> Conflict {
+    let conflict = constraints::explain(problem, met);
+    // What a vertex has to do with it follows from the rest.
+    let rest = |p: &&Part| !matches!(p, Part::Vertex(_));
+    let parts: Vec<Part> = conflict.parts.iter().filter(rest).copied().collect();
+    if problem.graph.vertices() > SEARCHABLE {
+        return conflict;
+    }
+    let smaller = shrink(problem, parts.clone(), BRIEF);
+    match smaller.parts == parts {
+        true => Conflict {
+            minimal: smaller.minimal,
+            ..conflict
+        },
+        false => smaller,
+    }
+}
+
+/// Constraints, memory and slots that no mapping keeps, which a search has proved: reduced as long
+/// as the rest is still proved impossible within the limit.
 pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit) -> Conflict {
     let limit = Limit {
-        nodes: limit.nodes / 10,
+        nodes: (limit.nodes / 30).max(BRIEF.nodes),
         ..limit
     };
-    let mut kept: Vec<usize> = (0..problem.constraints.len())
-        .filter(|&i| !matches!(problem.constraints[i], Constraint::Prefer { .. }))
-        .collect();
-    let mut at = 0;
-    while at < kept.len() {
-        let mut fewer = kept.clone();
-        fewer.remove(at);
-        if impossible(problem, &fewer, limit) {
-            kept = fewer;
-        } else {
-            at += 1;
-        }
-    }
-    let mut parts: Vec<Part> = kept.iter().map(|&i| Part::Constraint(i)).collect();
     let blocks = problem.machine.blocks();
-    if problem.graph.has_memory() {
-        let limited = (0..blocks.len()).filter(|&b| blocks[b].memory.is_some());
-        parts.extend(limited.map(|b| Part::Memory(b as u32)));
-    }
-    let limited = (0..blocks.len()).filter(|&b| blocks[b].slots.is_some());
-    parts.extend(limited.map(|b| Part::Slots(b as u32)));
-    let reason = if parts.len() == kept.len() {
-        "these constraints cannot hold together".to_owned()
-    } else {
-        "memory, slots and these constraints cannot all be kept".to_owned()
+    let memory = (0..blocks.len())
+        .filter(|&b| problem.graph.has_memory() && blocks[b].memory.is_some())
+        .map(|b| Part::Memory(b as u32));
+    let slots = (0..blocks.len())
+        .filter(|&b| blocks[b].slots.is_some())
+        .map(|b| Part::Slots(b as u32));
+    let constraints = (0..problem.constraints.len())
+        .filter(|&i| !matches!(problem.constraints[i], Constraint::Prefer { .. }))
+        .map(Part::Constraint);
+    let parts = memory.chain(slots).chain(constraints).collect();
+    shrink(problem, parts, limit)
+}
+
+fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit) -> Conflict {
+    let (mut searches, mut minimal) = (0, true);
+    reduce(&mut parts, |fewer| {
+        if searches >= SEARCHES {
+            minimal = false;
+            return false;
+        }
+        searches += 1;
+        let outcome = impossible(problem, fewer, limit);
+        minimal &= outcome.is_some();
+        outcome.unwrap_or(false)
+    });
+    let capacity = |p: &Part| !matches!(p, Part::Constraint(_));
+    let reason = match (parts.iter().any(capacity), parts.iter().all(capacity)) {
+        (_, true) => "what there is does not fit into memory and slots",
+        (true, _) => "memory, slots and these constraints cannot all be kept",
+        (false, _) => "these constraints cannot hold together",
     };
     Conflict {
         parts,
         proved: true,
-        reason,
+        minimal,
+        reason: reason.to_owned(),
     }
 }
 
-fn impossible(problem: &Problem<'_>, kept: &[usize], limit: Limit) -> bool {
-    let constraints: Vec<Constraint> = kept
-        .iter()
-        .map(|&i| problem.constraints[i].clone())
-        .collect();
+/// Whether no mapping keeps these parts, whatever the balance; `None` when that is not settled.
+fn impossible(problem: &Problem<'_>, kept: &[Part], limit: Limit) -> Option<bool> {
+    let constraints = kept.iter().filter_map(|part| match part {
+        Part::Constraint(i) => Some(problem.constraints[*i].clone()),
+        _ => None,
+    });
+    let constraints: Vec<Constraint> = constraints.collect();
+    let mut limited = vec![(false, false); problem.machine.len()];
+    for part in kept {
+        match *part {
+            Part::Memory(b) => limited[b as usize].0 = true,
+            Part::Slots(b) => limited[b as usize].1 = true,
+            _ => {}
+        }
+    }
+    let machine = problem.machine.limited(&limited);
     let smaller = Problem {
+        machine: &machine,
         constraints: &constraints,
         ..*problem
     };
-    let inst: Result<_, Contradiction> = Instance::new(&smaller);
-    let Ok((inst, _)) = inst else { return true };
+    let Ok((inst, _)) = Instance::new(&smaller) else {
+        return Some(true);
+    };
     let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
     let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
     let outcome = branch::feasible(&free, limit);
-    outcome.complete && outcome.better.is_none()
+    match outcome.better {
+        Some(_) => Some(false),
+        None => outcome.complete.then_some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_left_is_a_smallest_conflict(
+            n in 1_u32..40,
+            conflicts in prop::collection::vec(prop::collection::btree_set(0_u32..40, 1..5), 1..5),
+        ) {
+            let within = |items: &[u32]| {
+                conflicts.iter().any(|c| c.iter().all(|i| items.contains(i)))
+            };
+            let mut kept: Vec<u32> = (0..n).collect();
+            prop_assume!(within(&kept));
+            reduce(&mut kept, within);
+            prop_assert!(within(&kept));
+            for left_out in 0..kept.len() {
+                let mut fewer = kept.clone();
+                fewer.remove(left_out);
+                prop_assert!(!within(&fewer));
+            }
+        }
+    }
 }

@@ -19,8 +19,10 @@ pub enum Error {
 /// Constraints that cannot all hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// What takes part. Without any one of these the rest may well hold, when `minimal`.
+    /// What takes part. Not always all are needed: see `minimal`.
     pub parts: Vec<Part>,
+    /// True when it is proved that without any one of the parts the rest can hold.
+    pub minimal: bool,
     /// True when it is proved that no mapping exists; false when the search only found none.
     pub proved: bool,
     /// One sentence for the user.

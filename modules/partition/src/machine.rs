@@ -358,6 +358,16 @@ impl Machine {
         children.chain(alone)
     }
 
+    /// The same without the limits on memory (first) and slots (second) that are not to be kept.
+    pub(crate) fn limited(&self, kept: &[(bool, bool)]) -> Self {
+        let mut machine = self.clone();
+        for (block, (memory, slots)) in machine.blocks.iter_mut().zip(kept) {
+            block.memory = block.memory.filter(|_| *memory);
+            block.slots = block.slots.filter(|_| *slots);
+        }
+        machine
+    }
+
     pub(crate) fn is_tree(&self) -> bool {
         self.tree
     }

@@ -80,7 +80,8 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     let start = Instant::now();
     problem.check()?;
     let strategy = by_name(&options.strategy)?;
-    let (mut inst, group) = Instance::new(problem)?;
+    let (mut inst, group) = Instance::new(problem)
+        .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
     let mut log = Vec::new();
     let mut random = Random::new(options.seed);
     let budget = Budget {
@@ -148,6 +149,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         return Err(Error::Infeasible(Conflict {
             parts: evaluation.broken.clone(),
             proved: false,
+            minimal: false,
             reason: "these rules are broken by the best mapping found".to_owned(),
         }));
     }
@@ -224,6 +226,7 @@ fn settle(
         return Err(Error::Infeasible(Conflict {
             parts: (0..inst.k() as u32).map(Part::Balance).collect(),
             proved: true,
+            minimal: false,
             reason: "no mapping keeps the balance bound: every one was ruled out".to_owned(),
         }));
     }
@@ -249,6 +252,7 @@ fn raise(
         return Err(Error::Infeasible(Conflict {
             parts: heavy.map(Part::Vertex).into_iter().collect(),
             proved: heavy.is_some(),
+            minimal: heavy.is_some(),
             reason: match heavy {
                 Some(_) => "a vertex alone is heavier than the balance bound of every block",
                 None => "no mapping within the balance bound was found",
@@ -263,6 +267,7 @@ fn raise(
                 .map(Part::Constraint)
                 .collect(),
             proved: false,
+            minimal: false,
             reason: "no mapping keeps memory, slots and constraints, even without a balance bound"
                 .to_owned(),
         }));

@@ -289,7 +289,7 @@ fn a_graph_says_what_each_os_process_holds_and_which_modules_are_whole() {
     let finding = found.iter().next().unwrap();
     assert_eq!(
         finding.message,
-        "there is no feasible mapping: 8 processes are too many for 4 OS processes with at most 1 each"
+        "there is no feasible mapping: 8 processes are too many for at most 1 in each of 4 OS processes"
     );
 }
 

@@ -106,6 +106,9 @@ fn infeasible(
             finding = finding.with_note(format!("the {what} of {whose} takes part"));
         }
     }
+    if conflict.proved && !conflict.minimal && all.len() > 1 {
+        finding = finding.with_note("perhaps not all of these are needed for the conflict");
+    }
     if !conflict.proved {
         finding = finding.with_note("that none exists is not proved: more `--time` may find one");
     }

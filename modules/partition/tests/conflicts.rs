@@ -1,0 +1,117 @@
+//! What is said of instances without a mapping is true: that there is none, and which rules are to
+//! blame. Held against trying every mapping.
+
+use graphmap_partition::{
+    Block, Channel, Constraint, Error, Graph, Machine, Options, Part, Problem, Tree, evaluate,
+    solve,
+};
+use proptest::prelude::*;
+
+fn machine(memory: &[Option<u64>], slots: &[Option<u32>]) -> Machine {
+    let blocks = memory.iter().zip(slots).map(|(&memory, &slots)| {
+        Tree::Block(Block {
+            speed: 1,
+            memory,
+            slots,
+        })
+    });
+    let members = blocks.collect();
+    Machine::new(
+        &Tree::Group {
+            distance: 1,
+            members,
+        },
+        0,
+    )
+    .unwrap()
+}
+
+/// Whether any mapping keeps all hard rules.
+fn possible(problem: &Problem<'_>) -> bool {
+    let (n, k) = (problem.graph.vertices(), problem.machine.len());
+    (0..k.pow(n as u32)).any(|code| {
+        let block = (0..n).map(|v| (code / k.pow(v as u32) % k) as u32);
+        let block: Vec<u32> = block.collect();
+        evaluate(problem, &block).unwrap().allowed()
+    })
+}
+
+/// Whether any mapping keeps these parts.
+fn part_possible(problem: &Problem<'_>, parts: &[Part]) -> bool {
+    let constraints: Vec<Constraint> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Constraint(i) => Some(problem.constraints[*i].clone()),
+            _ => None,
+        })
+        .collect();
+    let blocks = problem.machine.blocks().iter().enumerate();
+    let blocks = blocks.map(|(b, block)| {
+        let b = b as u32;
+        let memory = block.memory.filter(|_| parts.contains(&Part::Memory(b)));
+        let slots = block.slots.filter(|_| parts.contains(&Part::Slots(b)));
+        (memory, slots)
+    });
+    let (memory, slots): (Vec<_>, Vec<_>) = blocks.unzip();
+    possible(&Problem {
+        machine: &machine(&memory, &slots),
+        constraints: &constraints,
+        ..*problem
+    })
+}
+
+fn constraint(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
+    let some = |of: u32, least: usize| prop::collection::vec(0..of, least..=3);
+    prop_oneof![
+        (0..n, some(k, 1)).prop_map(|(vertex, blocks)| Constraint::Pin { vertex, blocks }),
+        some(n, 2).prop_map(|vertices| Constraint::Together { vertices }),
+        some(n, 2).prop_map(|vertices| Constraint::Apart { vertices }),
+        (some(n, 1), some(k, 1), 0_u32..2, 0_u32..3).prop_map(|(vertices, blocks, least, more)| {
+            Constraint::Count {
+                vertices,
+                blocks,
+                least,
+                most: least + more,
+            }
+        }),
+    ]
+}
+
+const K: usize = 3;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn conflicts_are_real_and_minimal(
+        memory in prop::collection::vec(0_u64..8, 5),
+        room in prop::collection::vec(prop::option::of(3_u64..12), K),
+        slots in prop::collection::vec(prop::option::weighted(0.3, 1_u32..4), K),
+        constraints in prop::collection::vec(constraint(5, K as u32), 0..7),
+    ) {
+        let channel = Channel { from: 0, to: 1, traffic: 1 };
+        let graph = Graph::new(vec![1; 5], &[channel]).unwrap().with_memory(memory).unwrap();
+        let machine = machine(&room, &slots);
+        let problem = Problem { constraints: &constraints, ..Problem::new(&graph, &machine) };
+        let options = Options { steps: 20_000, ..Options::default() };
+        match solve(&problem, &options) {
+            Ok(found) => prop_assert!(found.evaluation.allowed()),
+            Err(Error::Infeasible(conflict)) => {
+                prop_assert!(conflict.proved, "{conflict:?}");
+                prop_assert!(!possible(&problem), "{conflict:?}");
+                let parts: Vec<Part> = conflict
+                    .parts
+                    .iter()
+                    .copied()
+                    .filter(|part| !matches!(part, Part::Vertex(_)))
+                    .collect();
+                prop_assert!(!part_possible(&problem, &parts), "{conflict:?}");
+                for left_out in 0..if conflict.minimal { parts.len() } else { 0 } {
+                    let mut fewer = parts.clone();
+                    fewer.remove(left_out);
+                    prop_assert!(part_possible(&problem, &fewer), "{conflict:?} without {left_out}");
+                }
+            }
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+    }
+}
