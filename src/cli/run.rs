@@ -65,6 +65,9 @@ pub(crate) struct RunArgs {
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     no_run: bool,
+    /// Write what is generated anew, but do not build
+    #[arg(long, conflicts_with = "no_run", help_heading = "Build")]
+    no_build: bool,
     #[command(flatten)]
     skeletons: SkeletonArgs,
     #[command(flatten)]
@@ -78,6 +81,9 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let network = session.verified(&args.file, &args.graph)?;
     let mapping = mapping(args, session, &network)?;
     let project = find_project(args, session, &network)?;
+    if args.no_build {
+        return Ok(Exit::Ok);
+    }
     let program = build(args, session, &network, &project)?;
     if args.no_run {
         return Ok(Exit::Ok);
