@@ -22,7 +22,7 @@ use crate::decode::{Encoding, decode};
 use crate::events::{Attribute, Header, Target};
 use crate::graph::{Builder, End, Graph, Preset, Scope};
 use crate::parser::parse;
-use crate::repeated::Repeated;
+use crate::recent::Recent;
 use crate::token::Text;
 use graphmap_kpn::declared::{Declared, ModuleId, NodeId};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -142,8 +142,12 @@ struct Dialect<'a> {
     torn: Vec<node::Torn>,
     /// Attributes of the edge statement being told.
     edge: edge::Draft,
-    /// Attributes of edge statements before.
-    edges: Repeated<edge::Read>,
+    /// What attributes of edges came to before.
+    edges: edge::Before,
+    /// What names of attributes are on each element; they were not worth reporting.
+    keys: [Recent<Option<Key>>; Element::COUNT],
+    /// Symbols of values.
+    symbols: Recent<Option<Symbol>>,
     /// Number of node statements so far.
     statements: u32,
     last_mention: Span,
@@ -172,7 +176,9 @@ impl<'a> Dialect<'a> {
         Dialect {
             text,
             edge: edge::Draft::default(),
-            edges: Repeated::default(),
+            edges: edge::Before::default(),
+            keys: Default::default(),
+            symbols: Recent::default(),
             out,
             report: Report::default(),
             known,
@@ -191,8 +197,13 @@ impl<'a> Dialect<'a> {
 
     /// The key of an attribute, if it may stand on the element; reports it otherwise.
     fn key(&mut self, element: Element, attribute: &Attribute) -> Option<Key> {
+        let place = attribute.name.span;
+        if let Some((_, key)) = self.keys[element as usize].get(self.text, place) {
+            return key;
+        }
         let name = self.text.value(attribute.name);
-        match Key::of(&name) {
+        let told = self.report.told();
+        let key = match Key::of(&name) {
             Some(key) if key.fits(element) => Some(key),
             Some(key) => {
                 self.report.misplaced(element, key, &name, attribute);
@@ -202,7 +213,12 @@ impl<'a> Dialect<'a> {
                 self.report.unknown(element, &name, attribute);
                 None
             }
+        };
+        // What is wrong is to be told of every place.
+        if told == self.report.told() {
+            self.keys[element as usize].put(self.text, place, key);
         }
+        key
     }
 
     /// The value of an attribute, read by `read`; reports it where it does not fit.
@@ -224,11 +240,17 @@ impl<'a> Dialect<'a> {
 
     /// The symbol of an attribute's value, which must not be empty.
     fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
+        let place = attribute.value.span;
+        if let Some((_, symbol)) = self.symbols.get(self.text, place) {
+            return symbol;
+        }
         let value = self.text.value(attribute.value);
         if value.is_empty() {
             self.read(attribute, |v| value::name(v).map(drop))?;
         }
-        Some(self.out.names.intern(&value))
+        let symbol = Some(self.out.names.intern(&value));
+        self.symbols.put(self.text, place, symbol);
+        symbol
     }
 
     fn finish(mut self, findings: &mut Diagnostics) -> Declared {
@@ -239,6 +261,7 @@ impl<'a> Dialect<'a> {
         self.out
     }
 
+    #[inline]
     fn later_graph(&self) -> bool {
         self.graphs > 1
     }
@@ -308,6 +331,7 @@ impl Builder for Dialect<'_> {
         }
     }
 
+    #[inline]
     fn mention(&mut self, node: u32, scope: u32, span: Span) {
         if self.later_graph() {
             return;
@@ -327,12 +351,14 @@ impl Builder for Dialect<'_> {
         }
     }
 
+    #[inline]
     fn edges(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute], _: Span) {
         if !self.later_graph() {
             self.edge_statement(defaults, attributes);
         }
     }
 
+    #[inline]
     fn edge(&mut self, tail: &End, head: &End) {
         if !self.later_graph() {
             self.channel(tail, head);

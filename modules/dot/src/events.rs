@@ -4,7 +4,7 @@
 //! and [`Events::end_operand`] for a list of nodes, [`Events::open_subgraph`] to
 //! [`Events::close_subgraph`] for a subgraph, whose own statements lie between the two), then
 //! [`Events::end_chain`] with how many there were and the attributes. A node statement is a chain of
-//! one operand.
+//! one operand; [`Events::edge`] may tell a chain of two nodes at once.
 
 use crate::token::Id;
 use graphmap_kpn::source::Span;
@@ -44,8 +44,9 @@ pub struct Attribute {
 
 impl Attribute {
     /// From name to value.
+    #[inline]
     pub fn span(&self) -> Span {
-        self.name.span.to(self.value.span)
+        Span::new(self.name.span.start, self.value.span.end)
     }
 }
 
@@ -62,9 +63,10 @@ pub struct NodeRef {
 
 impl NodeRef {
     /// From name to the last part of the port.
+    #[inline]
     pub fn span(&self) -> Span {
         let last = self.compass.or(self.port).unwrap_or(self.name);
-        self.name.span.to(last.span)
+        Span::new(self.name.span.start, last.span.end)
     }
 }
 
@@ -90,6 +92,15 @@ pub trait Events {
     /// The chain of `operands` operands is over; `span` goes from the first to the last
     /// bracket.
     fn end_chain(&mut self, operands: u32, attributes: &[Attribute], span: Span);
+    /// A chain of two nodes, which most statements of a large graph are; told at once where it is
+    /// written plainly.
+    fn edge(&mut self, tail: &NodeRef, head: &NodeRef, attributes: &[Attribute], span: Span) {
+        for node in [tail, head] {
+            self.node(node);
+            self.end_operand();
+        }
+        self.end_chain(2, attributes, span);
+    }
     /// The chain had a syntax error: forget it.
     fn abandon_chain(&mut self);
 }

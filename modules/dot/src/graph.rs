@@ -13,6 +13,7 @@
 
 use crate::codes;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
+use crate::recent::Recent;
 use crate::token::{Id, Text};
 use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -158,6 +159,8 @@ pub struct Graph<'a, 'b, B: Builder> {
     /// The node of each symbol, or [`NONE`].
     node_of: Vec<u32>,
     nodes: u32,
+    /// Nodes by what stands in the text.
+    recent: Recent<u32>,
     /// Chains being read, innermost last.
     operands: Vec<Operand>,
     ends: Vec<PendingEnd>,
@@ -192,6 +195,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
             open: Vec::new(),
             node_of: Vec::new(),
             nodes: 0,
+            recent: Recent::default(),
             operands: Vec::new(),
             ends: Vec::new(),
             ports: Vec::new(),
@@ -200,10 +204,12 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         }
     }
 
+    #[inline]
     fn scope(&self) -> u32 {
         self.open.last().map_or(0, |o| o.number)
     }
 
+    #[inline]
     fn in_force(&self, target: Target) -> Rc<Vec<Preset<B::Key>>> {
         self.open.last().map_or_else(Rc::default, |open| {
             Rc::clone(&open.defaults[usize::from(target == Target::Edge)])
@@ -224,28 +230,40 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         number
     }
 
-    fn node_number(&mut self, name: Id, span: Span) -> u32 {
-        let value = self.text.value(name);
-        let symbol = self.builder.names().intern(&value);
-        let index = symbol.index();
-        if index >= self.node_of.len() {
-            self.node_of.resize(index + 1, NONE);
-        }
+    /// The number of the node of a name, which is mentioned here.
+    #[inline]
+    fn node_number(&mut self, name: Id) -> u32 {
         let scope = self.scope();
-        if self.node_of[index] == NONE {
-            self.node_of[index] = self.nodes;
-            self.nodes += 1;
-            let defaults = self.in_force(Target::Node);
-            self.builder.node(symbol, span, scope, &defaults);
-        }
-        let node = self.node_of[index];
-        self.builder.mention(node, scope, span);
+        let node = match self.recent.get(self.text, name.span) {
+            Some((_, node)) => node,
+            None => self.look_up(name, scope),
+        };
+        self.builder.mention(node, scope, name.span);
         if scope != 0 {
             let members = &mut self.members.nodes[scope as usize];
             if members.last() != Some(&node) {
                 members.push(node);
             }
         }
+        node
+    }
+
+    /// The number of the node of a name; makes the node if there is none.
+    fn look_up(&mut self, name: Id, scope: u32) -> u32 {
+        let value = self.text.value(name);
+        let symbol = self.builder.names().intern(&value);
+        let index = symbol.index();
+        if index >= self.node_of.len() {
+            self.node_of.resize(index + 1, NONE);
+        }
+        if self.node_of[index] == NONE {
+            self.node_of[index] = self.nodes;
+            self.nodes += 1;
+            let defaults = self.in_force(Target::Node);
+            self.builder.node(symbol, name.span, scope, &defaults);
+        }
+        let node = self.node_of[index];
+        self.recent.put(self.text, name.span, node);
         node
     }
 
@@ -352,6 +370,7 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
         self.by_name.clear();
         self.open.clear();
         self.node_of.clear();
+        self.recent.clear();
         self.nodes = 0;
         self.operands.clear();
         self.ends.clear();
@@ -447,8 +466,7 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
     }
 
     fn node(&mut self, node: &NodeRef) {
-        let span = node.name.span;
-        let number = self.node_number(node.name, span);
+        let number = self.node_number(node.name);
         if !std::mem::replace(&mut self.in_list, true) {
             self.operands.push(Operand {
                 first: self.ends.len() as u32,
@@ -491,6 +509,21 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
             self.builder.node_attributes(&nodes, attributes);
         }
         self.forget(chain);
+    }
+
+    #[inline]
+    fn edge(&mut self, tail: &NodeRef, head: &NodeRef, attributes: &[Attribute], span: Span) {
+        let end = |node: &NodeRef, number| End {
+            node: number,
+            span: node.span(),
+            port: node.port,
+            compass: node.compass,
+        };
+        let tail = end(tail, self.node_number(tail.name));
+        let head = end(head, self.node_number(head.name));
+        let defaults = self.open.last().map_or(&[][..], |o| &o.defaults[1]);
+        self.builder.edges(defaults, attributes, span);
+        self.builder.edge(&tail, &head);
     }
 
     fn abandon_chain(&mut self) {

@@ -7,9 +7,11 @@
 
 use crate::token::{Token, TokenKind};
 
-const SPACE: u8 = 1;
-const LETTER: u8 = 2;
-const DIGIT: u8 = 4;
+pub(crate) const SPACE: u8 = 1;
+pub(crate) const LETTER: u8 = 2;
+pub(crate) const DIGIT: u8 = 4;
+/// A letter that a keyword begins with.
+pub(crate) const KEYWORD: u8 = 8;
 
 static CLASS: [u8; 256] = classes();
 
@@ -20,6 +22,7 @@ const fn classes() -> [u8; 256] {
         let b = i as u8;
         table[i] = match b {
             b' ' | b'\t' | b'\r' | b'\n' => SPACE,
+            b'n' | b'e' | b'g' | b's' | b'd' | b'N' | b'E' | b'G' | b'S' | b'D' => LETTER | KEYWORD,
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80..=0xff => LETTER,
             b'0'..=b'9' => DIGIT,
             _ => 0,
@@ -29,7 +32,8 @@ const fn classes() -> [u8; 256] {
     table
 }
 
-fn is(b: u8, class: u8) -> bool {
+#[inline]
+pub(crate) fn is(b: u8, class: u8) -> bool {
     CLASS[b as usize] & class != 0
 }
 
@@ -100,6 +104,7 @@ impl<'a> Lexer<'a> {
         self.at = at as usize;
     }
 
+    #[inline]
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -148,6 +153,7 @@ impl<'a> Lexer<'a> {
         self.token(kind, start, first_of_line)
     }
 
+    #[inline]
     fn token(&self, kind: TokenKind, start: usize, first_of_line: bool) -> Token {
         Token {
             kind,

@@ -13,5 +13,6 @@ pub mod graph;
 pub mod lexer;
 mod mistakes;
 pub mod parser;
-mod repeated;
+mod recent;
+mod scan;
 pub mod token;

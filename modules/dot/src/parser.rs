@@ -8,12 +8,12 @@ use crate::codes;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
 use crate::mistakes;
-use crate::repeated::Repeated;
 use crate::token::{Id, Shape, Text, Token, TokenKind};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 
 mod lists;
+mod quick;
 
 /// Syntax errors reported of one file; a binary file would bury the user otherwise.
 const MOST_ERRORS: usize = 32;
@@ -62,8 +62,6 @@ pub(crate) struct Parser<'a, 'b, E> {
     directed: bool,
     /// Attributes of the statement being read.
     attributes: Vec<Attribute>,
-    /// Lists in one bracket without mistakes.
-    lists: Repeated<Vec<Attribute>>,
     errors: usize,
     /// The rest of the text is inside a comment that is not closed: what is missing is not news.
     cut_off: bool,
@@ -89,22 +87,24 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             frames: Vec::new(),
             directed: true,
             attributes: Vec::new(),
-            lists: Repeated::default(),
             errors: 0,
             cut_off: false,
             left_list: false,
         }
     }
 
+    #[inline]
     fn span(&self, token: Token) -> Span {
         let base = self.text.base();
         Span::new(base + token.start, base + token.end)
     }
 
+    #[inline]
     fn here(&self) -> Span {
         self.span(self.token)
     }
 
+    #[inline]
     fn advance(&mut self) -> Span {
         let span = self.here();
         self.last = span;
@@ -112,6 +112,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         span
     }
 
+    #[inline]
     fn at(&self, kind: TokenKind) -> bool {
         self.token.kind == kind
     }
@@ -240,7 +241,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
     }
 
     fn statement(&mut self) -> Read<Step> {
-        match self.token.kind {
+        let kind = self.token.kind;
+        match kind {
             TokenKind::CloseBrace => Ok(self.close()),
             TokenKind::Graph => self.defaults(Target::Graph),
             TokenKind::Node => self.defaults(Target::Node),
@@ -252,6 +254,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
                 self.report(finding);
                 Ok(Step::Over)
             }
+            _ if self.quick_edges() => Ok(Step::Statement),
             _ => self.operand(),
         }
     }
@@ -293,6 +296,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(Step::Statement)
     }
 
+    #[inline]
     fn end_statement(&mut self) {
         if self.at(TokenKind::Semicolon) {
             self.advance();

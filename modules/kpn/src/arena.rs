@@ -23,10 +23,12 @@ macro_rules! define_id {
         $vis struct $name(std::num::NonZeroU32);
 
         impl $crate::arena::Id for $name {
+            #[inline]
             fn from_index(index: usize) -> Self {
                 let plus_one = u32::try_from(index + 1).expect("at most 2^32 - 1 elements");
                 $name(std::num::NonZeroU32::new(plus_one).expect("one more than an index"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0.get() as usize - 1
             }

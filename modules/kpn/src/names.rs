@@ -88,6 +88,7 @@ impl Names {
     }
 
     /// The name of a symbol of this table.
+    #[inline]
     pub fn name(&self, symbol: Symbol) -> &str {
         &self.text[Names::range(&self.ends, symbol.index() as u32)]
     }

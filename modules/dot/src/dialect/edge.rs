@@ -5,7 +5,8 @@ use super::{Dialect, node_id, value};
 use crate::codes;
 use crate::events::Attribute;
 use crate::graph::{End, Preset};
-use crate::repeated::moved;
+use crate::recent::Recent;
+use crate::token::Text;
 use graphmap_kpn::declared::{At, BundleKind, ChannelDecl, ChannelExtra, EndDecl};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
@@ -13,7 +14,7 @@ use graphmap_kpn::source::Span;
 use std::num::NonZeroU32;
 
 /// What the attributes of a channel say.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Draft {
     pub(super) src: Option<(Symbol, Span)>,
     pub(super) dst: Option<(Symbol, Span)>,
@@ -22,138 +23,159 @@ pub(super) struct Draft {
     pub(super) initial: Option<u32>,
     pub(super) traffic: Option<f64>,
     pub(super) tag: Option<i32>,
+    /// Index of what is unusual, made once for all edges of the statement.
+    extra: Option<NonZeroU32>,
+}
+
+/// What only few channels say.
+struct Unusual {
     bundle: Option<BundleKind>,
     at: Option<(At, At)>,
     step: Option<Vec<i32>>,
     wrap: Option<bool>,
     beyond: Option<bool>,
     span: Span,
-    /// Index of what is unusual, made once for all edges of the statement.
-    extra: Option<NonZeroU32>,
 }
 
-impl Default for Draft {
-    fn default() -> Draft {
-        Draft {
-            src: None,
-            dst: None,
-            ty: None,
-            capacity: None,
-            initial: None,
-            traffic: None,
-            tag: None,
+/// What the attributes of edges came to before, for when they come again.
+#[derive(Default)]
+pub(super) struct Before {
+    /// Lists of attributes, each under the defaults of this number.
+    lists: Recent<(u32, Draft)>,
+    /// The defaults in force, and how many there were before them.
+    defaults: Vec<Preset<Key>>,
+    number: u32,
+    /// What they came to alone.
+    bare: Option<Draft>,
+}
+
+impl Before {
+    /// Notes the defaults in force.
+    #[inline]
+    fn under(&mut self, defaults: &[Preset<Key>]) {
+        if self.defaults != defaults {
+            self.defaults.clear();
+            self.defaults.extend_from_slice(defaults);
+            self.number += 1;
+            self.bare = None;
+        }
+    }
+
+    /// What a list came to, moved to where it stands now.
+    #[inline]
+    fn find(&self, text: Text<'_>, list: Span) -> Option<Draft> {
+        let (old, (number, mut draft)) = self.lists.get(text, list)?;
+        for (_, span) in draft.src.iter_mut().chain(&mut draft.dst) {
+            if old.to(*span) == old {
+                *span = Span::new(
+                    list.start + (span.start - old.start),
+                    list.start + (span.end - old.start),
+                );
+            }
+        }
+        (number == self.number).then_some(draft)
+    }
+}
+
+impl Dialect<'_> {
+    #[inline]
+    pub(super) fn edge_statement(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) {
+        self.edges.under(defaults);
+        let list = match attributes {
+            [] => None,
+            [first, .., last] => Some(first.name.span.to(last.value.span)),
+            [one] => Some(one.span()),
+        };
+        let known = match list {
+            None => self.edges.bare,
+            // The names and values are the same where the text from the first to the last is.
+            Some(list) => self.edges.find(self.text, list),
+        };
+        if let Some(draft) = known {
+            self.edge = draft;
+            return;
+        }
+        let told = self.report.told();
+        self.edge = self.edge_draft(defaults, attributes);
+        // What is unusual knows its place, and what is wrong is to be told of every place.
+        if self.edge.extra.is_none() && told == self.report.told() {
+            match list {
+                None => self.edges.bare = Some(self.edge),
+                Some(list) => {
+                    let made = (self.edges.number, self.edge);
+                    self.edges.lists.put(self.text, list, made);
+                }
+            }
+        }
+    }
+
+    fn edge_draft(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) -> Draft {
+        let mut draft = Draft::default();
+        let mut unusual = Unusual {
             bundle: None,
             at: None,
             step: None,
             wrap: None,
             beyond: None,
             span: Span::NONE,
-            extra: None,
-        }
-    }
-}
-
-/// What the defaults in force and a text of attributes came to.
-#[derive(Default)]
-pub(super) struct Read {
-    defaults: Vec<Preset<Key>>,
-    draft: Draft,
-}
-
-impl Dialect<'_> {
-    pub(super) fn edge_statement(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) {
-        let (Some(first), Some(last)) = (attributes.first(), attributes.last()) else {
-            self.edge = self.edge_draft(defaults, attributes);
-            return;
         };
-        // The names and values are the same where the text from the first to the last is.
-        let base = self.text.base();
-        let place = first.name.span.start - base..last.value.span.end - base;
-        let bytes = self.text.as_str().as_bytes();
-        if let Some((old, read)) = self.edges.same(bytes, place.clone())
-            && read.defaults == defaults
-        {
-            self.edge = read.draft.clone();
-            let by = place.start.wrapping_sub(old.start);
-            let old = Span::new(base + old.start, base + old.end);
-            for (_, span) in self.edge.src.iter_mut().chain(&mut self.edge.dst) {
-                if old.to(*span) == old {
-                    *span = moved(*span, by);
-                }
-            }
-            return;
-        }
-        let told = self.report.told();
-        self.edge = self.edge_draft(defaults, attributes);
-        // What is unusual knows its place, and what is wrong is to be told of every place.
-        if self.edge.extra.is_none()
-            && told == self.report.told()
-            && let Some(read) = self.edges.keep(place)
-        {
-            read.defaults.clear();
-            read.defaults.extend_from_slice(defaults);
-            read.draft = self.edge.clone();
-        }
-    }
-
-    fn edge_draft(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) -> Draft {
-        let mut draft = Draft::default();
         for preset in defaults {
-            self.edge_key(&mut draft, preset.key, &preset.attribute);
+            self.edge_key(&mut draft, &mut unusual, preset.key, &preset.attribute);
         }
         for attribute in attributes {
             if let Some(key) = self.key(Element::Edge, attribute) {
-                self.edge_key(&mut draft, key, attribute);
+                self.edge_key(&mut draft, &mut unusual, key, attribute);
             }
         }
-        let unusual = draft.tag.is_some()
-            || draft.bundle.is_some()
-            || draft.at.is_some()
-            || draft.step.is_some()
-            || draft.wrap.is_some()
-            || draft.beyond.is_some();
-        if unusual {
+        // Each of these says where; a tag says so only if none of the others does.
+        if !unusual.span.is_none() {
             let extra = ChannelExtra {
                 tag: draft.tag,
-                bundle: draft.bundle,
+                bundle: unusual.bundle,
                 bundle_name: None,
-                from_at: draft.at.map(|at| at.0),
-                to_at: draft.at.map(|at| at.1),
-                step: draft.step.take().unwrap_or_default(),
-                wrap: draft.wrap.unwrap_or(false),
-                beyond: draft.beyond.unwrap_or(false),
-                span: draft.span,
+                from_at: unusual.at.map(|at| at.0),
+                to_at: unusual.at.map(|at| at.1),
+                step: unusual.step.unwrap_or_default(),
+                wrap: unusual.wrap.unwrap_or(false),
+                beyond: unusual.beyond.unwrap_or(false),
+                span: unusual.span,
             };
             draft.extra = self.out.add_extra(extra);
         }
         draft
     }
 
-    fn edge_key(&mut self, draft: &mut Draft, key: Key, attribute: &Attribute) {
-        let named = |symbol: Option<Symbol>| symbol.map(|s| (s, attribute.span()));
+    fn edge_key(
+        &mut self,
+        draft: &mut Draft,
+        unusual: &mut Unusual,
+        key: Key,
+        attribute: &Attribute,
+    ) {
+        let place = attribute.span();
+        let named = |symbol: Option<Symbol>| symbol.map(|s| (s, place));
         match key {
             Key::Src => draft.src = named(self.symbol(attribute)).or(draft.src),
             Key::Dst => draft.dst = named(self.symbol(attribute)).or(draft.dst),
-            Key::Bundle => draft.bundle = self.read(attribute, value::bundle),
-            Key::At => draft.at = self.read(attribute, value::at),
-            Key::Step => draft.step = self.read(attribute, value::step),
-            Key::Wrap => draft.wrap = self.read(attribute, value::truth),
-            Key::Beyond => draft.beyond = self.read(attribute, value::beyond),
+            Key::Bundle => unusual.bundle = self.read(attribute, value::bundle),
+            Key::At => unusual.at = self.read(attribute, value::at),
+            Key::Step => unusual.step = self.read(attribute, value::step),
+            Key::Wrap => unusual.wrap = self.read(attribute, value::truth),
+            Key::Beyond => unusual.beyond = self.read(attribute, value::beyond),
             _ => self.channel_key(draft, key, attribute),
         }
-        if matches!(
-            key,
-            Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond
-        ) {
-            draft.span = attribute.span();
+        match key {
+            Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond => unusual.span = place,
+            Key::Tag if unusual.span.is_none() => unusual.span = place,
+            _ => {}
         }
-        if draft.wrap == Some(true) && draft.beyond == Some(true) {
+        if unusual.wrap == Some(true) && unusual.beyond == Some(true) {
             self.report.push(
                 Diagnostic::error(
                     codes::BAD_VALUE,
                     "steps past the last instance lead to the first or to `NULL`, not to both",
                 )
-                .at(attribute.span(), "`wrap=true` and `beyond=NULL` contradict"),
+                .at(place, "`wrap=true` and `beyond=NULL` contradict"),
             );
         }
     }
@@ -165,16 +187,12 @@ impl Dialect<'_> {
             Key::Capacity => draft.capacity = self.read(attribute, value::capacity),
             Key::Initial => draft.initial = self.read(attribute, value::count),
             Key::Traffic => draft.traffic = self.read(attribute, value::bytes),
-            Key::Tag => {
-                draft.tag = self.read(attribute, value::tag);
-                if draft.span.is_none() {
-                    draft.span = attribute.span();
-                }
-            }
+            Key::Tag => draft.tag = self.read(attribute, value::tag),
             _ => {}
         }
     }
 
+    #[inline]
     pub(super) fn channel(&mut self, tail: &End, head: &End) {
         let from = self.port(tail, self.edge.src, self.known.out);
         let to = self.port(head, self.edge.dst, self.known.into);
@@ -192,6 +210,7 @@ impl Dialect<'_> {
         self.out.channels.push(channel);
     }
 
+    #[inline]
     fn port(&mut self, end: &End, said: Option<(Symbol, Span)>, usual: Symbol) -> EndDecl {
         let node = Some(node_id(end.node));
         let Some(port) = end.port else {
@@ -225,6 +244,7 @@ impl Dialect<'_> {
 }
 
 /// Whether a port only says where the line ends in the drawing.
+#[inline]
 fn is_compass(port: &str) -> bool {
     matches!(
         port,

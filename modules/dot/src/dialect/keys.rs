@@ -51,6 +51,9 @@ pub(crate) enum Element {
 }
 
 impl Element {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 5;
+
     /// With its article.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -173,18 +173,22 @@ impl Dialect<'_> {
 
     /// Kinds, and nodes in two modules.
     pub(super) fn finish_nodes(&mut self) {
-        for number in 0..self.flags.len() {
-            if self.flags[number] & HAS_KIND != 0 {
+        // Most nodes are of the kind of the one before.
+        let mut last = (String::new(), None);
+        for (node, flags) in self.out.nodes.values_mut().zip(&self.flags) {
+            if flags & HAS_KIND != 0 {
                 continue;
             }
-            let node = &mut self.out.nodes[NodeId::from_index(number)];
-            let name = self.out.names.name(node.process.unwrap_or(node.name));
+            let own = node.process.unwrap_or(node.name);
+            let name = self.out.names.name(own);
             let kind = kind_of_name(name);
-            node.kind = if kind.len() == name.len() {
-                node.process.unwrap_or(node.name)
-            } else {
-                let kind = kind.to_owned();
-                self.out.names.intern(&kind)
+            node.kind = match last.1 {
+                _ if kind.len() == name.len() => own,
+                Some(symbol) if last.0 == kind => symbol,
+                _ => {
+                    kind.clone_into(&mut last.0);
+                    *last.1.insert(self.out.names.intern(&last.0))
+                }
             };
         }
         for torn in std::mem::take(&mut self.torn) {

@@ -87,6 +87,10 @@ pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
         ("GB", 1e9),
         ("TB", 1e12),
     ];
+    // Nearly all are plain numbers.
+    if let Ok(number) = value.parse::<u32>() {
+        return Ok(number.into());
+    }
     let unit = UNITS.iter().find(|(unit, _)| value.ends_with(unit));
     let (digits, factor) = unit.map_or((value, 1.0), |(unit, factor)| {
         (value[..value.len() - unit.len()].trim_end(), *factor)

@@ -3,21 +3,17 @@
 use super::{Broken, MOST_ERRORS, Parser, Read};
 use crate::events::{Attribute, Events};
 use crate::mistakes;
-use crate::repeated::moved;
-use crate::token::{Id, TokenKind};
+use crate::token::TokenKind;
 use graphmap_kpn::source::Span;
 
 impl<E: Events> Parser<'_, '_, E> {
     /// `[..]`, once or more. A mistake inside is reported and the list read on behind it.
     pub(super) fn attributes(&mut self) -> Read<()> {
         self.attributes.clear();
-        if self.repeated_list() {
-            return Ok(());
-        }
-        let start = self.token.start;
-        let before = (self.findings.len(), self.lexer.suspect());
-        let mut brackets = 0;
         while self.at(TokenKind::OpenBracket) {
+            if self.quick_list() {
+                continue;
+            }
             let opener = self.advance();
             while !self.at(TokenKind::CloseBracket) {
                 let read = self.attribute(opener);
@@ -26,49 +22,8 @@ impl<E: Events> Parser<'_, '_, E> {
                 }
             }
             self.advance();
-            brackets += 1;
-        }
-        if brackets == 1 && before == (self.findings.len(), self.lexer.suspect()) {
-            let end = self.last.end - self.text.base();
-            if let Some(list) = self.lists.keep(start..end) {
-                list.clone_from(&self.attributes);
-            }
         }
         Ok(())
-    }
-
-    /// Takes a list as it was read before, where its text stands here once more.
-    fn repeated_list(&mut self) -> bool {
-        let (token, last) = (self.token, self.last);
-        let bytes = self.text.as_str().as_bytes();
-        let known = self.lists.at_start(bytes, token.start);
-        let Some((old, list)) = known else {
-            return false;
-        };
-        let by = token.start.wrapping_sub(old.start);
-        let base = self.text.base();
-        let end = token.start + (old.end - old.start);
-        self.attributes.extend(list.iter().map(|a| Attribute {
-            name: Id {
-                span: moved(a.name.span, by),
-                ..a.name
-            },
-            value: Id {
-                span: moved(a.value.span, by),
-                ..a.value
-            },
-        }));
-        self.last = Span::new(base + end - 1, base + end);
-        self.lexer.go_to(end);
-        self.token = self.lexer.next_token();
-        if self.at(TokenKind::OpenBracket) {
-            // Another bracket goes on with it: read all of them.
-            self.attributes.clear();
-            self.lexer.go_to(token.end);
-            (self.token, self.last) = (token, last);
-            return false;
-        }
-        true
     }
 
     /// Goes behind the broken attribute; false where the list itself seems to be over.

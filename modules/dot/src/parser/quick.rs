@@ -1,0 +1,135 @@
+//! Short ways through the grammar, for what large graphs consist of.
+//!
+//! Nearly all of a large graph is edges between two nodes and lists of plain attributes. These are
+//! read here without going from token to token. What is written otherwise, or wrong, is left to
+//! the grammar proper, from the very token where it begins: nothing is reported here.
+
+use super::Parser;
+use crate::events::{Attribute, Events, NodeRef};
+use crate::scan::Scan;
+use graphmap_kpn::source::Span;
+
+impl<E: Events> Parser<'_, '_, E> {
+    /// Reads the statements `a:p -> b:q [..];` that stand here, as many as there are. False, at the
+    /// same token, if there is none.
+    pub(super) fn quick_edges(&mut self) -> bool {
+        if !self.directed {
+            return false;
+        }
+        let mut scan = Scan::new(self.text, self.token.start);
+        let mut last = None;
+        while let Some(edge) = edge(&mut scan, &mut self.attributes) {
+            self.events
+                .edge(&edge.tail, &edge.head, &self.attributes, edge.span);
+            last = Some(edge.last);
+            scan.blanks();
+        }
+        if let Some(last) = last {
+            self.go_on(last);
+        }
+        last.is_some()
+    }
+
+    /// Reads a list `[a=b, c=d]`, if it is plain, and adds to the attributes. False, at the same
+    /// bracket, if it is not.
+    pub(super) fn quick_list(&mut self) -> bool {
+        let before = self.attributes.len();
+        let mut scan = Scan::new(self.text, self.token.start);
+        let Some(bracket) = list(&mut scan, &mut self.attributes) else {
+            self.attributes.truncate(before);
+            return false;
+        };
+        self.go_on(bracket);
+        true
+    }
+
+    /// Goes on behind a token.
+    fn go_on(&mut self, last: Span) {
+        self.last = last;
+        self.lexer.go_to(last.end - self.text.base());
+        self.token = self.lexer.next_token();
+    }
+}
+
+/// An edge between two nodes.
+struct Edge {
+    tail: NodeRef,
+    head: NodeRef,
+    /// From the first node to the last bracket.
+    span: Span,
+    /// The last token of the statement.
+    last: Span,
+}
+
+/// A whole statement, and its attributes; `None`, anywhere, if it is not plain.
+#[inline(always)]
+fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
+    let tail = node(scan)?;
+    scan.blanks();
+    if !(scan.take(b'-') && scan.take(b'>')) {
+        return None;
+    }
+    scan.blanks();
+    let head = node(scan)?;
+    let mut last = head.compass.or(head.port).unwrap_or(head.name).span;
+    scan.blanks();
+    attributes.clear();
+    if scan.peek() == b'[' {
+        last = list(scan, attributes)?;
+        scan.blanks();
+    }
+    let end = match attributes.is_empty() {
+        true => head.span().end,
+        false => last.end,
+    };
+    if scan.peek() == b';' {
+        last = scan.one();
+    } else if !scan.statement_begins() {
+        return None;
+    }
+    Some(Edge {
+        tail,
+        head,
+        span: Span::new(tail.name.span.start, end),
+        last,
+    })
+}
+
+/// A name, and the ports that follow it directly.
+#[inline]
+fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
+    let mut node = NodeRef {
+        name: scan.id()?,
+        port: None,
+        compass: None,
+    };
+    if scan.take(b':') {
+        node.port = Some(scan.id()?);
+        if scan.take(b':') {
+            node.compass = Some(scan.id()?);
+        }
+    }
+    Some(node)
+}
+
+/// A list from bracket to bracket; gives the closing one.
+#[inline]
+fn list(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Span> {
+    scan.one();
+    scan.blanks();
+    while scan.peek() != b']' {
+        let name = scan.id()?;
+        scan.blanks();
+        if !scan.take(b'=') {
+            return None;
+        }
+        scan.blanks();
+        let value = scan.id()?;
+        attributes.push(Attribute { name, value });
+        scan.blanks();
+        if scan.take(b',') || scan.take(b';') {
+            scan.blanks();
+        }
+    }
+    Some(scan.one())
+}
