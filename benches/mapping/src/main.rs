@@ -2,7 +2,7 @@
 //! judge for all.
 //!
 //! usage: graphmap-bench-mapping SUITE [--seeds N] [--peers a,b,c | --no-peers] [--ours a@ms,...]
-//!        [--only TEXT] [--work DIR]
+//!        [--only TEXT] [--work DIR] [--tries N]
 //!
 //! Peers' mappings are kept in the work directory and judged anew in each run.
 
@@ -25,6 +25,8 @@ struct Arguments {
     ours: Vec<(String, Option<u64>)>,
     only: String,
     work: PathBuf,
+    /// Searches of ours for each graph, with different seeds of their own.
+    tries: u64,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -38,6 +40,7 @@ fn arguments() -> Result<Arguments, String> {
         ours: Vec::new(),
         only: String::new(),
         work: "target/mapping".into(),
+        tries: 1,
     };
     let large = ["large", "huge"].contains(&read.suite.as_str());
     let names = if large {
@@ -70,6 +73,7 @@ fn arguments() -> Result<Arguments, String> {
             "--no-peers" => read.peers.clear(),
             "--ours" => read.ours = strategies(&value()?),
             "--only" => read.only = value()?,
+            "--tries" => read.tries = value()?.parse().map_err(|_| "--tries wants a number")?,
             "--work" => read.work = value()?.into(),
             _ => return Err(format!("what is {word}?")),
         }
@@ -119,11 +123,15 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
         };
         table.add(&case.name(), row);
     };
-    for (name, time) in &read.ours {
+    for ((name, time), attempt) in read
+        .ours
+        .iter()
+        .flat_map(|o| (0..read.tries).map(move |t| (o, t)))
+    {
         let options = Options {
             strategy: name.clone(),
             time: time.map(Duration::from_millis),
-            seed,
+            seed: seed + 1000 * attempt,
             ..Options::default()
         };
         let start = (Instant::now(), cpu_seconds());

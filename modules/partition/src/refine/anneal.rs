@@ -116,7 +116,12 @@ pub(crate) fn anneal_within(
     let epochs = schedule.steps.div_ceil(EPOCH).max(1);
     let cooling = (schedule.cold / schedule.hot).powf(1.0 / epochs as f64);
     let mut heat = schedule.hot;
-    let mean_size = inst.k() as f64 / inst.len() as f64;
+    // Those held fast may be whole blocks: they do not count.
+    let sizes: i64 = movable.iter().map(|&v| inst.load(v)).sum();
+    let mean_size = match sizes {
+        0 => 1.0,
+        _ => inst.shared.excess[0] * sizes as f64 / movable.len() as f64,
+    };
     let mut price = 4.0 * schedule.hot / mean_size;
     let floor = schedule.cold / mean_size;
     let mut late = 0_u64;

@@ -1,20 +1,43 @@
-//! Large neighbourhoods: part of the machine is emptied and filled anew.
+//! Large neighbourhoods: part of the machine is emptied and filled anew, or what lies there is
+//! moved about in clusters.
 //!
 //! From outside, all blocks below one node of the machine are equally far. So what lies below it
 //! can be divided anew without regard to the rest, and what is gained there is gained in the whole.
 //! The best parts of many attempts come together in one mapping.
 
+use std::time::Instant;
+
 use super::anneal::{Best, Schedule, anneal_within, typical_of};
 use super::state::State;
 use crate::instance::Instance;
+use crate::multilevel::coarsen::matching;
 use crate::multilevel::initial::{Tries, section};
 use crate::random::Random;
 
-/// Members of one group of the machine, to be filled anew.
+/// Members of one group of the machine.
 pub(crate) struct Region {
     /// Nodes of the machine with one parent.
     parts: Vec<u32>,
     blocks: Vec<u32>,
+}
+
+/// How the members of a region are improved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Divided from scratch.
+    Anew,
+    /// Clusters of what lies together move.
+    Clusters,
+}
+
+/// Clusters of a region, the rest of the network held fast: one vertex for each block outside.
+struct Level {
+    inst: Instance,
+    /// Cluster of each vertex of the level below.
+    map: Vec<u32>,
+    block: Vec<u32>,
+    /// Vertices from here on lie outside.
+    inner: usize,
 }
 
 impl Region {
@@ -35,6 +58,14 @@ impl Region {
         Some(Self { parts, blocks })
     }
 
+    /// The whole machine.
+    pub(crate) fn whole(inst: &Instance) -> Self {
+        Self {
+            parts: vec![0],
+            blocks: (0..inst.k() as u32).collect(),
+        }
+    }
+
     /// How deep groups of several members lie at most.
     pub(crate) fn depths(inst: &Instance) -> u32 {
         let nodes = inst.shared.machine.nodes().iter();
@@ -42,54 +73,153 @@ impl Region {
         groups.map(|n| n.depth + 1).max().unwrap_or(0)
     }
 
-    /// Fills the region anew, then anneals in it. Ends with the better of both mappings, in the
-    /// state and in `best`; returns the steps it took.
-    pub(crate) fn refill(
-        &self,
-        state: &mut State<'_>,
-        best: &mut Best,
-        schedule: &Schedule,
-        random: &mut Random,
-    ) -> u64 {
-        let inst = state.inst;
-        let vertices: Vec<u32> = self
-            .blocks
-            .iter()
-            .flat_map(|&b| state.members(b))
-            .copied()
-            .collect();
-        let entries: usize = vertices.iter().map(|&v| 1 + inst.degree(v)).sum();
-        let tries = Tries {
-            coarsest: 2,
-            rounds: 1,
-        };
-        let mut block = best.block.clone();
-        let greed = if random.below(2) == 0 {
-            0.0
-        } else {
-            random.unit()
-        };
-        let region = (vertices.clone(), self.parts.clone());
-        section(inst, region, (tries, greed), &mut block, random);
-        state.adopt(&block);
-        let hot = typical_of(state, vertices.iter().copied()) * schedule.hot;
-        let schedule = Schedule {
-            steps: vertices.len() as u64 * schedule.steps,
-            hot,
-            cold: hot * schedule.cold,
-            stop_at: schedule.stop_at,
-        };
-        let found = anneal_within(
-            state,
-            random,
-            &schedule,
-            vertices.iter().copied(),
-            &self.blocks,
-        );
-        if !best.beats(&found) {
-            *best = found;
+    /// The region as an instance of its own.
+    fn cut_out(&self, inst: &Instance, block: &[u32]) -> Level {
+        let mut inside = vec![false; inst.k()];
+        self.blocks.iter().for_each(|&b| inside[b as usize] = true);
+        let mut map = vec![u32::MAX; inst.len()];
+        let mut places = Vec::new();
+        for (v, &b) in block.iter().enumerate() {
+            if inside[b as usize] {
+                map[v] = places.len() as u32;
+                places.push(b);
+            }
         }
-        state.adopt(&best.block);
-        schedule.steps + 40 * entries as u64
+        let inner = places.len();
+        let mut anchor = vec![u32::MAX; inst.k()];
+        for (v, &b) in block.iter().enumerate() {
+            if !inside[b as usize] {
+                let slot = &mut anchor[b as usize];
+                if *slot == u32::MAX {
+                    *slot = places.len() as u32;
+                    places.push(b);
+                }
+                map[v] = *slot;
+            }
+        }
+        Level {
+            inst: inst.contract(&map, places.len()),
+            map,
+            block: places,
+            inner,
+        }
     }
+
+    /// Improves what lies in the region, with so many steps for each vertex and level; returns the
+    /// better of both mappings and the steps taken.
+    pub(crate) fn improve(
+        &self,
+        inst: &Instance,
+        best: &Best,
+        (manner, effort): (Manner, u64),
+        stop_at: Option<Instant>,
+        random: &mut Random,
+    ) -> (Best, u64) {
+        let mut levels = vec![self.cut_out(inst, &best.block)];
+        let inner = levels[0].inner;
+        let mut spent = inst.targets.len() as u64 + 20 * levels[0].inst.targets.len() as u64;
+        let room = self.blocks.iter().map(|&b| inst.load_bound(b as usize));
+        let heaviest = room.min().unwrap_or(0) / 4;
+        let depth = match manner {
+            Manner::Anew => 0,
+            Manner::Clusters => random.below(4),
+        };
+        while levels.len() <= depth {
+            let fine = &levels[levels.len() - 1];
+            let Some(coarse) = coarsen(fine, manner, heaviest, random) else {
+                break;
+            };
+            levels.push(coarse);
+        }
+        if manner == Manner::Anew {
+            let coarsest = levels.last_mut().expect("the region itself");
+            let vertices: Vec<u32> = (0..coarsest.inner as u32).collect();
+            let tries = Tries {
+                coarsest: 2,
+                rounds: 1,
+            };
+            let greed = if random.below(2) == 0 {
+                0.0
+            } else {
+                random.unit()
+            };
+            spent += 40 * (coarsest.inner + coarsest.inst.targets.len()) as u64;
+            let region = (vertices, self.parts.clone());
+            section(
+                &coarsest.inst,
+                region,
+                (tries, greed),
+                &mut coarsest.block,
+                random,
+            );
+        }
+        let warmth = 0.02 + 0.4 * random.unit() * random.unit();
+        let mut found = None;
+        while let Some(level) = levels.pop() {
+            let mut state = State::new(&level.inst, level.block);
+            let vertices = || 0..level.inner as u32;
+            let hot = typical_of(&state, vertices())
+                * if levels.is_empty() {
+                    warmth * 0.7
+                } else {
+                    warmth
+                };
+            let schedule = Schedule {
+                steps: effort * level.inner as u64,
+                hot,
+                cold: hot * 0.04,
+                stop_at,
+            };
+            spent += schedule.steps;
+            let here = anneal_within(&mut state, random, &schedule, vertices(), &self.blocks);
+            if let Some(below) = levels.last_mut() {
+                below.block = level.map.iter().map(|&c| here.block[c as usize]).collect();
+            } else {
+                found = Some((here, level.map));
+            }
+        }
+        let (mut found, map) = found.expect("the region itself");
+        debug_assert!(inner <= map.len());
+        found.block = map.iter().map(|&c| found.block[c as usize]).collect();
+        if best.beats(&found) {
+            (best.clone(), spent)
+        } else {
+            (found, spent)
+        }
+    }
+}
+
+fn coarsen(fine: &Level, manner: Manner, heaviest: i64, random: &mut Random) -> Option<Level> {
+    // Those outside get labels of their own, so that they stay alone.
+    let outside = |v: usize| (v + fine.inst.k()) as u32;
+    let label = |v: usize| match manner {
+        _ if v >= fine.inner => outside(v),
+        Manner::Anew => 0,
+        Manner::Clusters => fine.block[v],
+    };
+    let within: Vec<u32> = (0..fine.inst.len()).map(label).collect();
+    let (map, clusters) = matching(&fine.inst, Some(&within), heaviest, random);
+    if clusters * 20 > fine.inst.len() * 19 {
+        return None;
+    }
+    // Clusters inside first, as their numbers came.
+    let mut number = vec![u32::MAX; clusters];
+    let mut block = Vec::with_capacity(clusters);
+    let mut inner = 0;
+    for (v, &c) in map.iter().enumerate() {
+        if number[c as usize] == u32::MAX {
+            number[c as usize] = block.len() as u32;
+            block.push(fine.block[v]);
+        }
+        if v < fine.inner {
+            inner = block.len();
+        }
+    }
+    let map: Vec<u32> = map.iter().map(|&c| number[c as usize]).collect();
+    Some(Level {
+        inst: fine.inst.contract(&map, clusters),
+        map,
+        block,
+        inner,
+    })
 }

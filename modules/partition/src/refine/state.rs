@@ -173,18 +173,6 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The vertices of a block.
-    pub(crate) fn members(&self, block: u32) -> &[u32] {
-        &self.members[block as usize]
-    }
-
-    /// Becomes the given mapping, at the cost of the vertices that lie elsewhere there.
-    pub(crate) fn adopt(&mut self, block: &[u32]) {
-        for (v, &to) in block.iter().enumerate() {
-            self.shift(v as u32, to);
-        }
-    }
-
     /// Moves a vertex: time in its degree times the blocks of the smallest group that holds both.
     pub(crate) fn shift(&mut self, v: u32, to: u32) {
         let from = self.block[v as usize];

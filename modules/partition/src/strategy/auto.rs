@@ -1,5 +1,4 @@
-//! The portfolio. Small instances: many starts from multilevel multisection and annealing, then
-//! rounds of annealing on clusters of the best mapping (V-cycles). Large ones: one multilevel
+//! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
 use super::{Context, Found, small, stack};

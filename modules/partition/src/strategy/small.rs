@@ -13,18 +13,20 @@ use crate::exact::branch::{Limit, Outcome};
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
 use crate::multilevel::initial::{THOROUGH, multisection};
-use crate::multilevel::{line, vcycle};
+use crate::multilevel::line;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::combine::combine;
 use crate::refine::rebalance::repair_rules;
-use crate::refine::region::Region;
+use crate::refine::region::{Manner, Region};
 use crate::refine::state::State;
 
 /// Up to so many vertices a proof is tried.
 const PROVABLE: usize = 256;
 /// Mappings kept to be mixed with the best.
 const KEPT: usize = 6;
+/// What older tries of a way count against the last.
+const FADE: f64 = 0.95;
 
 /// Tries to prove the optimum, starting from what is known.
 fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
@@ -49,15 +51,40 @@ fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
 /// A way to improve the best mapping, and what it was worth.
 struct Way {
     kind: Kind,
+    /// Gain and steps of late.
     gained: f64,
     spent: f64,
+    /// All its steps.
+    total: u64,
+}
+
+impl Way {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            gained: 0.0,
+            spent: 0.0,
+            total: 0,
+        }
+    }
+
+    /// Books a try. The first one counts as if it had gained a little: all are worth some tries.
+    fn book(&mut self, gain: f64, hope: f64, steps: u64) {
+        if self.total == 0 {
+            self.gained = hope;
+            self.spent = 3.0 * steps as f64;
+        }
+        self.gained = self.gained * FADE + gain;
+        self.spent = self.spent * FADE + steps as f64;
+        self.total += steps;
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Start,
-    /// Part of a group of this depth is filled anew.
-    Refill(u32),
+    /// Part of a group of this depth is improved.
+    Region(u32, Manner),
     Combine,
     Cycle,
 }
@@ -65,8 +92,6 @@ enum Kind {
 struct Search<'a> {
     inst: &'a Instance,
     stop_at: Option<Instant>,
-    /// At the best mapping.
-    state: State<'a>,
     best: Best,
     others: Vec<Best>,
     starts: usize,
@@ -86,7 +111,7 @@ fn start(
     stop_at: Option<Instant>,
     random: &mut Random,
 ) -> (Best, u64) {
-    let runs = (number < 6 && number % 2 == 0 && lines).then(|| {
+    let runs = (number < 6 && number.is_multiple_of(2) && lines).then(|| {
         let order = line::order(inst, number / 2, random);
         line::cut(inst, &order)
     });
@@ -135,7 +160,6 @@ impl<'a> Search<'a> {
     /// A mapping was found: it becomes the best or one of the others.
     fn take(&mut self, found: Best) {
         if found.beats(&self.best) {
-            self.state.adopt(&found.block);
             let old = std::mem::replace(&mut self.best, found);
             self.keep(old);
         } else {
@@ -157,17 +181,14 @@ impl<'a> Search<'a> {
                 self.take(found);
                 spent
             }
-            Kind::Refill(depth) => {
+            Kind::Region(depth, manner) => {
                 let Some(region) = Region::at(self.inst, depth, random) else {
                     return 1;
                 };
-                let schedule = Schedule {
-                    steps: 40,
-                    hot: 0.03 + 0.1 * random.unit(),
-                    cold: 0.05,
-                    stop_at: self.stop_at,
-                };
-                region.refill(&mut self.state, &mut self.best, &schedule, random)
+                let (found, spent) =
+                    region.improve(self.inst, &self.best, (manner, 40), self.stop_at, random);
+                self.best = found;
+                spent
             }
             Kind::Combine => {
                 if self.others.is_empty() || !self.best.feasible() {
@@ -177,31 +198,35 @@ impl<'a> Search<'a> {
                 let other = &self.others[other].block;
                 let (found, spent) = combine(self.inst, &self.best, other, self.stop_at, random);
                 if found.beats(&self.best) {
-                    self.state.adopt(&found.block);
                     self.best = found;
                 }
                 spent
             }
             Kind::Cycle => {
-                let steps = 3 * round(self.inst);
-                let block = self.best.block.clone();
-                let found = vcycle::anneal_cycle(self.inst, block, steps, self.stop_at, random);
-                self.take(found);
-                steps
+                let (whole, manner) = (Region::whole(self.inst), (Manner::Clusters, 250));
+                let (found, spent) =
+                    whole.improve(self.inst, &self.best, manner, self.stop_at, random);
+                self.best = found;
+                spent
             }
         }
     }
 }
 
-/// The way to go next: mostly the one that paid best, at times any.
+/// The way to go next: one not yet tried, mostly the one that paid best of late, at times the one
+/// that had least.
 fn choose(ways: &[Way], random: &mut Random) -> usize {
-    if random.below(4) == 0 {
-        return random.below(ways.len());
+    let all = || ways.iter().enumerate();
+    if let Some((new, _)) = all().find(|w| w.1.total == 0) {
+        return new;
     }
-    let rate = |i: &usize| ways[*i].gained / ways[*i].spent;
-    (0..ways.len())
-        .max_by(|a, b| rate(a).total_cmp(&rate(b)))
-        .unwrap_or(0)
+    let best = if random.below(4) == 0 {
+        all().min_by_key(|w| w.1.total)
+    } else {
+        let rate = |w: &Way| w.gained / w.spent;
+        all().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)))
+    };
+    best.map_or(0, |w| w.0)
 }
 
 pub(crate) fn search(context: &mut Context<'_>) -> Found {
@@ -224,26 +249,17 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
     let mut search = Search {
         inst,
         stop_at,
-        state: State::new(inst, first.block.clone()),
         best: first,
         others: Vec::new(),
         starts: 1,
         lines: true,
     };
-    // All ways are worth a try at first.
-    let size = (inst.len() + inst.targets.len()) as f64;
-    let mut kinds = vec![
-        (Kind::Start, 60.0 * size),
-        (Kind::Combine, 20.0 * size),
-        (Kind::Cycle, 40.0 * size),
-    ];
-    kinds.extend((0..Region::depths(inst)).map(|d| (Kind::Refill(d), 20.0 * size)));
-    let hope = |(kind, spent): (Kind, f64)| Way {
-        kind,
-        gained: search.best.cost as f64 * 0.02,
-        spent,
-    };
-    let mut ways: Vec<Way> = kinds.into_iter().map(hope).collect();
+    let mut kinds = vec![Kind::Start, Kind::Combine, Kind::Cycle];
+    for depth in 0..Region::depths(inst) {
+        kinds.push(Kind::Region(depth, Manner::Anew));
+        kinds.push(Kind::Region(depth, Manner::Clusters));
+    }
+    let mut ways: Vec<Way> = kinds.into_iter().map(Way::new).collect();
     let provable = inst.len() <= PROVABLE;
     let (mut bound, mut rounds) = (None, 1);
     while used(spent) < 1.0 || (provable && bound.is_none()) {
@@ -260,7 +276,8 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
             }
             continue;
         }
-        let at = if rounds < 4 {
+        let opening = rounds < 4 || (rounds < 16 && used(spent) < 0.25);
+        let at = if opening {
             0
         } else {
             choose(&ways, &mut context.random)
@@ -270,13 +287,9 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
         spent += steps;
         rounds += 1;
         let way = &mut ways[at];
-        let gain = if before.feasible() {
-            (before.cost - search.best.cost).max(0) as f64
-        } else {
-            0.0
-        };
-        way.gained = way.gained * 0.9 + gain;
-        way.spent = way.spent * 0.9 + steps as f64;
+        let hope = search.best.cost as f64 * 0.01;
+        let gain = (before.cost - search.best.cost).max(0) as f64;
+        way.book(if opening { 0.0 } else { gain }, hope, steps);
         if search.best.beats(&before) {
             context.log.push(format!(
                 "{:?} {rounds} at {:.3}: {} {}",
