@@ -27,6 +27,7 @@ mod evaluate;
 mod exact;
 mod graph;
 mod instance;
+mod large;
 mod machine;
 mod multilevel;
 mod pack;

@@ -4,6 +4,7 @@
 use super::{Context, Found, small, stack};
 use crate::error::Error;
 use crate::instance::Instance;
+use crate::large;
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::multilevel::vcycle;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
@@ -15,6 +16,9 @@ const TABLE: usize = 1 << 22;
 pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     if is_small(context.inst) {
         return run(context);
+    }
+    if large::fits(context.inst) {
+        return Ok(large::map(context.inst, &large::FAST, &mut context.random).into());
     }
     Ok(vcycle::multilevel(context.inst, 1, &mut context.random).into())
 }
@@ -59,6 +63,9 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(small::search(context));
     }
     let inst = context.inst;
+    if large::fits(inst) {
+        return Ok(large::map(inst, &large::GOOD, &mut context.random).into());
+    }
     let mut block = vcycle::multilevel(inst, 4, &mut context.random);
     // The order of the drawing is often that of the flow: on long chains coarsening cannot beat it.
     let stacked = stack::run(context)?.block;

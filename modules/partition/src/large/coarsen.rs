@@ -1,0 +1,77 @@
+//! Clusters for the next coarser level.
+
+use super::level::Level;
+use crate::random::Random;
+
+/// Vertices are visited in random order inside stretches of this many: random enough, and near in
+/// memory.
+const STRETCH: usize = 2048;
+
+/// Pairs vertices along heavy edges with light ends, then lets those left over join the cluster
+/// of a neighbour (without which the leaves around a hub would stay apart for ever). With
+/// `within`, a cluster stays inside one block. No cluster gets heavier than `heaviest` but a
+/// vertex that is so alone. Returns the cluster of each vertex and how many there are.
+pub(crate) fn cluster(
+    level: &Level,
+    within: Option<&[u32]>,
+    heaviest: i64,
+    random: &mut Random,
+) -> (Vec<u32>, usize) {
+    let n = level.len();
+    let mut map = vec![u32::MAX; n];
+    let mut load: Vec<i64> = Vec::with_capacity(n / 2 + 1);
+    let mut order: Vec<u32> = Vec::with_capacity(STRETCH);
+    for from in (0..n).step_by(STRETCH) {
+        order.clear();
+        order.extend(from as u32..(from + STRETCH).min(n) as u32);
+        random.shuffle(&mut order);
+        for &v in &order {
+            if map[v as usize] != u32::MAX {
+                continue;
+            }
+            let own = level.load[v as usize];
+            let row = level.row(v);
+            // Rows of a mesh all start in the same direction: start elsewhere, or clusters would
+            // all lie the same way.
+            let turn = if row.is_empty() {
+                0
+            } else {
+                random.below(row.len())
+            };
+            let mut best = (0.0_f32, u32::MAX);
+            let mut beside = (0.0_f32, u32::MAX);
+            for arc in row[turn..].iter().chain(&row[..turn]) {
+                let u = arc.to as usize;
+                if within.is_some_and(|b| b[u] != b[v as usize]) {
+                    continue;
+                }
+                let weight = arc.weight as f32;
+                let there = map[u];
+                if there == u32::MAX {
+                    let rate = weight * weight / (level.load[u].max(1) as f32);
+                    if rate > best.0 && own + level.load[u] <= heaviest {
+                        best = (rate, arc.to);
+                    }
+                } else if best.1 == u32::MAX {
+                    let held = load[there as usize];
+                    let rate = weight * weight / (held.max(1) as f32);
+                    if rate > beside.0 && own + held <= heaviest {
+                        beside = (rate, there);
+                    }
+                }
+            }
+            if best.1 != u32::MAX {
+                map[v as usize] = load.len() as u32;
+                map[best.1 as usize] = load.len() as u32;
+                load.push(own + level.load[best.1 as usize]);
+            } else if beside.1 != u32::MAX {
+                map[v as usize] = beside.1;
+                load[beside.1 as usize] += own;
+            } else {
+                map[v as usize] = load.len() as u32;
+                load.push(own);
+            }
+        }
+    }
+    (map, load.len())
+}

@@ -1,0 +1,203 @@
+//! The machine as halves of halves down to single blocks, and the parts that a network is in while
+//! it is being divided.
+
+use crate::instance::Instance;
+
+/// A set of neighbouring blocks that is treated as one, or a single block.
+#[derive(Clone, Debug)]
+pub(crate) struct Half {
+    /// The two halves; none for a single block.
+    pub(crate) halves: Option<[u32; 2]>,
+    /// A block in it.
+    pub(crate) block: u32,
+    /// Sum of the load bounds of its blocks.
+    pub(crate) room: i64,
+    /// Most load it should hold while it is a part: its share, and some of the slack.
+    bound: i64,
+}
+
+/// A binary tree over the blocks, root first. Groups of the machine stay together.
+#[derive(Clone, Debug)]
+pub(crate) struct Halving {
+    halves: Vec<Half>,
+}
+
+impl Halving {
+    /// `greed` from 0 to 1: how much of the slack the uppermost parts, whose cuts are the dearest,
+    /// may use up; single blocks always have all of it.
+    pub(crate) fn new(inst: &Instance, total: i64, greed: f64) -> Self {
+        let nodes = inst.shared.machine.nodes();
+        let mut halves: Vec<Half> = Vec::new();
+        // Machine nodes of each half, in order of creation: parents before children.
+        let mut members: Vec<Vec<u32>> = vec![vec![0]];
+        let mut at = 0;
+        while at < members.len() {
+            let mut parts = std::mem::take(&mut members[at]);
+            while let [only] = parts[..] {
+                if nodes[only as usize].children.is_empty() {
+                    break;
+                }
+                parts.clone_from(&nodes[only as usize].children);
+            }
+            let blocks = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
+            let room = blocks
+                .map(|&b| inst.load_bound(b as usize))
+                .fold(0, i64::saturating_add);
+            let pair = (parts.len() > 1).then(|| {
+                let cut = middle(inst, &parts);
+                let first = members.len() as u32;
+                members.push(parts[..cut].to_vec());
+                members.push(parts[cut..].to_vec());
+                [first, first + 1]
+            });
+            halves.push(Half {
+                halves: pair,
+                block: nodes[parts[0] as usize].blocks[0],
+                room,
+                bound: room,
+            });
+            at += 1;
+        }
+        let mut height = vec![0_u32; halves.len()];
+        for i in (0..halves.len()).rev() {
+            if let Some([a, b]) = halves[i].halves {
+                height[i] = 1 + height[a as usize].max(height[b as usize]);
+            }
+        }
+        let all = halves[0].room.max(1) as f64;
+        let slack = (all / total.max(1) as f64).max(1.0);
+        let tall = f64::from(height[0] + 1);
+        for (half, height) in halves.iter_mut().zip(height) {
+            let share = total as f64 * half.room as f64 / all;
+            let part = 1.0 - (1.0 - greed) * f64::from(height) / tall;
+            let bound = (share * slack.powf(part)).max(share.ceil()) as i64;
+            half.bound = if height == 0 {
+                half.room
+            } else {
+                bound.min(half.room)
+            };
+        }
+        Self { halves }
+    }
+
+    fn of(&self, half: u32) -> &Half {
+        &self.halves[half as usize]
+    }
+}
+
+/// Where to divide the parts into two runs of about equally many blocks.
+fn middle(inst: &Instance, parts: &[u32]) -> usize {
+    let nodes = inst.shared.machine.nodes();
+    let blocks = |p: &u32| nodes[*p as usize].blocks.len();
+    let total: usize = parts.iter().map(blocks).sum();
+    let off = |below: usize| (2 * below).abs_diff(total);
+    let mut below = 0;
+    let mut best = (usize::MAX, 1);
+    for (i, part) in parts[..parts.len() - 1].iter().enumerate() {
+        below += blocks(part);
+        if off(below) < best.0 {
+            best = (off(below), i + 1);
+        }
+    }
+    best.1
+}
+
+/// The halves that a network is divided among at some time, with their distances.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    /// Which half each part is.
+    half: Vec<u32>,
+    /// Distances beyond the collocated one, row by row.
+    distance: Vec<i64>,
+    /// Most load of each.
+    pub(crate) bound: Vec<i64>,
+}
+
+impl Parts {
+    /// All in one.
+    pub(crate) fn whole(halving: &Halving) -> Self {
+        Self {
+            half: vec![0],
+            distance: vec![0],
+            bound: vec![halving.of(0).room],
+        }
+    }
+
+    /// One part for each block, numbered as the blocks are.
+    #[cfg(test)]
+    pub(crate) fn blocks(inst: &Instance) -> Self {
+        let k = inst.k();
+        let pairs = (0..k as u32).flat_map(|a| (0..k as u32).map(move |b| (a, b)));
+        Self {
+            half: Vec::new(),
+            distance: pairs.map(|(a, b)| inst.distance(a, b)).collect(),
+            bound: (0..k).map(|b| inst.load_bound(b)).collect(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bound.len()
+    }
+
+    /// Distances from a part to all.
+    #[inline]
+    pub(crate) fn distances(&self, part: u32) -> &[i64] {
+        let k = self.bound.len();
+        &self.distance[part as usize * k..(part as usize + 1) * k]
+    }
+
+    /// Distance between the halves of a part; `None` for a single block.
+    fn gap(&self, inst: &Instance, halving: &Halving, half: u32) -> Option<i64> {
+        let [a, b] = halving.of(half).halves?;
+        Some(inst.distance(halving.of(a).block, halving.of(b).block))
+    }
+
+    /// Whether some part has halves that are at least so far from each other.
+    pub(crate) fn divisible(&self, inst: &Instance, halving: &Halving, least: i64) -> bool {
+        let gaps = self.half.iter().map(|&h| self.gap(inst, halving, h));
+        gaps.flatten().any(|gap| gap >= least)
+    }
+
+    /// The block that each part stands for, or begins with.
+    pub(crate) fn block_of(&self, halving: &Halving) -> Vec<u32> {
+        self.half.iter().map(|&h| halving.of(h).block).collect()
+    }
+
+    /// Every part halved whose halves are at least so far from each other. Also gives, for each old part, its first new one and
+    /// whether the next one is its second half.
+    pub(crate) fn halved(
+        &self,
+        inst: &Instance,
+        halving: &Halving,
+        least: i64,
+    ) -> (Self, Vec<(u32, bool)>) {
+        let mut half = Vec::new();
+        let mut heirs = Vec::new();
+        for &h in &self.half {
+            let first = half.len() as u32;
+            match (halving.of(h).halves, self.gap(inst, halving, h)) {
+                (Some(pair), Some(gap)) if gap >= least => half.extend(pair),
+                _ => half.push(h),
+            }
+            heirs.push((first, half.len() as u32 == first + 2));
+        }
+        let block = |&h: &u32| halving.of(h).block;
+        let distance = half
+            .iter()
+            .flat_map(|a| half.iter().map(move |b| (a, b)))
+            .map(|(a, b)| inst.distance(block(a), block(b)))
+            .collect();
+        let bound = half.iter().map(|&h| halving.of(h).bound).collect();
+        let next = Self {
+            half,
+            distance,
+            bound,
+        };
+        (next, heirs)
+    }
+
+    /// Sum of the load bounds of the blocks of a part.
+    pub(crate) fn room(&self, halving: &Halving, part: u32) -> i64 {
+        halving.of(self.half[part as usize]).room
+    }
+}

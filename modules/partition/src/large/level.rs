@@ -1,0 +1,133 @@
+//! One level of a large instance: a graph held small, and its contraction.
+
+use crate::instance::Instance;
+
+/// One end of an edge, as seen from the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arc {
+    /// The vertex at the other end.
+    pub(crate) to: u32,
+    pub(crate) weight: u32,
+}
+
+/// A graph with loads in compressed rows: 12 bytes a vertex and 16 an edge.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Level {
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) arcs: Vec<Arc>,
+    pub(crate) load: Vec<i64>,
+}
+
+/// Weights are scaled so that all together stay below this: then no sum of them overflows.
+const LARGEST_TOTAL: i64 = 1 << 31;
+
+impl Level {
+    /// The finest level. Where traffic sums to more than 2^31 it is scaled down, an edge to no less
+    /// than 1: the search then sees rounded weights, the judge the true ones.
+    pub(crate) fn of(inst: &Instance) -> Self {
+        let twice: i64 = inst.weights.iter().fold(0, |a, &w| a.saturating_add(w));
+        let divisor = (twice / 2 / (LARGEST_TOTAL / 2) + 1).max(1);
+        let scaled = |w: i64| -> u32 {
+            if divisor == 1 {
+                w as u32
+            } else {
+                ((w + divisor / 2) / divisor).max(1) as u32
+            }
+        };
+        let ends = inst.targets.iter().zip(&inst.weights);
+        Self {
+            offsets: inst.offsets.clone(),
+            arcs: ends
+                .map(|(&to, &w)| Arc {
+                    to,
+                    weight: scaled(w),
+                })
+                .collect(),
+            load: (0..inst.len() as u32).map(|v| inst.load(v)).collect(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.load.len()
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, v: u32) -> &[Arc] {
+        &self.arcs[self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize]
+    }
+
+    pub(crate) fn total_load(&self) -> i64 {
+        self.load.iter().sum()
+    }
+
+    /// The graph with the vertices of each cluster made one; `map` names the cluster of each
+    /// vertex. Time and memory linear in vertices and edges: no hashing, one array of places.
+    pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
+        let n = self.len();
+        // Members of each cluster in a row, by counting.
+        let mut start = vec![0_u32; clusters + 1];
+        for &c in map {
+            start[c as usize + 1] += 1;
+        }
+        for c in 0..clusters {
+            start[c + 1] += start[c];
+        }
+        let mut members = vec![0_u32; n];
+        for v in (0..n).rev() {
+            // Filling backwards turns each end into a start.
+            let end = &mut start[map[v] as usize + 1];
+            *end -= 1;
+            members[*end as usize] = v as u32;
+        }
+        // Every start now stands one place late.
+        let first = |c: usize| start[c + 1] as usize;
+        let last = |c: usize| {
+            if c + 1 < clusters {
+                start[c + 2] as usize
+            } else {
+                n
+            }
+        };
+
+        let mut coarse = Self {
+            offsets: Vec::with_capacity(clusters + 1),
+            arcs: Vec::with_capacity(self.arcs.len() / 2),
+            load: Vec::with_capacity(clusters),
+        };
+        coarse.offsets.push(0);
+        // Where the arc to each cluster stands in the row being built; older rows stand before it.
+        let mut place = vec![0_u32; clusters];
+        for c in 0..clusters {
+            let row = coarse.arcs.len() as u32;
+            let mut load = 0;
+            for &v in &members[first(c)..last(c)] {
+                load += self.load[v as usize];
+                for arc in self.row(v) {
+                    let to = map[arc.to as usize];
+                    if to as usize == c {
+                        continue;
+                    }
+                    let at = place[to as usize];
+                    // A place from an older row is below this row's start, or it is a first row
+                    // at 0 that holds another target.
+                    if at >= row
+                        && let Some(seen) = coarse.arcs.get_mut(at as usize)
+                        && seen.to == to
+                    {
+                        seen.weight += arc.weight;
+                    } else {
+                        place[to as usize] = coarse.arcs.len() as u32;
+                        coarse.arcs.push(Arc {
+                            to,
+                            weight: arc.weight,
+                        });
+                    }
+                }
+            }
+            coarse.load.push(load);
+            coarse.offsets.push(coarse.arcs.len() as u32);
+        }
+        coarse.arcs.shrink_to_fit();
+        coarse
+    }
+}

@@ -1,0 +1,246 @@
+//! Mapping of large instances: coarsened once, divided while they grow again.
+//!
+//! The network is contracted until little is left of it. On the way back up, whenever a level has
+//! enough vertices for twice as many parts, every part is halved along the tree of the machine (as
+//! in deep multilevel partitioning, Gottesbüren, Heuer, Sanders, Schulz, Seemaier 2021); all parts
+//! are then refined together on traffic times distance. So the dearest cuts, those between hosts,
+//! are refined on every level, and no level is bisected as a whole.
+
+mod coarsen;
+mod halving;
+mod level;
+mod mapping;
+mod pairs;
+mod refine;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use crate::instance::Instance;
+use crate::random::Random;
+use coarsen::cluster;
+use halving::{Halving, Parts};
+use level::Level;
+use mapping::Mapping;
+
+/// How much work goes into a mapping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Whole attempts below the level of `core` vertices; the best goes on.
+    attempts: usize,
+    /// Vertices of the level that attempts end on.
+    core: usize,
+    /// Bisections of each part on levels up to `core`, the best of which counts.
+    bisections: usize,
+    /// Starts of each bisection.
+    tries: usize,
+    /// Vertices that a part has when it is halved.
+    per_part: usize,
+    /// Rounds of sweeps on each level.
+    sweeps: usize,
+    /// Rounds of searches between pairs of parts on each level.
+    rounds: usize,
+    /// Passes of local searches among all parts on each level.
+    passes: usize,
+    /// Moves after the best point of a local search.
+    patience: usize,
+    /// Share of the slack for the dearest cuts.
+    greed: f64,
+}
+
+/// In a hurry.
+pub(crate) const FAST: Effort = Effort {
+    attempts: 2,
+    core: 2000,
+    bisections: 2,
+    tries: 2,
+    per_part: 24,
+    sweeps: 4,
+    rounds: 1,
+    passes: 0,
+    patience: 0,
+    greed: 0.3,
+};
+
+/// For good mappings.
+pub(crate) const GOOD: Effort = Effort {
+    attempts: 6,
+    core: 4000,
+    bisections: 4,
+    tries: 4,
+    per_part: 60,
+    sweeps: 4,
+    rounds: 3,
+    passes: 1,
+    patience: 20,
+    greed: 0.3,
+};
+
+/// Whether an instance can be mapped here: nothing to keep but load bounds, and few enough blocks
+/// for a table of distances.
+pub(crate) fn fits(inst: &Instance) -> bool {
+    inst.has_table()
+        && inst.dims() == 1
+        && inst.set.is_empty()
+        && inst.apart.is_empty()
+        && inst.shared.lower.is_empty()
+}
+
+/// Maps an instance that [`fits`].
+pub(crate) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
+    let finest = Level::of(inst);
+    let halving = Halving::new(inst, finest.total_load(), effort.greed);
+    let mut divided = Divided {
+        parts: Parts::whole(&halving),
+        part: vec![0; finest.len()],
+    };
+    // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
+    // last vertex before anything is divided more finely, and so on for each class of distances.
+    let base = i64::from(inst.shared.machine.collocated());
+    let nodes = inst.shared.machine.nodes();
+    let mut distances: Vec<i64> = nodes.iter().map(|n| i64::from(n.distance) - base).collect();
+    distances.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
+    distances.dedup();
+    for least in distances {
+        if divided.parts.divisible(inst, &halving, least) {
+            let stage = Stage {
+                inst,
+                halving: &halving,
+                effort,
+                least,
+            };
+            divided = stage.divide(&finest, divided, random);
+        }
+    }
+    let block = divided.parts.block_of(&halving);
+    divided.part.iter().map(|&p| block[p as usize]).collect()
+}
+
+/// A network divided so far.
+#[derive(Clone)]
+struct Divided {
+    parts: Parts,
+    /// The part of each vertex.
+    part: Vec<u32>,
+}
+
+impl Divided {
+    /// The same on the finer level that `map` came from.
+    fn project(&mut self, map: &[u32]) {
+        self.part = map.iter().map(|&c| self.part[c as usize]).collect();
+    }
+}
+
+/// Coarser levels, finest first, each with the cluster of every vertex of the one before.
+type Levels = Vec<(Level, Vec<u32>)>;
+
+/// Contracts inside the parts down to about `target` vertices; carries the parts along.
+fn coarser(finest: &Level, target: usize, divided: &mut Divided, random: &mut Random) -> Levels {
+    let total = finest.total_load();
+    let mut levels: Levels = Vec::new();
+    loop {
+        let fine = levels.last().map_or(finest, |l| &l.0);
+        if fine.len() <= target {
+            return levels;
+        }
+        // No cluster gets several times heavier than its like.
+        let like = 5 * total / fine.len() as i64;
+        let heaviest = like.min(3 * total / (2 * target as i64)).max(1);
+        let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
+        let (map, clusters) = cluster(fine, within, heaviest, random);
+        if clusters * 20 > fine.len() * 19 {
+            return levels;
+        }
+        let mut part = vec![0; clusters];
+        for (&c, &p) in map.iter().zip(&divided.part) {
+            part[c as usize] = p;
+        }
+        divided.part = part;
+        let coarse = fine.contract(&map, clusters);
+        levels.push((coarse, map));
+    }
+}
+
+/// Dividing into all parts that are at least some distance apart.
+struct Stage<'a> {
+    inst: &'a Instance,
+    halving: &'a Halving,
+    effort: &'a Effort,
+    least: i64,
+}
+
+impl Stage<'_> {
+    fn divide(&self, finest: &Level, mut divided: Divided, random: &mut Random) -> Divided {
+        let effort = self.effort;
+        let target = effort.core.max(4 * effort.per_part * divided.parts.len());
+        let mut levels = coarser(finest, target, &mut divided, random);
+        let core = levels.last().map_or(finest, |l| &l.0);
+        let mut best: Option<((i64, i64), Divided)> = None;
+        for _ in 0..effort.attempts.max(1) {
+            let mut found = self.attempt(core, divided.clone(), random);
+            let seen = Mapping::new(core, &found.parts, &mut found.part);
+            let rank = (seen.excess(), seen.cost());
+            if best.as_ref().is_none_or(|b| rank < b.0) {
+                best = Some((rank, found));
+            }
+        }
+        let mut divided = best.expect("an attempt").1;
+        while let Some((_, map)) = levels.pop() {
+            divided.project(&map);
+            let level = levels.last().map_or(finest, |l| &l.0);
+            self.raise(level, &mut divided, random);
+        }
+        while self.unfinished(&divided) {
+            self.halve(finest, &mut divided, random);
+        }
+        divided
+    }
+
+    /// Divides a small level as far as it has vertices for, through coarser levels of its own.
+    fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
+        let target = 2 * self.effort.per_part * divided.parts.len();
+        let mut levels = coarser(core, target, &mut divided, random);
+        let coarsest = levels.last().map_or(core, |l| &l.0);
+        self.raise(coarsest, &mut divided, random);
+        while let Some((_, map)) = levels.pop() {
+            divided.project(&map);
+            let level = levels.last().map_or(core, |l| &l.0);
+            self.raise(level, &mut divided, random);
+        }
+        divided
+    }
+
+    fn unfinished(&self, divided: &Divided) -> bool {
+        divided.parts.divisible(self.inst, self.halving, self.least)
+    }
+
+    /// Refines a level, and halves its parts as often as it has vertices for.
+    fn raise(&self, level: &Level, divided: &mut Divided, random: &mut Random) {
+        self.refine(level, divided, random);
+        while self.unfinished(divided)
+            && level.len() >= 2 * self.effort.per_part * divided.parts.len()
+        {
+            self.halve(level, divided, random);
+        }
+    }
+
+    fn halve(&self, level: &Level, divided: &mut Divided, random: &mut Random) {
+        split::split(self, level, divided, random);
+        self.refine(level, divided, random);
+    }
+
+    fn refine(&self, level: &Level, divided: &mut Divided, random: &mut Random) {
+        if divided.parts.len() == 1 {
+            return;
+        }
+        let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);
+        refine::unload(&mut mapping);
+        refine::sweep(&mut mapping, self.effort.sweeps, random);
+        pairs::refine(&mut mapping, self.effort.rounds, random);
+        for _ in 0..self.effort.passes {
+            if refine::search(&mut mapping, self.effort.patience, random) == 0 {
+                break;
+            }
+        }
+    }
+}

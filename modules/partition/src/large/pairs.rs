@@ -1,0 +1,188 @@
+//! Moves between two parts at a time: passes of Fiduccia and Mattheyses over every boundary that
+//! two parts share. With two parts the gain of a neighbour changes by a known amount, so a step
+//! costs little and a search can afford to walk far along a boundary before it pays.
+
+use std::collections::BinaryHeap;
+
+use super::mapping::Mapping;
+use crate::random::Random;
+
+/// A search ends so many moves after its best point, and one more for each vertex it began with.
+const PATIENCE: usize = 20;
+
+/// What the searches of one call share, by vertex.
+struct Rooms {
+    gain: Vec<i64>,
+    /// The search in which the gain was last known.
+    seen: Vec<u32>,
+    /// The search in which the vertex has moved.
+    moved: Vec<u32>,
+    search: u32,
+    heaps: [BinaryHeap<(i64, u32, u32)>; 2],
+    trail: Vec<u32>,
+}
+
+/// Refines every pair of parts that touch, up to `rounds` times; after the first round only pairs
+/// of which a part has changed.
+pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Random) {
+    let (n, k) = (mapping.level.len(), mapping.parts.len());
+    let mut rooms = Rooms {
+        gain: vec![0; n],
+        seen: vec![0; n],
+        moved: vec![0; n],
+        search: 0,
+        heaps: [BinaryHeap::new(), BinaryHeap::new()],
+        trail: Vec::new(),
+    };
+    let mut active = vec![true; k];
+    for _ in 0..rounds {
+        let borders = borders(mapping, &active);
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        let mut from = 0;
+        for at in 1..=borders.len() {
+            if at == borders.len() || borders[at].0 != borders[from].0 {
+                runs.push((from, at));
+                from = at;
+            }
+        }
+        random.shuffle(&mut runs);
+        active.fill(false);
+        for &(from, to) in &runs {
+            let key = borders[from].0;
+            let pair = [(key >> 32) as u32, key as u32];
+            if between(mapping, &mut rooms, pair, &borders[from..to], random) {
+                pair.iter().for_each(|&p| active[p as usize] = true);
+            }
+        }
+        if !active.contains(&true) {
+            break;
+        }
+    }
+}
+
+/// Vertices that touch another part, by pair of parts (the lower one in the upper half of the
+/// key), in order of pairs and vertices.
+fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
+    let mut borders: Vec<(u64, u32)> = Vec::new();
+    for v in 0..mapping.level.len() as u32 {
+        let here = mapping.part[v as usize];
+        let first = borders.len();
+        for arc in mapping.level.row(v) {
+            let there = mapping.part[arc.to as usize];
+            if there == here || !(active[here as usize] || active[there as usize]) {
+                continue;
+            }
+            let key = (u64::from(here.min(there)) << 32) | u64::from(here.max(there));
+            if borders[first..].iter().all(|b| b.0 != key) {
+                borders.push((key, v));
+            }
+        }
+    }
+    borders.sort_unstable();
+    borders
+}
+
+/// One search between two parts; whether it changed anything.
+fn between(
+    mapping: &mut Mapping<'_>,
+    rooms: &mut Rooms,
+    pair: [u32; 2],
+    border: &[(u64, u32)],
+    random: &mut Random,
+) -> bool {
+    rooms.search += 1;
+    rooms.trail.clear();
+    rooms.heaps.iter_mut().for_each(BinaryHeap::clear);
+    for &(_, v) in border {
+        touch(mapping, rooms, pair, v, random);
+    }
+    let apart = mapping.parts.distances(pair[0])[pair[1] as usize];
+    let patience = PATIENCE + border.len();
+    let over = |mapping: &Mapping<'_>| mapping.over(pair[0]) + mapping.over(pair[1]);
+    let mut best = (over(mapping), 0_i64);
+    let (mut sum, mut keep) = (0_i64, 0_usize);
+    while rooms.trail.len() <= keep + patience {
+        let Some(side) = next(mapping, rooms, pair) else {
+            break;
+        };
+        let (gain, _, v) = rooms.heaps[side].pop().expect("a heap that was looked at");
+        let to = pair[1 - side];
+        mapping.shift(v, to);
+        rooms.moved[v as usize] = rooms.search;
+        rooms.trail.push(v);
+        sum -= gain;
+        let now = (over(mapping), sum);
+        if now < best {
+            best = now;
+            keep = rooms.trail.len();
+        }
+        let level = mapping.level;
+        for arc in level.row(v) {
+            let (u, p) = (arc.to as usize, mapping.part[arc.to as usize]);
+            if rooms.moved[u] == rooms.search || (p != pair[0] && p != pair[1]) {
+                continue;
+            }
+            if rooms.seen[u] != rooms.search {
+                touch(mapping, rooms, pair, arc.to, random);
+                continue;
+            }
+            let change = 2 * i64::from(arc.weight) * apart;
+            rooms.gain[u] += if p == to { -change } else { change };
+            let entry = (rooms.gain[u], random.next() as u32 >> 8, arc.to);
+            rooms.heaps[usize::from(p == pair[1])].push(entry);
+        }
+    }
+    for &v in rooms.trail[keep..].iter().rev() {
+        let from = pair[usize::from(mapping.part[v as usize] == pair[0])];
+        mapping.shift(v, from);
+    }
+    keep > 0
+}
+
+/// Learns the gain of a vertex of the pair and lets it take part.
+fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, random: &mut Random) {
+    let here = mapping.part[v as usize];
+    let side = usize::from(here == pair[1]);
+    if here != pair[side] {
+        return;
+    }
+    let (near, far) = (
+        mapping.parts.distances(here),
+        mapping.parts.distances(pair[1 - side]),
+    );
+    let mut gain = 0;
+    for arc in mapping.level.row(v) {
+        let p = mapping.part[arc.to as usize] as usize;
+        gain += i64::from(arc.weight) * (near[p] - far[p]);
+    }
+    rooms.gain[v as usize] = gain;
+    rooms.seen[v as usize] = rooms.search;
+    rooms.heaps[side].push((gain, random.next() as u32 >> 8, v));
+}
+
+/// The side to move from next: the overfull one, else that of the better gain. A move may overfill
+/// the other side by one vertex; the next ones then come back.
+fn next(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2]) -> Option<usize> {
+    let mut top = [None, None];
+    for (heap, top) in rooms.heaps.iter_mut().zip(&mut top) {
+        while let Some(&(gain, _, v)) = heap.peek() {
+            let at = v as usize;
+            if rooms.moved[at] != rooms.search && rooms.gain[at] == gain {
+                *top = Some(gain);
+                break;
+            }
+            heap.pop();
+        }
+    }
+    match (top, pair.map(|p| mapping.overfull(p))) {
+        ([Some(_), _], [true, false]) => Some(0),
+        ([_, Some(_)], [false, true]) => Some(1),
+        ([Some(a), Some(b)], _) if a != b => Some(usize::from(b > a)),
+        ([Some(_), Some(_)], _) => {
+            Some(usize::from(mapping.spare(pair[1]) < mapping.spare(pair[0])))
+        }
+        ([Some(_), None], [_, false]) => Some(0),
+        ([None, Some(_)], [false, _]) => Some(1),
+        _ => None,
+    }
+}

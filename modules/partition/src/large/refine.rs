@@ -1,0 +1,197 @@
+//! Moves that lower traffic times distance: sweeps that only take gains, and searches that start
+//! from one vertex of a boundary, go on through losses, and are undone back to their best point.
+
+use std::collections::BinaryHeap;
+
+use super::mapping::Mapping;
+use crate::random::Random;
+
+/// Brings overfull parts back into their bounds, as far as it can: cheapest per load first.
+pub(crate) fn unload(mapping: &mut Mapping<'_>) {
+    let k = mapping.parts.len() as u32;
+    let crowded: Vec<bool> = (0..k).map(|p| mapping.overfull(p)).collect();
+    if !crowded.contains(&true) {
+        return;
+    }
+    let level = mapping.level;
+    let rate = |gain: i64, v: u32| gain.saturating_mul(256) / level.load[v as usize].max(1);
+    let mut heap = BinaryHeap::new();
+    for v in 0..level.len() as u32 {
+        if crowded[mapping.part[v as usize] as usize]
+            && level.load[v as usize] > 0
+            && let Some((gain, _)) = mapping.best(v)
+        {
+            heap.push((rate(gain, v), v));
+        }
+    }
+    let mut widened = false;
+    loop {
+        let Some((key, v)) = heap.pop() else {
+            // Boundaries did not suffice: whole insides may go anywhere.
+            if widened || mapping.excess() == 0 {
+                return;
+            }
+            widened = true;
+            for v in 0..level.len() as u32 {
+                if mapping.overfull(mapping.part[v as usize])
+                    && level.load[v as usize] > 0
+                    && let Some((gain, _)) = mapping.anywhere(v)
+                {
+                    heap.push((rate(gain, v), v));
+                }
+            }
+            continue;
+        };
+        let here = mapping.part[v as usize];
+        if !mapping.overfull(here) {
+            continue;
+        }
+        let found = if widened {
+            mapping.anywhere(v)
+        } else {
+            mapping.best(v)
+        };
+        let Some((gain, to)) = found else { continue };
+        if rate(gain, v) < key {
+            heap.push((rate(gain, v), v));
+            continue;
+        }
+        mapping.shift(v, to);
+        for arc in level.row(v) {
+            let u = arc.to;
+            if mapping.part[u as usize] == here
+                && !widened
+                && level.load[u as usize] > 0
+                && let Some((gain, _)) = mapping.best(u)
+            {
+                heap.push((rate(gain, u), u));
+            }
+        }
+    }
+}
+
+/// Sweeps over the boundary, taking every gain at once; what a move touches is looked at again in
+/// the next round.
+pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Random) {
+    let level = mapping.level;
+    let n = level.len();
+    let mut now: Vec<u32> = (0..n as u32).filter(|&v| mapping.at_boundary(v)).collect();
+    let mut next: Vec<u32> = Vec::new();
+    let mut queued = vec![false; n];
+    for round in 0..rounds {
+        if now.is_empty() {
+            break;
+        }
+        if round == 0 {
+            random.shuffle(&mut now);
+        }
+        for &v in &now {
+            queued[v as usize] = false;
+            let here = mapping.part[v as usize];
+            let Some((gain, to)) = mapping.best(v) else {
+                continue;
+            };
+            let evens = gain == 0
+                && mapping.load[here as usize] > mapping.load[to as usize] + level.load[v as usize];
+            if gain > 0 || evens {
+                mapping.shift(v, to);
+                for arc in level.row(v) {
+                    let u = arc.to;
+                    if gain > 0 && !queued[u as usize] && mapping.part[u as usize] != to {
+                        queued[u as usize] = true;
+                        next.push(u);
+                    }
+                }
+            }
+        }
+        std::mem::swap(&mut now, &mut next);
+        next.clear();
+    }
+}
+
+/// What the searches of a pass share.
+struct Trails {
+    heap: BinaryHeap<(i64, u32, u32)>,
+    /// Moves of the search that is going on: vertex, and where it came from.
+    trail: Vec<(u32, u32)>,
+    /// Vertices that have moved in this pass stay.
+    done: Vec<bool>,
+}
+
+/// One pass of local searches from every vertex at a boundary, in random order. A search ends
+/// `patience` moves after its best point, the pass when it has looked at every edge some times over
+/// (dense networks, in which every part touches every other, would cost too much). Returns what
+/// the pass gained.
+pub(crate) fn search(mapping: &mut Mapping<'_>, patience: usize, random: &mut Random) -> i64 {
+    let n = mapping.level.len();
+    let mut seeds: Vec<u32> = (0..n as u32).filter(|&v| mapping.at_boundary(v)).collect();
+    random.shuffle(&mut seeds);
+    let mut rooms = Trails {
+        heap: BinaryHeap::new(),
+        trail: Vec::new(),
+        done: vec![false; n],
+    };
+    let mut sum = 0;
+    mapping.looked = 0;
+    let most = 8 * (n + mapping.level.arcs.len());
+    for &seed in &seeds {
+        if mapping.looked > most {
+            break;
+        }
+        if !rooms.done[seed as usize] {
+            sum += local(mapping, &mut rooms, seed, patience, random);
+        }
+    }
+    sum
+}
+
+fn local(
+    mapping: &mut Mapping<'_>,
+    rooms: &mut Trails,
+    seed: u32,
+    patience: usize,
+    random: &mut Random,
+) -> i64 {
+    let level = mapping.level;
+    let Trails { heap, trail, done } = rooms;
+    heap.clear();
+    trail.clear();
+    if let Some((gain, _)) = mapping.best(seed) {
+        heap.push((gain, 0, seed));
+    }
+    let (mut sum, mut best, mut keep) = (0_i64, 0_i64, 0_usize);
+    while let Some((gain, _, v)) = heap.pop() {
+        if done[v as usize] {
+            continue;
+        }
+        let Some((now, there)) = mapping.best(v) else {
+            continue;
+        };
+        if now < gain {
+            heap.push((now, random.next() as u32 >> 8, v));
+            continue;
+        }
+        trail.push((v, mapping.part[v as usize]));
+        mapping.shift(v, there);
+        done[v as usize] = true;
+        sum += now;
+        if sum > best {
+            best = sum;
+            keep = trail.len();
+        } else if trail.len() - keep > patience {
+            break;
+        }
+        for arc in level.row(v) {
+            let u = arc.to;
+            if !done[u as usize]
+                && let Some((gain, _)) = mapping.best(u)
+            {
+                heap.push((gain, random.next() as u32 >> 8, u));
+            }
+        }
+    }
+    for &(v, from) in trail[keep..].iter().rev() {
+        mapping.shift(v, from);
+    }
+    best
+}

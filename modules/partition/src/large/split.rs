@@ -1,0 +1,74 @@
+//! Halving every part of a level at once.
+
+use super::level::Level;
+use super::{Divided, Stage};
+use crate::multilevel::bisect::{Sides, Sub, bisect};
+use crate::random::Random;
+
+/// Halves all parts whose halves are at least as far apart as the stage says.
+pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, random: &mut Random) {
+    let (effort, halving) = (stage.effort, stage.halving);
+    let n = level.len();
+    let Divided { parts, part } = divided;
+    let (next, heirs) = parts.halved(stage.inst, halving, stage.least);
+    let bisections = if n <= effort.core {
+        effort.bisections
+    } else {
+        1
+    };
+    let mut start = vec![0_u32; parts.len() + 1];
+    part.iter().for_each(|&p| start[p as usize + 1] += 1);
+    for p in 0..parts.len() {
+        start[p + 1] += start[p];
+    }
+    let mut fill = start.clone();
+    let mut members = vec![0_u32; n];
+    let mut local = vec![0_u32; n];
+    for v in 0..n {
+        let p = part[v] as usize;
+        local[v] = fill[p] - start[p];
+        members[fill[p] as usize] = v as u32;
+        fill[p] += 1;
+    }
+    let old = part.clone();
+    for (p, &(first, two)) in heirs.iter().enumerate() {
+        let members = &members[start[p] as usize..start[p + 1] as usize];
+        if !two {
+            members.iter().for_each(|&v| part[v as usize] = first);
+            continue;
+        }
+        let mut sub = Sub::default();
+        sub.offsets.push(0);
+        for &v in members {
+            for arc in level.row(v) {
+                if old[arc.to as usize] as usize == p {
+                    sub.targets.push(local[arc.to as usize]);
+                    sub.weights.push(i64::from(arc.weight));
+                }
+            }
+            sub.offsets.push(sub.targets.len() as u32);
+            sub.size.push(level.load[v as usize]);
+        }
+        let total: i64 = sub.size.iter().sum();
+        let rooms = [first, first + 1].map(|q| next.room(halving, q));
+        let share = rooms[0] as f64 / (rooms[0] as f64 + rooms[1] as f64).max(1.0);
+        let want = (total as f64 * share).round() as i64;
+        // A part may be over its own bound: its halves then share what there is.
+        let most = |q: usize, even: i64| next.bound[q].max(even);
+        let sides = Sides {
+            want,
+            most: [
+                most(first as usize, want),
+                most(first as usize + 1, total - want),
+            ],
+        };
+        let side = (0..bisections)
+            .map(|_| bisect(&sub, sides, effort.tries, random))
+            .min_by_key(|side| sub.judge(side, sides))
+            .expect("a round");
+        for (&v, &s) in members.iter().zip(&side) {
+            part[v as usize] = first + u32::from(s);
+        }
+    }
+    divided.parts = next;
+}

@@ -1,0 +1,188 @@
+use super::coarsen::cluster;
+use super::halving::{Halving, Parts};
+use super::level::Level;
+use super::mapping::Mapping;
+use super::*;
+use crate::graph::{Channel, Graph};
+use crate::machine::{Block, Machine, Tree};
+use crate::problem::Problem;
+use crate::strategy::keeps;
+use proptest::prelude::*;
+
+/// A network without order, with loads and traffic up to the given ones.
+fn network() -> impl Strategy<Value = Graph> {
+    (2_u32..120).prop_flat_map(|n| {
+        let loads = prop::collection::vec(0_u64..20, n as usize);
+        let channels = prop::collection::vec((0..n, 0..n, 0_u64..30), 0..400);
+        (loads, channels).prop_map(|(loads, channels)| {
+            let one = |(from, to, traffic)| Channel { from, to, traffic };
+            Graph::new(loads, &channels.into_iter().map(one).collect::<Vec<_>>()).unwrap()
+        })
+    })
+}
+
+fn mesh(side: u32) -> Graph {
+    let mut channels = Vec::new();
+    for v in 0..side * side {
+        let mut join = |to| {
+            channels.push(Channel {
+                from: v,
+                to,
+                traffic: 1 + u64::from(v % 3),
+            });
+        };
+        if v % side + 1 < side {
+            join(v + 1);
+        }
+        if v / side + 1 < side {
+            join(v + side);
+        }
+    }
+    Graph::new(vec![1; (side * side) as usize], &channels).unwrap()
+}
+
+/// Three hosts of different sizes, one of them fast.
+fn irregular() -> Machine {
+    let host = |cores, speed| Tree::Group {
+        distance: 2,
+        members: vec![
+            Tree::Block(Block {
+                speed,
+                ..Block::default()
+            });
+            cores
+        ],
+    };
+    let members = vec![host(3, 1), host(1, 4), host(6, 1)];
+    let distance = 30;
+    Machine::new(&Tree::Group { distance, members }, 1).unwrap()
+}
+
+fn edges(level: &Level) -> u64 {
+    level.arcs.iter().map(|arc| u64::from(arc.weight)).sum()
+}
+
+proptest! {
+    #[test]
+    fn contraction_keeps_loads_and_what_every_mapping_costs(
+        graph in network(),
+        seed in 0_u64..1000,
+        heaviest in 1_i64..80,
+    ) {
+        let machine = irregular();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let mut random = Random::new(seed);
+        let fine = Level::of(&inst);
+        let within: Vec<u32> = (0..fine.len()).map(|_| random.below(2) as u32).collect();
+        let (map, clusters) = cluster(&fine, Some(&within), heaviest, &mut random);
+        let coarse = fine.contract(&map, clusters);
+
+        prop_assert_eq!(coarse.len(), clusters);
+        prop_assert_eq!(coarse.total_load(), fine.total_load());
+        let heavy = fine.load.iter().copied().max().unwrap_or(0).max(heaviest);
+        prop_assert!(coarse.load.iter().all(|&l| l <= heavy));
+        prop_assert!(edges(&coarse) <= edges(&fine));
+        for v in 0..clusters as u32 {
+            for (i, arc) in coarse.row(v).iter().enumerate() {
+                prop_assert!(arc.to != v && arc.weight > 0);
+                prop_assert!(coarse.row(v)[..i].iter().all(|other| other.to != arc.to));
+                let back = coarse.row(arc.to).iter().find(|back| back.to == v);
+                prop_assert_eq!(back.map(|b| b.weight), Some(arc.weight));
+            }
+        }
+        for (v, &c) in map.iter().enumerate() {
+            let first = map.iter().position(|&d| d == c).unwrap();
+            prop_assert_eq!(within[v], within[first]);
+        }
+        let parts = Parts::blocks(&inst);
+        let mut block: Vec<u32> = (0..clusters).map(|_| random.below(10) as u32).collect();
+        let mut below: Vec<u32> = map.iter().map(|&c| block[c as usize]).collect();
+        let cost = inst.cost(&below);
+        prop_assert_eq!(Mapping::new(&coarse, &parts, &mut block).cost(), cost);
+        prop_assert_eq!(Mapping::new(&fine, &parts, &mut below).cost(), cost);
+    }
+
+    #[test]
+    fn refinement_lowers_the_cost_by_what_it_says_and_overfills_nothing(
+        graph in network(),
+        seed in 0_u64..1000,
+    ) {
+        let machine = irregular();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let mut random = Random::new(seed);
+        let level = Level::of(&inst);
+        let parts = Parts::blocks(&inst);
+        let mut block: Vec<u32> = (0..level.len()).map(|_| random.below(10) as u32).collect();
+        let mut mapping = Mapping::new(&level, &parts, &mut block);
+        let excess = mapping.excess();
+        refine::unload(&mut mapping);
+        prop_assert!(mapping.excess() <= excess);
+        let (excess, cost) = (mapping.excess(), mapping.cost());
+        refine::sweep(&mut mapping, 5, &mut random);
+        prop_assert!(mapping.cost() <= cost && mapping.excess() <= excess);
+        let cost = mapping.cost();
+        let gained = refine::search(&mut mapping, 10, &mut random);
+        prop_assert_eq!(mapping.cost(), cost - gained);
+        prop_assert!(mapping.excess() <= excess);
+        let (excess, cost) = (mapping.excess(), mapping.cost());
+        pairs::refine(&mut mapping, 3, &mut random);
+        prop_assert!((mapping.excess(), mapping.cost()) <= (excess, cost));
+        let load = mapping.load.clone();
+        prop_assert_eq!(Mapping::new(&level, &parts, &mut block).load, load);
+    }
+}
+
+#[test]
+fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
+    let graph = mesh(60);
+    for machine in [
+        Machine::regular(&[(4, 1), (2, 10), (3, 100)]).unwrap(),
+        irregular(),
+    ] {
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        assert!(fits(&inst));
+        for effort in [&FAST, &GOOD] {
+            let found = map(&inst, effort, &mut Random::new(3));
+            assert!(keeps(&inst, &found));
+            assert_eq!(found, map(&inst, effort, &mut Random::new(3)));
+            // Strips in source order would cost more.
+            let k = inst.k() as u32;
+            let strips: Vec<u32> = (0..3600).map(|v| v * k / 3600).collect();
+            assert!(inst.cost(&found) < inst.cost(&strips));
+        }
+    }
+}
+
+#[test]
+fn halves_follow_the_groups_and_share_out_all_room() {
+    let machine = irregular();
+    let graph = mesh(40);
+    let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+    let halving = Halving::new(&inst, 1600, 0.3);
+    let mut parts = Parts::whole(&halving);
+    while parts.divisible(&inst, &halving, 0) {
+        parts = parts.halved(&inst, &halving, 0).0;
+        let room: i64 = (0..parts.len() as u32)
+            .map(|p| parts.room(&halving, p))
+            .sum();
+        assert_eq!(room, (0..10).map(|b| inst.load_bound(b)).sum::<i64>());
+        assert!(parts.bound.iter().sum::<i64>() >= 1600);
+    }
+    let mut blocks = parts.block_of(&halving);
+    blocks.sort_unstable();
+    assert_eq!(blocks, (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn traffic_beyond_32_bits_is_scaled() {
+    let channels = [(0, 1, 1 << 40), (1, 2, 3), (2, 3, 1 << 39)];
+    let channels = channels.map(|(from, to, traffic)| Channel { from, to, traffic });
+    let graph = Graph::new(vec![1; 4], &channels).unwrap();
+    let machine = Machine::regular(&[(2, 1)]).unwrap();
+    let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+    let level = Level::of(&inst);
+    assert!(edges(&level) < 1 << 32);
+    assert_eq!(level.row(2)[0].weight, 1);
+    let halves = [level.row(0)[0].weight, level.row(3)[0].weight];
+    assert!(halves[0].abs_diff(2 * halves[1]) <= 1);
+}
