@@ -55,7 +55,7 @@ pub(crate) struct MappingArgs {
     /// together, as if joined by channels of this traffic)
     #[arg(long, value_name = "HOW", default_value = "ignore", value_parser = modules)]
     pub(crate) modules: HowModules,
-    /// An executable that solves LP files, for the strategy ilp
+    /// An executable that solves LP files, for the strategy ilp: cbc or glpsol
     #[arg(long, value_name = "PATH")]
     pub(crate) solver: Option<PathBuf>,
     /// Take the mapping from this mapping.json instead of looking for one
@@ -209,6 +209,12 @@ impl Session<'_> {
 
     /// Maps a network.
     pub(crate) fn plan(&mut self, network: &Verified, args: &MappingArgs) -> Outcome<Plan> {
+        if args.solver.is_some() && args.strategy != "ilp" {
+            let message = format!("`--solver` is not for the strategy `{}`", args.strategy);
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .help("say `--strategy ilp`, or leave the solver out");
+            return self.fail(Exit::Usage, diagnostic);
+        }
         let rules = self.rules(&args.rules)?;
         let platform = self.platform(args)?;
         let previous = match &args.previous {

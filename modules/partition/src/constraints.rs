@@ -431,9 +431,13 @@ fn number(constraint: &Constraint) -> String {
         return "the least or most of a kind cannot be met by its number".to_owned();
     };
     let (n, places) = (vertices.len(), blocks.len());
+    let many = match n {
+        1 => "1 vertex is".to_owned(),
+        _ => format!("{n} vertices are"),
+    };
     let each = |word: &str, count: u32| match places {
-        1 => format!("{n} vertices are too {word} {count}"),
-        _ => format!("{n} vertices are too {word} {count} in each of {places} blocks"),
+        1 => format!("{many} too {word} {count}"),
+        _ => format!("{many} too {word} {count} in each of {places} blocks"),
     };
     if (n as u64) < u64::from(*least) * places as u64 {
         each("few for at least", *least)

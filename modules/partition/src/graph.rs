@@ -256,7 +256,8 @@ pub fn scale(values: &[f64]) -> Result<(Vec<u64>, f64), Error> {
     let factor = if largest == 0.0 || (whole && values.iter().sum::<f64>() < 4e15) {
         1.0
     } else {
-        1e6 / largest
+        // The smallest numbers of all have no million: they become 1.
+        (1e6 / largest).min(1e300)
     };
     let scaled = |v: &f64| {
         if *v == 0.0 {

@@ -48,6 +48,8 @@ pub mod codes {
     pub const SOLVER: Code = Code(459);
     /// A previous mapping that is for another network or platform.
     pub const PREVIOUS: Code = Code(460);
+    /// A strategy that did not do what its name says: a solver without time (a warning).
+    pub const UNFINISHED: Code = Code(463);
     /// A rule that cannot be understood.
     pub const BAD_RULE: Code = Code(461);
     /// A rule about a process, kind or module that there is not.
@@ -171,6 +173,7 @@ pub fn plan(
             .help("give the hosts more slots, or say a smaller `-n`"),
         );
     }
+    Weights::check(network).map_err(|e| one(*e))?;
     let weights = Weights::of(network, platform).map_err(|e| one(weights_error(&e)))?;
     let places = platform.places_for(n);
     let spots = Spots {
@@ -206,6 +209,12 @@ pub fn plan(
                 ),
             )
             .help("a process heavier than an OS process's share cannot be split, and constraints may leave no choice: use fewer OS processes, give up a constraint, or say a larger `--imbalance`"),
+        );
+    }
+    for remark in &solution.remarks {
+        found.push(
+            Diagnostic::warning(codes::UNFINISHED, remark.clone())
+                .help("give a solver more `--time`; `--strategy auto` needs none"),
         );
     }
     let judged = &solution.evaluation;

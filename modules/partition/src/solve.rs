@@ -66,6 +66,8 @@ pub struct Solution {
     pub proved: bool,
     /// When the balance bound had to be raised: the largest load relative to the wanted bound.
     pub raised: Option<f64>,
+    /// What a user should know: that the strategy did not do what its name says.
+    pub remarks: Vec<String>,
     /// What was done, for the curious.
     pub log: Vec<String>,
 }
@@ -82,7 +84,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     let strategy = by_name(&options.strategy)?;
     let (mut inst, group) = Instance::new(problem)
         .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
-    let mut log = Vec::new();
+    let (mut log, mut remarks) = (Vec::new(), Vec::new());
     let mut random = Random::new(options.seed);
     let budget = Budget {
         start,
@@ -105,7 +107,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
         }
     }
-    let run = |inst: &Instance, random: &Random, log: &mut Vec<String>| {
+    let mut run = |inst: &Instance, random: &Random, log: &mut Vec<String>| {
         let mut context = Context {
             inst,
             budget,
@@ -113,9 +115,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             start: old_mapping(problem, inst, &group),
             solver: options.solver.as_deref(),
             log: Vec::new(),
+            remarks: Vec::new(),
         };
         let found = strategy.run(&mut context)?;
         log.append(&mut context.log);
+        remarks = context.remarks;
         Ok::<_, Error>(found)
     };
     let mut found = run(&inst, &random, &mut log)?;
@@ -176,6 +180,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         gap,
         proved,
         raised,
+        remarks,
         log,
     })
 }

@@ -1,9 +1,12 @@
 //! The model's words in the engine's numbers.
 
+use super::codes;
 use crate::{Block, Channel, Error, Graph, Machine, Tree, scale};
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Place as OsPlace;
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::Span;
 use graphmap_platform::{Class, Place, Platform};
 
 /// Traffic times distance must stay far below what a `u64` takes; see [`crate::Problem::check`].
@@ -18,7 +21,31 @@ pub(super) struct Weights {
     pub(super) distance: f64,
 }
 
+/// The largest sum of memory that the engine counts.
+const LARGEST_MEMORY: f64 = crate::LARGEST_TOTAL as f64;
+
 impl Weights {
+    /// What keeps the network's memory from being counted, at the process that needs most.
+    pub(super) fn check(network: &Verified) -> Result<(), Box<Diagnostic>> {
+        let total: f64 = network.processes.values().map(|p| p.mem).sum();
+        if total <= LARGEST_MEMORY {
+            return Ok(());
+        }
+        let all = network.processes.values();
+        let most = all.max_by(|a, b| a.mem.total_cmp(&b.mem));
+        let span = most.map_or(Span::NONE, |p| p.span);
+        let label = most.map_or(String::new(), |p| {
+            format!("`{}` needs most, {:e} bytes", network.name(p.name), p.mem)
+        });
+        let message =
+            format!("the memory of all processes is {total:e} bytes, more than can be counted");
+        Err(Box::new(
+            Diagnostic::error(codes::WEIGHTS, message)
+                .at(span, label)
+                .help("the sum of `mem=` is at most 4 PiB"),
+        ))
+    }
+
     pub(super) fn of(network: &Verified, platform: &Platform) -> Result<Weights, Error> {
         let distances = platform.distances().as_array();
         let distance = distance_factor(&distances);

@@ -6,17 +6,17 @@
 //! the levels that separate two blocks, so this is the cost exactly, with few variables. The
 //! mapping found by a short search is the start, and the answer when the solver runs out of time.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use good_lp::solvers::WithTimeLimit;
-use good_lp::solvers::lp_solvers::{CbcSolver, GlpkSolver, LpSolver, WithMaxSeconds};
+use good_lp::solvers::lp_solvers::LpSolver;
 use good_lp::variable::UnsolvedProblem;
 use good_lp::{
     Expression, ProblemVariables, ResolutionError, Solution, SolutionStatus, SolverModel, Variable,
     WithInitialSolution, WithMipGap, variable,
 };
 
+use super::outside::Outside;
 use super::{Context, Found, auto};
 use crate::error::Error;
 use crate::instance::{Instance, NO_LIMIT};
@@ -30,53 +30,94 @@ const DEFAULT: Duration = Duration::from_secs(10);
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
     let time = context.budget.time;
+    // A solver that is not there is told even where none is needed.
+    let outside = match context.solver {
+        Some(path) => {
+            let outside = Outside::new(path).map_err(Error::Solver)?;
+            outside.check().map_err(Error::Solver)?;
+            Some(outside)
+        }
+        None => None,
+    };
     let start = auto::brief(context);
     if inst.k() < 2 || inst.len() < 2 {
         return Ok(start.into());
     }
     if inst.len() * inst.k() > LARGEST || !inst.shared.machine.is_tree() {
         let why = if inst.shared.machine.is_tree() {
-            "too large"
+            "the network is too large for an integer program"
         } else {
-            "distances are no tree"
+            "the distances between OS processes are no tree, as the integer program wants them"
         };
         context
-            .log
-            .push(format!("{why} for the integer program: search instead"));
+            .remarks
+            .push(format!("{why}: a short search was made instead"));
         return Ok(start.into());
     }
     let program = Program::new(inst);
     let left = time.map_or(DEFAULT, |t| {
         (context.budget.start + t).saturating_duration_since(Instant::now())
     });
-    let solved = match context.solver {
-        Some(path) => program.outside(path, left)?,
+    let solved = match outside {
+        Some(outside) => program.outside(outside.within(left)),
         None => program.inside(inst, &start, left),
     };
+    let known = inst.cost(&start);
+    let feasible = super::keeps(inst, &start);
+    let late = |said: &str| format!("the solver {said}: the best mapping found before is used");
     let (block, complete) = match solved {
-        Ok(solved) => solved,
-        Err(error) => {
-            context.log.push(format!(
-                "solver: {error}; best mapping found before is used"
-            ));
+        Ok(Answer::Mapping { block, complete }) => (block, complete),
+        Ok(Answer::Late) => {
+            context.remarks.push(late("ran out of time"));
             return Ok(start.into());
         }
+        // A start that keeps all rules says otherwise: then the solver is wrong.
+        Err(ResolutionError::Infeasible) if !feasible => {
+            context.log.push("solver: infeasible".to_owned());
+            return Ok(start.into());
+        }
+        Err(ResolutionError::Infeasible) => {
+            let said = "it says that there is no mapping, and there is one";
+            return Err(Error::Solver(said.to_owned()));
+        }
+        Err(error) => return Err(Error::Solver(error.to_string())),
     };
-    let (cost, known) = (inst.cost(&block), inst.cost(&start));
+    let cost = inst.cost(&block);
     let keeps = super::keeps(inst, &block);
     context.log.push(format!(
         "solver: cost {cost}, complete {complete}, start {known}"
     ));
-    // Solvers count in floating point: beyond this its claim is no proof.
-    let bound = (complete && keeps && cost < 1 << 40).then_some(cost);
-    let better = keeps && (cost < known || !super::keeps(inst, &start));
+    if !complete {
+        let said = match keeps && (cost < known || !feasible) {
+            true => "the solver ran out of time: the best mapping that it found is used".to_owned(),
+            false => late("ran out of time"),
+        };
+        context.remarks.push(said);
+    } else if !keeps {
+        let said = "its answer does not keep the rules of the integer program";
+        return Err(Error::Solver(said.to_owned()));
+    }
+    // Solvers count in floating point, and others' claims are no proofs.
+    let bound = (complete && context.solver.is_none() && cost < 1 << 40).then_some(cost);
+    let better = keeps && (cost < known || !feasible);
     Ok(Found {
         block: if better { block } else { start },
         bound,
     })
 }
 
-type Solved = Result<(Vec<u32>, bool), ResolutionError>;
+/// What a solver answers.
+enum Answer {
+    Mapping {
+        block: Vec<u32>,
+        /// It claims that there is no better one.
+        complete: bool,
+    },
+    /// Its time was over before it had found one.
+    Late,
+}
+
+type Solved = Result<Answer, ResolutionError>;
 
 struct Program {
     variables: ProblemVariables,
@@ -151,14 +192,22 @@ impl Program {
         }
     }
 
-    fn read(lies: &[Variable], k: usize, solution: &impl Solution) -> Vec<u32> {
+    /// Where each vertex lies; `None` when one lies nowhere.
+    fn read(lies: &[Variable], k: usize, solution: &impl Solution) -> Option<Vec<u32>> {
         let place = |row: &[Variable]| {
             let value = |i: &usize| solution.value(row[*i]);
-            (0..k)
-                .max_by(|a, b| value(a).total_cmp(&value(b)))
-                .unwrap_or(0) as u32
+            let best = (0..k).max_by(|a, b| value(a).total_cmp(&value(b)))?;
+            (value(&best) > 0.5).then_some(best as u32)
         };
         lies.chunks(k).map(place).collect()
+    }
+
+    fn answer(lies: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
+        match Self::read(lies, k, solution) {
+            Some(block) => Ok(Answer::Mapping { block, complete }),
+            None if complete => Err(ResolutionError::Other("its answer leaves processes out")),
+            None => Ok(Answer::Late),
+        }
     }
 
     #[cfg(not(feature = "highs"))]
@@ -181,6 +230,7 @@ impl Program {
     where
         M: SolverModel<Error = ResolutionError> + WithTimeLimit + WithMipGap + WithInitialSolution,
     {
+        let clock = Instant::now();
         let mut model = self.variables.minimise(self.objective).using(solver);
         model = model.with_time_limit(left.as_secs_f64().max(0.01));
         model = model
@@ -195,48 +245,35 @@ impl Program {
             model = model
                 .with_initial_solution(self.lies.iter().enumerate().map(|(i, v)| (*v, value(i))));
         }
-        let solution = model.solve()?;
-        let complete = matches!(solution.status(), SolutionStatus::Optimal);
-        Ok((Self::read(&self.lies, self.k, &solution), complete))
-    }
-
-    /// Runs the executable; its answer is never taken for a proof.
-    fn outside(self, path: &Path, left: Duration) -> Result<Solved, Error> {
-        let command = path.to_string_lossy().into_owned();
-        let seconds = (left.as_secs() as u32).max(1);
-        let name = path
-            .file_stem()
-            .map(|s| s.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        match name.as_str() {
-            "cbc" => {
-                let solver = CbcSolver::new()
-                    .command_name(command)
-                    .with_max_seconds(seconds);
-                Ok(self.through(LpSolver(solver)))
+        match model.solve() {
+            Ok(solution) => {
+                let complete = matches!(solution.status(), SolutionStatus::Optimal);
+                Self::answer(&self.lies, self.k, &solution, complete)
             }
-            "glpsol" => {
-                let solver = GlpkSolver::new()
-                    .command_name(command)
-                    .with_max_seconds(seconds);
-                Ok(self.through(LpSolver(solver)))
+            // What a time limit without an answer is called depends on the solver.
+            Err(error)
+                if !matches!(error, ResolutionError::Infeasible) && clock.elapsed() >= left =>
+            {
+                Ok(Answer::Late)
             }
-            _ => Err(Error::Solver(format!(
-                "`{name}` is not a solver whose answers can be read; there are: cbc, glpsol"
-            ))),
+            Err(error) => Err(error),
         }
     }
 
-    fn through<S: good_lp::Solver>(self, solver: S) -> Solved
-    where
-        S::Model: SolverModel<Error = ResolutionError>,
-    {
-        let mut model = self.variables.minimise(self.objective).using(solver);
+    fn outside(self, solver: Outside) -> Solved {
+        let late = solver.late();
+        let mut model = self
+            .variables
+            .minimise(self.objective)
+            .using(LpSolver(solver));
         for rule in self.rules {
             model.add_constraint(rule);
         }
-        let solution = model.solve()?;
-        Ok((Self::read(&self.lies, self.k, &solution), false))
+        match model.solve() {
+            Ok(solution) => Self::answer(&self.lies, self.k, &solution, !late.get()),
+            Err(_) if late.get() => Ok(Answer::Late),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -60,9 +60,10 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     // METIS prints to standard output when a part of its recursion runs out of vertices, which
     // happens when there are hardly more vertices than parts. Those go without it.
     if n < 8 * k {
-        context
-            .log
-            .push("too few vertices for METIS: multisection instead".to_owned());
+        let remark = "there are too few processes for METIS: multisection is used instead";
+        if !context.remarks.iter().any(|known| known == remark) {
+            context.remarks.push(remark.to_owned());
+        }
         let mut block = multisection(inst, THOROUGH, 0.0, &mut context.random);
         repair_rules(inst, &mut block);
         return Ok(block);

@@ -9,6 +9,7 @@ use crate::random::Random;
 mod auto;
 mod ilp;
 mod metis;
+mod outside;
 mod round_robin;
 mod small;
 mod stack;
@@ -22,6 +23,8 @@ pub(crate) struct Context<'a> {
     pub(crate) start: Option<Vec<u32>>,
     pub(crate) solver: Option<&'a std::path::Path>,
     pub(crate) log: Vec<String>,
+    /// What a user should know: that the strategy did not do what its name says.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// What a strategy found.

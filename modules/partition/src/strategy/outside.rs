@@ -1,0 +1,348 @@
+//! Solvers for integer programs that are executables of their own: `cbc` and `glpsol`.
+//!
+//! The program goes through an LP file, the answer comes back in a file. A solver may be missing,
+//! hang, die or answer nonsense: it is stopped when its time is over, and nothing that it writes is
+//! believed before it has been read and checked.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use good_lp::solvers::lp_solvers::{Solution, SolverTrait, Status};
+use lp_solvers::lp_format::{AsVariable, LpProblem};
+
+/// How much longer than it was told to take a solver may take: to write its answer.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Lines of an LP file are kept shorter than this: solvers have buffers of a fixed size for them.
+const LINE: usize = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    Cbc,
+    Glpsol,
+}
+
+/// An executable that solves LP files.
+#[derive(Clone, Debug)]
+pub(super) struct Outside {
+    path: PathBuf,
+    manner: Manner,
+    time: Duration,
+    /// It was stopped, or stopped itself, because its time was over. good_lp hands on no status.
+    late: Rc<Cell<bool>>,
+}
+
+impl Outside {
+    /// The solver at a path, or of a name on `PATH`; what it reads and writes is told by its name.
+    pub(super) fn new(path: &Path) -> Result<Outside, String> {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let manner = match &*name {
+            name if name.contains("cbc") => Manner::Cbc,
+            name if name.contains("glpsol") => Manner::Glpsol,
+            _ => {
+                return Err(format!(
+                    "`{}` is not a solver whose answers can be read; there are: cbc, glpsol",
+                    path.display()
+                ));
+            }
+        };
+        Ok(Outside {
+            path: path.to_owned(),
+            manner,
+            time: Duration::ZERO,
+            late: Rc::default(),
+        })
+    }
+
+    /// With so much time for its work.
+    pub(super) fn within(self, time: Duration) -> Outside {
+        Outside { time, ..self }
+    }
+
+    /// Is set when its time was over.
+    pub(super) fn late(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.late)
+    }
+
+    /// Whether it is there and can be started at all.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let version = match self.manner {
+            Manner::Cbc => ["-exit", ""],
+            Manner::Glpsol => ["--version", ""],
+        };
+        let mut command = Command::new(&self.path);
+        command
+            .args(version.iter().filter(|a| !a.is_empty()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|e| self.cannot_start(&e))?;
+        // Whatever it makes of the question: it is there.
+        let _ = child.kill();
+        let _ = child.wait();
+        Ok(())
+    }
+
+    fn cannot_start(&self, error: &io::Error) -> String {
+        format!("`{}` cannot be started: {error}", self.path.display())
+    }
+
+    fn arguments(&self, files: &Files) -> Vec<OsString> {
+        let seconds = self.time.as_secs_f64();
+        let mut arguments: Vec<OsString> = Vec::new();
+        match self.manner {
+            Manner::Cbc => {
+                arguments.push(files.program().into());
+                arguments.extend(["seconds".into(), format!("{seconds:.2}").into()]);
+                arguments.extend(["solve".into(), "solution".into(), files.answer().into()]);
+            }
+            Manner::Glpsol => {
+                arguments.extend(["--lp".into(), files.program().into()]);
+                // Whole seconds only.
+                arguments.extend(["--tmlim".into(), format!("{:.0}", seconds.ceil()).into()]);
+                arguments.extend(["--output".into(), files.answer().into()]);
+            }
+        }
+        arguments
+    }
+
+    fn solve<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
+        let files = Files::new();
+        let broken = |e: io::Error| format!("no file for the solver could be written: {e}");
+        let text = short_lines(&problem.display_lp().to_string());
+        fs::write(files.program(), text).map_err(broken)?;
+        let said = File::create(files.said()).map_err(broken)?;
+        let mut command = Command::new(&self.path);
+        command
+            .args(self.arguments(&files))
+            .stdin(Stdio::null())
+            .stderr(said.try_clone().map_err(broken)?)
+            .stdout(said);
+        let mut child = command.spawn().map_err(|e| self.cannot_start(&e))?;
+        let name = self.path.display();
+        let Some(status) = wait(&mut child, self.time + GRACE) else {
+            self.late.set(true);
+            return Err(format!("`{name}` was stopped when its time was over"));
+        };
+        if !status.success() {
+            return Err(format!(
+                "`{name}` ended with {status}{}",
+                files.last_words()
+            ));
+        }
+        let answer = fs::read(files.answer())
+            .map_err(|_| format!("`{name}` wrote no answer{}", files.last_words()))?;
+        let answer = String::from_utf8_lossy(&answer);
+        let names = problem.variables().map(|v| v.name().to_owned());
+        let read = match self.manner {
+            Manner::Cbc => cbc(&answer),
+            Manner::Glpsol => glpsol(&answer),
+        };
+        let (status, mut values) =
+            read.ok_or_else(|| format!("the answer of `{name}` makes no sense"))?;
+        self.late.set(status == Status::TimeLimit);
+        for name in names {
+            values.entry(name).or_insert(0.0);
+        }
+        Ok(Solution::new(status, values))
+    }
+}
+
+impl SolverTrait for Outside {
+    fn run<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
+        self.solve(problem)
+    }
+}
+
+/// Waits for a child, but not for ever: then it is killed, and there is no status.
+fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+    let end = Instant::now() + time;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < end => std::thread::sleep(pause),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// The files of one run, gone when it is over.
+struct Files(PathBuf);
+
+impl Files {
+    fn new() -> Files {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("graphmap-{}-{number}.lp", std::process::id());
+        Files(std::env::temp_dir().join(name))
+    }
+
+    fn program(&self) -> &Path {
+        &self.0
+    }
+
+    fn answer(&self) -> PathBuf {
+        self.0.with_extension("answer")
+    }
+
+    fn said(&self) -> PathBuf {
+        self.0.with_extension("said")
+    }
+
+    /// The last line that the solver printed, in a form to append.
+    fn last_words(&self) -> String {
+        let said = fs::read(self.said()).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said[said.len().saturating_sub(2000)..]).into_owned();
+        let line = said.lines().rev().map(str::trim).find(|l| !l.is_empty());
+        line.map_or(String::new(), |line| format!("; it said: {line}"))
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in [self.0.clone(), self.answer(), self.said()] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Breaks long lines before signs, where an LP file may go on in the next one.
+fn short_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 50);
+    for line in text.lines() {
+        let mut column = 0;
+        for word in line.split(' ') {
+            let sign = word.starts_with(['+', '-']);
+            if sign && column > LINE {
+                out.push_str("\n ");
+                column = 1;
+            }
+            let _ = write!(out, "{word} ");
+            column += word.len() + 1;
+        }
+        out.push('\n');
+    }
+    out
+}
+
+type Answer = (Status, HashMap<String, f32>);
+
+/// `Optimal - objective value 12`, then lines `[**] number name value cost`.
+fn cbc(text: &str) -> Option<Answer> {
+    let mut lines = text.lines();
+    let status = match lines.next()?.split_whitespace().next()? {
+        "Optimal" => Status::Optimal,
+        "Infeasible" | "Integer" => Status::Infeasible,
+        "Unbounded" => Status::Unbounded,
+        "Stopped" => Status::TimeLimit,
+        _ => return None,
+    };
+    let mut values = HashMap::new();
+    for line in lines {
+        let mut words = line.split_whitespace().filter(|w| *w != "**");
+        let (Some(_), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else {
+            return None;
+        };
+        values.insert(name.to_owned(), finite(value)?);
+    }
+    Some((status, values))
+}
+
+/// A report with a line `Status: INTEGER OPTIMAL` and a table of columns.
+fn glpsol(text: &str) -> Option<Answer> {
+    let said = text.lines().find_map(|l| l.strip_prefix("Status:"))?;
+    let status = match said.trim() {
+        "INTEGER OPTIMAL" | "OPTIMAL" => Status::Optimal,
+        "INTEGER NON-OPTIMAL" | "FEASIBLE" => Status::TimeLimit,
+        "INTEGER EMPTY" | "INFEASIBLE (FINAL)" => Status::Infeasible,
+        "UNBOUNDED" => Status::Unbounded,
+        "INTEGER UNDEFINED" | "UNDEFINED" => return Some((Status::TimeLimit, HashMap::new())),
+        _ => return None,
+    };
+    let mut lines = text.lines().skip_while(|l| !l.contains("Column name"));
+    lines.next()?;
+    let mut values = HashMap::new();
+    for line in lines.skip(1).take_while(|l| !l.trim().is_empty()) {
+        let mut words = line.split_whitespace().filter(|w| *w != "*");
+        let (Some(_), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else {
+            return None;
+        };
+        values.insert(name.to_owned(), finite(value)?);
+    }
+    Some((status, values))
+}
+
+fn finite(text: &str) -> Option<f32> {
+    text.parse().ok().filter(|value: &f32| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn answers_are_read() {
+        let text = "Optimal - objective value 3\n  0 v  1  0\n** 7 v2 0.5 1e-3\n";
+        let (status, values) = cbc(text).unwrap();
+        assert_eq!(
+            (status, values["v"], values["v2"]),
+            (Status::Optimal, 1.0, 0.5)
+        );
+        let text = "Problem:\nStatus:     INTEGER OPTIMAL\n\n   No.   Row name\n--- ---\n 1 c0 1\n\n\
+            \x20  No. Column name       Activity     Lower bound\n------ ----\n\
+            \x20    1 v            *              1             0             1\n\
+            \x20    2 v2                          0             0             1\n\nEnd of output\n";
+        let (status, values) = glpsol(text).unwrap();
+        assert_eq!(
+            (status, values.len(), values["v"]),
+            (Status::Optimal, 2, 1.0)
+        );
+    }
+
+    #[test]
+    fn lines_are_broken_before_signs_only() {
+        let long = format!("obj: {}\nEnd", "+1 v -2 w ".repeat(100));
+        let short = short_lines(&long);
+        assert!(short.lines().all(|l| l.len() < LINE + 50));
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(&long), words(&short));
+    }
+
+    proptest! {
+        #[test]
+        fn nonsense_is_refused_without_a_panic(
+            lines in prop::collection::vec(
+                prop_oneof![
+                    "Optimal.*", "Status: INTEGER OPTIMAL", " *No. Column name", "----", "",
+                    " *[0-9]+ v[0-9]* \\*? [0-9.e-]{1,4} [01]", "\\PC{0,20}",
+                ],
+                0..8,
+            ),
+        ) {
+            let text = lines.join("\n");
+            for (_, values) in [cbc(&text), glpsol(&text)].into_iter().flatten() {
+                prop_assert!(values.values().all(|v| v.is_finite()));
+            }
+        }
+    }
+}

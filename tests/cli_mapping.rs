@@ -1,0 +1,366 @@
+//! Bad input of a mapping, one by one as a user would make each mistake: what is said on which
+//! stream, how the command ends, and that nothing is written.
+
+#![allow(clippy::print_stderr)] // A test that shows nothing says so.
+
+mod common;
+
+use common::{Done, Test};
+
+/// A farm of four workers.
+const FARM: &str = "digraph farm {
+    source -> worker [bundle=scatter, traffic=4];
+    worker -> sink [bundle=gather, traffic=2];
+    worker [replicas=4, load=3];
+}
+";
+
+fn farm() -> Test {
+    Test::new().file("farm.dot", FARM)
+}
+
+/// Maps the farm with these options, writing into `plan`.
+fn partition(test: Test, options: &str) -> Done {
+    let test = test.args(&format!("partition farm.dot --quiet -o plan {options}"));
+    let done = test.run();
+    let written = test.files().iter().any(|f| f.starts_with("plan"));
+    let sound = done.output.status.code() == Some(0);
+    assert_eq!(written, sound, "{options}: {}", done.stderr());
+    assert_eq!(done.stdout().is_empty(), !sound, "{options}");
+    done.stderr_lacks("panicked")
+}
+
+fn refused(test: Test, options: &str, status: i32) -> Done {
+    partition(test, options).status(status).stdout_is("")
+}
+
+#[test]
+fn a_hostfile_of_another_dialect() {
+    let open = farm().file("hosts", "node1 slots=2\n");
+    refused(open, "--hosts hosts --dialect mpich", 1).stderr_is(
+        "error[G0411]: `slots=` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile
+ --> hosts:1:7
+  |
+1 | node1 slots=2
+  |       ^^^^^^^
+  |
+  = help: an MPICH hostfile writes it `node1:2`
+  = help: if the whole file is an Open MPI hostfile, read it as `openmpi`
+
+graphmap: 1 error
+",
+    );
+    let mpich = farm().file("hosts", "node1:2\n");
+    let done = refused(mpich, "--hosts hosts --dialect openmpi", 1);
+    done.stderr_has("error[G0411]")
+        .stderr_has("hosts:1:1")
+        .stderr_has("node1 slots=2");
+    let unknown = farm().file("hosts", "node1:2\n");
+    refused(unknown, "--hosts hosts --dialect mpihc", 2).stderr_has("did you mean `mpich`?");
+    // A mixture is told at the line that does not fit.
+    let mixed = farm().file("hosts", "node1:2\nnode2 slots=2\n");
+    refused(mixed, "--hosts hosts", 1).stderr_has("hosts:2:7");
+    let picture = farm().file("hosts", [0x89, b'P', b'N', b'G', 0xff, 0]);
+    refused(picture, "--hosts hosts", 2).stderr_has("error[G0002]");
+    refused(farm(), "--hosts hosts", 2).stderr_has("error[G0001]");
+    refused(farm().file("hosts", "# none\n"), "--hosts hosts", 1).stderr_has("error[G0410]");
+}
+
+#[test]
+fn a_host_given_twice() {
+    // Open MPI refuses it; MPICH adds up, which is told.
+    let open = farm().file("hosts", "a slots=2\nb slots=2\na slots=2\n");
+    refused(open, "--hosts hosts", 1)
+        .stderr_has("error[G0412]: host `a` is given `slots=` twice")
+        .stderr_has("hosts:3:3");
+    let mpich = farm().file("hosts", "a:1\na:1\n");
+    partition(mpich, "--hosts hosts").status(0).stderr_is(
+        "warning[G0412]: host `a` is given twice in a row
+ --> hosts:2:1
+  |
+1 | a:1
+  | --- given here
+2 | a:1
+  | ^^^ the two add up to 2 slots
+  |
+  = help: take one of the lines out, or write one with the sum
+
+graphmap: 1 warning
+",
+    );
+    // The order of ranks is the order of lines: no oversight.
+    let dealt = farm().file("hosts", "a:1\nb:1\na:1\n");
+    partition(dealt, "--hosts hosts --imbalance 50")
+        .status(0)
+        .stderr_is("");
+}
+
+#[test]
+fn a_host_without_slots() {
+    for (text, at) in [("a:2\nb:0\n", "hosts:2:3"), ("a slots=0\n", "hosts:1:9")] {
+        refused(farm().file("hosts", text), "--hosts hosts", 1)
+            .stderr_has("error[G0413]")
+            .stderr_has(at);
+    }
+    refused(farm(), "--hosts hosts=0", 1)
+        .stderr_has("error[G0413]")
+        .stderr_has("--hosts:1:7");
+    refused(farm(), "-n 0", 2);
+}
+
+#[test]
+fn more_pins_than_slots() {
+    // Three that keep apart on a host of two slots.
+    let hosts = || farm().file("hosts", "x:2\ny:4\n");
+    let said = "error[G0456]: there is no feasible mapping: more processes are kept apart than there \
+                are OS processes they may lie in";
+    refused(hosts(), "--hosts hosts --pin worker*=x --apart worker*", 4)
+        .stderr_has(said)
+        .stderr_has(" ::: --apart:1:1")
+        .stderr_has("`worker1`, `worker2`, `worker3` and `worker4` apart");
+    refused(hosts(), "--hosts hosts --pin worker1=7", 1)
+        .stderr_has("error[G0452]: there is no OS process 7")
+        .stderr_has(" --> --pin:1:9");
+    refused(hosts(), "--hosts hosts --pin worker1=z", 1)
+        .stderr_has("error[G0451]: there is no host `z`")
+        .stderr_has("the hosts are: x, y");
+    // A host beyond the OS processes asked for.
+    refused(hosts(), "--hosts hosts -n 2 --pin worker1=y", 1)
+        .stderr_has("error[G0451]: host `y` has none of the 2 OS processes");
+    partition(farm(), "-n 2 --pin worker1=x")
+        .status(0)
+        .stderr_has("warning[G0453]");
+    let few = farm().file("hosts", "x:2\ny:1\n");
+    partition(few, "--hosts hosts -n 5")
+        .status(0)
+        .stderr_has("warning[G0454]");
+}
+
+#[test]
+fn weights_that_are_no_weights() {
+    for weight in ["-1", "NaN", "inf", "1e400", "1,5", "0x10", ""] {
+        for (attribute, column) in [("load", 27), ("traffic", 27), ("mem", 26)] {
+            let of = match attribute {
+                "traffic" => format!("a -> b [{attribute}=\"{weight}\"]"),
+                _ => format!("a -> b; a [{attribute}=\"{weight}\"]"),
+            };
+            let test = farm().file("farm.dot", format!("digraph {{ {of} }}"));
+            let said = format!("error[G0206]: `{weight}` is not a value of `{attribute}`");
+            refused(test, "-n 2", 1)
+                .stderr_has(&said)
+                .stderr_has(&format!("farm.dot:1:{}\n", column));
+        }
+    }
+}
+
+#[test]
+fn weights_that_are_too_large_or_too_small_to_count() {
+    let graph =
+        |weights: &str| farm().file("farm.dot", format!("digraph g {{ a -> b {weights} }}"));
+    for weights in [
+        r#"[traffic="1e308"]; a [load="1e308"]; b [load="1e308"]"#,
+        r#"[traffic="1e-320"]; a [load="1e-320"]; b [load=0]"#,
+    ] {
+        partition(graph(weights), "-n 2 --imbalance 200")
+            .status(0)
+            .stderr_is("");
+    }
+    refused(graph(r#"; b [mem="1e308"]"#), "-n 2", 1)
+        .stderr_has("error[G0458]: the memory of all processes is 1e308 bytes")
+        .stderr_has("farm.dot:1:18")
+        .stderr_has("`b` needs most");
+    let json = r#"{"graphmap": 1, "processes": [{"name": "a", "load": -1}], "channels": []}"#;
+    let test = Test::new()
+        .file("net.json", json)
+        .args("partition net.json -n 1");
+    test.run()
+        .status(1)
+        .stderr_has("net.json:1:")
+        .stderr_lacks("panicked");
+}
+
+#[test]
+fn a_mapping_of_another_graph() {
+    let made = farm().args("farm.dot -n 2 --emit mapping.json");
+    made.run().status(0);
+    let mapping = made.read("mapping.json");
+    let other = Test::new()
+        .file("farm.dot", "digraph others { p -> q -> worker1 }")
+        .file("mapping.json", &mapping);
+    let test = other.args("farm.dot --mapping mapping.json --emit svg=x.svg");
+    let said = test.run().status(1).stdout_is("");
+    assert_eq!(test.files(), ["farm.dot", "mapping.json"]);
+    said.stderr_has("error[G0436]: this mapping is for another network")
+        .stderr_has("mapping.json:4:")
+        .stderr_has("made for `farm`, hash ")
+        .stderr_has("the network is `others`, hash ")
+        .stderr_has("2 processes of the network are not in it, such as `p`");
+    // The same processes, joined otherwise: used, and told.
+    let changed = FARM.replace(
+        "worker -> sink [bundle=gather",
+        "worker -> sink [bundle=select, src=x",
+    );
+    let test = Test::new()
+        .file("farm.dot", changed)
+        .file("mapping.json", &mapping);
+    let test = test.args("farm.dot --mapping mapping.json --emit svg=x.svg");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0436]: the network has changed since this mapping was made");
+    for (text, code) in [
+        ("{", "G0434"),
+        ("{}", "G0434"),
+        (r#"{"format": "graphmap-mapping", "version": 9}"#, "G0435"),
+    ] {
+        let test = farm().file("mapping.json", text);
+        let done = test
+            .args("farm.dot --mapping mapping.json --emit svg=x.svg")
+            .run();
+        done.status(1)
+            .stderr_has(code)
+            .stderr_has("mapping.json:1:");
+    }
+}
+
+#[test]
+fn a_solver_that_is_not_there() {
+    // Even where the mapping is found without one.
+    for (solver, said) in [
+        ("./cbc", "`./cbc` cannot be started"),
+        (
+            "farm.dot",
+            "`farm.dot` is not a solver whose answers can be read; there are: cbc, glpsol",
+        ),
+        ("/", "is not a solver"),
+    ] {
+        for n in [1, 2] {
+            refused(
+                farm(),
+                &format!("-n {n} --strategy ilp --solver {solver}"),
+                5,
+            )
+            .stderr_has("error[G0459]: the solver failed: ")
+            .stderr_has(said);
+        }
+    }
+    refused(farm(), "-n 2 --solver cbc", 2).stderr_has("`--solver` is not for the strategy `auto`");
+    refused(farm(), "-n 2 --strategy ipl", 2).stderr_has("did you mean `ilp`?");
+}
+
+const ANSWER: &str = r#"#!/bin/sh
+while [ $# -gt 1 ]; do [ "$1" = solution ] && answer=$2; shift; done
+"#;
+
+#[test]
+fn a_solver_that_dies_or_writes_nonsense() {
+    for (script, said) in [
+        (
+            "#!/bin/sh\necho out of luck >&2\nexit 3\n",
+            "ended with exit status: 3; it said: out of luck",
+        ),
+        ("#!/bin/sh\nkill -9 $$\n", "ended with signal: 9"),
+        ("#!/bin/sh\nexit 0\n", "wrote no answer"),
+        ("ANSWER\necho what a day > \"$answer\"\n", "makes no sense"),
+        (
+            "ANSWER\nhead -c 4000 /dev/urandom > \"$answer\"\n",
+            "makes no sense",
+        ),
+        ("ANSWER\n: > \"$answer\"\n", "makes no sense"),
+        (
+            "ANSWER\nprintf 'Optimal - 1\\n\\n' > \"$answer\"\n",
+            "makes no sense",
+        ),
+        (
+            "ANSWER\nprintf 'Optimal - 1\\n' > \"$answer\"\n",
+            "its answer leaves processes out",
+        ),
+        (
+            "ANSWER\nprintf 'Infeasible - 1\\n' > \"$answer\"\n",
+            "it says that there is no mapping, and there is one",
+        ),
+        // All in the first OS process: out of balance.
+        (
+            "ANSWER\nprintf 'Optimal - 1\\n 0 v 1 0\\n 1 v3 1 0\\n 2 v5 1 0\\n 3 v7 1 0\\n 4 v9 1 0\\n 5 v11 1 0\\n' > \"$answer\"\n",
+            "its answer does not keep the rules",
+        ),
+    ] {
+        let script = script.replace("ANSWER\n", ANSWER);
+        let test = farm().executable("cbc", &script);
+        refused(test, "-n 2 --strategy ilp --solver bin/cbc --time 20s", 5)
+            .stderr_has("error[G0459]: the solver failed: ")
+            .stderr_has(said);
+    }
+}
+
+#[test]
+fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
+    let test = farm().executable("cbc", "#!/bin/sh\nexec sleep 600\n");
+    partition(test, "-n 2 --strategy ilp --solver bin/cbc --time 300ms")
+        .status(0)
+        .stdout_has("strategy ilp")
+        .stderr_has(
+            "warning[G0463]: the solver ran out of time: the best mapping found before is used",
+        );
+}
+
+#[test]
+fn real_solvers_find_the_best() {
+    let best = partition(farm(), "-n 2 --strategy auto").status(0);
+    let cost = |done: &Done| {
+        let text = done.stdout();
+        let line = text.lines().find(|l| l.starts_with("cost"));
+        line.unwrap().to_owned()
+    };
+    partition(farm(), "-n 2 --strategy ilp")
+        .status(0)
+        .stderr_is("")
+        .stdout_has(&cost(&best));
+    for solver in ["cbc", "glpsol"] {
+        let there = std::process::Command::new(solver).arg("-exit").output();
+        if let Err(error) = there {
+            eprintln!("{solver} is not tried: {error}");
+            continue;
+        }
+        let options = format!("-n 2 --strategy ilp --solver {solver}");
+        partition(farm(), &options)
+            .status(0)
+            .stderr_is("")
+            .stdout_has(&cost(&best));
+    }
+}
+
+#[test]
+fn what_is_infeasible_is_proved() {
+    // Four of twelve bytes each are to fit in forty.
+    let heavy = || farm().file("farm.dot", FARM.replace("load=3", "mem=12"));
+    refused(heavy(), "-n 2 --memory 0-1=20", 4).stderr_is(
+        "error[G0456]: there is no feasible mapping: what must lie in 2 OS processes exceeds the memory there
+  = note: the memory of OS processes 0-1 takes part
+  = help: give up one of these, or use more or larger hosts
+
+graphmap: 1 error
+",
+    );
+    // The sum fits, the pieces do not: this takes a search.
+    refused(heavy(), "-n 3 --memory 0-2=23", 4)
+        .stderr_has("error[G0456]: there is no feasible mapping: what there is does not fit")
+        .stderr_has("the memory of OS processes 0-2 takes part");
+    refused(heavy(), "-n 4 --memory 0-3=11", 4)
+        .stderr_has("exceeds the memory of every OS process it may lie in")
+        .stderr_has("farm.dot:2:15");
+    let pinned = "-n 2 --strict-balance --pin worker*=0";
+    refused(farm(), pinned, 4).stderr_has("error[G0456]: there is no feasible mapping: ");
+    // An OS process without processes cannot hold one of each kind.
+    refused(farm(), "-n 2 --hold kind:source=1-", 4).stderr_is(
+        "error[G0456]: there is no feasible mapping: 1 process is too few for at least 1 in each of 2 OS processes
+ --> --hold:1:1
+  |
+1 | kind:source=1-
+  | ^^^^^^^^^^^^^^ at least 1 of `source` in each OS process
+  |
+  = help: give up one of these, or use more or larger hosts
+
+graphmap: 1 error
+",
+    );
+}
