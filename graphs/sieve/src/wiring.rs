@@ -68,6 +68,12 @@ impl rt::Ports for Collect {
 }
 
 /// The network: kinds with their processes, then the channels that join them.
+///
+/// Numbers are in sequences: `2+5*3` is 2 7 12, three numbers from 2 in steps of 5, and `+10*2`
+/// behind it would be all that once more, 10 further. A kind has the ranks of its processes and the
+/// names of its ports; an end of channels is a kind and the position of a port, and for each channel
+/// which process of the kind (`from_index`, `to_index`) and which member of a bundle (`_slot`).
+/// Lines and columns are those of the drawing.
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("sieve", "sieve.dot");
 

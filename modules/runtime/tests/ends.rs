@@ -214,7 +214,7 @@ fn everybody_knows_who_it_is() {
                 assert_eq!(me.name, name);
                 assert_eq!(
                     (me.processes, me.members),
-                    (10, if me.kind == "cell" { 6 } else { 4 })
+                    (14, if me.kind == "cell" { 6 } else { 4 })
                 );
                 let rank = if me.kind == "cell" {
                     me.index + me.index.min(3)
@@ -229,10 +229,18 @@ fn everybody_knows_who_it_is() {
             let names = Names::Pattern(&[("cell", "0+0*3+1*2"), ("_", "0+1*3+0*2")]);
             net.kind("cell", names, "0+2*4 8 9", &[], check);
             net.kind("odd", Names::Numbered("odd", "1+1*4"), "1+2*4", &[], check);
+            let named = |_: ()| async {
+                let me = rt::me();
+                let names = ["left1_7", "right1_7", "left2_7", "right2_7"];
+                assert_eq!(me.name, names[me.index]);
+            };
+            let names = &[("", "1 1 2 2"), ("_", "7+0*4")];
+            let names = Names::Mixed(&["left", "right"], "0 1 0 1", names);
+            net.kind("mixed", names, "10+1*4", &[], named);
             net
         },
         |outcome| {
-            assert_eq!(outcome.unwrap().processes, 10);
+            assert_eq!(outcome.unwrap().processes, 14);
         },
     );
 }

@@ -6,6 +6,7 @@
 use crate::classes::{Class, classes};
 use crate::codes;
 use crate::identifier::{Case, Identifiers, Language};
+use crate::names::{NamesModel, process_names};
 use crate::payload::{self, UNTYPED};
 use crate::positions::positions;
 use crate::sequence;
@@ -93,25 +94,6 @@ pub struct KindModel {
     pub columns: String,
     /// Its ports in one line, for the next generation to compare with.
     pub signature: String,
-}
-
-/// Names of the processes of a kind: texts and numbers in turn where all are made alike, else a
-/// list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct NamesModel {
-    /// Texts, each followed by a number; empty where the names are listed.
-    pub parts: Vec<NamePart>,
-    /// The names, where there are no parts.
-    pub list: Vec<String>,
-}
-
-/// A text that all names of a kind have, and the numbers that follow it in each.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct NamePart {
-    /// The text.
-    pub text: String,
-    /// The numbers, a sequence.
-    pub numbers: String,
 }
 
 /// A port of a kind.
@@ -428,71 +410,6 @@ fn ports(
 }
 
 /// Texts and numbers where every name is made of the same texts and as many plain numbers.
-fn process_names(network: &Network, kind: &Kind) -> NamesModel {
-    let names = || kind.members.iter().map(|&p| network.process_name(p));
-    let listed = || NamesModel {
-        parts: Vec::new(),
-        list: names().map(str::to_owned).collect(),
-    };
-    if kind.members.len() < 2 {
-        return listed();
-    }
-    let mut texts: Vec<&str> = Vec::new();
-    let mut numbers: Vec<Vec<u32>> = Vec::new();
-    for (i, name) in names().enumerate() {
-        let mut parts = 0;
-        for part in name_parts(name) {
-            let Some((text, number)) = part else {
-                return listed();
-            };
-            if i == 0 {
-                texts.push(text);
-                numbers.push(Vec::with_capacity(kind.members.len()));
-            } else if texts.get(parts) != Some(&text) {
-                return listed();
-            }
-            numbers[parts].push(number);
-            parts += 1;
-        }
-        if parts != texts.len() {
-            return listed();
-        }
-    }
-    let part = |(text, numbers): (&str, Vec<u32>)| NamePart {
-        text: text.to_owned(),
-        numbers: sequence::encode(&numbers),
-    };
-    NamesModel {
-        parts: texts.into_iter().zip(numbers).map(part).collect(),
-        list: Vec::new(),
-    }
-}
-
-/// A name cut after each of its numbers. `None` for what is no text with a plain number: `a`, `a01`,
-/// or a number of 2^32 or more.
-fn name_parts(name: &str) -> impl Iterator<Item = Option<(&str, u32)>> {
-    let mut rest = name;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let from = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let digits = rest[from..].bytes().take_while(u8::is_ascii_digit).count();
-        let (text, number) = (&rest[..from], &rest[from..from + digits]);
-        rest = &rest[from + digits..];
-        let plain = number == "0" || !number.starts_with('0');
-        Some(
-            number
-                .parse()
-                .ok()
-                .filter(|_| plain)
-                .map(|number| (text, number)),
-        )
-    })
-}
-
 fn channel_class(
     network: &Network,
     kinds: &[KindModel],

@@ -12,6 +12,7 @@ pub mod family;
 mod foreign;
 mod helpers;
 pub mod identifier;
+pub mod names;
 pub mod payload;
 mod positions;
 pub mod project;

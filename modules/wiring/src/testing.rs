@@ -119,6 +119,13 @@ impl Graph {
         self
     }
 
+    /// Says the kind of a node.
+    pub fn kind(&mut self, name: &str, kind: &str) -> &mut Graph {
+        let node = self.node(name).expect("no environment");
+        self.declared.nodes[node].kind = self.declared.names.intern(kind);
+        self
+    }
+
     fn last(&mut self) -> &mut ChannelDecl {
         self.declared.channels.last_mut().expect("after a channel")
     }

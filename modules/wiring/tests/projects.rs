@@ -153,6 +153,13 @@ fn odd() -> Graph {
     use graphmap_kpn::declared::BundleKind;
     let mut g = Graph::new("odd");
     g.node("lonely");
+    for i in 1..30 {
+        g.kind(&format!("left hand\n{i}_7"), "twin");
+        g.kind(
+            &format!("the right hand with all its fingers {i}_7"),
+            "twin",
+        );
+    }
     for i in 1..4 {
         let worker = format!("Self{i}");
         g.channel("type.match", &format!("{worker}.in"))

@@ -6,7 +6,7 @@ mod testing;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_wiring::context::Model;
 use graphmap_wiring::emitters::render;
-use graphmap_wiring::sequence::encode;
+use graphmap_wiring::sequence::{decode, encode};
 use graphmap_wiring::skeleton::Skeletons;
 use graphmap_wiring::structure::Structure;
 use std::path::Path;
@@ -207,7 +207,60 @@ fn paths(value: &serde_json::Value, path: &str, into: &mut std::collections::BTr
     }
 }
 
+/// The names of processes as the model has them.
+fn names(names: &graphmap_wiring::names::NamesModel, count: usize) -> Vec<String> {
+    if names.parts.is_empty() {
+        return names.list.clone();
+    }
+    let numbers = |text: &str| decode(text).unwrap();
+    let which = numbers(&names.which);
+    let mut made: Vec<String> = match names.bases.is_empty() {
+        true => vec![String::new(); count],
+        false => which
+            .iter()
+            .map(|&which| names.bases[which as usize].clone())
+            .collect(),
+    };
+    for part in &names.parts {
+        for (name, number) in made.iter_mut().zip(numbers(&part.numbers)) {
+            *name += &format!("{}{number}", part.text);
+        }
+    }
+    made
+}
+
+#[test]
+fn names_that_begin_differently_are_no_list() {
+    let sizes = [5, 5000].map(|n| {
+        let mut graph = Graph::new("mixed");
+        for i in 1..=n {
+            graph
+                .kind(&format!("left{i}"), "worker")
+                .kind(&format!("right{i}"), "worker");
+        }
+        wiring(graph).len()
+    });
+    assert!(sizes[1] < sizes[0] + 200, "{sizes:?}");
+}
+
 proptest::proptest! {
+    #[test]
+    fn names_are_those_of_the_graph(
+        made in proptest::collection::vec(("(a|b|c_|)", "[0-9]{1,2}", "(|_1|x2|y)"), 1..12)
+    ) {
+        let mut graph = Graph::new("named");
+        let mut all: Vec<String> = made.into_iter().map(|(a, b, c)| a + &b + &c).collect();
+        all.sort();
+        all.dedup();
+        for name in &all {
+            graph.kind(name, "same");
+        }
+        let network = graph.network();
+        let mut notes = Diagnostics::new();
+        let model = Model::new(&network, Structure::of(&network), &mut notes).unwrap();
+        proptest::prop_assert_eq!(names(&model.kinds[0].names, all.len()), all);
+    }
+
     #[test]
     fn the_runtime_reads_what_is_encoded(values in proptest::collection::vec(0u32..5, 0..80)) {
         let read: graphmap_runtime::Sequence = encode(&values).parse().unwrap();

@@ -34,6 +34,10 @@ pub enum Names<'a> {
     /// Texts, each followed by a number of its sequence; an empty sequence adds no number:
     /// `Pattern(&[("cell", "0+0*3+1*2"), ("_", "0+1*3+0*2")])` is `cell0_0`, `cell0_1` ...
     Pattern(&'a [(&'a str, &'a str)]),
+    /// One of several texts, by a sequence that tells which (from 0), and then a pattern:
+    /// `Mixed(&["left", "right"], "0 1 0 1", &[("", "1 1 2 2")])` is `left1`, `right1`, `left2`,
+    /// `right2`.
+    Mixed(&'a [&'a str], &'a str, &'a [(&'a str, &'a str)]),
 }
 
 /// A class of channels: what joins one port of a kind to one port of another.
@@ -118,6 +122,7 @@ pub(crate) struct KindTable {
 enum NameTable {
     Listed(Vec<String>),
     Pattern(Vec<(String, Sequence)>),
+    Mixed(Vec<String>, Sequence, Vec<(String, Sequence)>),
 }
 
 pub(crate) struct Class {
@@ -206,16 +211,20 @@ impl Network {
     {
         let of = || format!("kind {name}");
         let ranks = self.sequence(of, ranks);
+        let mut pattern = |parts: &[(&str, &str)]| -> Vec<(String, Sequence)> {
+            let parts = parts.iter();
+            parts
+                .map(|&(text, numbers)| (text.to_string(), self.sequence(of, numbers)))
+                .collect()
+        };
         let names = match names {
             Names::Listed(names) => NameTable::Listed(names.iter().map(|&n| n.into()).collect()),
-            Names::Numbered(text, numbers) => {
-                NameTable::Pattern(vec![(text.into(), self.sequence(of, numbers))])
-            }
-            Names::Pattern(parts) => {
-                let part = |&(text, numbers): &(&str, &str)| {
-                    (text.to_string(), self.sequence(of, numbers))
-                };
-                NameTable::Pattern(parts.iter().map(part).collect())
+            Names::Numbered(text, numbers) => NameTable::Pattern(pattern(&[(text, numbers)])),
+            Names::Pattern(parts) => NameTable::Pattern(pattern(parts)),
+            Names::Mixed(texts, which, parts) => {
+                let parts = pattern(parts);
+                let texts = texts.iter().map(|&text| text.into()).collect();
+                NameTable::Mixed(texts, self.sequence(of, which), parts)
             }
         };
         if ranks.is_empty() {
@@ -437,30 +446,39 @@ impl NameTable {
     fn len(&self) -> Option<usize> {
         match self {
             NameTable::Listed(names) => Some(names.len()),
-            NameTable::Pattern(parts) => parts
-                .iter()
-                .map(|part| part.1.len())
-                .filter(|&len| len > 0)
-                .min(),
+            NameTable::Pattern(parts) => shortest(parts),
+            NameTable::Mixed(_, which, parts) => {
+                let rest = shortest(parts).unwrap_or(usize::MAX);
+                Some(which.len().min(rest))
+            }
         }
     }
 }
 
+/// The length of the shortest sequence that is not empty.
+fn shortest(parts: &[(String, Sequence)]) -> Option<usize> {
+    let lengths = parts.iter().map(|part| part.1.len());
+    lengths.filter(|&len| len > 0).min()
+}
+
 impl KindTable {
     fn member(&self, index: u32) -> String {
-        match &self.names {
-            NameTable::Listed(names) => names.get(index as usize).cloned().unwrap_or_default(),
-            NameTable::Pattern(parts) => {
-                let mut name = String::new();
-                for (text, numbers) in parts {
-                    name.push_str(text);
-                    if let Some(number) = numbers.get(index as usize) {
-                        name.push_str(&number.to_string());
-                    }
-                }
-                name
+        let index = index as usize;
+        let (mut name, parts) = match &self.names {
+            NameTable::Listed(names) => return names.get(index).cloned().unwrap_or_default(),
+            NameTable::Pattern(parts) => (String::new(), parts),
+            NameTable::Mixed(texts, which, parts) => {
+                let text = which.get(index).and_then(|which| texts.get(which as usize));
+                (text.cloned().unwrap_or_default(), parts)
+            }
+        };
+        for (text, numbers) in parts {
+            name.push_str(text);
+            if let Some(number) = numbers.get(index) {
+                name.push_str(&number.to_string());
             }
         }
+        name
     }
 }
 
