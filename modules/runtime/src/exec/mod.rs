@@ -11,3 +11,4 @@ pub(crate) mod runner;
 pub(crate) mod scheduler;
 pub(crate) mod task;
 pub(crate) mod waker;
+pub(crate) mod watch;

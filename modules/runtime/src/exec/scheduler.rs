@@ -18,6 +18,7 @@ use super::queue::Queue;
 use super::runner::{Shared, Verdict};
 use super::task::{self, Header};
 use super::waker::{self, Beacon};
+use super::watch::Watches;
 use crate::kpn::block::Wait;
 use crate::link::waiter::{HOOK, ID, NOBODY, is_hooked};
 use crate::stats::Tally;
@@ -39,6 +40,9 @@ pub(crate) struct Scheduler {
     asked: Cell<u32>,
     plain: bool,
     hooks: Hooks,
+    watches: Watches,
+    /// The scheduler in one of whose processes this one runs.
+    outer: Cell<*const Scheduler>,
     waits: RefCell<Vec<Wait>>,
     mail: Cell<Vec<u32>>,
     directory: Arc<dyn Directory>,
@@ -77,6 +81,17 @@ pub(crate) fn wake_stopped(id: u32) {
             scheduler.asked.set(id);
         }
     });
+}
+
+/// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
+pub(crate) fn forget(end: *const ()) {
+    let mut scheduler = CURRENT.get();
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
+    // not been left before the inner.
+    while let Some(this) = unsafe { scheduler.as_ref() } {
+        this.watches.forget(end);
+        scheduler = this.outer.get();
+    }
 }
 
 /// The id of the process that polls with this context, if it is one of this thread, polls by
@@ -140,6 +155,8 @@ impl Scheduler {
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !tally.measured,
             hooks: Hooks::default(),
+            watches: Watches::new(),
+            outer: Cell::new(ptr::null()),
             waits: RefCell::default(),
             mail: Cell::default(),
             directory: Arc::clone(&shared.directory),
@@ -156,6 +173,7 @@ impl Scheduler {
             }
         }
         let _leave = Leave(CURRENT.replace(self));
+        self.outer.set(_leave.0);
         f()
     }
 
@@ -265,6 +283,11 @@ impl Scheduler {
         }
     }
 
+    /// The waits that this scheduler looks after.
+    pub(crate) fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
     /// Whether this is a block round, in which whoever waits has to call [`Scheduler::note`].
     #[inline]
     pub(crate) fn probing(&self) -> bool {
@@ -299,8 +322,9 @@ impl Scheduler {
             if inbox.is_filled() {
                 self.take_mail();
             }
+            self.watches.look(false, |id| self.wake(id));
             self.guarded(|| self.turn(&waker));
-            if !self.queue.is_empty() || inbox.is_filled() || self.spin() {
+            if !self.queue.is_empty() || inbox.is_filled() || self.spin() || self.arm() {
                 continue;
             }
             self.tally.borrow_mut().sleeps += 1;
@@ -411,25 +435,36 @@ impl Scheduler {
         }
     }
 
-    /// Waits a little for mail where that is cheaper than to sleep; true if some came.
+    /// Waits a little for mail, or for what is looked after, where that is cheaper than to sleep;
+    /// true if some came.
     fn spin(&self) -> bool {
         let shared = &*self.beacon.shared;
         let Some(patience) = shared.patience() else {
             return false;
         };
         let inbox = shared.inbox(self.index());
-        let start = Instant::now();
+        let mut start = None;
         loop {
             for _ in 0..64 {
-                if inbox.is_filled() || shared.stopped() {
+                if self.watches.look(true, |id| self.wake(id))
+                    || inbox.is_filled()
+                    || shared.stopped()
+                {
                     return true;
                 }
                 hint::spin_loop();
             }
+            // Most waits are over by now, and to ask for the time takes as long as some of them.
+            let start = *start.get_or_insert_with(Instant::now);
             if start.elapsed() > patience {
                 return false;
             }
         }
+    }
+
+    /// Arms what was looked after: the scheduler is going to sleep. True if it need not.
+    fn arm(&self) -> bool {
+        self.watches.arm(|id| self.wake(id))
     }
 
     /// The block round: everyone slept. Polls each process once more to hear what it waits for,

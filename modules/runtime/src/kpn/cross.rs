@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::channel::{Put, Take};
-use crate::exec::scheduler;
+use crate::exec::scheduler::{self, Scheduler};
+use crate::exec::watch::Watch;
 use crate::link::spsc::{Pop, Push, Ring};
 use crate::link::waiter::ARMED;
 
@@ -63,6 +64,36 @@ impl<T> Cross<T> {
     fn wake(&self, home: u32, waiter: Option<u32>) {
         if let Some(id) = waiter {
             scheduler::wake_at(home, id);
+        }
+    }
+
+    /// Has `scheduler` look for tokens for its process `id`; false if it has enough to look after.
+    pub(crate) fn watch_reader(&self, scheduler: &Scheduler, id: u32) -> bool {
+        self.unhook_reader();
+        // SAFETY: this is the reading end; it has the scheduler forget it before it goes.
+        unsafe {
+            self.ring.pace_reader();
+            scheduler.watches().add(Watch {
+                end: (&raw const *self).cast(),
+                id,
+                look: |end, idle| (*end.cast::<Self>()).ring.reader_is_ready(idle),
+                arm: |end, id| (*end.cast::<Self>()).arm_reader(id),
+            })
+        }
+    }
+
+    /// Has `scheduler` look for room for its process `id`; false if it has enough to look after.
+    pub(crate) fn watch_writer(&self, scheduler: &Scheduler, id: u32) -> bool {
+        self.unhook_writer();
+        // SAFETY: this is the writing end; it has the scheduler forget it before it goes.
+        unsafe {
+            self.ring.pace_writer();
+            scheduler.watches().add(Watch {
+                end: (&raw const *self).cast(),
+                id,
+                look: |end, idle| (*end.cast::<Self>()).ring.writer_is_ready(idle),
+                arm: |end, id| (*end.cast::<Self>()).arm_writer(id),
+            })
         }
     }
 
@@ -129,11 +160,13 @@ impl<T> Cross<T> {
         while let Take::Token(token) = unsafe { self.take() } {
             drop(token);
         }
+        scheduler::forget((&raw const *self).cast());
         self.unhook_reader();
         self.wake(self.writer_home, self.ring.close_reader());
     }
 
     pub(crate) fn close_writer(&self) {
+        scheduler::forget((&raw const *self).cast());
         self.unhook_writer();
         self.wake(self.reader_home, self.ring.close_writer());
     }

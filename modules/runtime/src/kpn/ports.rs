@@ -135,14 +135,19 @@ impl<T> Input<T> {
                 Take::End => return Poll::Ready(None),
                 Take::Empty => {}
             }
-            let armed = waiting(|scheduler| {
+            let waits = waiting(|scheduler| {
                 let waiter = scheduler.waiter(context, self.word());
                 if scheduler.probing() {
                     scheduler.note(self.end.wait(false));
+                } else if waiter & HOOK == 0
+                    && let Make::Cross(channel) = self.end.make()
+                    && channel.watch_reader(scheduler, waiter)
+                {
+                    return true;
                 }
                 self.arm(waiter)
             });
-            if armed {
+            if waits {
                 return Poll::Pending;
             }
         }
@@ -363,14 +368,19 @@ impl<T> Output<T> {
                     _ => return Poll::Ready(Ok(())),
                 },
             };
-            let armed = waiting(|scheduler| {
+            let waits = waiting(|scheduler| {
                 let waiter = scheduler.waiter(context, self.word());
                 if scheduler.probing() {
                     scheduler.note(self.end.wait(true));
+                } else if waiter & HOOK == 0
+                    && let Make::Cross(channel) = self.end.make()
+                    && channel.watch_writer(scheduler, waiter)
+                {
+                    return true;
                 }
                 self.arm(waiter)
             });
-            if armed {
+            if waits {
                 return Poll::Pending;
             }
         }

@@ -2,5 +2,6 @@
 //! ([`spsc`]), wake-ups through one [`inbox`] per scheduler.
 
 pub(crate) mod inbox;
+mod pace;
 pub(crate) mod spsc;
 pub(crate) mod waiter;

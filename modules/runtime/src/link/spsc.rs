@@ -24,8 +24,10 @@
 //!   sees every token.
 //! * *Growing* happens while both threads stand still at a lock (the block round), which orders it.
 
+use std::hint;
 use std::mem::MaybeUninit;
 
+use super::pace::Pace;
 use super::waiter::{ARMED, GONE, HOOK, ID, NOBODY};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
 
@@ -35,11 +37,13 @@ struct Line<T>(T);
 struct Producer {
     tail: AtomicU64,
     head_seen: UnsafeCell<u64>,
+    pace: UnsafeCell<Pace>,
 }
 
 struct Consumer {
     head: AtomicU64,
     tail_seen: UnsafeCell<u64>,
+    pace: UnsafeCell<Pace>,
 }
 
 struct Signals {
@@ -93,10 +97,12 @@ impl<T> Ring<T> {
             producer: Line(Producer {
                 tail: AtomicU64::new(0),
                 head_seen: UnsafeCell::new(0),
+                pace: UnsafeCell::new(Pace::new()),
             }),
             consumer: Line(Consumer {
                 head: AtomicU64::new(0),
                 tail_seen: UnsafeCell::new(0),
+                pace: UnsafeCell::new(Pace::new()),
             }),
             signals: Line(Signals {
                 reader: AtomicU32::new(NOBODY),
@@ -173,6 +179,80 @@ impl<T> Ring<T> {
         });
         self.consumer.0.head.store(head + 1, Ordering::Release);
         Pop::Value(value, disarm(&self.signals.0.writer))
+    }
+
+    /// Says that the consumer is going to look for tokens by [`Ring::reader_is_ready`].
+    ///
+    /// # Safety
+    /// Only the consumer's thread may call this.
+    pub(crate) unsafe fn pace_reader(&self) {
+        // SAFETY: the caller's promise; the store changes only while both sides stand still.
+        let capacity = unsafe { self.capacity() };
+        let taken = self.consumer.0.head.load(Ordering::Relaxed);
+        let pace = &self.consumer.0.pace;
+        // SAFETY: the pace is the consumer's own.
+        pace.with_mut(|pace| unsafe { (*pace).waits(taken, capacity) });
+    }
+
+    /// As [`Ring::pace_reader`], for the producer.
+    ///
+    /// # Safety
+    /// Only the producer's thread may call this.
+    pub(crate) unsafe fn pace_writer(&self) {
+        // SAFETY: the caller's promise; the store changes only while both sides stand still.
+        let capacity = unsafe { self.capacity() };
+        let put = self.producer.0.tail.load(Ordering::Relaxed);
+        let pace = &self.producer.0.pace;
+        // SAFETY: the pace is the producer's own.
+        pace.with_mut(|pace| unsafe { (*pace).waits(put, capacity) });
+    }
+
+    /// Whether the consumer need not wait: there is a token, or the producer has left. If `idle`,
+    /// and that has paid lately, lets the producer get ahead first.
+    ///
+    /// # Safety
+    /// Only the consumer's thread may call this.
+    pub(crate) unsafe fn reader_is_ready(&self, idle: bool) -> bool {
+        let head = self.consumer.0.head.load(Ordering::Relaxed);
+        let there = self.producer.0.tail.load(Ordering::Relaxed) - head;
+        if there == 0 {
+            return self.signals.0.writer.load(Ordering::Relaxed) & GONE != 0;
+        }
+        // SAFETY: the pace is the consumer's own.
+        let pauses = self
+            .consumer
+            .0
+            .pace
+            .with(|pace| unsafe { (*pace).pauses() });
+        if idle && there <= pauses.into() {
+            pause(pauses);
+        }
+        true
+    }
+
+    /// Whether the producer need not wait: there is room, or the consumer has left. As
+    /// [`Ring::reader_is_ready`].
+    ///
+    /// # Safety
+    /// Only the producer's thread may call this.
+    pub(crate) unsafe fn writer_is_ready(&self, idle: bool) -> bool {
+        let tail = self.producer.0.tail.load(Ordering::Relaxed);
+        // SAFETY: the store changes only while both sides stand still.
+        let capacity = unsafe { self.capacity() };
+        let there = tail - self.consumer.0.head.load(Ordering::Relaxed);
+        if there >= capacity {
+            return self.is_stopped();
+        }
+        // SAFETY: the pace is the producer's own.
+        let pauses = self
+            .producer
+            .0
+            .pace
+            .with(|pace| unsafe { (*pace).pauses() });
+        if idle && capacity - there <= pauses.into() {
+            pause(pauses);
+        }
+        true
     }
 
     /// Says that the consumer, called `id`, is about to wait. False: it need not, so it is to
@@ -279,6 +359,14 @@ impl<T> Ring<T> {
             store.slots = wider;
             store.capacity = capacity.into();
         });
+    }
+}
+
+/// Looks away for a moment.
+#[inline]
+fn pause(times: u32) {
+    for _ in 0..times {
+        hint::spin_loop();
     }
 }
 

@@ -1,0 +1,116 @@
+//! Waits at channels between schedulers that the waiting side looks after itself.
+//!
+//! Who waits armed has to be woken, and to wake somebody of another scheduler costs several times
+//! what a token costs. While a scheduler is awake anyway it can as well look at the channel: the
+//! other side then finds nobody armed, and pays nothing. Before the scheduler sleeps it arms them
+//! all, so what is said of sleeping in `doze.rs` stays true.
+//!
+//! Only a few waits are looked after at a time, so that a turn does not take longer the more
+//! processes wait: the others are armed as ever.
+
+use std::cell::Cell;
+use std::ptr;
+
+/// Most waits that are looked after at a time.
+const MOST: usize = 8;
+
+/// One wait. The functions belong to the type behind `end`.
+#[derive(Clone, Copy)]
+pub(crate) struct Watch {
+    /// The channel, one end of which the process waits at.
+    pub(crate) end: *const (),
+    /// The process.
+    pub(crate) id: u32,
+    /// Whether there is something; told whether the scheduler has nothing else to do.
+    pub(crate) look: unsafe fn(*const (), bool) -> bool,
+    /// Arms the end for the id; false: there is something after all.
+    pub(crate) arm: unsafe fn(*const (), u32) -> bool,
+}
+
+/// The waits that one scheduler looks after.
+pub(crate) struct Watches {
+    list: [Cell<Watch>; MOST],
+    len: Cell<usize>,
+}
+
+impl Watches {
+    pub(crate) fn new() -> Self {
+        let none = Watch {
+            end: ptr::null(),
+            id: 0,
+            look: |_, _| false,
+            arm: |_, _| true,
+        };
+        Watches {
+            list: [none; MOST].map(Cell::new),
+            len: Cell::new(0),
+        }
+    }
+
+    /// Looks after a wait; false: there is no place for another.
+    ///
+    /// # Safety
+    /// The functions have to fit the end, and [`Watches::forget`] has to be called before it goes.
+    pub(crate) unsafe fn add(&self, watch: Watch) -> bool {
+        let len = self.len.get();
+        for known in &self.list[..len] {
+            if ptr::eq(known.get().end, watch.end) {
+                known.set(watch);
+                return true;
+            }
+        }
+        let Some(free) = self.list.get(len) else {
+            return false;
+        };
+        free.set(watch);
+        self.len.set(len + 1);
+        true
+    }
+
+    /// An end goes: it is not to be looked at any more.
+    pub(crate) fn forget(&self, end: *const ()) {
+        for at in (0..self.len.get()).rev() {
+            if ptr::eq(self.list[at].get().end, end) {
+                self.remove(at);
+            }
+        }
+    }
+
+    /// Wakes whose wait is over; true if there was one.
+    #[inline]
+    pub(crate) fn look(&self, idle: bool, wake: impl Fn(u32)) -> bool {
+        let mut any = false;
+        for at in (0..self.len.get()).rev() {
+            let watch = self.list[at].get();
+            // SAFETY: what is in the list has not gone, and the function is its own.
+            if unsafe { (watch.look)(watch.end, idle) } {
+                self.remove(at);
+                wake(watch.id);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Arms all waits and forgets them; wakes those that are over, and is true if there was one.
+    pub(crate) fn arm(&self, wake: impl Fn(u32)) -> bool {
+        let mut any = false;
+        // One by one: arming can run foreign code, in which other ends may go.
+        while let Some(last) = self.len.get().checked_sub(1) {
+            let watch = self.list[last].get();
+            self.len.set(last);
+            // SAFETY: as above.
+            if !unsafe { (watch.arm)(watch.end, watch.id) } {
+                wake(watch.id);
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn remove(&self, at: usize) {
+        let last = self.len.get() - 1;
+        self.list[at].set(self.list[last].get());
+        self.len.set(last);
+    }
+}

@@ -1,0 +1,65 @@
+//! How long an end of a ring that has waited lets the other side get ahead.
+//!
+//! Who takes each token as soon as it is there hands cache lines over and back for every token,
+//! and both sides are slow. Who looks away for a moment finds many. But where only one comes at a
+//! time, as in a question and its answer, looking away is lost time. So it is tried, kept up while
+//! it pays, and tried again ever more rarely where it does not.
+
+/// Pauses at the first try.
+const FIRST: u32 = 4;
+/// Most pauses: about a microsecond.
+const MOST: u32 = 64;
+/// Most waits between two tries.
+const RAREST: u32 = 1024;
+
+/// The state of one end.
+pub(crate) struct Pace {
+    pauses: u32,
+    /// Waits until the next try, and how many there will be after that if it fails.
+    rest: u32,
+    next_rest: u32,
+    /// Tokens that had gone through when it last waited.
+    mark: u64,
+}
+
+impl Pace {
+    pub(crate) const fn new() -> Self {
+        Pace {
+            pauses: 0,
+            rest: 1,
+            next_rest: 1,
+            mark: 0,
+        }
+    }
+
+    /// The end is going to wait. `through` tokens have gone through it so far, and a wait can end
+    /// with `capacity` at most.
+    pub(crate) fn waits(&mut self, through: u64, capacity: u64) {
+        let got = through.wrapping_sub(self.mark);
+        self.mark = through;
+        if self.pauses > 0 {
+            if got > u64::from(self.pauses) {
+                self.next_rest = 1;
+                self.pauses = (self.pauses * 2).min(MOST);
+            } else if self.pauses > FIRST {
+                self.pauses /= 2;
+            } else {
+                self.pauses = 0;
+                self.rest = self.next_rest;
+                self.next_rest = (self.next_rest * 2).min(RAREST);
+            }
+            if u64::from(self.pauses) > capacity / 4 {
+                self.pauses = (capacity / 4) as u32;
+            }
+        } else if self.rest > 0 {
+            self.rest -= 1;
+        } else if capacity >= u64::from(FIRST) * 4 {
+            self.pauses = FIRST;
+        }
+    }
+
+    /// How often to pause when there is something, but only a little.
+    pub(crate) fn pauses(&self) -> u32 {
+        self.pauses
+    }
+}
