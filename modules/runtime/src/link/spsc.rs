@@ -34,8 +34,11 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
 #[repr(align(64))]
 struct Line<T>(T);
 
-struct Producer {
+#[repr(C)]
+struct Producer<T> {
     tail: AtomicU64,
+    /// The one slot of a ring of capacity one: so its token comes with `tail`, in one line.
+    only: Slot<T>,
     head_seen: UnsafeCell<u64>,
     pace: UnsafeCell<Pace>,
 }
@@ -51,8 +54,11 @@ struct Signals {
     writer: AtomicU32,
 }
 
+type Slot<T> = UnsafeCell<MaybeUninit<T>>;
+
 struct Store<T> {
-    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
+    /// A power of two; none if the producer's line has the only one.
+    slots: Box<[Slot<T>]>,
     capacity: u64,
 }
 
@@ -72,7 +78,7 @@ pub(crate) enum Pop<T> {
 
 /// The ring. See the module's text.
 pub(crate) struct Ring<T> {
-    producer: Line<Producer>,
+    producer: Line<Producer<T>>,
     consumer: Line<Consumer>,
     signals: Line<Signals>,
     store: UnsafeCell<Store<T>>,
@@ -84,8 +90,11 @@ unsafe impl<T: Send> Send for Ring<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Ring<T> {}
 
-fn slots<T>(capacity: u32) -> Box<[UnsafeCell<MaybeUninit<T>>]> {
-    let size = (capacity as usize).max(1).next_power_of_two();
+fn slots<T>(capacity: u32) -> Box<[Slot<T>]> {
+    let size = match capacity {
+        0 | 1 => 0,
+        wide => (wide as usize).next_power_of_two(),
+    };
     let mut slots = Vec::with_capacity(size);
     slots.resize_with(size, || UnsafeCell::new(MaybeUninit::uninit()));
     slots.into_boxed_slice()
@@ -96,6 +105,7 @@ impl<T> Ring<T> {
         Ring {
             producer: Line(Producer {
                 tail: AtomicU64::new(0),
+                only: UnsafeCell::new(MaybeUninit::uninit()),
                 head_seen: UnsafeCell::new(0),
                 pace: UnsafeCell::new(Pace::new()),
             }),
@@ -115,6 +125,16 @@ impl<T> Ring<T> {
         }
     }
 
+    /// The slot of the token that is the `at`-th of all.
+    #[inline(always)]
+    fn slot<'a>(&'a self, store: &'a Store<T>, at: u64) -> &'a Slot<T> {
+        let last = store.slots.len().wrapping_sub(1);
+        store
+            .slots
+            .get(at as usize & last)
+            .unwrap_or(&self.producer.0.only)
+    }
+
     /// Puts a token in.
     ///
     /// # Safety
@@ -126,13 +146,9 @@ impl<T> Ring<T> {
         }
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
         // SAFETY: the store changes only while both sides stand still.
-        let (capacity, slot) = self.store.with(|s| unsafe {
-            let slots = &(*s).slots;
-            (
-                (*s).capacity,
-                &raw const slots[tail as usize & (slots.len() - 1)],
-            )
-        });
+        let (capacity, slot) = self
+            .store
+            .with(|s| unsafe { ((*s).capacity, &raw const *self.slot(&*s, tail)) });
         // SAFETY: `head_seen` is the producer's own.
         let full = self.producer.0.head_seen.with_mut(|seen| unsafe {
             if tail - *seen >= capacity {
@@ -173,10 +189,9 @@ impl<T> Ring<T> {
         }
         // SAFETY: the store changes only while both sides stand still. The slot was written
         // before `tail` passed it, and the producer leaves it alone until `head` has.
-        let value = self.store.with(|s| unsafe {
-            let slots = &(*s).slots;
-            slots[head as usize & (slots.len() - 1)].with(|slot| (*slot).assume_init_read())
-        });
+        let value = self
+            .store
+            .with(|s| unsafe { self.slot(&*s, head).with(|slot| (*slot).assume_init_read()) });
         self.consumer.0.head.store(head + 1, Ordering::Release);
         Pop::Value(value, disarm(&self.signals.0.writer))
     }
@@ -348,7 +363,8 @@ impl<T> Ring<T> {
             }
             let wider = slots::<T>(capacity);
             for at in head..tail {
-                let old = store.slots[at as usize & (store.slots.len() - 1)]
+                let old = self
+                    .slot(store, at)
                     // SAFETY: tokens between head and tail are there; each is moved once.
                     .with(|slot| unsafe { (*slot).assume_init_read() });
                 wider[at as usize & (wider.len() - 1)].with_mut(|slot| {
