@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn tokens_arrive_in_order_and_nobody_sleeps_for_ever() {
-        model(3, || {
+        model(4, || {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_leaves_stops_the_writer() {
-        model(3, || {
+        model(4, || {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -149,9 +149,37 @@ mod tests {
         });
     }
 
+    #[test]
+    fn who_looks_first_and_arms_before_sleeping_loses_nothing() {
+        model(4, || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                for token in 1..=2 {
+                    // SAFETY: only this thread writes.
+                    if !unsafe { writer.ring.writer_is_ready(true) } {
+                        thread::yield_now();
+                    }
+                    assert!(writer.write(token));
+                }
+                let wake = writer.ring.close_writer();
+                writer.send(1, wake);
+            });
+            for expected in [Some(1), Some(2), None] {
+                // SAFETY: only this thread reads.
+                if !unsafe { pair.ring.reader_is_ready(true) } {
+                    thread::yield_now();
+                }
+                // A look that says yes is a hint only: the read arms and sleeps if need be.
+                assert_eq!(pair.read(), expected);
+            }
+            writer.join().unwrap();
+        });
+    }
+
     /// `word` is what the writer leaves in its word: named only, or armed as a hook has to be.
     fn waits_for_the_stop(word: u32) {
-        model(3, move || {
+        model(4, move || {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -186,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_writer_can_wait_for_the_stop_and_then_for_room() {
-        model(3, || {
+        model(4, || {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -206,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_last_to_sleep_knows_it() {
-        model(3, || {
+        model(4, || {
             let pair = Pair::new(1);
             let other = Arc::clone(&pair);
             // The other sends one wake-up and then has nothing to do: both must find out.

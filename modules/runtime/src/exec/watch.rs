@@ -114,3 +114,45 @@ impl Watches {
         self.len.set(last);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn watch(end: &Cell<bool>, id: u32) -> Watch {
+        Watch {
+            end: (&raw const *end).cast(),
+            id,
+            // SAFETY: the tests put nothing but cells of theirs in the list.
+            look: |end, _| unsafe { (*end.cast::<Cell<bool>>()).get() },
+            // SAFETY: as above.
+            arm: |end, _| unsafe { !(*end.cast::<Cell<bool>>()).get() },
+        }
+    }
+
+    #[test]
+    fn looks_at_a_few_and_forgets() {
+        let ends = [const { Cell::new(false) }; MOST + 1];
+        let watches = Watches::new();
+        let (last, ids) = (MOST as u32, RefCell::new(Vec::new()));
+        // SAFETY: the cells outlive the list.
+        let add = |id: u32| unsafe { watches.add(watch(&ends[id as usize], id)) };
+        assert!((0..last).all(add));
+        assert!(!add(last) && add(3));
+        assert!(!watches.look(false, |_| unreachable!()));
+        watches.forget((&raw const ends[1]).cast());
+        assert!(add(last));
+        for ready in [0, 1, 5] {
+            ends[ready].set(true);
+        }
+        assert!(watches.look(true, |id| ids.borrow_mut().push(id)));
+        ids.borrow_mut().sort_unstable();
+        assert_eq!(*ids.borrow(), [0, 5]);
+        assert!(!watches.look(true, |_| unreachable!()));
+        ends[7].set(true);
+        assert!(watches.arm(|id| assert_eq!(id, 7)));
+        assert!(!watches.arm(|_| unreachable!()) && add(1));
+    }
+}

@@ -63,3 +63,36 @@ impl Pace {
         self.pauses
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pauses over `waits` waits, each of which ends with `got(pauses)` tokens.
+    fn pauses(capacity: u64, waits: usize, got: impl Fn(u32) -> u64) -> Vec<u32> {
+        let (mut pace, mut through) = (Pace::new(), 0);
+        let mut all = Vec::new();
+        for _ in 0..waits {
+            pace.waits(through, capacity);
+            all.push(pace.pauses());
+            through += got(pace.pauses());
+        }
+        all
+    }
+
+    #[test]
+    fn a_stream_is_waited_for_ever_longer() {
+        let of = |capacity| pauses(capacity, 20, |pauses| 1 + u64::from(pauses) * 2);
+        assert_eq!(of(4096).last(), Some(&MOST));
+        assert_eq!(of(100).last(), Some(&25));
+        // There is nothing to be had from looking away.
+        assert_eq!(of(1), [0; 20]);
+    }
+
+    #[test]
+    fn questions_and_answers_are_hardly_held_up() {
+        let pauses = pauses(4096, 10_000, |_| 1);
+        assert!(pauses.iter().filter(|&&pauses| pauses > 0).count() < 30);
+        assert!(pauses.iter().all(|&pauses| pauses <= FIRST));
+    }
+}

@@ -17,7 +17,8 @@
 //!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
 //!   other sees what was stored before it. The same holds for a writer waiting for room, and for
 //!   GONE in place of an index.
-//! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes.
+//! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes. It is
+//!   set by one, too: so all changes of a word stand in one order that both sides agree on.
 //!   The consumer may arm again in the middle of that: then the wake-up it gets is early, finds
 //!   nothing, and it arms again.
 //! * *Leaving.* GONE is stored after the last `tail`, and loaded before `tail` is: who sees GONE
@@ -274,7 +275,7 @@ impl<T> Ring<T> {
     /// disarm and look again.
     pub(crate) fn arm_reader(&self, id: u32) -> bool {
         let signals = &self.signals.0;
-        signals.reader.store(ARMED | (id & ID), Ordering::Relaxed);
+        signals.reader.swap(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let head = self.consumer.0.head.load(Ordering::Relaxed);
         self.producer.0.tail.load(Ordering::Acquire) == head
@@ -296,7 +297,7 @@ impl<T> Ring<T> {
     /// disarm and look again.
     pub(crate) fn arm_writer(&self, id: u32) -> bool {
         let signals = &self.signals.0;
-        signals.writer.store(ARMED | (id & ID), Ordering::Relaxed);
+        signals.writer.swap(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
         // SAFETY: the store changes only while both sides stand still.
@@ -308,7 +309,7 @@ impl<T> Ring<T> {
     /// Says that the producer waits only for the consumer to leave. `word` is its id, armed only if
     /// what the consumer takes may wake it too. True: the consumer has left already.
     pub(crate) fn arm_stop(&self, word: u32) -> bool {
-        self.signals.0.writer.store(word, Ordering::Relaxed);
+        self.signals.0.writer.swap(word, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         self.is_stopped()
     }
