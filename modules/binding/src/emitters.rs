@@ -8,64 +8,101 @@ use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use std::path::Path;
 
-type Write = fn(&Launch, &mut Diagnostics) -> Result<String, Diagnostics>;
-
-/// An emitter of one text.
-struct Text {
+/// An emitter: a row of [`ALL`].
+struct Row {
     name: &'static str,
     about: &'static str,
+    /// Names of files that ask for it, alone or after a dot: `hostfile`, `farm.hostfile`.
+    files: &'static [&'static str],
     write: Write,
 }
 
-const TEXTS: &[Text] = &[
-    Text {
+/// What an emitter writes.
+enum Write {
+    /// A text about what is started where.
+    Launch(fn(&Launch, &mut Diagnostics) -> Result<String, Diagnostics>),
+    /// A text about the whole mapping.
+    Mapping(fn(&Mapped) -> String),
+    /// A script, with files beside it.
+    Script,
+}
+
+const ALL: &[Row] = &[
+    Row {
         name: "hostfile",
         about: "MPICH hostfile: hosts in the order of ranks",
-        write: |launch, _| mpich::hostfile(launch),
+        files: &["hostfile"],
+        write: Write::Launch(|launch, _| mpich::hostfile(launch)),
     },
-    Text {
+    Row {
         name: "configfile",
-        about: "MPICH configfile: sections for mpiexec",
-        write: |launch, _| mpich::configfile(launch),
+        about: "MPICH configfile: sections for mpiexec, with their cores",
+        files: &["configfile"],
+        write: Write::Launch(|launch, _| mpich::configfile(launch)),
     },
-    Text {
+    Row {
         name: "openmpi-hostfile",
         about: "Open MPI hostfile: hosts with their slots",
-        write: |launch, _| openmpi::hostfile(launch),
+        files: &["openmpi-hostfile"],
+        write: Write::Launch(|launch, _| openmpi::hostfile(launch)),
     },
-    Text {
+    Row {
         name: "rankfile",
         about: "Open MPI rankfile: host and cores of each rank",
-        write: openmpi::rankfile,
+        files: &["rankfile"],
+        write: Write::Launch(openmpi::rankfile),
     },
-    Text {
+    Row {
         name: "appfile",
-        about: "Open MPI appfile: sections with their hosts",
-        write: |launch, _| openmpi::appfile(launch),
+        about: "Open MPI appfile: sections with their hosts and cores",
+        files: &["appfile"],
+        write: Write::Launch(|launch, _| openmpi::appfile(launch)),
     },
-    Text {
+    Row {
         name: "machinefile",
         about: "Intel MPI machinefile: hosts in the order of ranks",
-        write: |launch, _| intel::machinefile(launch),
+        files: &["machinefile"],
+        write: Write::Launch(|launch, _| intel::machinefile(launch)),
     },
-    Text {
+    Row {
         name: "intel-configfile",
         about: "Intel MPI configfile: sections with their hosts and cores",
-        write: |launch, _| intel::configfile(launch),
+        files: &["intel-configfile"],
+        write: Write::Launch(|launch, _| intel::configfile(launch)),
     },
-    Text {
+    Row {
         name: "multi-prog",
         about: "Slurm program file for srun --multi-prog",
-        write: |launch, _| slurm::multi_prog(launch),
+        files: &["multi-prog"],
+        write: Write::Launch(|launch, _| slurm::multi_prog(launch)),
     },
-    Text {
+    Row {
         name: "slurm-hostfile",
         about: "Slurm SLURM_HOSTFILE: a host for each rank, for srun -m arbitrary",
-        write: |launch, _| slurm::hostfile(launch),
+        files: &["slurm-hostfile"],
+        write: Write::Launch(|launch, _| slurm::hostfile(launch)),
+    },
+    Row {
+        name: "fgmpi",
+        about: "FG-MPI's mapping function in C; the sections are `mpiexec` with launcher=fgmpi",
+        files: &["fgmpi.c"],
+        write: Write::Mapping(fgmpi::mapping_function),
+    },
+    Row {
+        name: "mapping",
+        about: "mapping.json: the mapping, for graphmap and any other program",
+        files: &["mapping.json"],
+        write: Write::Mapping(mapping_json::write),
+    },
+    Row {
+        name: "mpiexec",
+        about: "script that starts the launcher (option launcher=), with its files beside it",
+        files: &["mpiexec.sh", "launch.sh"],
+        write: Write::Script,
     },
 ];
 
-impl Emitter for Text {
+impl Emitter for &'static Row {
     fn name(&self) -> &str {
         self.name
     }
@@ -75,7 +112,12 @@ impl Emitter for Text {
     }
 
     fn accepts(&self, path: &Path) -> bool {
-        is_called(path, self.name)
+        let called = path.file_name().and_then(|f| f.to_str()).unwrap_or("");
+        let is = |file: &&str| {
+            let stem = called.strip_suffix(file);
+            stem.is_some_and(|stem| stem.is_empty() || stem.ends_with('.'))
+        };
+        self.files.iter().any(is)
     }
 
     fn emit(
@@ -84,124 +126,42 @@ impl Emitter for Text {
         context: &mut EmitContext<'_>,
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
-        let launch = Launch::of(mapped, context.options)?;
-        let text = (self.write)(&launch, context.diagnostics)?;
+        let text = match self.write {
+            Write::Launch(write) => {
+                let launch = Launch::of(mapped, context.options)?;
+                write(&launch, context.diagnostics)?
+            }
+            Write::Mapping(write) => write(mapped),
+            Write::Script => return script(mapped, context, files),
+        };
         files.generated(context.path, text);
         Ok(())
     }
 }
 
-/// `hostfile` itself, or a file with it as its extension: `farm.hostfile`.
-fn is_called(path: &Path, name: &str) -> bool {
-    path.file_name().is_some_and(|f| f == name) || path.extension().is_some_and(|e| e == name)
-}
-
-/// `mapping.json`.
-struct MappingJson;
-
-impl Emitter for MappingJson {
-    fn name(&self) -> &str {
-        "mapping"
-    }
-
-    fn about(&self) -> &str {
-        "mapping.json: the mapping, for graphmap and any other program"
-    }
-
-    fn accepts(&self, path: &Path) -> bool {
-        let name = path.file_name().and_then(|f| f.to_str()).unwrap_or("");
-        name == "mapping.json" || name.ends_with(".mapping.json")
-    }
-
-    fn emit(
-        &self,
-        mapped: &Mapped,
-        context: &mut EmitContext<'_>,
-        files: &mut Files,
-    ) -> Result<(), Diagnostics> {
-        files.generated(context.path, mapping_json::write(mapped));
-        Ok(())
-    }
-}
-
-/// The mapping function of FG-MPI.
-struct FgMpi;
-
-impl Emitter for FgMpi {
-    fn name(&self) -> &str {
-        "fgmpi"
-    }
-
-    fn about(&self) -> &str {
-        "FG-MPI's mapping function in C; the sections are `mpiexec` with launcher=fgmpi"
-    }
-
-    fn accepts(&self, path: &Path) -> bool {
-        let name = path.file_name().and_then(|f| f.to_str()).unwrap_or("");
-        name == "fgmpi.c" || name.ends_with(".fgmpi.c")
-    }
-
-    fn emit(
-        &self,
-        mapped: &Mapped,
-        context: &mut EmitContext<'_>,
-        files: &mut Files,
-    ) -> Result<(), Diagnostics> {
-        files.generated(context.path, fgmpi::mapping_function(mapped));
-        Ok(())
-    }
-}
-
 /// The script that starts the launcher.
-struct Mpiexec;
-
-impl Emitter for Mpiexec {
-    fn name(&self) -> &str {
-        "mpiexec"
+fn script(
+    mapped: &Mapped,
+    context: &mut EmitContext<'_>,
+    files: &mut Files,
+) -> Result<(), Diagnostics> {
+    let launch = Launch::of(mapped, context.options)?;
+    let name = context.options.get("launcher");
+    let name = name.map_or("mpich", String::as_str);
+    let launcher = Launcher::from_name(name).map_err(|d| alone(*d))?;
+    let made = command::command(&launch, launcher, context.diagnostics)?;
+    for (name, text) in made.files {
+        files.generated(context.path.with_file_name(name), text);
     }
-
-    fn about(&self) -> &str {
-        "script that starts the launcher (option launcher=), with its files beside it"
+    if launcher == Launcher::FgMpi {
+        let path = context.path.with_file_name("fgmpi.c");
+        files.generated(path, fgmpi::mapping_function(mapped));
     }
-
-    fn accepts(&self, path: &Path) -> bool {
-        path.file_name()
-            .is_some_and(|f| f == "mpiexec.sh" || f == "launch.sh")
-    }
-
-    fn emit(
-        &self,
-        mapped: &Mapped,
-        context: &mut EmitContext<'_>,
-        files: &mut Files,
-    ) -> Result<(), Diagnostics> {
-        let launch = Launch::of(mapped, context.options)?;
-        let name = context
-            .options
-            .get("launcher")
-            .map_or("mpich", String::as_str);
-        let launcher = Launcher::from_name(name).map_err(|d| alone(*d))?;
-        let made = command::command(&launch, launcher, context.diagnostics)?;
-        for (name, text) in made.files {
-            files.generated(context.path.with_file_name(name), text);
-        }
-        if launcher == Launcher::FgMpi {
-            let path = context.path.with_file_name("fgmpi.c");
-            files.generated(path, fgmpi::mapping_function(mapped));
-        }
-        files.executable(context.path, made.script);
-        Ok(())
-    }
+    files.executable(context.path, made.script);
+    Ok(())
 }
 
 /// All emitters of this crate.
 pub fn emitters() -> Vec<Box<dyn Emitter + Send + Sync>> {
-    let mut all: Vec<Box<dyn Emitter + Send + Sync>> = Vec::new();
-    for &Text { name, about, write } in TEXTS {
-        all.push(Box::new(Text { name, about, write }));
-    }
-    all.push(Box::new(FgMpi));
-    all.push(Box::new(MappingJson));
-    all.push(Box::new(Mpiexec));
-    all
+    ALL.iter().map(|row| Box::new(row) as _).collect()
 }
