@@ -1,0 +1,167 @@
+//! What is written reads back: from each file, read as its launcher reads it, comes the launch it was
+//! written for. Hostfiles are read by the readers of `graphmap-platform`; the others by the few
+//! lines here, which know nothing of the writers.
+
+use graphmap_binding::{Launch, OsProcess, intel, mpich, openmpi, slurm};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::SourceMap;
+use graphmap_platform::{Dialect, Platform, read};
+use proptest::prelude::*;
+
+fn launches() -> impl Strategy<Value = Launch> {
+    let host = prop::sample::select(vec!["a", "node1", "node10", "10.0.0.2", "gpu-1.x", "_b"]);
+    let cores = prop_oneof![
+        Just(Vec::new()),
+        prop::collection::btree_set(0u32..300, 1..6).prop_map(|set| set.into_iter().collect()),
+        any::<u32>().prop_map(|core| vec![core]),
+    ];
+    let one = (host, cores, 0u32..4).prop_map(|(host, cores, processes)| OsProcess {
+        host: Some(host.to_string()),
+        cores,
+        processes,
+    });
+    let all = prop::collection::vec(one, 1..14);
+    let args = prop::collection::vec("[a-z./=:,-]{1,6}", 0..3);
+    (all, args).prop_map(|(os_processes, mut args)| {
+        args.retain(|arg| arg != ":");
+        Launch {
+            network: "farm".into(),
+            strategy: "any".into(),
+            program: "./farm".into(),
+            args,
+            os_processes,
+        }
+    })
+}
+
+fn hosts(dialect: Dialect, text: &str) -> Platform {
+    let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
+    let source = sources.add("hosts", text).unwrap();
+    let platform = read(&source, Some(dialect), &mut out);
+    platform.unwrap_or_else(|| panic!("{out:?} in {text}"))
+}
+
+/// The host of each slot, in rank order.
+fn ranks(platform: &Platform) -> Vec<&str> {
+    let places = platform.places();
+    let name = |host: u32| platform.hosts()[host as usize].name.as_str();
+    places.iter().map(|place| name(place.host)).collect()
+}
+
+fn wanted(launch: &Launch) -> Vec<&str> {
+    let hosts = launch.os_processes.iter();
+    hosts.map(|p| p.host.as_deref().unwrap()).collect()
+}
+
+/// Numbers from a list such as `0-3,8`.
+fn numbers(list: &str) -> Vec<u32> {
+    let range = |piece: &str| {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        first.parse::<u32>().unwrap()..=last.parse().unwrap()
+    };
+    list.split(',').flat_map(range).collect()
+}
+
+/// The OS processes of a file of sections; the options that say how many, where and with what.
+fn sections(text: &str, count: &str, host: &str, set: &str, launch: &Launch) -> Vec<OsProcess> {
+    let mut all = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split(' ').peekable();
+        let mut p = OsProcess::default();
+        let mut n = 0;
+        let next = |words: &mut std::iter::Peekable<_>| -> &str { words.next().unwrap() };
+        while words.peek().is_some_and(|word| word.starts_with('-')) {
+            let (option, value) = (next(&mut words), next(&mut words));
+            if option == count {
+                n = value.parse().unwrap();
+            } else if option == host {
+                let (name, room) = value.split_once(':').unwrap_or((value, ""));
+                assert!(room.is_empty() || room == n.to_string(), "{line}");
+                p.host = Some(name.to_string());
+            } else {
+                assert_eq!(option, set, "{line}");
+                let (name, value) = match value.split_once('=') {
+                    Some(both) => both,
+                    None => (value, next(&mut words)),
+                };
+                match name {
+                    "GRAPHMAP_PROCESSES" => p.processes = value.parse().unwrap(),
+                    _ => assert_eq!((name, value), ("I_MPI_PIN", "off")),
+                }
+            }
+        }
+        if words.next_if_eq(&"taskset").is_some() {
+            assert_eq!(next(&mut words), "-c");
+            p.cores = numbers(next(&mut words));
+        }
+        assert_eq!(next(&mut words), launch.program, "{line}");
+        assert!(words.eq(launch.args.iter().map(String::as_str)), "{line}");
+        all.extend(std::iter::repeat_n(p, n));
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn mpich_files(launch in launches()) {
+        let platform = hosts(Dialect::Mpich, &mpich::hostfile(&launch).unwrap());
+        prop_assert_eq!(ranks(&platform), wanted(&launch));
+        let mut read = sections(&mpich::configfile(&launch).unwrap(), "-n", "", "-env", &launch);
+        for (p, written) in read.iter_mut().zip(&launch.os_processes) {
+            p.host.clone_from(&written.host);
+        }
+        prop_assert_eq!(read, launch.os_processes);
+    }
+
+    #[test]
+    fn intel_files(launch in launches()) {
+        let platform = hosts(Dialect::Intel, &intel::machinefile(&launch).unwrap());
+        prop_assert_eq!(ranks(&platform), wanted(&launch));
+        let text = intel::configfile(&launch).unwrap();
+        prop_assert_eq!(sections(&text, "-n", "-host", "-env", &launch), launch.os_processes);
+    }
+
+    #[test]
+    fn open_mpi_files(launch in launches()) {
+        let platform = hosts(Dialect::OpenMpi, &openmpi::hostfile(&launch).unwrap());
+        for host in platform.hosts() {
+            let here = wanted(&launch).iter().filter(|name| **name == host.name).count();
+            prop_assert_eq!(host.slots as usize, here);
+        }
+        prop_assert_eq!(platform.slots(), launch.os_processes.len());
+        let text = openmpi::appfile(&launch).unwrap();
+        prop_assert_eq!(sections(&text, "-np", "-host", "-x", &launch), &launch.os_processes[..]);
+        prop_assert!(text.lines().all(|line| line.starts_with("-np ")), "{text}");
+
+        let mut out = Diagnostics::new();
+        let text = openmpi::rankfile(&launch, &mut out).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        prop_assert_eq!(lines.len(), launch.os_processes.len());
+        for (rank, (line, p)) in lines.iter().zip(&launch.os_processes).enumerate() {
+            let (host, cores) = line.split_once(" slot=").unwrap();
+            let host = host.strip_prefix(&format!("rank {rank}=")).unwrap();
+            prop_assert_eq!(Some(host), p.host.as_deref());
+            prop_assert!(p.cores.is_empty() || numbers(cores) == p.cores, "{line}");
+        }
+        prop_assert_eq!(out.is_empty(), launch.bound());
+    }
+
+    #[test]
+    fn slurm_files(launch in launches()) {
+        let text = slurm::hostfile(&launch).unwrap();
+        prop_assert_eq!(text.lines().collect::<Vec<_>>(), wanted(&launch));
+        let mut processes = Vec::new();
+        for line in slurm::multi_prog(&launch).unwrap().lines().filter(|l| !l.starts_with('#')) {
+            let mut words = line.split(' ');
+            let ranks = numbers(words.next().unwrap());
+            prop_assert_eq!(ranks[0] as usize, processes.len(), "{}", line);
+            prop_assert_eq!(words.next(), Some("env"));
+            let told = words.next().and_then(|w| w.strip_prefix("GRAPHMAP_PROCESSES="));
+            processes.extend(ranks.iter().map(|_| told.unwrap().parse::<u32>().unwrap()));
+            prop_assert_eq!(words.next(), Some(launch.program.as_str()));
+            prop_assert!(words.eq(launch.args.iter().map(String::as_str)), "{}", line);
+        }
+        let all = launch.os_processes.iter();
+        prop_assert_eq!(processes, all.map(|p| p.processes).collect::<Vec<_>>());
+    }
+}
