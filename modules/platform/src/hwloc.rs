@@ -20,8 +20,12 @@ use std::fmt::Write;
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let text = Word::all(source);
-    // hwloc names its DTD, so declarations must be let through; the reader fetches none and bounds
-    // the expansion of entities. A file of hwloc has a few thousand nodes.
+    if let Some(odd) = odd_xml(text) {
+        report.push(odd);
+        return report.finish(None, out);
+    }
+    // hwloc names its DTD, so declarations must be let through; the reader fetches none. A file of
+    // hwloc has a few thousand nodes.
     let options = ParsingOptions {
         allow_dtd: true,
         nodes_limit: 8 * MAX_CORES as u32,
@@ -42,6 +46,24 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         }
     });
     report.finish(made, out)
+}
+
+/// What hwloc never writes and the XML reader takes long for: entities, and tags of so many attributes
+/// that comparing each with each would show.
+fn odd_xml(text: Word) -> Option<Diagnostic> {
+    let refuse = |at: Word, what: &str| {
+        let found = Diagnostic::error(codes::TOPOLOGY, what).at(at.span(), "");
+        Some(found.help("write the file anew: `lstopo --of xml host.xml`"))
+    };
+    if let Some(at) = text.text.find("<!ENTITY") {
+        return refuse(
+            text.from(at).to(8),
+            "a topology of hwloc declares no entities",
+        );
+    }
+    let crowded = |tag: &Word| tag.text.bytes().filter(|b| *b == b'=').count() > 1000;
+    let tag = text.pieces('<').find(crowded)?;
+    refuse(tag.to(0), "a tag with more than 1000 attributes")
 }
 
 fn not_xml(text: Word, wrong: &roxmltree::Error) -> Diagnostic {

@@ -9,7 +9,7 @@ use crate::build::{Build, Report};
 use crate::codes;
 use crate::dialect::{Dialect, foreign};
 use crate::model::{MAX_HOSTS, Platform};
-use crate::text::Word;
+use crate::text::{MAX_NAME, Word};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 
@@ -133,6 +133,11 @@ fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Repor
         if made.len().saturating_mul(numbers.len()) + names.len() > MAX_HOSTS {
             return too_many(entry, report);
         }
+        // The longest so far; keeps thousands of brackets from costs that grow with their square.
+        let length = made.last().map_or(0, String::len) + before.text.len();
+        if length > MAX_NAME {
+            return entry.too_long(report);
+        }
         let longer = |name: &String| -> Vec<String> {
             numbers
                 .iter()
@@ -154,6 +159,9 @@ fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Repor
     }
     if names.len() + made.len() > MAX_HOSTS {
         return too_many(entry, report);
+    }
+    if made.last().map_or(0, String::len) + rest.text.len() > MAX_NAME {
+        return entry.too_long(report);
     }
     let whole = made
         .into_iter()

@@ -74,8 +74,10 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
 }
 
 fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<Span>, bool)>) {
-    let mut parts = parts(line).into_iter();
-    let Some(first) = parts.next() else { return };
+    let parts = parts(line);
+    let Some((&first, mut rest)) = parts.split_first() else {
+        return;
+    };
     let telling = foreign(first, true).filter(|f| f.dialect != Dialect::OpenMpi);
     if let Some(telling) = telling {
         let instead = first
@@ -87,18 +89,21 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
         .cut('@')
         .map_or((None, first), |(u, n)| (Some(u.text), n));
     let (mut slots, mut most, mut user, mut bad) = (None, None, user, false);
-    while let Some(key) = parts.next() {
+    while let Some((&key, after)) = rest.split_first() {
+        rest = after;
         if key.text == "=" {
             unknown(build, key, "an `=` without a key before it");
             bad = true;
             continue;
         }
-        let mut rest = parts.clone();
-        let value = match rest.next().map(|w| w.text) {
-            Some("=") => {
-                let value = rest.next();
-                parts = rest;
-                value
+        let value = match after {
+            [equals, value, after @ ..] if equals.text == "=" => {
+                rest = after;
+                Some(*value)
+            }
+            [equals] if equals.text == "=" => {
+                rest = &[];
+                None
             }
             _ => None,
         };

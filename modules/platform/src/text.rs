@@ -5,6 +5,9 @@ use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::source::{Source, Span};
 
+/// The most characters of a name that the DNS can hold.
+pub(crate) const MAX_NAME: usize = 253;
+
 /// A piece of a source text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word<'a> {
@@ -153,6 +156,10 @@ impl<'a> Word<'a> {
     pub(crate) fn host_name(self, report: &mut Report) -> Option<&'a str> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         let Some(wrong) = self.text.find(|c| !fits(c)) else {
+            if self.text.len() > MAX_NAME {
+                self.too_long(report);
+                return None;
+            }
             if self.text.is_empty() || self.text.starts_with(['-', '.']) {
                 let what = format!("`{}` cannot be the name of a host", self.shown());
                 let help = "a name starts with a letter, a digit or `_`";
@@ -174,6 +181,16 @@ impl<'a> Word<'a> {
                 ),
         );
         None
+    }
+
+    /// Reports that this is, or stands for, a name longer than any host has.
+    pub(crate) fn too_long(self, report: &mut Report) {
+        let what = format!("`{}` is too long for the name of a host", self.shown());
+        report.push(
+            Diagnostic::error(codes::BAD_NAME, what)
+                .at(self.span(), "")
+                .with_note(format!("at most {MAX_NAME} characters are taken")),
+        );
     }
 
     /// The text, cut to what fits into a message.

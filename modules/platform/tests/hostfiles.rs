@@ -37,6 +37,26 @@ fn all_mistakes_of_a_file_are_told_at_once() {
 }
 
 #[test]
+fn names_are_as_long_as_names_can_be() {
+    let longest = "a".repeat(253);
+    for text in [format!("{longest}:2"), format!("{}[1-2],b", &longest[1..])] {
+        assert!(good(None, &text).slots() >= 2);
+    }
+    let long = format!(
+        "G0416 error 1:1 `{}...` is too long for the name of a host",
+        "a".repeat(60)
+    );
+    for text in [
+        format!("{longest}a:2"),
+        format!("{longest}[1-2],b"),
+        format!("{longest}b[1][2]"),
+    ] {
+        let found = findings(None, &text);
+        assert_eq!(found, [long.as_str()]);
+    }
+}
+
+#[test]
 fn a_file_without_hosts_is_an_error() {
     for text in ["", "\n \n", "# nothing\n", "\u{feff}"] {
         assert_eq!(
@@ -314,6 +334,16 @@ fn large_inputs_stay_linear_and_bounded() {
     assert!(
         platform.is_none() && found[0].contains("too many"),
         "{found:?}"
+    );
+    // What would take minutes if the time grew with the square: a line of many keys, a name of many
+    // brackets.
+    let keys = format!("a{}", " slots=1".repeat(200_000));
+    assert_eq!(good(None, &keys).slots(), 1);
+    let brackets = format!("a{}", "[1]".repeat(200_000));
+    assert_eq!(
+        findings(Some(Dialect::Slurm), &brackets).len(),
+        1,
+        "a name too long"
     );
     let names: Vec<String> = (1..=100_000).map(|i| format!("n{i:06}")).collect();
     assert_eq!(

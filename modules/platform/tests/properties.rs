@@ -196,6 +196,7 @@ proptest! {
         flat in flat(),
         deep in deep(),
         which in 0usize..6,
+        any in "\\PC{0,80}|[\\x00-\\x7f]{0,80}",
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..3, edit()), 1..6),
     ) {
         let names = flat.hosts().iter().map(|h| h.name.as_str());
@@ -205,7 +206,7 @@ proptest! {
             2 => nodelist::print(names),
             3 => synthetic::print(&deep),
             4 => hwloc::print(&deep.hosts()[0]),
-            _ => String::new(),
+            _ => any,
         }.chars().collect();
         for (at, cut, insert) in edits {
             let at = at.index(text.len() + 1);
@@ -267,7 +268,8 @@ fn edit() -> impl Strategy<Value = String> {
         "\r",
         "\u{feff}",
         "::",
-        "[1-999999]",
+        "[1-99999]",
+        "[1-999999999999]",
         "(x16777216)",
         "slots=0",
         "1:",

@@ -93,35 +93,69 @@ fn scontrol_expands_node_lists_alike() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Topologies that `lstopo` makes up, so that the answer is known: its own description, then
+/// sockets, cache groups, cores, and hardware threads of each core.
+const MADE: [(&str, [usize; 4]); 8] = [
+    ("pack:2 numa:1 l3:2 core:3 pu:2", [2, 4, 12, 2]),
+    ("pack:2 l3:2 core:4 pu:2", [2, 4, 16, 2]),
+    // Of several caches the outermost below the package counts.
+    ("pack:2 l3:2 l2:2 core:2 pu:1", [2, 4, 16, 1]),
+    ("pack:2 l2:4 l1d:1 core:2 pu:4", [2, 8, 16, 4]),
+    // Without a cache each core is a group of its own.
+    ("pack:4 core:2 pu:1", [4, 8, 8, 1]),
+    // What stands between or outside packages counts for nothing.
+    ("group:2 pack:2 numa:2 l3:1 core:2 pu:1", [4, 8, 16, 1]),
+    ("numa:2 pack:1 l3:1 core:5 pu:1", [2, 2, 10, 1]),
+    // A machine of which only hardware threads are told.
+    ("pu:6", [1, 6, 6, 1]),
+];
+
 #[test]
 fn lstopo_is_understood_and_understands() {
     let folder = folder("lstopo");
-    // A synthetic topology of hwloc's own, so that the answer is known.
-    let description = "pack:2 numa:1 l3:2 core:3 pu:2";
-    let file = folder.join("made.xml");
-    let mut lstopo = Command::new("lstopo-no-graphics");
-    let Some((true, _)) = run(lstopo.args(["-i", description]).arg(&file)) else {
-        return;
-    };
-    let platform: Platform = good(None, &std::fs::read_to_string(&file).unwrap());
-    let host = &platform.hosts()[0];
-    let caches: usize = host.sockets.iter().map(|s| s.caches.len()).sum();
-    assert_eq!((host.sockets.len(), caches, host.core_count()), (2, 4, 12));
-    assert!(host.cores().all(|(_, _, core)| core.cpus.len() == 2));
+    for (number, (description, expected)) in MADE.into_iter().enumerate() {
+        let file = folder.join(format!("made{number}.xml"));
+        let mut lstopo = Command::new("lstopo-no-graphics");
+        let Some((true, _)) = run(lstopo.args(["-i", description]).arg(&file)) else {
+            return;
+        };
+        let platform: Platform = good(None, &std::fs::read_to_string(&file).unwrap());
+        let host = &platform.hosts()[0];
+        let [sockets, caches, cores, threads] = expected;
+        let found: usize = host.sockets.iter().map(|s| s.caches.len()).sum();
+        assert_eq!(
+            [host.sockets.len(), found, host.core_count()],
+            [sockets, caches, cores],
+            "{description}"
+        );
+        let all = || host.cores().map(|(_, _, core)| core);
+        assert!(
+            all().all(|core| core.cpus.len() == threads),
+            "{description}"
+        );
+        let mut cpus: Vec<u32> = all().flat_map(|core| core.cpus.clone()).collect();
+        cpus.sort_unstable();
+        assert!(
+            cpus.into_iter().eq(0..(cores * threads) as u32),
+            "{description}"
+        );
+        assert!(host.memory.is_some(), "{description}");
 
-    let ours = folder.join("ours.xml");
-    std::fs::write(&ours, hwloc::print(host)).unwrap();
-    let mut lstopo = Command::new("lstopo-no-graphics");
-    let counts = lstopo
-        .arg("-i")
-        .arg(&ours)
-        .args(["--only", "core", "--of", "console"]);
-    let (accepted, answer) = run(counts).expect("it ran before");
-    assert!(accepted, "lstopo refuses what hwloc::print wrote");
-    assert_eq!(
-        answer.lines().filter(|l| l.contains("Core")).count(),
-        12,
-        "{answer}"
-    );
+        // What is written of it, lstopo reads; and reads the same.
+        let ours = folder.join("ours.xml");
+        std::fs::write(&ours, hwloc::print(host)).unwrap();
+        for (object, count) in [("core", cores), ("pu", cores * threads)] {
+            let mut lstopo = Command::new("lstopo-no-graphics");
+            lstopo.arg("-i").arg(&ours);
+            let (accepted, answer) =
+                run(lstopo.args(["--only", object, "--of", "console"])).expect("it ran before");
+            assert!(
+                accepted,
+                "lstopo refuses what hwloc::print wrote of {description}"
+            );
+            let lines = answer.lines().filter(|l| !l.trim().is_empty());
+            assert_eq!(lines.count(), count, "{description}: {answer}");
+        }
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
