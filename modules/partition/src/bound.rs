@@ -2,8 +2,8 @@
 //!
 //! The distance of two blocks is the sum of the steps between the levels that separate them, so
 //! the cost is a sum over levels of step times the traffic cut by the groups of that level, and a
-//! bound on each cut gives one on the whole. Groups hold no more than their blocks may. Two bounds
-//! on a cut are used, the better one counts:
+//! bound on each cut gives one on the whole. Groups hold no more than their blocks may. Three bounds
+//! on a cut are used, the best one counts:
 //!
 //! - Edge-disjoint spanning forests, the heaviest first. In each, the edges left uncut join
 //!   vertices into trees that must fit into a group, and there are at least as many groups as the
@@ -11,24 +11,58 @@
 //!   down, which can only make it cheaper.
 //! - Around each vertex only so many neighbours fit into its group. What does not fit is cut;
 //!   counted in full over vertices that are no neighbours, or half over all.
+//! - Flows between vertices that cannot all lie in one group, see [`flow`].
+
+use std::time::Instant;
 
 use crate::instance::Instance;
 
-/// A lower bound on the search cost of all feasible mappings. Time: nearly linear in the edges,
-/// times levels, times load units (fewer for large instances).
-pub(crate) fn lower_bound(inst: &Instance) -> i64 {
+mod flow;
+
+use flow::Flow;
+
+/// How long to look for flows: so many looks at channels, or until a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) looks: u64,
+    pub(crate) stop_at: Option<Instant>,
+}
+
+/// A lower bound on the search cost of all feasible mappings; not much more than `enough`. Time:
+/// nearly linear in the edges, times levels, times load units (fewer for large instances), and the
+/// effort asked for.
+pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     let n = inst.len();
     if n == 0 || inst.k() < 2 {
         return 0;
     }
     let forests = forests(inst, if n > 200_000 { 1 } else { 3 });
     let around = Stars::new(inst);
-    let mut sum = 0;
-    for level in levels(inst) {
-        let trees: i64 = forests.iter().map(|f| f.cut(inst, &level)).sum();
-        sum += level.step * trees.max(around.cut(inst, &level));
+    let levels = levels(inst);
+    let simple = |level: &Level| {
+        let trees: i64 = forests.iter().map(|f| f.cut(inst, level)).sum();
+        trees.max(around.cut(inst, level))
+    };
+    let mut cuts: Vec<i64> = levels.iter().map(simple).collect();
+    let sum = |cuts: &[i64]| -> i64 { cuts.iter().zip(&levels).map(|(c, l)| c * l.step).sum() };
+    if effort.looks == 0 || sum(&cuts) >= enough {
+        return sum(&cuts);
     }
-    sum
+    let flow = Flow::new(inst);
+    // The upper levels cost more, and their flows are longer.
+    let shares: usize = (1..=levels.len()).sum();
+    let start = Instant::now();
+    let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
+    let mut passed = 0;
+    for (i, level) in levels.iter().enumerate() {
+        let part = (i + 1) as f64 / shares as f64;
+        passed += i + 1;
+        let until = time.map(|t| start + t.mul_f64(passed as f64 / shares as f64));
+        let most = (effort.looks as f64 * part) as u64;
+        let more = |looks: u64| looks < most && until.is_none_or(|t| Instant::now() < t);
+        cuts[i] = cuts[i].max(flow.cut(level.most, &more));
+    }
+    sum(&cuts)
 }
 
 /// One level of the machine: its groups as far as a bound needs them.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::bound::lower_bound;
+use crate::bound::{Effort, lower_bound};
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::{Evaluation, evaluate};
@@ -86,9 +86,21 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
     let (mut log, mut remarks) = (Vec::new(), Vec::new());
     let mut random = Random::new(options.seed);
+    let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
+    // Part of the time is for the bound, where flows can be found in it.
+    let bounding = searches && inst.len() <= BOUNDABLE && problem.objective.is_sum();
+    let effort = Effort {
+        looks: match options.time {
+            _ if !bounding => 0,
+            Some(_) => u64::MAX,
+            None => options.steps,
+        },
+        stop_at: options.time.map(|t| start + t),
+    };
+    let share = if bounding { 1.0 - BOUNDING } else { 1.0 };
     let budget = Budget {
         start,
-        time: options.time,
+        time: options.time.map(|t| t.mul_f64(share)),
         steps: options.steps,
     };
     let mut raised = None;
@@ -124,7 +136,6 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     };
     let mut found = run(&inst, &random, &mut log)?;
     let expand = |block: &[u32]| -> Vec<u32> { group.iter().map(|&g| block[g as usize]).collect() };
-    let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
     let sound = |inst: &Instance, block: &[u32]| -> Result<bool, Error> {
         let judged = evaluate(problem, &expand(block))?;
         Ok(judged.allowed() && (!searches || within(inst, &judged)))
@@ -168,7 +179,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             || minimised == evaluation.cost + evaluation.preference + evaluation.migration
     );
     let feasible = within(&inst, &evaluation);
-    let bound = found.bound.unwrap_or(0).max(lower_bound(&inst));
+    let cost = inst.cost(&found.block);
+    let bound = match found.bound {
+        Some(bound) if bound >= cost => bound,
+        bound => bound.unwrap_or(0).max(lower_bound(&inst, cost, effort)),
+    };
     let lower_bound = bound.max(0) as u64 + base;
     let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
     let proved = feasible && minimised <= lower_bound && problem.objective.is_sum();
@@ -184,6 +199,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         log,
     })
 }
+
+/// Up to so many vertices flows are looked for to bound the cost.
+const BOUNDABLE: usize = 20_000;
+/// Share of a time limit that they get.
+const BOUNDING: f64 = 0.1;
 
 /// Steps spent on packing before the balance bound is raised.
 fn packing(inst: &Instance) -> u64 {

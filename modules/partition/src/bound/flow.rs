@@ -1,0 +1,293 @@
+//! A bound on a cut by flows: vertices send more than their group can keep.
+//!
+//! Let `v` send `load(u)` to each `u` of a set `S` around it. At most the capacity `m` of a group
+//! stays in the group of `v`, so at least `load(S) - m` must cross the cut, along whatever paths.
+//! Sum such flows over many `v`; where no channel carries more than `c` times its traffic, the
+//! traffic cut is at least the sum of all `load(S) - m` divided by `c`. Sets and paths are free to
+//! choose: the nearest vertices along shortest paths, under lengths that grow with the flow over a
+//! channel, come near the best there are (the dual of the spreading metrics of Even, Naor, Rao and
+//! Schieber, 1999, solved as by Garg and Koenemann, 2007). All sums are integers, so that the
+//! bound holds to the last digit however the lengths were rounded.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::instance::Instance;
+use crate::random::Random;
+
+/// The network with one number for both directions of an edge.
+pub(crate) struct Flow {
+    offsets: Vec<u32>,
+    /// Neighbour and edge.
+    ends: Vec<(u32, u32)>,
+    weight: Vec<i64>,
+    load: Vec<i64>,
+    total: i64,
+}
+
+/// Flow of one unit on the edge that is first full.
+const UNIT: i64 = 1 << 32;
+/// How much longer an edge gets that was filled once.
+const GROWTH: f64 = 0.5;
+
+struct Paths {
+    length: Vec<f64>,
+    distance: Vec<f64>,
+    /// Vertex and edge before each vertex.
+    before: Vec<(u32, u32)>,
+    below: Vec<i64>,
+    done: Vec<u32>,
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl Flow {
+    pub(crate) fn new(inst: &Instance) -> Self {
+        let n = inst.len();
+        let mut ends = Vec::with_capacity(inst.targets.len());
+        let mut weight = Vec::new();
+        let mut offsets = vec![0];
+        // Edges to earlier neighbours got their number there.
+        let mut known: Vec<Vec<(u32, u32)>> = vec![Vec::new(); n];
+        let mut number = vec![0; n];
+        for v in 0..n as u32 {
+            for (u, edge) in std::mem::take(&mut known[v as usize]) {
+                number[u as usize] = edge;
+            }
+            for (u, w) in inst.row(v).filter(|e| e.1 > 0) {
+                if u > v {
+                    known[u as usize].push((v, weight.len() as u32));
+                    ends.push((u, weight.len() as u32));
+                    weight.push(w);
+                } else {
+                    ends.push((u, number[u as usize]));
+                }
+            }
+            offsets.push(ends.len() as u32);
+        }
+        let load: Vec<i64> = (0..n as u32).map(|v| inst.load(v)).collect();
+        Self {
+            offsets,
+            ends,
+            weight,
+            total: load.iter().sum(),
+            load,
+        }
+    }
+
+    /// A lower bound on the traffic between groups of load `most` at most. `more` is asked now and
+    /// then whether to go on after so many looks at channels.
+    pub(crate) fn cut(&self, most: i64, more: &dyn Fn(u64) -> bool) -> i64 {
+        let (n, m) = (self.load.len(), self.weight.len());
+        if m == 0 || self.total <= most {
+            return 0;
+        }
+        let mut random = Random::new(0);
+        let mut paths = Paths {
+            length: self.weight.iter().map(|&w| 1.0 / w as f64).collect(),
+            distance: vec![f64::INFINITY; n],
+            before: vec![(0, 0); n],
+            below: vec![0; n],
+            done: Vec::new(),
+            heap: BinaryHeap::new(),
+        };
+        let mut flow = vec![0_i128; m];
+        let (mut sent, mut best) = (0_i128, 0_i64);
+        let mut order: Vec<u32> = (0..n as u32)
+            .filter(|&v| self.load[v as usize] > 0)
+            .collect();
+        let (mut looks, mut next) = (0, 16 * m as u64);
+        while more(looks) {
+            let before = sent;
+            random.shuffle(&mut order);
+            for &v in &order {
+                looks += 1 + self.send(v, most, &mut paths, &mut flow, &mut sent);
+                if !more(looks) {
+                    break;
+                }
+                if looks >= next {
+                    next = looks + looks / 3;
+                    best = best.max(self.proved(&flow, sent));
+                    // The first flows knew little of where it is narrow: they count less and less.
+                    flow.iter_mut().for_each(|f| *f = (*f + 1) / 2);
+                    sent /= 2;
+                }
+            }
+            if before == 0 && sent == 0 {
+                break; // All that hangs together fits into a group.
+            }
+        }
+        best.max(self.proved(&flow, sent))
+    }
+
+    /// What the flows so far prove.
+    fn proved(&self, flow: &[i128], sent: i128) -> i64 {
+        let pairs = flow.iter().zip(&self.weight).filter(|p| *p.0 > 0);
+        // Rounded up: a cut is a whole number.
+        let least = pairs
+            .map(|(f, &w)| (sent * i128::from(w) + f - 1) / f)
+            .min();
+        least.map_or(0, |l| l.min(i128::from(i64::MAX)) as i64)
+    }
+
+    /// Sends from one vertex as much as fills an edge; returns the looks it took.
+    fn send(
+        &self,
+        from: u32,
+        most: i64,
+        paths: &mut Paths,
+        flow: &mut [i128],
+        sent: &mut i128,
+    ) -> u64 {
+        let mut looks = 0;
+        let Paths {
+            length,
+            distance,
+            before,
+            below,
+            done,
+            heap,
+        } = paths;
+        distance[from as usize] = 0.0;
+        let mut touched = vec![from];
+        heap.push(Reverse((0, from)));
+        done.clear();
+        let (mut held, mut sum) = (0_i64, 0.0_f64);
+        // The set that is dearest to keep apart for its load: it grows as long as that falls.
+        let mut dear = f64::INFINITY;
+        while let Some(Reverse((bits, v))) = heap.pop() {
+            let far = f64::from_bits(bits);
+            if far > distance[v as usize] || below[v as usize] > 0 {
+                continue;
+            }
+            if far >= dear {
+                break;
+            }
+            let load = self.load[v as usize];
+            below[v as usize] = load.max(1);
+            done.push(v);
+            held += load;
+            sum += far * load as f64;
+            if held > most {
+                dear = sum / (held - most) as f64;
+            }
+            let row = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
+            looks += row.len() as u64 + 2;
+            for &(u, e) in &self.ends[row] {
+                let there = far + length[e as usize];
+                if there < distance[u as usize] && below[u as usize] == 0 {
+                    if distance[u as usize] == f64::INFINITY {
+                        touched.push(u);
+                    }
+                    distance[u as usize] = there;
+                    before[u as usize] = (v, e);
+                    heap.push(Reverse((there.to_bits(), u)));
+                }
+            }
+        }
+        heap.clear();
+        if held > most {
+            done.iter()
+                .for_each(|&v| below[v as usize] = self.load[v as usize]);
+            // What flows over the edge before each vertex: the load of all behind it.
+            let mut tight = 0.0_f64;
+            for &v in done[1..].iter().rev() {
+                let (parent, edge) = before[v as usize];
+                below[parent as usize] += below[v as usize];
+                tight = tight.max(below[v as usize] as f64 / self.weight[edge as usize] as f64);
+            }
+            if tight > 0.0 {
+                let amount = ((UNIT as f64 / tight) as i128).max(1);
+                for &v in &done[1..] {
+                    let edge = before[v as usize].1 as usize;
+                    let share = below[v as usize] as f64 / self.weight[edge] as f64 / tight;
+                    flow[edge] += amount * i128::from(below[v as usize]);
+                    length[edge] *= 1.0 + GROWTH * share;
+                }
+                *sent += amount * i128::from(held - most);
+            }
+        }
+        for &v in &touched {
+            distance[v as usize] = f64::INFINITY;
+            below[v as usize] = 0;
+        }
+        looks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    fn instance(load: Vec<u64>, edges: &[(u32, u32, u64)]) -> Instance {
+        let channel = |&(from, to, traffic): &(u32, u32, u64)| Channel { from, to, traffic };
+        let channels: Vec<Channel> = edges.iter().map(channel).collect();
+        let graph = Graph::new(load, &channels).unwrap();
+        let machine = Machine::regular(&[(2, 1)]).unwrap();
+        Instance::new(&Problem::new(&graph, &machine)).unwrap().0
+    }
+
+    /// Least traffic between groups of load `most` at most, over all groupings.
+    fn least(inst: &Instance, most: i64, group: &mut Vec<usize>) -> i64 {
+        let v = group.len();
+        if v == inst.len() {
+            let cut = |v: usize| {
+                let row = inst.row(v as u32);
+                let away = row.filter(|e| group[e.0 as usize] != group[v]);
+                away.map(|e| e.1).sum::<i64>()
+            };
+            return (0..v).map(cut).sum::<i64>() / 2;
+        }
+        let mut best = i64::MAX;
+        for g in 0..=group.iter().map(|g| g + 1).max().unwrap_or(0) {
+            let held: i64 = (0..v)
+                .filter(|&u| group[u] == g)
+                .map(|u| inst.load(u as u32))
+                .sum();
+            if held + inst.load(v as u32) <= most {
+                group.push(g);
+                best = best.min(least(inst, most, group));
+                group.pop();
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn no_grouping_cuts_less() {
+        let mut random = Random::new(5);
+        for _ in 0..150 {
+            let n = 2 + random.below(6);
+            let load: Vec<u64> = (0..n).map(|_| random.below(5) as u64).collect();
+            let mut edges = Vec::new();
+            for a in 0..n as u32 {
+                for b in 0..a {
+                    if random.below(2) == 0 {
+                        edges.push((a, b, random.below(9) as u64));
+                    }
+                }
+            }
+            let inst = instance(load, &edges);
+            let flow = Flow::new(&inst);
+            for most in 4..9 {
+                let bound = flow.cut(most, &|looks| looks < 5_000);
+                assert!(bound <= least(&inst, most, &mut Vec::new()));
+            }
+        }
+    }
+
+    #[test]
+    fn halves_of_a_grid_are_bounded_closely() {
+        let at = |x: u32, y: u32| 6 * y + x;
+        let mut edges = Vec::new();
+        for i in 0..6 {
+            for j in 0..5 {
+                edges.push((at(j, i), at(j + 1, i), 1));
+                edges.push((at(i, j), at(i, j + 1), 1));
+            }
+        }
+        let flow = Flow::new(&instance(vec![1; 36], &edges));
+        let bound = flow.cut(18, &|looks| looks < 400_000);
+        assert!((5..=6).contains(&bound), "{bound}");
+    }
+}
