@@ -353,3 +353,22 @@ fn warnings_can_be_errors() {
         .stderr_has("warning[G0317]");
     test().args("check x.json --deny-warnings").run().status(1);
 }
+
+#[test]
+fn a_number_with_an_exponent_is_to_be_quoted() {
+    for (number, told) in [
+        ("1e308", "write the number in quotes: `\"1e308\"`"),
+        ("1.5e-3", "write the number in quotes: `\"1.5e-3\"`"),
+        ("2nd", "if it is one name write it in quotes: `\"2nd\"`"),
+    ] {
+        let text = format!("digraph g {{ a -> b [traffic={number}]; }}");
+        let test = Test::new().file("g.dot", text).args("check g.dot");
+        test.run()
+            .status(1)
+            .stderr_has("error[G0108]")
+            .stderr_has(told);
+        let text = format!("digraph g {{ a -> b [traffic=\"{number}\"]; }}");
+        let test = Test::new().file("g.dot", text).args("check g.dot");
+        test.run().status(i32::from(number == "2nd"));
+    }
+}

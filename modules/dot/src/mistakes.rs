@@ -153,13 +153,23 @@ pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
 /// An attribute without `=` or without what follows it.
 pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
     let raw = shown(text.raw(name));
-    Diagnostic::error(
+    let found = Diagnostic::error(
         codes::NO_VALUE,
         format!("the attribute `{raw}` has no value"),
-    )
-    .at(name, format!("write `{raw}=value`"))
-    .also(here, "`=` and a value should come before this")
-    .help("every attribute has a value; yes and no are `true` and `false`")
+    );
+    let before = Span::new(name.start.saturating_sub(1), name.start);
+    let digit = text
+        .raw(before)
+        .starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if digit && exponent(text, name).is_some() {
+        return found
+            .at(name, "read as a word of its own, not as an exponent")
+            .help("write the number in quotes");
+    }
+    found
+        .at(name, format!("write `{raw}=value`"))
+        .also(here, "`=` and a value should come before this")
+        .help("every attribute has a value; yes and no are `true` and `false`")
 }
 
 /// `--` in a digraph or `->` in a graph.
@@ -225,12 +235,30 @@ pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
 /// A number runs into a name: Graphviz reads two words.
 pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnostic {
     let (a, b) = (shown(text.raw(number)), shown(text.raw(rest)));
-    Diagnostic::warning(
+    let found = Diagnostic::warning(
         codes::SPLIT_NUMBER,
         format!("`{a}{b}` is read as two words, `{a}` and `{b}`"),
-    )
-    .at(number.to(rest), "a name cannot begin with a digit")
-    .help(format!(
-        "if it is one name write it in quotes: `\"{a}{b}\"`"
-    ))
+    );
+    if let Some(exponent) = exponent(text, rest) {
+        return found
+            .at(number.to(rest), "no exponent is read")
+            .help(format!("write the number in quotes: `\"{a}{exponent}\"`"));
+    }
+    found
+        .at(number.to(rest), "a name cannot begin with a digit")
+        .help(format!(
+            "if it is one name write it in quotes: `\"{a}{b}\"`"
+        ))
+}
+
+/// The exponent of a number (`e308`, `e-3`) that begins with a word behind that number.
+fn exponent(text: Text<'_>, word: Span) -> Option<&str> {
+    let from = word.start.wrapping_sub(text.base()) as usize;
+    let rest = text.as_str().get(from..)?;
+    let digits = rest.strip_prefix(['e', 'E'])?;
+    let digits = digits.strip_prefix(['-', '+']).unwrap_or(digits);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let length = rest.len() - digits.len() + count;
+    let whole = text.raw(word).len() <= length;
+    (count > 0 && whole).then(|| &rest[..length])
 }
