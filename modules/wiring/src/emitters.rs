@@ -180,8 +180,15 @@ fn choose(
     let Some(structure) = Structure::named(network, wanted) else {
         let found = Structure::of(network).name;
         let message = format!("the network is no {wanted}");
-        return Err(one(Diagnostic::error(codes::NOT_THAT_STRUCTURE, message)
-            .at(*span, "asked for here")
+        let mut finding =
+            Diagnostic::error(codes::NOT_THAT_STRUCTURE, message).at(*span, "asked for here");
+        if wanted == "tree" && Structure::is_tree_out_of_order(network) {
+            finding = finding.help(
+                "channels make a tree of it, but it is not numbered level by level: \
+                 declare the root first, then its children, then theirs",
+            );
+        }
+        return Err(one(finding
             .help(format!(
                 "leave `skeleton=` out: the structure found is `{found}`"
             ))

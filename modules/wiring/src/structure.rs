@@ -65,6 +65,14 @@ impl Structure {
         (found.name == wanted).then_some(found)
     }
 
+    /// Whether channels join the processes, or those of the largest kind, to a tree, in whatever
+    /// order they are numbered.
+    pub fn is_tree_out_of_order(network: &Network) -> bool {
+        let units = [of_kind(network), of_all(network)];
+        let mut units = units.into_iter().flatten();
+        units.any(|units| units.is_any_tree(network))
+    }
+
     fn find(network: &Network, wanted: &[&str]) -> Structure {
         let candidates: Vec<Units> = [of_kind(network), of_modules(network), of_all(network)]
             .into_iter()
@@ -251,6 +259,29 @@ impl Units {
         })
     }
 
+    /// Whether it is a tree, more than a chain, whichever unit is its root.
+    fn is_any_tree(&self, network: &Network) -> bool {
+        let mut pairs: Vec<(usize, usize)> = self.pairs(network).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        if self.count < 4 || pairs.len() != self.count - 1 {
+            return false;
+        }
+        let mut degree = vec![0; self.count];
+        // The units that are known to be joined, by one of them.
+        let mut of: Vec<usize> = (0..self.count).collect();
+        for (a, b) in pairs {
+            let [a_root, b_root] = [a, b].map(|unit| root(&mut of, unit));
+            if a_root == b_root {
+                return false;
+            }
+            of[b_root] = a_root;
+            degree[a] += 1;
+            degree[b] += 1;
+        }
+        degree.into_iter().any(|d| d > 2)
+    }
+
     fn farm(&self, network: &Network) -> Option<Vec<Size>> {
         if self.count < 2 || self.pairs(network).next().is_some() {
             return None;
@@ -277,6 +308,15 @@ impl Units {
             .all(|s| s)
             .then(|| vec![size("WORKERS", self.count, "Workers of the farm")])
     }
+}
+
+/// The unit that stands for those that a unit is joined with; makes the way there shorter.
+fn root(of: &mut [usize], mut unit: usize) -> usize {
+    while of[unit] != unit {
+        of[unit] = of[of[unit]];
+        unit = of[unit];
+    }
+    unit
 }
 
 fn size(name: &'static str, value: usize, about: &'static str) -> Size {
@@ -331,5 +371,27 @@ mod tests {
         assert_eq!(Structure::named(&network, "explicit").unwrap().sizes, []);
         assert!(Structure::named(&network, "grid").is_none());
         assert!(Structure::named(&network, "nonsense").is_none());
+    }
+
+    #[test]
+    fn a_tree_in_another_order_is_known_as_one() {
+        // In the order of a walk that goes down first.
+        let mut walk = Graph::new("walk");
+        for (from, to) in [
+            ("root.a", "left"),
+            ("left.a", "leaf1"),
+            ("left.b", "leaf2"),
+            ("root.b", "right"),
+            ("right.a", "leaf3"),
+            ("right.b", "leaf4"),
+        ] {
+            walk.channel(from, to);
+        }
+        let network = walk.network();
+        assert!(Structure::named(&network, "tree").is_none());
+        assert!(Structure::is_tree_out_of_order(&network));
+        for graph in [chain(5), farm(3), grid(3, 4), random(20, 60)] {
+            assert!(!Structure::is_tree_out_of_order(&graph.network()));
+        }
     }
 }
