@@ -364,3 +364,8 @@ graphmap: 1 error
 ",
     );
 }
+
+#[test]
+fn a_mapping_that_is_there_is_not_looked_for() {
+    refused(farm(), "--mapping mapping.json", 2).stderr_has("`--previous`");
+}

@@ -6,7 +6,8 @@ use super::exit::Exit;
 use super::mapping::MappingArgs;
 use super::output;
 use super::session::{Outcome, Session};
-use graphmap_kpn::diagnostic::Diagnostics;
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 use graphmap_kpn::network::KindId;
 use graphmap_partition::plan::Plan;
@@ -45,6 +46,12 @@ pub(crate) struct PartitionArgs {
 }
 
 pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    if args.mapping.mapping.is_some() {
+        let what = "`partition` looks for a mapping, and `--mapping` says that there is one";
+        let error = Diagnostic::error(codes::USAGE, what);
+        let error = error.help("to keep near to it: `--previous`; to write files from it: `emit`");
+        return session.fail(Exit::Usage, error);
+    }
     let network = session.verified(&args.file, &args.graph)?;
     let plan = session.plan(&network, &args.mapping)?;
     let shown = if args.json {
