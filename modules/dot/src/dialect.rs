@@ -148,6 +148,8 @@ struct Dialect<'a> {
     keys: [Recent<Option<Key>>; Element::COUNT],
     /// Symbols of values.
     symbols: Recent<Option<Symbol>>,
+    /// Ports written `node:port`; `None` for those that are compass points.
+    ports: Recent<Option<Symbol>>,
     /// Number of node statements so far.
     statements: u32,
     last_mention: Span,
@@ -179,6 +181,7 @@ impl<'a> Dialect<'a> {
             edges: edge::Before::default(),
             keys: Default::default(),
             symbols: Recent::default(),
+            ports: Recent::default(),
             out,
             report: Report::default(),
             known,

@@ -83,7 +83,7 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    #[inline]
+    #[inline(always)]
     fn new(text: Text<'a>, span: Span) -> Piece<'a> {
         let bytes = text.as_str().as_bytes();
         let (start, length) = (span.start - text.base(), span.end - span.start);

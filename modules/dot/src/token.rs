@@ -78,6 +78,7 @@ pub struct Token {
 
 /// How an identifier is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)] // As large as the space it has in an [`Id`]: copied without a care for the rest.
 pub enum Shape {
     /// A bare word.
     Name,

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::events::Attribute;
 use crate::graph::{End, Preset};
 use crate::recent::Recent;
-use crate::token::Text;
+use crate::token::{Id, Text};
 use graphmap_kpn::declared::{At, BundleKind, ChannelDecl, ChannelExtra, EndDecl};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
@@ -213,18 +213,16 @@ impl Dialect<'_> {
     #[inline]
     fn port(&mut self, end: &End, said: Option<(Symbol, Span)>, usual: Symbol) -> EndDecl {
         let node = Some(node_id(end.node));
-        let Some(port) = end.port else {
+        let drawn = end
+            .port
+            .and_then(|port| Some((port, self.drawn_port(port)?)));
+        let Some((port, symbol)) = drawn else {
             let port = said.map_or(usual, |s| s.0);
             return EndDecl { node, port };
         };
-        let name = self.text.value(port);
-        if is_compass(&name) {
-            let port = said.map_or(usual, |s| s.0);
-            return EndDecl { node, port };
-        }
-        let symbol = self.out.names.intern(&name);
         let port = match said {
             Some((other, place)) if other != symbol => {
+                let name = self.text.value(port);
                 let other_name = self.out.names.name(other).to_owned();
                 self.report.push(
                     Diagnostic::error(
@@ -240,6 +238,20 @@ impl Dialect<'_> {
             _ => symbol,
         };
         EndDecl { node, port }
+    }
+}
+
+impl Dialect<'_> {
+    /// The name of a port written `node:port`; `None` for a compass point.
+    #[inline]
+    fn drawn_port(&mut self, port: Id) -> Option<Symbol> {
+        if let Some((_, symbol)) = self.ports.get(self.text, port.span) {
+            return symbol;
+        }
+        let name = self.text.value(port);
+        let symbol = (!is_compass(&name)).then(|| self.out.names.intern(&name));
+        self.ports.put(self.text, port.span, symbol);
+        symbol
     }
 }
 

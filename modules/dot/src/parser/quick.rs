@@ -96,7 +96,7 @@ fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
 }
 
 /// A name, and the ports that follow it directly.
-#[inline]
+#[inline(always)]
 fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     let mut node = NodeRef {
         name: scan.id()?,
