@@ -21,6 +21,7 @@ mod rules;
 mod run;
 mod session;
 mod shell;
+mod shown_plan;
 mod skeletons;
 mod summary;
 mod talk;

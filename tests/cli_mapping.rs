@@ -308,13 +308,17 @@ fn real_solvers_find_the_best() {
     let best = partition(farm(), "-n 2 --strategy auto").status(0);
     let cost = |done: &Done| {
         let text = done.stdout();
-        let line = text.lines().find(|l| l.starts_with("cost"));
-        line.unwrap().to_owned()
+        let line = text
+            .lines()
+            .find(|l| l.contains("cost (traffic times distance)"));
+        let own = line.unwrap().split_whitespace().nth(4);
+        own.unwrap().parse::<f64>().unwrap()
     };
-    partition(farm(), "-n 2 --strategy ilp")
+    let best = cost(&best);
+    let own = partition(farm(), "-n 2 --strategy ilp")
         .status(0)
-        .stderr_is("")
-        .stdout_has(&cost(&best));
+        .stderr_is("");
+    assert_eq!(cost(&own), best);
     for solver in ["cbc", "glpsol"] {
         let there = std::process::Command::new(solver).arg("-exit").output();
         if let Err(error) = there {
@@ -322,10 +326,8 @@ fn real_solvers_find_the_best() {
             continue;
         }
         let options = format!("-n 2 --strategy ilp --solver {solver}");
-        partition(farm(), &options)
-            .status(0)
-            .stderr_is("")
-            .stdout_has(&cost(&best));
+        let own = partition(farm(), &options).status(0).stderr_is("");
+        assert_eq!(cost(&own), best, "{solver}");
     }
 }
 
@@ -368,4 +370,104 @@ graphmap: 1 error
 #[test]
 fn a_mapping_that_is_there_is_not_looked_for() {
     refused(farm(), "--mapping mapping.json", 2).stderr_has("`--previous`");
+}
+
+/// A pipeline and, as `yesterday.json`, its mapping onto two hosts of one slot.
+fn yesterday() -> Test {
+    let text = "digraph line { a -> b [traffic=9]; b -> c [traffic=1]; c -> d [traffic=9] }";
+    let hosts = "x:1\ny:1\n";
+    let test = Test::new().file("farm.dot", text).file("hosts", hosts);
+    let test = test.args("farm.dot --hosts hosts --emit mapping=yesterday.json");
+    test.run().status(0);
+    test
+}
+
+const TODAY: &str = "--hosts hosts --previous yesterday.json";
+
+#[test]
+fn a_mapping_that_is_still_the_best_stays() {
+    partition(yesterday(), TODAY)
+        .status(0)
+        .stderr_is("")
+        .stdout_has(
+            "
+since the previous mapping: 0 moved, 4 stay, 0 new
+  gain   0 (staying would cost 63310, with a largest load of 100.0% of its share; now 63310)
+  price  0 of moving
+",
+        );
+}
+
+#[test]
+fn what_moves_is_told_beside_what_it_gains() {
+    // What was measured: now most goes between b and c.
+    let profile = r#"{"processes": [{"name": "a", "load": 1}, {"name": "b", "load": 1},
+        {"name": "c", "load": 1}, {"name": "d", "load": 1}], "channels": [
+        {"from": "a", "src": "out", "to": "b", "dst": "in", "messages": 1, "bytes": 100},
+        {"from": "b", "src": "out", "to": "c", "dst": "in", "messages": 1, "bytes": 9000},
+        {"from": "c", "src": "out", "to": "d", "dst": "in", "messages": 1, "bytes": 100}]}"#;
+    let test = || yesterday().file("profile.json", profile);
+    let options = format!("{TODAY} --weights profile.json");
+    let done = partition(test(), &format!("{options} --json"))
+        .status(0)
+        .stderr_is("");
+    let value: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    let since = &value["since"];
+    assert_eq!(since["moves"].as_array().unwrap().len(), 2);
+    let (gain, price) = (
+        since["gain"].as_f64().unwrap(),
+        since["price"].as_f64().unwrap(),
+    );
+    assert!(gain > price && price > 0.0, "{since}");
+    assert_eq!(
+        since["staying"].as_f64().unwrap() - since["now"].as_f64().unwrap(),
+        gain
+    );
+    // Two of them change places: from 0 to 1 and from 1 to 0.
+    let text = partition(test(), &options).status(0).stdout();
+    assert!(
+        text.contains("since the previous mapping: 2 moved, 2 stay, 0 new"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  OS process 0 -> 1\n") && text.contains("  OS process 1 -> 0\n"),
+        "{text}"
+    );
+    // Too dear to move.
+    partition(test(), &format!("{options} --migration 1e9"))
+        .status(0)
+        .stdout_has("since the previous mapping: 0 moved, 4 stay, 0 new");
+}
+
+#[test]
+fn processes_and_hosts_come_and_go() {
+    let grown = "digraph line { a -> b [traffic=9]; b -> c [traffic=1]; c -> e [traffic=9] }";
+    let test = yesterday().file("farm.dot", grown);
+    partition(test, TODAY)
+        .status(0)
+        .stdout_has("0 moved, 3 stay, 1 new");
+    // The hosts in another order: nobody moves.
+    let turned = yesterday().file("hosts", "y:1\nx:1\n");
+    partition(turned, TODAY)
+        .status(0)
+        .stdout_has("0 moved, 4 stay, 0 new");
+    let replaced = yesterday().file("hosts", "x:1\nz:1\n");
+    partition(replaced, TODAY)
+        .status(0)
+        .stdout_has("0 moved, 2 stay, 2 new");
+}
+
+#[test]
+fn a_previous_mapping_of_another_graph() {
+    let other = yesterday().file("farm.dot", "digraph others { p -> q }");
+    refused(other, TODAY, 2)
+        .stderr_has("error[G0460]: the previous mapping is for another network")
+        .stderr_has("yesterday.json:1:1")
+        .stderr_has("made for `line`, hash ")
+        .stderr_has("the network is `others`, hash ");
+    refused(farm(), "-n 2 --previous none.json", 2).stderr_has("error[G0001]");
+    refused(farm().file("p.json", "[]"), "-n 2 --previous p.json", 1).stderr_has("error[G0434]");
+    refused(farm(), "-n 2 --migration 3", 2).stderr_has("--previous");
+    let nan = yesterday();
+    refused(nan, &format!("{TODAY} --migration NaN"), 2).stderr_has("a number of at least 0");
 }

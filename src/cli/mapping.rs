@@ -8,10 +8,10 @@ use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::mapping::{Mapped, Mapping};
+use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
-use graphmap_kpn::source::Source;
-use graphmap_partition::plan::{self, Modules, Plan, Request};
+use graphmap_kpn::source::{Source, Span};
+use graphmap_partition::plan::{self, Modules, Plan, Previous, Request};
 use graphmap_partition::{Objective, Options};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::NonZeroU32;
@@ -64,11 +64,13 @@ pub(crate) struct MappingArgs {
     /// The mapping.json in use: what stays where it is costs nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) previous: Option<PathBuf>,
-    /// What it costs to move a process over distance 1, in units of traffic
+    /// What it costs to move a process over distance 1, in units of traffic: the size of what
+    /// moves with it, say
     #[arg(
         long,
         value_name = "TRAFFIC",
         default_value_t = 1.0,
+        value_parser = traffic,
         requires = "previous"
     )]
     pub(crate) migration: f64,
@@ -141,6 +143,13 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
+fn traffic(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        _ => Err("a number of at least 0 is wanted".into()),
+    }
+}
+
 fn modules(text: &str) -> Result<HowModules, String> {
     let how = match (text, text.strip_prefix("prefer=")) {
         ("ignore", _) => Modules::Ignore,
@@ -193,6 +202,37 @@ impl Session<'_> {
         mapping.ok_or(Exit::Graph)
     }
 
+    /// The mapping in use, as far as it speaks of the network: processes come and go.
+    fn previous(&mut self, path: &Path, migration: f64, network: &Verified) -> Outcome<Previous> {
+        let source = self.text_file(path)?;
+        let mut found = Diagnostics::new();
+        let document = mapping_json::read(&source, &mut found);
+        self.find_all(found);
+        let document = document.ok_or(Exit::Graph)?;
+        let os_process = document.by_name(network);
+        if os_process.iter().all(Option::is_none) && !os_process.is_empty() {
+            let (name, hash) = (&document.network.name, &document.network.hash);
+            let own = mapping_json::network_hash(network);
+            let start = Span::new(source.base(), source.base());
+            let message =
+                "the previous mapping is for another network: it has none of the processes";
+            let diagnostic = Diagnostic::error(plan::codes::PREVIOUS, message)
+                .at(start, format!("made for `{name}`, hash {hash}"))
+                .with_note(format!("the network is `{}`, hash {own}", network.name))
+                .help("map without it, or take the mapping that was made for this graph");
+            return self.fail(Exit::Usage, diagnostic);
+        }
+        let place = |p: &mapping_json::PlaceJson| Place {
+            host: p.host.clone(),
+            cores: p.cores.clone(),
+        };
+        Ok(Previous {
+            os_process,
+            places: document.os_processes.iter().map(place).collect(),
+            migration,
+        })
+    }
+
     /// A text that is no graph.
     pub(super) fn text_file(&mut self, path: &Path) -> Outcome<Arc<Source>> {
         let bytes = self.read_bytes(path)?;
@@ -218,7 +258,7 @@ impl Session<'_> {
         let rules = self.rules(&args.rules)?;
         let platform = self.platform(args)?;
         let previous = match &args.previous {
-            Some(path) => Some(self.mapping_file(path, network)?),
+            Some(path) => Some(self.previous(path, args.migration, network)?),
             None => None,
         };
         let objective = match args.objective {
@@ -242,7 +282,7 @@ impl Session<'_> {
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
             rules: &rules,
-            previous: previous.as_ref().map(|mapping| (mapping, args.migration)),
+            previous: previous.as_ref(),
         };
         let progress = Progress::start(self, "looking for a mapping");
         let result = self.timed("map", |_| plan::plan(network, &platform, &request));

@@ -17,10 +17,12 @@ use translate::{Targets, Weights};
 mod failure;
 mod language;
 mod pattern;
+mod previous;
 mod rules;
 mod translate;
 
 pub use language::{RULES, Rule, rule, rules as read_rules};
+pub use previous::{Move, Previous, Since};
 
 /// The codes of what keeps a network from being mapped.
 pub mod codes {
@@ -73,9 +75,8 @@ pub struct Request<'a> {
     pub modules: Modules,
     /// Rules beside those of the graph.
     pub rules: &'a [Rule],
-    /// The mapping in use, and what it costs to move a process over distance 1, in units of
-    /// traffic.
-    pub previous: Option<(&'a Mapping, f64)>,
+    /// The mapping in use, to stay near to.
+    pub previous: Option<&'a Previous>,
 }
 
 impl Default for Request<'_> {
@@ -124,20 +125,45 @@ pub struct Plan {
     pub balance: f64,
     /// Load of each OS process.
     pub loads: Vec<f64>,
+    /// That load relative to the OS process's share, which follows from its speed.
+    pub shares: Vec<f64>,
     /// Traffic by how far it goes, closest first.
     pub traffic: Vec<(Class, f64)>,
+    /// The same for the channels at each OS process; what goes between two counts for both.
+    pub traffic_of: Vec<Vec<f64>>,
     /// Largest traffic that enters or leaves one host.
     pub bottleneck: f64,
     /// Channels between different OS processes.
     pub remote_channels: u64,
-    /// Processes that left the OS process of the previous mapping.
-    pub moved: usize,
-    /// What other strategies give, by name: cost and whether the balance bound holds.
-    pub others: Vec<(&'static str, f64, bool)>,
+    /// What became of the previous mapping, where there is one.
+    pub since: Option<Since>,
+    /// What is minimised.
+    pub objective: Objective,
+    /// By what factor the balance bound was raised, where it had to be.
+    pub raised: Option<f64>,
+    /// What the classical strategies give.
+    pub others: Vec<Other>,
     /// Hosts used, by name.
     pub hosts: Vec<String>,
     /// What the engine did.
     pub log: Vec<String>,
+}
+
+/// What another strategy gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// Its name.
+    pub strategy: &'static str,
+    /// Traffic times distance.
+    pub cost: f64,
+    /// Whether it keeps all constraints and the balance bound.
+    pub feasible: bool,
+    /// Largest load of an OS process relative to its share.
+    pub balance: f64,
+    /// Largest traffic that enters or leaves one host.
+    pub bottleneck: f64,
+    /// Channels between different OS processes.
+    pub remote_channels: u64,
 }
 
 /// Maps a network onto a platform.
@@ -188,14 +214,18 @@ pub fn plan(
     if found.has_errors() {
         return Err(found);
     }
-    let previous = previous(network, request, &targets, &weights)?;
+    let named = request.named_hosts;
+    let homes = request
+        .previous
+        .map(|p| p.homes(network, &targets, platform, named, &weights));
+    let homes = homes.transpose().map_err(|e| one(*e))?;
     let problem = Problem {
         graph: &weights.graph,
         machine: &targets.machine,
         constraints: &rules.constraints,
         objective: request.objective,
         imbalance: request.imbalance,
-        migration: previous.as_ref().map(|p| p.migration()),
+        migration: homes.as_ref().map(|h| h.migration()),
     };
     let solution = solve(&problem, &request.options)
         .map_err(|error| one(failure(&error, &rules, &targets, network)))?;
@@ -227,6 +257,10 @@ pub fn plan(
     for (process, &o) in network.processes.values().zip(&os_process) {
         loads[o as usize] += process.load;
     }
+    let since = homes.as_ref().map(|h| {
+        let price = judged.migration;
+        h.since(&solution.block_of, network, &targets, &weights, price)
+    });
     let others = ["stack", "round-robin"].into_iter().filter_map(|name| {
         let options = Options {
             strategy: name.into(),
@@ -234,7 +268,14 @@ pub fn plan(
         };
         let solution = solve(&problem, &options).ok()?;
         let judged = evaluate(&problem, &solution.block_of).ok()?;
-        Some((name, weights.cost(judged.cost), judged.feasible()))
+        Some(Other {
+            strategy: name,
+            cost: weights.cost(judged.cost),
+            feasible: judged.feasible(),
+            balance: judged.balance,
+            bottleneck: judged.bottleneck as f64 / weights.traffic,
+            remote_channels: judged.remote_channels,
+        })
     });
     let others = others.collect();
     let mapping = Mapping {
@@ -245,17 +286,37 @@ pub fn plan(
     let hosts = targets.hosts(platform);
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, a place for each block");
+    let (traffic, traffic_of) = traffic_by_class(&mapped, platform, n);
+    let blocks = targets.machine.blocks();
+    let total: f64 = loads.iter().sum();
+    let speed: f64 = blocks.iter().map(|b| f64::from(b.speed)).sum();
+    let mut shares = vec![0.0; n];
+    for (block, &o) in blocks.iter().zip(&targets.place_of) {
+        let share = total * f64::from(block.speed) / speed;
+        if share > 0.0 {
+            shares[o as usize] = loads[o as usize] / share;
+        }
+    }
+    // Channels are counted as they are; all else is scaled.
+    let bound = match request.objective {
+        Objective::RemoteChannels => solution.lower_bound as f64,
+        _ => weights.cost(solution.lower_bound),
+    };
     let plan = Plan {
         cost: weights.cost(judged.cost),
-        lower_bound: weights.cost(solution.lower_bound),
+        lower_bound: bound,
         gap: solution.gap,
         proved: solution.proved,
         balance: judged.balance,
-        traffic: traffic_by_class(&mapped, platform, n),
+        traffic,
+        traffic_of,
         loads,
+        shares,
+        objective: request.objective,
+        raised: solution.raised,
         bottleneck: judged.bottleneck as f64 / weights.traffic,
         remote_channels: judged.remote_channels,
-        moved: judged.moved,
+        since,
         others,
         hosts,
         log: solution.log,
@@ -270,63 +331,16 @@ fn one(finding: Diagnostic) -> Diagnostics {
     found
 }
 
-/// The previous mapping in the engine's terms.
-struct Previous {
-    block_of: Vec<u32>,
-    cost: Vec<u64>,
-}
-
-impl Previous {
-    fn migration(&self) -> crate::Migration<'_> {
-        crate::Migration {
-            block_of: &self.block_of,
-            cost: &self.cost,
-        }
-    }
-}
-
-fn previous(
-    network: &Verified,
-    request: &Request<'_>,
-    targets: &Targets,
-    weights: &Weights,
-) -> Result<Option<Previous>, Diagnostics> {
-    let Some((mapping, cost)) = request.previous else {
-        return Ok(None);
-    };
-    if mapping.os_process.len() != network.processes.len() {
-        return Err(one(Diagnostic::error(
-            codes::PREVIOUS,
-            format!(
-                "the previous mapping is for {} processes, the network has {}",
-                mapping.os_process.len(),
-                network.processes.len()
-            ),
-        )
-        .help(
-            "map without it, or take the mapping that was made for this graph",
-        )));
-    }
-    let mut block_of_place = vec![u32::MAX; targets.place_of.len()];
-    for (block, &place) in targets.place_of.iter().enumerate() {
-        block_of_place[place as usize] = block as u32;
-    }
-    let old = mapping.os_process.iter();
-    // An OS process that is there no more: its processes count as new.
-    let block_of = old
-        .map(|&o| block_of_place.get(o as usize).copied().unwrap_or(u32::MAX))
-        .collect();
-    let cost = (cost * weights.traffic).round().max(0.0) as u64;
-    Ok(Some(Previous {
-        block_of,
-        cost: vec![cost; network.processes.len()],
-    }))
-}
-
-fn traffic_by_class(mapped: &Mapped, platform: &Platform, n: usize) -> Vec<(Class, f64)> {
+/// Traffic by class, of the whole and of each OS process.
+fn traffic_by_class(
+    mapped: &Mapped,
+    platform: &Platform,
+    n: usize,
+) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
+    const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let places = platform.places_for(n);
-    let mut sums = [0.0; Class::ALL.len()];
+    let (mut sums, mut of) = (NONE, vec![NONE; n]);
     for (id, channel) in network.channels.iter() {
         let (a, b) = (
             mapping.of(network.writer(id)),
@@ -338,8 +352,15 @@ fn traffic_by_class(mapped: &Mapped, platform: &Platform, n: usize) -> Vec<(Clas
             places[a as usize].class(&places[b as usize])
         };
         sums[class as usize] += channel.traffic;
+        of[a as usize][class as usize] += channel.traffic;
+        if a != b {
+            of[b as usize][class as usize] += channel.traffic;
+        }
     }
-    let used = Class::ALL.into_iter().zip(sums);
-    used.filter(|&(class, sum)| sum > 0.0 || class == Class::Collocated)
-        .collect()
+    let used = |class: &Class| sums[*class as usize] > 0.0 || *class == Class::Collocated;
+    let used: Vec<Class> = Class::ALL.into_iter().filter(used).collect();
+    let row = |sums: &[f64; Class::ALL.len()]| used.iter().map(|&c| sums[c as usize]).collect();
+    let of = of.iter().map(row).collect();
+    let all = used.iter().map(|&class| (class, sums[class as usize]));
+    (all.collect(), of)
 }

@@ -5,7 +5,7 @@ use graphmap_kpn::diagnostic::{Code, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::{SourceMap, Span};
 use graphmap_kpn::{expand::expand, resolve::resolve, verify::verify};
-use graphmap_partition::plan::{Modules, Plan, Request, codes, plan};
+use graphmap_partition::plan::{Modules, Plan, Previous, Request, codes, plan};
 use graphmap_platform::{Class, Distances, Host, Platform};
 
 fn network(text: &str) -> Verified {
@@ -67,9 +67,9 @@ fn a_pipeline_is_cut_where_little_flows() {
     assert_eq!(plan.hosts, ["x", "y"]);
     assert!(plan.lower_bound <= plan.cost);
     assert!(found.is_empty(), "{found:?}");
-    let names: Vec<_> = plan.others.iter().map(|(name, ..)| *name).collect();
+    let names: Vec<_> = plan.others.iter().map(|o| o.strategy).collect();
     assert_eq!(names, ["stack", "round-robin"]);
-    assert!(plan.others.iter().all(|(_, cost, _)| *cost >= plan.cost));
+    assert!(plan.others.iter().all(|o| o.cost >= plan.cost));
 }
 
 #[test]
@@ -185,23 +185,54 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     // Two and two exchanged: worse than the best.
     let mut previous = dealt.mapped.mapping().clone();
     previous.os_process.swap(1, 2);
-    let dear = Request {
-        previous: Some((&previous, 1e6)),
+    let yesterday = |migration| Previous {
+        os_process: previous.os_process.iter().map(|&o| Some(o)).collect(),
+        places: previous.places.clone(),
+        migration,
+    };
+    let (dear, free) = (yesterday(1e6), yesterday(0.0));
+    let request = |previous| Request {
+        previous: Some(previous),
         ..quick()
     };
-    let (kept, _) = planned(PIPELINE, &platform, &dear);
+    let (kept, _) = planned(PIPELINE, &platform, &request(&dear));
+    let since = kept.since.unwrap();
+    assert_eq!(kept.mapped.mapping().os_process, previous.os_process);
+    assert!(since.moves.is_empty() && since.placed.is_empty());
     assert_eq!(
-        (kept.moved, &kept.mapped.mapping().os_process),
-        (0, &previous.os_process)
+        (since.staying, since.now, since.price),
+        (kept.cost, kept.cost, 0.0)
     );
-    let free = Request {
-        previous: Some((&previous, 0.0)),
-        ..quick()
+    let (best, _) = planned(PIPELINE, &platform, &request(&free));
+    let since = best.since.unwrap();
+    assert_eq!(
+        (best.cost, since.staying, since.now),
+        (28.0, kept.cost, 28.0)
+    );
+    assert!(!since.moves.is_empty());
+
+    // A host came, one went, the others stand in another order; a process is new.
+    let today = hosts(&["z", "y"]);
+    let grown = PIPELINE.replace("c -> d", "c -> e");
+    let half = Previous {
+        os_process: vec![Some(0), Some(2), Some(3), None],
+        ..yesterday(1e6)
     };
-    assert_eq!(planned(PIPELINE, &platform, &free).0.cost, 28.0);
+    let (plan_today, _) = planned(&grown, &today, &request(&half));
+    let since = plan_today.since.unwrap();
+    let name = |p: &graphmap_kpn::network::ProcessId| {
+        plan_today.mapped.network().process_name(*p).to_owned()
+    };
+    // `a` was on x, which is gone; `b` and `c` stay on y, whose OS processes have the same numbers.
+    assert_eq!(
+        since.placed.iter().map(name).collect::<Vec<_>>(),
+        ["a", "e"]
+    );
+    assert!(since.moves.is_empty());
+    assert_eq!(plan_today.mapped.mapping().os_process[1..3], [2, 3]);
 
     let other = network("digraph { a -> b }");
-    let found = plan(&other, &platform, &dear)
+    let found = plan(&other, &platform, &request(&dear))
         .map(|(p, _)| p.cost)
         .unwrap_err();
     assert_eq!(found.iter().next().unwrap().code, codes::PREVIOUS);

@@ -1,0 +1,183 @@
+//! From yesterday's mapping to today's: what stays, what moves, and what that is worth.
+
+use super::codes;
+use super::translate::{Targets, Weights};
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::mapping::Place;
+use graphmap_kpn::network::{ProcessId, Verified};
+use graphmap_platform::Platform;
+
+/// The mapping in use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Previous {
+    /// The OS process each process of today's network was in; `None` for a new one.
+    pub os_process: Vec<Option<u32>>,
+    /// Where those OS processes were.
+    pub places: Vec<Place>,
+    /// What it costs to move a process over distance 1, in units of traffic.
+    pub migration: f64,
+}
+
+/// What became of a previous mapping. Costs are in the units of [`super::Plan`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Since {
+    /// Processes that are elsewhere now, and where they were.
+    pub moves: Vec<Move>,
+    /// Processes that have no place to stay in: they are new, or their host is gone.
+    pub placed: Vec<ProcessId>,
+    /// What the channels between the others would cost if nothing moved.
+    pub staying: f64,
+    /// What they cost now.
+    pub now: f64,
+    /// Largest load of an OS process relative to its share, if nothing moved.
+    pub staying_balance: f64,
+    /// What the moves cost: distance times the price of a move.
+    pub price: f64,
+}
+
+/// A process that moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which.
+    pub process: ProcessId,
+    /// OS process that it was in, by today's number.
+    pub from: u32,
+    /// OS process that it is in.
+    pub to: u32,
+}
+
+impl Previous {
+    /// Today's OS process for each of yesterday's: on hosts with names the one that is as many as
+    /// it was on the same host, else the one of the same number.
+    fn numbers(&self, targets: &Targets, platform: &Platform, named: bool) -> Vec<Option<u32>> {
+        let today = &targets.places;
+        let known = named && self.places.iter().all(|p| p.host.is_some());
+        if !known {
+            let all = 0..self.places.len() as u32;
+            return all
+                .map(|o| Some(o).filter(|o| (*o as usize) < today.len()))
+                .collect();
+        }
+        let mut on: std::collections::BTreeMap<&str, Vec<u32>> = std::collections::BTreeMap::new();
+        // Last first, to be taken from the end.
+        for (o, place) in today.iter().enumerate().rev() {
+            let host = platform.hosts()[place.host as usize].name.as_str();
+            on.entry(host).or_default().push(o as u32);
+        }
+        let take = |p: &Place| on.get_mut(p.host.as_deref()?)?.pop();
+        self.places.iter().map(take).collect()
+    }
+
+    /// Where each process was, as a block of today's machine, and what it costs to move it.
+    pub(super) fn homes(
+        &self,
+        network: &Verified,
+        targets: &Targets,
+        platform: &Platform,
+        named: bool,
+        weights: &Weights,
+    ) -> Result<Homes, Box<Diagnostic>> {
+        let (was, is) = (self.os_process.len(), network.processes.len());
+        let beyond = |o: &&u32| **o as usize >= self.places.len();
+        let wrong = if was != is {
+            Some(format!("it is for {was} processes, the network has {is}"))
+        } else if let Some(o) = self.os_process.iter().flatten().find(beyond) {
+            Some(format!("it names OS process {o}, which has no place"))
+        } else if is > 0 && self.os_process.iter().all(Option::is_none) {
+            Some("it knows none of the processes".to_owned())
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            let message = format!("the previous mapping is for another network: {wrong}");
+            return Err(Box::new(Diagnostic::error(codes::PREVIOUS, message).help(
+                "map without it, or take the mapping that was made for this graph",
+            )));
+        }
+        let numbers = self.numbers(targets, platform, named);
+        let mut block_of_os = vec![u32::MAX; targets.place_of.len()];
+        for (block, &o) in targets.place_of.iter().enumerate() {
+            block_of_os[o as usize] = block as u32;
+        }
+        let home = |o: &Option<u32>| {
+            let today = o.and_then(|o| numbers[o as usize]);
+            today.map_or(u32::MAX, |o| block_of_os[o as usize])
+        };
+        let cost = (self.migration * weights.traffic).round().max(0.0) as u64;
+        Ok(Homes {
+            block_of: self.os_process.iter().map(home).collect(),
+            cost: vec![cost; is],
+        })
+    }
+}
+
+/// A previous mapping in the engine's terms.
+pub(super) struct Homes {
+    block_of: Vec<u32>,
+    cost: Vec<u64>,
+}
+
+impl Homes {
+    pub(super) fn migration(&self) -> crate::Migration<'_> {
+        crate::Migration {
+            block_of: &self.block_of,
+            cost: &self.cost,
+        }
+    }
+
+    /// Compares the old mapping with a new one; `price` is what the moves cost.
+    pub(super) fn since(
+        &self,
+        block_of: &[u32],
+        network: &Verified,
+        targets: &Targets,
+        weights: &Weights,
+        price: u64,
+    ) -> Since {
+        let (mut moves, mut placed) = (Vec::new(), Vec::new());
+        let machine = &targets.machine;
+        let mut loads = vec![0.0; machine.len()];
+        for (id, process) in network.processes.iter() {
+            let (was, is) = (self.block_of[id.index()], block_of[id.index()]);
+            if was == u32::MAX {
+                placed.push(id);
+                continue;
+            }
+            loads[was as usize] += process.load;
+            if was != is {
+                moves.push(Move {
+                    process: id,
+                    from: targets.place_of[was as usize],
+                    to: targets.place_of[is as usize],
+                });
+            }
+        }
+        let (mut staying, mut now) = (0.0, 0.0);
+        for (id, channel) in network.channels.iter() {
+            let ends = (network.writer(id).index(), network.reader(id).index());
+            let (a, b) = (self.block_of[ends.0], self.block_of[ends.1]);
+            if a == u32::MAX || b == u32::MAX {
+                continue;
+            }
+            let far = |a, b| f64::from(machine.distance(a, b)) / weights.distance;
+            staying += channel.traffic * far(a, b);
+            now += channel.traffic * far(block_of[ends.0], block_of[ends.1]);
+        }
+        let total: f64 = network.processes.values().map(|p| p.load).sum();
+        let speed: f64 = machine.blocks().iter().map(|b| f64::from(b.speed)).sum();
+        let share = |(block, load): (&crate::Block, f64)| {
+            let share = total * f64::from(block.speed) / speed;
+            if share > 0.0 { load / share } else { 0.0 }
+        };
+        let shares = machine.blocks().iter().zip(loads).map(share);
+        Since {
+            moves,
+            placed,
+            staying,
+            now,
+            staying_balance: shares.fold(0.0, f64::max),
+            price: weights.cost(price),
+        }
+    }
+}

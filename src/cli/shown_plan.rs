@@ -1,0 +1,364 @@
+//! A plan for people and for programs.
+
+use super::check::plural;
+use graphmap_kpn::network::KindId;
+use graphmap_partition::Objective;
+use graphmap_partition::plan::{Plan, Since};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How many OS processes, hosts and moves are shown one by one.
+const SHOWN: usize = 64;
+
+/// What runs in each OS process: its kinds in the order of the network, with how many of each.
+fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
+    let mapping = plan.mapped.mapping();
+    let mut kinds = vec![BTreeMap::new(); mapping.places.len()];
+    for (id, process) in plan.mapped.network().processes.iter() {
+        *kinds[mapping.of(id) as usize]
+            .entry(process.kind)
+            .or_insert(0) += 1;
+    }
+    kinds
+}
+
+/// The kinds as a list: `manager, worker x 3`.
+fn listed(plan: &Plan, kinds: &BTreeMap<KindId, usize>) -> String {
+    let network = plan.mapped.network();
+    let kinds = kinds.iter().map(|(kind, n)| {
+        let name = network.name(network.kinds[*kind].name);
+        match n {
+            1 => name.to_owned(),
+            n => format!("{name} x {n}"),
+        }
+    });
+    match kinds.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "(nothing)".to_owned(),
+        list => list,
+    }
+}
+
+/// The OS processes on each host with a name, in the order of the first.
+fn hosts(plan: &Plan) -> Vec<(&str, Vec<usize>)> {
+    let mut index: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (o, place) in plan.mapped.mapping().places.iter().enumerate() {
+        let Some(host) = place.host.as_deref() else {
+            continue;
+        };
+        let at = *index.entry(host).or_insert(hosts.len());
+        if at == hosts.len() {
+            hosts.push((host, Vec::new()));
+        }
+        hosts[at].1.push(o);
+    }
+    hosts
+}
+
+/// Traffic of some OS processes with others beyond their host.
+fn leaving(plan: &Plan, os_processes: &[usize]) -> f64 {
+    let far = |class: graphmap_platform::Class| class >= graphmap_platform::Class::Group;
+    let columns = || plan.traffic.iter().map(|(class, _)| far(*class));
+    let of = |o: &usize| {
+        let row = plan.traffic_of[*o].iter().zip(columns());
+        row.filter(|(_, far)| *far).map(|(t, _)| *t).sum::<f64>()
+    };
+    os_processes.iter().map(of).sum()
+}
+
+pub(crate) fn as_text(plan: &Plan) -> String {
+    let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
+    let hosts = hosts(plan);
+    let on = match hosts.len() {
+        0 => String::new(),
+        n => format!(" on {}", plural(n, "host")),
+    };
+    let mut text = format!(
+        "{}: {} in {}{on}, strategy {}\n\n",
+        network.name,
+        plural(network.processes.len(), "process"),
+        plural(mapping.places.len(), "OS process"),
+        mapping.strategy,
+    );
+    text += &of_os_processes(plan);
+    if hosts.len() > 1 {
+        text += &of_hosts(plan, &hosts);
+    }
+    text += &compared(plan);
+    text += &bound(plan);
+    if let Some(since) = &plan.since {
+        text += &moved(plan, since);
+    }
+    text
+}
+
+fn of_os_processes(plan: &Plan) -> String {
+    let mapping = plan.mapped.mapping();
+    let mut rows = Table::new(&["OS", "host", "load", "share"]);
+    for (class, _) in &plan.traffic {
+        rows.head.push(class.about().to_owned());
+    }
+    rows.head.push("kinds".to_owned());
+    for (i, kinds) in kinds(plan).iter().enumerate().take(SHOWN) {
+        let place = &mapping.places[i];
+        let mut host = place.host.clone().unwrap_or_else(|| "-".to_owned());
+        if !place.cores.is_empty() {
+            let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
+            host += &format!(":{}", cores.join(","));
+        }
+        let mut row = vec![i.to_string(), host, number(plan.loads[i])];
+        row.push(percent(plan.shares[i]));
+        row.extend(plan.traffic_of[i].iter().map(|t| number(*t)));
+        row.push(listed(plan, kinds));
+        rows.rows.push(row);
+    }
+    let mut text = rows.text(&[1, rows.head.len() - 1]);
+    if mapping.places.len() > SHOWN {
+        text += &format!("  ... and {} more\n", mapping.places.len() - SHOWN);
+    }
+    text + "\n"
+}
+
+fn of_hosts(plan: &Plan, hosts: &[(&str, Vec<usize>)]) -> String {
+    let mut rows = Table::new(&["host", "OS processes", "load", "traffic with other hosts"]);
+    for (name, os_processes) in hosts.iter().take(SHOWN) {
+        let load: f64 = os_processes.iter().map(|&o| plan.loads[o]).sum();
+        rows.rows.push(vec![
+            (*name).to_owned(),
+            os_processes.len().to_string(),
+            number(load),
+            number(leaving(plan, os_processes)),
+        ]);
+    }
+    let mut text = rows.text(&[0]);
+    if hosts.len() > SHOWN {
+        text += &format!("  ... and {} more\n", hosts.len() - SHOWN);
+    }
+    text + "\n"
+}
+
+/// The plan beside what the classical strategies give.
+fn compared(plan: &Plan) -> String {
+    let own = plan.mapped.mapping().strategy.as_str();
+    let others: Vec<_> = plan.others.iter().filter(|o| o.strategy != own).collect();
+    let mut rows = Table::new(&["", own]);
+    rows.head
+        .extend(others.iter().map(|o| o.strategy.to_owned()));
+    let mut row = |name: &str, own: String, others: Vec<String>| {
+        let mut row = vec![name.to_owned(), own];
+        row.extend(others);
+        rows.rows.push(row);
+    };
+    let each = |of: &dyn Fn(&graphmap_partition::plan::Other) -> String| {
+        others.iter().map(|o| of(o)).collect::<Vec<_>>()
+    };
+    row(
+        "cost (traffic times distance)",
+        number(plan.cost),
+        each(&|o| number(o.cost)),
+    );
+    row(
+        "largest load of its share",
+        percent(plan.balance),
+        each(&|o| percent(o.balance)),
+    );
+    row(
+        "largest traffic of a host",
+        number(plan.bottleneck),
+        each(&|o| number(o.bottleneck)),
+    );
+    row(
+        "channels between OS processes",
+        plan.remote_channels.to_string(),
+        each(&|o| o.remote_channels.to_string()),
+    );
+    let kept = |kept: bool| if kept { "yes" } else { "no" }.to_owned();
+    row(
+        "within all bounds",
+        kept(plan.raised.is_none()),
+        each(&|o| kept(o.feasible)),
+    );
+    rows.text(&[0])
+}
+
+fn bound(plan: &Plan) -> String {
+    let what = match plan.objective {
+        Objective::Cost => "no mapping costs less",
+        Objective::RemoteChannels => "no mapping has fewer channels between OS processes",
+        // The bound is one on the cost, which is not what was minimised.
+        Objective::Bottleneck | Objective::LargestLoad => {
+            return format!(
+                "\nbound: no mapping costs less than {}\n",
+                number(plan.lower_bound)
+            );
+        }
+    };
+    let raised = match plan.raised {
+        Some(_) => ", under the raised balance bound",
+        None => "",
+    };
+    match plan.proved {
+        true => format!("\nbound: proved, {what}{raised}\n"),
+        false => format!(
+            "\nbound: {what} than {}{raised} (gap {:.1}%)\n",
+            number(plan.lower_bound),
+            plan.gap * 100.0
+        ),
+    }
+}
+
+/// What became of the previous mapping.
+fn moved(plan: &Plan, since: &Since) -> String {
+    let network = plan.mapped.network();
+    let stay = network.processes.len() - since.moves.len() - since.placed.len();
+    let mut text = format!(
+        "\nsince the previous mapping: {} moved, {stay} stay, {} new\n",
+        since.moves.len(),
+        since.placed.len()
+    );
+    let gain = since.staying - since.now;
+    let _ = writeln!(
+        text,
+        "  gain   {} (staying would cost {}, with a largest load of {} of its share; now {})",
+        number(gain),
+        number(since.staying),
+        percent(since.staying_balance),
+        number(since.now)
+    );
+    let _ = writeln!(text, "  price  {} of moving", number(since.price));
+    let width = since.moves.iter().take(SHOWN);
+    let width = width.map(|m| network.process_name(m.process).chars().count());
+    let width = width.max().unwrap_or(0);
+    for m in since.moves.iter().take(SHOWN) {
+        let name = network.process_name(m.process);
+        let _ = writeln!(text, "  {name:<width$}  OS process {} -> {}", m.from, m.to);
+    }
+    if since.moves.len() > SHOWN {
+        let _ = writeln!(text, "  ... and {} more", since.moves.len() - SHOWN);
+    }
+    text
+}
+
+/// Columns, as wide as they need be.
+struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(head: &[&str]) -> Table {
+        Table {
+            head: head.iter().map(|&h| h.to_owned()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// As text; columns of words are set to the left, all others to the right.
+    fn text(&self, words: &[usize]) -> String {
+        let lines = || std::iter::once(&self.head).chain(&self.rows);
+        let width = |c: usize| lines().map(|l| l[c].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let mut text = String::new();
+        for line in lines() {
+            let mut shown = String::new();
+            for (c, cell) in line.iter().enumerate() {
+                let width = widths[c];
+                shown += &match words.contains(&c) {
+                    true => format!("  {cell:<width$}"),
+                    false => format!("  {cell:>width$}"),
+                };
+            }
+            text += shown.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1}%", part * 100.0)
+}
+
+/// A number with as many digits as somebody reads.
+fn number(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        format!("{value}")
+    } else if value.abs() >= 0.01 && value.abs() < 1e15 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.3e}")
+    }
+}
+
+pub(crate) fn as_json(plan: &Plan) -> String {
+    let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
+    let classes = || plan.traffic.iter().map(|(class, _)| class.about());
+    let levels = |traffic: &[f64]| -> Vec<Value> {
+        let pairs = classes().zip(traffic);
+        pairs
+            .map(|(class, t)| json!({"level": class, "traffic": t}))
+            .collect()
+    };
+    let places = kinds(plan).into_iter().enumerate().map(|(o, kinds)| {
+        let kinds = kinds.iter();
+        let kinds = kinds.map(|(kind, n)| (network.name(network.kinds[*kind].name), *n));
+        json!({
+            "host": mapping.places[o].host,
+            "cores": mapping.places[o].cores,
+            "load": plan.loads[o],
+            "share": plan.shares[o],
+            "traffic": levels(&plan.traffic_of[o]),
+            "kinds": kinds.collect::<BTreeMap<_, _>>(),
+        })
+    });
+    let hosts = hosts(plan).into_iter().map(|(host, os_processes)| {
+        let load: f64 = os_processes.iter().map(|&o| plan.loads[o]).sum();
+        let leaving = leaving(plan, &os_processes);
+        json!({"host": host, "os_processes": os_processes, "load": load, "leaving": leaving})
+    });
+    let others = plan.others.iter().map(|o| {
+        json!({
+            "strategy": o.strategy, "cost": o.cost, "feasible": o.feasible, "balance": o.balance,
+            "bottleneck": o.bottleneck, "remote_channels": o.remote_channels,
+        })
+    });
+    let totals: Vec<f64> = plan.traffic.iter().map(|(_, t)| *t).collect();
+    let value = json!({
+        "name": network.name,
+        "strategy": mapping.strategy,
+        "processes": network.processes.len(),
+        "os_processes": places.collect::<Vec<_>>(),
+        "hosts": hosts.collect::<Vec<_>>(),
+        "balance": plan.balance,
+        "raised": plan.raised,
+        "traffic": levels(&totals),
+        "remote_channels": plan.remote_channels,
+        "bottleneck": plan.bottleneck,
+        "cost": plan.cost,
+        "lower_bound": plan.lower_bound,
+        "gap": plan.gap,
+        "proved": plan.proved,
+        "others": others.collect::<Vec<_>>(),
+        "since": plan.since.as_ref().map(|since| since_json(plan, since)),
+    });
+    format!("{value:#}\n")
+}
+
+fn since_json(plan: &Plan, since: &Since) -> Value {
+    let network = plan.mapped.network();
+    let moves = since
+        .moves
+        .iter()
+        .map(|m| json!({"process": network.process_name(m.process), "from": m.from, "to": m.to}));
+    let new = since.placed.iter().map(|p| network.process_name(*p));
+    json!({
+        "moves": moves.collect::<Vec<_>>(),
+        "new": new.collect::<Vec<_>>(),
+        "staying": since.staying,
+        "now": since.now,
+        "gain": since.staying - since.now,
+        "price": since.price,
+        "staying_balance": since.staying_balance,
+    })
+}
