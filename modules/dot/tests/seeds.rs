@@ -1,0 +1,56 @@
+//! What the fuzzer found worth keeping goes through reader and formatter here too, for those who
+//! have no nightly compiler. `fuzz/README.md` tells where the seeds come from.
+
+use graphmap_dot::dialect::load;
+use graphmap_dot::fmt::format;
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::source::SourceMap;
+use std::path::Path;
+
+#[test]
+fn every_seed_is_an_answer() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let (mut seeds, mut networks, mut formatted) = (0, 0, 0);
+    for entry in std::fs::read_dir(folder).expect("the seeds") {
+        let path = entry.expect("a seed").path();
+        let bytes = std::fs::read(&path).expect("a seed");
+        let name = path.display();
+        seeds += 1;
+        formatted += u32::from(formats(&bytes, &name.to_string()));
+        networks += u32::from(loads(bytes, &name.to_string()));
+    }
+    // Seeds that are all refused at once would try nothing.
+    assert!(
+        seeds > 100 && networks > 5 && formatted > 30,
+        "{seeds} seeds, {networks} networks, {formatted} formatted"
+    );
+}
+
+/// As `fuzz_targets/load.rs`.
+fn loads(bytes: Vec<u8>, name: &str) -> bool {
+    let mut sources = SourceMap::new();
+    let mut findings = Diagnostics::new();
+    let declared = load(&mut sources, name, bytes, &mut findings);
+    assert_eq!(declared.is_none(), findings.has_errors(), "{name}");
+    for finding in &findings {
+        for label in finding.primary.iter().chain(&finding.secondary) {
+            assert!(sources.location(label.span).is_some(), "{name}");
+        }
+    }
+    declared.is_some()
+}
+
+/// As `fuzz_targets/format.rs`.
+fn formats(bytes: &[u8], name: &str) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return false;
+    };
+    let mut sources = SourceMap::new();
+    let source = sources.add(name, text).expect("less than 4 GiB");
+    let Ok(once) = format(&source) else {
+        return false;
+    };
+    let source = sources.add(name, once.as_str()).expect("less than 4 GiB");
+    assert_eq!(format(&source).expect("still a graph"), once, "{name}");
+    true
+}
