@@ -61,6 +61,17 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     unsafe { scheduler.as_ref() }.map(f)
 }
 
+/// Calls `f` with the scheduler whose process is going to wait.
+#[inline(always)]
+pub(crate) fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
+    #[cold]
+    #[inline(never)]
+    fn outside() -> ! {
+        panic!("a port can wait only inside of a process of a run");
+    }
+    with_current(f).unwrap_or_else(|| outside())
+}
+
 /// Wakes a process or hook of this thread's scheduler.
 #[inline]
 pub(crate) fn wake(id: u32) {

@@ -33,6 +33,8 @@ pub(crate) unsafe fn waker(beacon: &Beacon) -> Waker {
     unsafe { Waker::new((&raw const *beacon).cast(), &VTABLE) }
 }
 
+/// # Safety
+/// `data` is that of a [`waker`].
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: see `waker`.
     let beacon = unsafe { &*data.cast::<Beacon>() };
@@ -47,6 +49,8 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     raw
 }
 
+/// # Safety
+/// As for [`clone`].
 unsafe fn wake(data: *const ()) {
     // SAFETY: see `waker`.
     let beacon = unsafe { &*data.cast::<Beacon>() };

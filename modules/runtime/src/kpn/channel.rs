@@ -214,6 +214,12 @@ impl<T> Channel<T> {
         &self.writer
     }
 
+    /// The word of the writer, or of the reader.
+    #[inline(always)]
+    pub(crate) fn word(&self, writer: bool) -> &Cell<u32> {
+        if writer { &self.writer } else { &self.reader }
+    }
+
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
@@ -274,6 +280,8 @@ impl<T> Channel<T> {
         }
     }
 
+    /// # Safety
+    /// Both ends must have left, and nobody may use the channel afterwards.
     unsafe fn free(channel: NonNull<Self>) {
         // SAFETY: `create` made the Box, and no end is left. It holds no tokens: the reader took
         // them, and nothing is put in once the reader has gone.

@@ -67,34 +67,33 @@ impl<T> Cross<T> {
         }
     }
 
-    /// Has `scheduler` look for tokens for its process `id`; false if it has enough to look after.
-    pub(crate) fn watch_reader(&self, scheduler: &Scheduler, id: u32) -> bool {
-        self.unhook_reader();
-        // SAFETY: this is the reading end; it has the scheduler forget it before it goes.
-        unsafe {
-            self.ring.pace_reader();
-            scheduler.watches().add(Watch {
-                end: (&raw const *self).cast(),
-                id,
-                look: |end, idle| (*end.cast::<Self>()).ring.reader_is_ready(idle),
-                arm: |end, id| (*end.cast::<Self>()).arm_reader(id),
-            })
+    /// Has `scheduler` look for tokens, or for room, for its process `id`; false if it has enough to
+    /// look after.
+    pub(crate) fn watch(&self, scheduler: &Scheduler, id: u32, write: bool) -> bool {
+        let mut watch = Watch {
+            end: (&raw const *self).cast(),
+            id,
+            // SAFETY: made from this type just above; in the list as long as it is alive, and on
+            // the thread of the end.
+            look: |end, idle| unsafe { (*end.cast::<Self>()).ring.reader_is_ready(idle) },
+            // SAFETY: as above.
+            arm: |end, id| unsafe { (*end.cast::<Self>()).arm_reader(id) },
+        };
+        if write {
+            // SAFETY: as above.
+            watch.look = |end, idle| unsafe { (*end.cast::<Self>()).ring.writer_is_ready(idle) };
+            // SAFETY: as above.
+            watch.arm = |end, id| unsafe { (*end.cast::<Self>()).arm_writer(id) };
+            self.unhook_writer();
+            // SAFETY: this is the one writing end.
+            unsafe { self.ring.pace_writer() };
+        } else {
+            self.unhook_reader();
+            // SAFETY: this is the one reading end.
+            unsafe { self.ring.pace_reader() };
         }
-    }
-
-    /// Has `scheduler` look for room for its process `id`; false if it has enough to look after.
-    pub(crate) fn watch_writer(&self, scheduler: &Scheduler, id: u32) -> bool {
-        self.unhook_writer();
-        // SAFETY: this is the writing end; it has the scheduler forget it before it goes.
-        unsafe {
-            self.ring.pace_writer();
-            scheduler.watches().add(Watch {
-                end: (&raw const *self).cast(),
-                id,
-                look: |end, idle| (*end.cast::<Self>()).ring.writer_is_ready(idle),
-                arm: |end, id| (*end.cast::<Self>()).arm_writer(id),
-            })
-        }
+        // SAFETY: both ends have the schedulers of their threads forget them before they go.
+        unsafe { scheduler.watches().add(watch) }
     }
 
     /// Has the reader's `id` woken by the writer; false: something has changed already.

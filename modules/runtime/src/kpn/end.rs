@@ -3,11 +3,13 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::task::Context;
 
 use super::block::Wait;
 use super::channel::Channel;
 use super::cross::Cross;
-use crate::link::waiter::{GONE, ID};
+use crate::exec::scheduler;
+use crate::link::waiter::{ARMED, GONE, HOOK, ID};
 
 /// A pointer to a channel of either make, in one word: the lowest bit says which.
 pub(crate) struct End<T> {
@@ -117,6 +119,46 @@ impl<T> End<T> {
         }
     }
 
+    /// The word of an end within a scheduler. (A channel between two looks after its words itself.)
+    #[inline(always)]
+    pub(crate) fn word(&self, write: bool) -> u32 {
+        match self.make() {
+            Make::Here(channel) => channel.word(write).get(),
+            _ => 0,
+        }
+    }
+
+    /// Has `waiter` woken when something changes at the other end; false: it has changed already.
+    #[inline(always)]
+    pub(crate) fn arm(&self, waiter: u32, write: bool) -> bool {
+        match self.make() {
+            Make::Here(channel) => {
+                channel.word(write).set(ARMED | waiter);
+                true
+            }
+            Make::Cross(channel) if write => channel.arm_writer(waiter),
+            Make::Cross(channel) => channel.arm_reader(waiter),
+            Make::None => false,
+        }
+    }
+
+    /// Has whoever polls with `context` woken when something changes at the other end; false: it
+    /// has changed already.
+    pub(crate) fn wait_for_change(&self, context: &Context<'_>, write: bool) -> bool {
+        scheduler::waiting(|scheduler| {
+            let waiter = scheduler.waiter(context, self.word(write));
+            if scheduler.probing() {
+                scheduler.note(self.wait(write));
+            } else if waiter & HOOK == 0
+                && let Make::Cross(channel) = self.make()
+                && channel.watch(scheduler, waiter, write)
+            {
+                return true;
+            }
+            self.arm(waiter, write)
+        })
+    }
+
     pub(crate) fn wait(&self, write: bool) -> Wait {
         let mut wait = Wait::unknown();
         wait.write = write;
@@ -124,12 +166,7 @@ impl<T> End<T> {
             Make::Here(channel) => {
                 wait.number = channel.number();
                 wait.capacity = channel.capacity();
-                let other = if write {
-                    channel.reader()
-                } else {
-                    channel.writer()
-                };
-                wait.last_seen = other.get() & ID;
+                wait.last_seen = channel.word(!write).get() & ID;
                 wait.channel = (&raw const *channel).cast();
                 wait.grow = Some(|channel, capacity| {
                     // SAFETY: made from this type just above; alive, as its writer waits at it.

@@ -71,11 +71,15 @@ impl Drop for Loose {
 // an end is used by one thread only from when it is taken.
 unsafe impl Send for Loose {}
 
+/// # Safety
+/// `raw` is the one raw end of an input of this type, and is not used again.
 unsafe fn free_input<T>(raw: *mut u8) {
     // SAFETY: the caller has the one raw end, of an input of this type.
     drop(Input::new(unsafe { End::<T>::from_raw(raw) }));
 }
 
+/// # Safety
+/// As [`free_input`], of an output.
 unsafe fn free_output<T>(raw: *mut u8) {
     // SAFETY: as above, of an output.
     drop(Output::new(unsafe { End::<T>::from_raw(raw) }));

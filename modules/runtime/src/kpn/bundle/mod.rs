@@ -27,7 +27,7 @@ use std::rc::Rc;
 use std::task::Context;
 
 use crate::exec::hooks::Ready;
-use crate::exec::scheduler::{self, Scheduler};
+use crate::exec::scheduler::{self, Scheduler, waiting};
 use crate::link::waiter::ARMED;
 
 /// The ready list of a bundle and its members' hooks, which put them on it.
@@ -75,9 +75,4 @@ impl Drop for Hooked {
             }
         });
     }
-}
-
-/// The scheduler whose process is going to wait for a bundle.
-fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
-    scheduler::with_current(f).expect("a bundle can wait only inside of a process of a run")
 }
