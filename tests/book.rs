@@ -75,6 +75,22 @@ fn every_graph_of_the_book_is_checked() {
     assert!(graphs > 10, "only {graphs} graphs found");
 }
 
+/// The anchors of a chapter's headings, as mdBook makes them.
+fn anchors(chapter: &str) -> Vec<String> {
+    let mut inside = false;
+    let headings = chapter.lines().filter(|line| {
+        inside ^= line.starts_with("```");
+        !inside && line.starts_with('#')
+    });
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-' || c == ' ';
+    let anchor = |heading: &str| {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept: String = text.chars().filter(|c| part(*c)).collect();
+        kept.replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
 #[test]
 fn links_and_pictures_lead_somewhere() {
     let mut wrong = Vec::new();
@@ -84,9 +100,19 @@ fn links_and_pictures_lead_somewhere() {
             inside ^= line.starts_with("```");
             let targets = line.split("](").skip(1).filter(|_| !inside);
             for target in targets.filter_map(|rest| rest.split(')').next()) {
-                let file = target.split('#').next().unwrap_or("");
-                let elsewhere = target.starts_with("http") || file.is_empty();
-                if !elsewhere && !path.with_file_name("").join(file).exists() {
+                if target.starts_with("http") {
+                    continue;
+                }
+                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let file = match file {
+                    "" => path.clone(),
+                    file => path.with_file_name("").join(file),
+                };
+                let there = file.exists()
+                    && (anchor.is_empty()
+                        || fs::read_to_string(&file)
+                            .is_ok_and(|text| anchors(&text).iter().any(|a| a == anchor)));
+                if !there {
                     wrong.push(format!("{}:{}: {target}", path.display(), number + 1));
                 }
             }

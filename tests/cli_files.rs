@@ -429,6 +429,19 @@ fn families_that_are_not_there() {
         .run()
         .status(2)
         .stderr_has("are for projects in Rust");
+    // What stands in the folder may be somebody's own.
+    let own = Test::new()
+        .file("g.dot", "digraph g { a -> b; }")
+        .file("g/wiring.c", "mine")
+        .args("new g --from g.dot --family pilot");
+    own.run()
+        .status(2)
+        .stderr_has("there is a project in `g` already")
+        .stderr_has("--update");
+    assert_eq!(own.files(), ["g.dot", "g/wiring.c"]);
+    assert_eq!(own.read("g/wiring.c"), "mine");
+    let own = own.args("new g --from g.dot --family pilot --update");
+    own.run().status(0).stderr_has("updated g/wiring.c");
     // A folder in place of the manifest.
     let test = test().file("mine/families.toml/x", "");
     let test = test.args("passes --skeletons mine");

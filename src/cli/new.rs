@@ -33,10 +33,13 @@ pub(crate) struct NewArgs {
     /// Graph file; without it, a small graph is written to begin with
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
-    /// Make a project of this family of skeletons, not in Rust. Made again, it is brought up to
-    /// date: files that are yours stay as they are
+    /// Make a project of this family of skeletons, not in Rust
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     family: Option<String>,
+    /// Bring a project of `--family` up to date: what is generated is written anew, files that are
+    /// yours stay as they are (for Rust `graphmap run` does it)
+    #[arg(long, requires = "family", help_heading = "Skeletons")]
+    update: bool,
     #[command(flatten)]
     skeletons: SkeletonArgs,
     /// Use the runtime from this folder, as seen from the project's, instead of a copy of it
@@ -80,10 +83,8 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
     }
     if folder.join("Cargo.toml").exists() {
-        let message = format!("there is a project in `{}` already", folder.display());
-        let diagnostic = Diagnostic::error(codes::USAGE, message)
-            .help("`graphmap run` writes what is generated anew when the graph has changed");
-        return session.fail(Exit::Usage, diagnostic);
+        let help = "`graphmap run` writes what is generated anew when the graph has changed";
+        return already(session, folder, help);
     }
     let (network, graph_path, text) = match &args.from {
         Some(file) if is_standard(file) => {
@@ -154,6 +155,11 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let graph = plain(&folder.join(&graph_path)).display().to_string();
     if family.is_some() {
+        // What stands there may be anybody's.
+        let mut generated = files.iter().filter(|(_, file)| !file.create_once);
+        if !args.update && generated.any(|(path, _)| path.exists()) {
+            return already(session, folder, "`--update` writes what is generated anew");
+        }
         output::write(session, &files)?;
         return Ok(Exit::Ok);
     }
@@ -166,6 +172,12 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         functions.display(),
     ));
     Ok(Exit::Ok)
+}
+
+fn already<T>(session: &mut Session<'_>, folder: &Path, help: &str) -> Outcome<T> {
+    let message = format!("there is a project in `{}` already", folder.display());
+    let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
+    session.fail(Exit::Usage, diagnostic)
 }
 
 /// A family whose projects are not Cargo's.

@@ -9,6 +9,7 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_wiring::emitters::built_in;
+use graphmap_wiring::skeleton::Skeletons;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -104,6 +105,48 @@ fn wiring_for_pilot_creates_what_the_graph_says() {
         let kinds: Vec<String> = functions.collect();
         assert_eq!(created(name, &code, &kinds), expected(&mapped), "{name}");
     }
+}
+
+#[test]
+fn a_new_project_for_pilot_compiles() {
+    let graph = farm(2);
+    let mapped = graph.mapped();
+    let pilot = built_in()
+        .find(|emitter| emitter.name() == "pilot")
+        .unwrap();
+    let skeletons = Skeletons::built_in();
+    let mut notes = Diagnostics::new();
+    let files = pilot
+        .family
+        .project("farm", mapped.network(), &skeletons, &mut notes);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pilot/project");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut sources = Vec::new();
+    for (path, file) in files.unwrap().iter() {
+        std::fs::write(folder.join(path), &file.content).unwrap();
+        if path.extension().is_some_and(|e| e == "c") {
+            sources.push(path.to_owned());
+        }
+    }
+    assert_eq!(sources.len(), 1 + mapped.network().kinds.len());
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pilot");
+    let output = Command::new("cc")
+        .args([
+            "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "program", "-I",
+        ])
+        .arg(&here)
+        .args(&sources)
+        .arg(here.join("tell.c"))
+        .current_dir(&folder)
+        .output()
+        .expect("a C compiler");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let output = Command::new(folder.join("program")).output().unwrap();
+    let made = String::from_utf8_lossy(&output.stdout);
+    let mut made: Vec<&str> = made.lines().collect();
+    made.sort_unstable();
+    assert_eq!(made, expected(&mapped));
 }
 
 #[test]
