@@ -2,11 +2,14 @@
 //! judge for all.
 //!
 //! usage: graphmap-bench-mapping SUITE [--seeds N] [--peers a,b,c | --no-peers] [--ours a@ms,...]
-//!        [--only TEXT] [--work DIR] [--tries N]
+//!        [--only TEXT] [--work DIR] [--tries N] [--shift N] [--record] [--details]
 //!
-//! Peers' mappings are kept in the work directory and judged anew in each run.
+//! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
+//! each graph so often with seeds of its own, `--shift` is added to those seeds, `--record` keeps
+//! what is better than the best known.
 
 mod generate;
+mod known;
 mod peers;
 mod suite;
 mod table;
@@ -14,7 +17,8 @@ mod table;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use graphmap_partition::{Machine, Options, Problem, evaluate, solve};
+use graphmap_partition::{Options, Problem, Solution, evaluate, solve};
+use known::Known;
 use suite::Case;
 use table::{Result as Row, Table};
 
@@ -27,6 +31,9 @@ struct Arguments {
     work: PathBuf,
     /// Searches of ours for each graph, with different seeds of their own.
     tries: u64,
+    shift: u64,
+    record: bool,
+    details: bool,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -41,19 +48,23 @@ fn arguments() -> Result<Arguments, String> {
         only: String::new(),
         work: "target/mapping".into(),
         tries: 1,
+        shift: 0,
+        record: false,
+        details: false,
     };
     let large = ["large", "huge"].contains(&read.suite.as_str());
-    let names = if large {
-        peers::FOR_LARGE
-    } else {
-        peers::FOR_SMALL
+    let names = match read.suite.as_str() {
+        "exact" => &[],
+        _ if large => peers::FOR_LARGE,
+        _ => peers::FOR_SMALL,
     };
     read.peers = names.iter().map(|n| (*n).to_owned()).collect();
-    let ours = if large {
-        "fast@0,auto@0"
-    } else {
-        "auto@100,auto@1000"
+    let ours = match read.suite.as_str() {
+        "exact" => "auto@1000",
+        _ if large => "fast@0,auto@0",
+        _ => "auto@100,auto@1000",
     };
+    read.seeds = if read.suite == "exact" { 10 } else { 3 };
     let strategies = |list: &str| {
         let one = |s: &str| {
             let (name, time) = s.split_once('@').unwrap_or((s, "0"));
@@ -74,6 +85,9 @@ fn arguments() -> Result<Arguments, String> {
             "--ours" => read.ours = strategies(&value()?),
             "--only" => read.only = value()?,
             "--tries" => read.tries = value()?.parse().map_err(|_| "--tries wants a number")?,
+            "--shift" => read.shift = value()?.parse().map_err(|_| "--shift wants a number")?,
+            "--record" => read.record = true,
+            "--details" => read.details = true,
             "--work" => read.work = value()?.into(),
             _ => return Err(format!("what is {word}?")),
         }
@@ -87,6 +101,7 @@ fn main() {
         std::process::exit(2)
     });
     let mut table = Table::default();
+    table.known = Known::read();
     for case in suite::cases(&read.suite)
         .iter()
         .filter(|c| c.name().contains(&read.only))
@@ -94,22 +109,27 @@ fn main() {
         for seed in 0..read.seeds {
             one(case, seed, &read, &mut table);
         }
-        table.print_case(&case.name());
+        if read.details {
+            table.print_details(&case.name());
+        }
     }
-    table.print_summary();
+    match read.suite.as_str() {
+        "exact" => table.print_proofs(),
+        _ => table.print(),
+    }
+    if read.record
+        && let Err(error) = table.known.write()
+    {
+        eprintln!("the best known cannot be kept: {error}");
+        std::process::exit(1);
+    }
 }
 
 fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
     let graph = generate::generate(case.family, case.size, seed);
-    let levels: Vec<(usize, u32)> = case
-        .hierarchy
-        .iter()
-        .copied()
-        .zip(case.distances.iter().copied())
-        .collect();
-    let machine = Machine::regular(&levels).expect("suites are sound");
+    let machine = case.machine();
     let problem = Problem::new(&graph, &machine);
-    let mut note = |engine: String, mapping: &[u32], seconds: f64, bound: u64, proved: bool| {
+    let mut note = |engine: String, mapping: &[u32], seconds: f64, found: Option<&Solution>| {
         let judged = evaluate(&problem, mapping).expect("engines map every vertex");
         let row = Row {
             engine,
@@ -118,8 +138,9 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
             balance: judged.balance,
             feasible: judged.feasible(),
             seconds,
-            bound,
-            proved,
+            bound: found.map_or(0, |f| f.lower_bound),
+            proved: found.is_some_and(|f| f.proved),
+            raised: found.and_then(|f| f.raised.map(|_| f.unavoidable)),
         };
         table.add(&case.name(), row);
     };
@@ -131,7 +152,7 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
         let options = Options {
             strategy: name.clone(),
             time: time.map(Duration::from_millis),
-            seed: seed + 1000 * attempt,
+            seed: seed + 1000 * attempt + read.shift,
             ..Options::default()
         };
         let start = (Instant::now(), cpu_seconds());
@@ -142,20 +163,14 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
                 if std::env::var_os("MAPPING_LOG").is_some() {
                     println!("{}", found.log.join("\n"));
                 }
-                note(
-                    label,
-                    &found.block_of,
-                    seconds,
-                    found.lower_bound,
-                    found.proved,
-                );
+                note(label, &found.block_of, seconds, Some(&found));
             }
             Err(error) => eprintln!("{} {name}: {error}", case.name()),
         }
     }
     for name in &read.peers {
         match peers::run(name, case, &graph, seed, &read.work) {
-            Ok((mapping, seconds)) => note(name.clone(), &mapping, seconds, 0, false),
+            Ok((mapping, seconds)) => note(name.clone(), &mapping, seconds, None),
             Err(error) => eprintln!("{} {name}: {error}", case.name()),
         }
     }

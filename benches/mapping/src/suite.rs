@@ -1,5 +1,7 @@
 //! Which networks go onto which machines.
 
+use graphmap_partition::{Block, Machine, Tree};
+
 /// One network on one machine.
 pub struct Case {
     pub family: &'static str,
@@ -7,13 +9,79 @@ pub struct Case {
     /// Arities, innermost first.
     pub hierarchy: Vec<usize>,
     pub distances: Vec<u32>,
+    /// Of irregular machines: hosts, each with the speeds of its blocks, 1 apart inside and 10
+    /// outside.
+    pub hosts: &'static [&'static [u32]],
 }
 
 impl Case {
     pub fn name(&self) -> String {
+        if !self.hosts.is_empty() {
+            return format!("{}-{} on hosts {:?}", self.family, self.size, self.hosts);
+        }
         let levels: Vec<String> = self.hierarchy.iter().map(ToString::to_string).collect();
         format!("{}-{} on {}", self.family, self.size, levels.join(":"))
     }
+
+    pub fn machine(&self) -> Machine {
+        let levels = self.hierarchy.iter().zip(&self.distances);
+        let regular: Vec<(usize, u32)> = levels.map(|(&a, &d)| (a, d)).collect();
+        let block = |&speed: &u32| {
+            Tree::Block(Block {
+                speed,
+                ..Block::default()
+            })
+        };
+        let host = |speeds: &&[u32]| Tree::Group {
+            distance: 1,
+            members: speeds.iter().map(block).collect(),
+        };
+        let machine = match self.hosts {
+            [] => Machine::regular(&regular),
+            hosts => Machine::new(
+                &Tree::Group {
+                    distance: 10,
+                    members: hosts.iter().map(host).collect(),
+                },
+                0,
+            ),
+        };
+        machine.expect("suites are sound")
+    }
+}
+
+/// Every family with up to 20 processes on machines of four blocks, regular and not.
+fn exact() -> Vec<Case> {
+    let networks = [
+        ("layered", 12),
+        ("layered", 16),
+        ("layered", 20),
+        ("farm", 2),
+        ("farm", 3),
+        ("farm", 4),
+        ("fft", 2),
+        ("tree", 20),
+        ("pipeline", 20),
+        ("grid2", 4),
+        ("grid3", 2),
+        ("geometric", 20),
+        ("power", 20),
+    ];
+    let irregular: [&'static [&'static [u32]]; 3] = [
+        &[&[1, 1, 1], &[1]],
+        &[&[1, 2], &[1, 1]],
+        &[&[3], &[1], &[1, 1]],
+    ];
+    let mut cases = Vec::new();
+    for (family, size) in networks {
+        cases.push(case(family, size, &[2, 2]));
+        cases.push(case(family, size, &[4]));
+        cases.extend(irregular.map(|hosts| Case {
+            hosts,
+            ..case(family, size, &[])
+        }));
+    }
+    cases
 }
 
 fn case(family: &'static str, size: usize, hierarchy: &[usize]) -> Case {
@@ -23,6 +91,7 @@ fn case(family: &'static str, size: usize, hierarchy: &[usize]) -> Case {
         size,
         hierarchy: hierarchy.to_vec(),
         distances,
+        hosts: &[],
     }
 }
 
@@ -49,18 +118,7 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("geometric", 1000, &[4, 4, 4]),
             case("power", 1000, &[4, 4, 4]),
         ],
-        "exact" => vec![
-            case("layered", 12, &[2, 2]),
-            case("layered", 16, &[2, 2]),
-            case("layered", 20, &[2, 2]),
-            case("layered", 20, &[4]),
-            case("farm", 3, &[2, 2]),
-            case("farm", 4, &[2, 2]),
-            case("tree", 20, &[2, 2]),
-            case("grid2", 4, &[2, 2]),
-            case("fft", 2, &[2, 2]),
-            case("power", 20, &[2, 2]),
-        ],
+        "exact" => exact(),
         "medium" => vec![
             case("farm", 500, &[4, 4, 4]),
             case("layered", 5000, &[4, 4, 4]),

@@ -65,6 +65,20 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     sum(&cuts)
 }
 
+/// A lower bound on the traffic between the groups right below the root of the machine; 0 when
+/// they are no groups apart.
+pub(crate) fn between_hosts(inst: &Instance) -> i64 {
+    let nodes = inst.shared.machine.nodes();
+    let root = nodes[0].distance;
+    let nearer = |&c: &u32| nodes[c as usize].distance < root;
+    let levels = levels(inst);
+    let (Some(top), true) = (levels.last(), nodes[0].children.iter().all(nearer)) else {
+        return 0;
+    };
+    let trees: i64 = forests(inst, 3).iter().map(|f| f.cut(inst, top)).sum();
+    trees.max(Stars::new(inst).cut(inst, top))
+}
+
 /// One level of the machine: its groups as far as a bound needs them.
 struct Level {
     /// What crossing it adds to the distance.

@@ -33,6 +33,7 @@ mod multilevel;
 mod pack;
 pub mod plan;
 mod problem;
+mod proof;
 mod random;
 mod refine;
 mod solve;

@@ -60,13 +60,6 @@ pub enum Objective {
     RemoteChannels,
 }
 
-impl Objective {
-    /// Whether a lower bound on the sum is a bound on what is minimised.
-    pub(crate) fn is_sum(self) -> bool {
-        matches!(self, Self::Cost | Self::RemoteChannels)
-    }
-}
-
 /// An old mapping and what it costs to leave it.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration<'a> {

@@ -11,6 +11,7 @@ use crate::exact::branch::{self, Limit};
 use crate::instance::Instance;
 use crate::pack;
 use crate::problem::{Objective, Problem};
+use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
 use crate::strategy::{Budget, Context, by_name};
@@ -66,6 +67,9 @@ pub struct Solution {
     pub proved: bool,
     /// When the balance bound had to be raised: the largest load relative to the wanted bound.
     pub raised: Option<f64>,
+    /// It had to be: that nothing keeps the wanted balance bound is proved. False when nothing was
+    /// found and the proof took too long, and when nothing was raised.
+    pub unavoidable: bool,
     /// What a user should know: that the strategy did not do what its name says.
     pub remarks: Vec<String>,
     /// What was done, for the curious.
@@ -88,7 +92,8 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     let mut random = Random::new(options.seed);
     let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
     // Part of the time is for the bound, where flows can be found in it.
-    let bounding = searches && inst.len() <= BOUNDABLE && problem.objective.is_sum();
+    let bounding =
+        searches && inst.len() <= BOUNDABLE && problem.objective != Objective::Bottleneck;
     let effort = Effort {
         looks: match options.time {
             _ if !bounding => 0,
@@ -103,7 +108,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         time: options.time.map(|t| t.mul_f64(share)),
         steps: options.steps,
     };
-    let mut raised = None;
+    let (mut raised, mut unavoidable) = (None, false);
     if problem.objective == Objective::LargestLoad {
         let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
         let low = problem.graph.total_load() as f64 / bounds.max(1.0);
@@ -112,6 +117,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         }
     }
     if too_heavy(&inst).is_some() {
+        unavoidable = true;
         if problem.constraints.is_empty() && inst.dims() == 1 || options.strict_balance {
             raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
         } else {
@@ -143,9 +149,14 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     if !sound(&inst, &found.block)? {
         log.push("nothing feasible found: packing by size".to_owned());
         let packed = pack::pack(&inst, &mut random, packing(&inst));
+        let settled = |unavoidable: &mut bool| {
+            let (block, complete) = settle(&inst, problem, options, &budget)?;
+            *unavoidable |= complete && block.is_none();
+            Ok::<_, Error>(block)
+        };
         if packed.feasible() {
             found = packed.block.into();
-        } else if let Some(block) = settle(&inst, problem, options, &budget)? {
+        } else if let Some(block) = settled(&mut unavoidable)? {
             found = block.into();
         } else {
             raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
@@ -186,7 +197,12 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     };
     let lower_bound = bound.max(0) as u64 + base;
     let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
-    let proved = feasible && minimised <= lower_bound && problem.objective.is_sum();
+    let first = || match problem.objective {
+        Objective::Cost | Objective::RemoteChannels => true,
+        Objective::LargestLoad => proof::least_load(&inst, problem.machine, &evaluation.loads),
+        Objective::Bottleneck => proof::least_bottleneck(&inst, problem, evaluation.bottleneck),
+    };
+    let proved = feasible && minimised <= lower_bound && first();
     Ok(Solution {
         block_of,
         evaluation,
@@ -195,6 +211,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         gap,
         proved,
         raised,
+        unavoidable,
         remarks,
         log,
     })
@@ -220,14 +237,15 @@ fn within(inst: &Instance, judged: &Evaluation) -> bool {
 }
 
 /// When neither search nor packing found a feasible mapping: looks for one by branch and bound.
-/// `None` when there is none within the balance bound (or none was found in time); an error when
-/// that is proved and raising the bound cannot help or is not wanted.
+/// `None` when there is none within the balance bound (or none was found in time), and whether the
+/// search was complete; an error when there is proved to be none and raising the bound cannot help
+/// or is not wanted.
 fn settle(
     inst: &Instance,
     problem: &Problem<'_>,
     options: &Options,
     budget: &Budget,
-) -> Result<Option<Vec<u32>>, Error> {
+) -> Result<(Option<Vec<u32>>, bool), Error> {
     let late = Instant::now() + Duration::from_secs(1);
     let stop_at = budget.stop_at().map(|t| t.max(late));
     let limit = Limit {
@@ -236,8 +254,9 @@ fn settle(
     };
     let outcome = branch::feasible(inst, limit);
     if let Some((block, _)) = outcome.better {
-        return Ok(Some(block));
+        return Ok((Some(block), outcome.complete));
     }
+    let complete = outcome.complete;
     let strict = options.strict_balance && outcome.complete;
     if !problem.constraints.is_empty() || inst.dims() > 1 {
         let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
@@ -255,7 +274,7 @@ fn settle(
             reason: "no mapping keeps the balance bound: every one was ruled out".to_owned(),
         }));
     }
-    Ok(None)
+    Ok((None, complete))
 }
 
 /// A vertex heavier than the bound of every block.

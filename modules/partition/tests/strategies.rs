@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use graphmap_partition::{
-    Channel, Error, Graph, Machine, Migration, Objective, Options, Problem, Solution, solve,
+    Channel, Error, Graph, Machine, Migration, Objective, Options, Problem, Solution, evaluate,
+    solve,
 };
 
 /// A layered network with weights, the same for a seed.
@@ -254,4 +255,75 @@ fn other_objectives_are_better_in_what_they_are_for() {
     )
     .evaluation;
     assert!(few.remote_channels <= cost.remote_channels);
+}
+
+#[test]
+fn a_raise_that_could_not_be_helped_is_told_from_one_that_was_not_ruled_out() {
+    // Two of load 9 and one of 1 on two blocks: 10 and 9 is all there is, within 3% only 9.78 fits.
+    let machine = Machine::regular(&[(2, 1)]).unwrap();
+    let graph = Graph::new(vec![9, 9, 1], &[]).unwrap();
+    let found = run(&Problem::new(&graph, &machine), "auto");
+    assert!(found.raised.is_none() && !found.unavoidable);
+    let graph = Graph::new(vec![9, 9, 9], &[]).unwrap();
+    let found = run(&Problem::new(&graph, &machine), "auto");
+    assert!(found.raised.is_some() && found.unavoidable);
+    // Without a vertex heavier than the bound: three of 6 do not fit into two blocks of 9.
+    let found = run(
+        &Problem::new(&Graph::new(vec![6; 3], &[]).unwrap(), &machine),
+        "auto",
+    );
+    assert!(found.raised.is_some() && found.unavoidable && found.proved);
+}
+
+#[test]
+fn other_objectives_are_proved_where_their_bound_is_met() {
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+    let graph = layered(8, 1);
+    for objective in [Objective::LargestLoad, Objective::Bottleneck] {
+        let problem = Problem {
+            objective,
+            ..Problem::new(&graph, &machine)
+        };
+        let found = run(&problem, "auto");
+        if found.proved {
+            let best = mappings_of(8, 4)
+                .map(|m| evaluate(&problem, &m).unwrap())
+                .filter(|e| objective == Objective::LargestLoad || e.feasible())
+                .map(|e| match objective {
+                    Objective::LargestLoad => (*e.loads.iter().max().unwrap(), e.cost),
+                    _ => (e.bottleneck, e.cost),
+                })
+                .min();
+            let first = match objective {
+                Objective::LargestLoad => *found.evaluation.loads.iter().max().unwrap(),
+                _ => found.evaluation.bottleneck,
+            };
+            assert_eq!(best, Some((first, found.evaluation.cost)));
+        }
+        assert_eq!(found.proved, objective == Objective::LargestLoad);
+    }
+    // Two pairs that have nothing to do with each other: nothing leaves a host.
+    let ends = [(0, 1), (2, 3)].map(|(from, to)| Channel {
+        from,
+        to,
+        traffic: 5,
+    });
+    let graph = Graph::new(vec![1; 4], &ends).unwrap();
+    let problem = Problem {
+        objective: Objective::Bottleneck,
+        ..Problem::new(&graph, &machine)
+    };
+    assert!(run(&problem, "auto").proved);
+}
+
+/// All mappings of n vertices onto k blocks.
+fn mappings_of(n: u32, k: usize) -> impl Iterator<Item = Vec<u32>> {
+    (0..k.pow(n)).map(move |mut code| {
+        let digit = |_| {
+            let block = code % k;
+            code /= k;
+            block as u32
+        };
+        (0..n).map(digit).collect()
+    })
 }

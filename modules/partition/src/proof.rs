@@ -1,0 +1,62 @@
+//! Proofs for objectives that are no sums: that the largest is as small as can be.
+
+use crate::bound;
+use crate::exact::branch::{self, Limit};
+use crate::instance::Instance;
+use crate::machine::Machine;
+use crate::problem::{Constraint, Problem};
+
+/// Tries until a proof about loads is given up.
+const TRIES: u64 = 100_000;
+
+/// Whether no mapping has a smaller largest load, relative to the speeds, and the bound on the cost
+/// holds for all mappings that have the same.
+pub(crate) fn least_load(inst: &Instance, machine: &Machine, loads: &[u64]) -> bool {
+    let speed = |b: usize| i128::from(machine.blocks()[b].speed);
+    let blocks = 0..inst.k();
+    let (load, fast) = blocks
+        .clone()
+        .map(|b| (i128::from(loads[b]), speed(b)))
+        .max_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)))
+        .unwrap_or((0, 1));
+    // Most that a block may hold to be no worse, and to be better.
+    let same = |b: usize| load * speed(b) / fast;
+    let less = |b: usize| (load * speed(b) + fast - 1) / fast - 1;
+    if blocks
+        .clone()
+        .any(|b| i128::from(inst.load_bound(b)) < same(b))
+    {
+        return false;
+    }
+    if load == 0 {
+        return true;
+    }
+    let bounds: Vec<i64> = blocks.map(|b| less(b).max(0) as i64).collect();
+    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let heaviest = (0..inst.len() as u32).map(|v| inst.load(v)).max();
+    if total > bounds.iter().sum() || heaviest > bounds.iter().max().copied() {
+        return true;
+    }
+    let limit = Limit {
+        nodes: TRIES,
+        stop_at: None,
+    };
+    let outcome = branch::feasible(&inst.with_load_bounds(&bounds), limit);
+    outcome.complete && outcome.better.is_none()
+}
+
+/// Whether no mapping has less traffic at its busiest host: all that is cut between hosts, counted
+/// at both ends, is borne by them.
+pub(crate) fn least_bottleneck(inst: &Instance, problem: &Problem<'_>, bottleneck: u64) -> bool {
+    if bottleneck == 0 {
+        return true;
+    }
+    // Preferences and an old mapping weigh like channels in the instance.
+    let prefer = |c: &Constraint| matches!(c, Constraint::Prefer { .. });
+    if problem.migration.is_some() || problem.constraints.iter().any(prefer) {
+        return false;
+    }
+    let hosts = problem.machine.hosts().count() as i64;
+    let least = 2 * bound::between_hosts(inst);
+    bottleneck <= ((least + hosts - 1) / hosts) as u64
+}
