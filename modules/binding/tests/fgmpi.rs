@@ -2,7 +2,11 @@
 //! for every rank. Where there is no C compiler the test says so and passes.
 mod common;
 use common::mapped;
-use graphmap_binding::fgmpi;
+use graphmap_binding::{fgmpi, mapping_json};
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::network::ProcessId;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -27,23 +31,58 @@ const FARM: &str = "digraph farm {
 
 #[test]
 fn every_rank_finds_its_function() {
-    let compiler = "cc";
-    if let Err(wrong) = Command::new(compiler).arg("--version").output() {
-        say!("skipped: {compiler} does not start: {wrong}");
+    if let Err(wrong) = Command::new("cc").arg("--version").output() {
+        say!("skipped: cc does not start: {wrong}");
         return;
     }
-    // Ranks of the network: manager, w1, w2, w3, w4, the sink. FG-MPI numbers them through the OS
-    // processes, of which one is empty.
-    let os_process = [1, 0, 0, 3, 1, 0];
-    let farm = mapped(FARM, &os_process, &[(None, &[] as &[u32]); 4]);
-    let text = fgmpi::mapping_function(&farm);
-    let order = [1, 2, 5, 0, 4, 3];
-    let names: Vec<&str> = (farm.network().processes.ids())
-        .map(|id| farm.network().process_name(id))
-        .collect();
-    assert_eq!(names, ["manager", "w1", "w2", "w3", "w4", "the sink"]);
+    let anywhere = [(None, &[] as &[u32]); 4];
+    // By hand: ranks of the network are manager, w1, w2, w3, w4, the sink. FG-MPI numbers them
+    // through the OS processes, of which one is empty.
+    let farm = mapped(FARM, &[1, 0, 0, 3, 1, 0], &anywhere);
+    assert_eq!(order(&farm), [1, 2, 5, 0, 4, 3]);
+    compiled_agrees(&farm, "hand");
+    // Dealt in turn, in blocks, and in a heap where only one OS process has anything to do.
+    let mut chain = String::from("digraph chain { NULL -> MPI_part1; int60 -> NULL;");
+    for i in 1..60 {
+        write!(
+            chain,
+            "{}{i} -> {}{};",
+            KINDS[i % 3],
+            KINDS[(i + 1) % 3],
+            i + 1
+        )
+        .unwrap();
+    }
+    chain.push('}');
+    for (name, deal) in [
+        ("turn", (|rank| rank % 4) as fn(u32) -> u32),
+        ("blocks", |rank| rank / 15),
+        ("heap", |_| 2),
+        ("mixed", |rank| rank * rank % 4),
+    ] {
+        let os_process: Vec<u32> = (0..60).map(deal).collect();
+        compiled_agrees(&mapped(&chain, &os_process, &anywhere), name);
+    }
+}
 
-    let folder = std::env::temp_dir().join(format!("graphmap-fgmpi-{}", std::process::id()));
+/// Kinds that C would take for its own names, or none.
+const KINDS: [&str; 3] = ["int", "MPI_part", "p"];
+
+/// Ranks of the network in the order of FG-MPI's ranks, as `mapping.json` says it.
+fn order(mapped: &Mapped) -> Vec<usize> {
+    let json: serde_json::Value = serde_json::from_str(&mapping_json::write(mapped)).unwrap();
+    let processes = json["processes"].as_array().unwrap();
+    let os_process = |rank: &usize| processes[*rank]["os_process"].as_u64();
+    let mut order: Vec<usize> = (0..processes.len()).collect();
+    order.sort_by_key(os_process);
+    order
+}
+
+/// Compiles the mapping function and asks it for every rank, and for some that are none.
+fn compiled_agrees(mapped: &Mapped, name: &str) {
+    let network = mapped.network();
+    let text = fgmpi::mapping_function(mapped);
+    let folder = std::env::temp_dir().join(format!("graphmap-fgmpi-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("fgmpi.h"), HEADER).unwrap();
     fs::write(folder.join("mpi.h"), "").unwrap();
@@ -51,59 +90,64 @@ fn every_rank_finds_its_function() {
     let mut user = String::from(
         "#include <stdio.h>\n#include \"fgmpi.h\"\nint graphmap_network_rank(int rank);\n",
     );
-    for kind in ["manager", "w", "the_sink"] {
+    // Each kind as the declarations call it; one that C would not take has its own name beside it.
+    let mut kinds = BTreeMap::new();
+    for line in text.lines().filter_map(|l| l.strip_prefix("int ")) {
+        let Some((function, rest)) = line.split_once("(int argc, char **argv);") else {
+            continue;
+        };
+        let comment = rest
+            .trim()
+            .strip_prefix("/* ")
+            .and_then(|c| c.strip_suffix(" */"));
+        kinds.insert(
+            comment.unwrap_or(function).to_string(),
+            function.to_string(),
+        );
         writeln!(
             user,
-            "int {kind}(int c, char **v) {{ (void)c; (void)v; puts(\"{kind}\"); return 0; }}"
+            "int {function}(int c, char **v) {{ (void)c; (void)v; puts(\"{function}\"); return 0; }}"
         )
         .unwrap();
     }
-    user.push_str(
-        "int FGmpiexec(int *argc, char ***argv, FG_MapPtr_t (*lookup)(int, char **, char *)) {
-            for (int rank = -2; rank < 8; rank++) {
-                FG_ProcessPtr_t f = lookup(*argc, *argv, NULL)(*argc, *argv, rank);
-                printf(\"%d %d \", rank, graphmap_network_rank(rank));
-                if (f) f(*argc, *argv); else puts(\"-\");
-            }
-            return 0;
-        }\n",
-    );
+    let last = mapped.mapping().os_process.len() as i32 + 2;
+    user.push_str(&ASK.replace("LAST", &last.to_string()));
     fs::write(folder.join("user.c"), user).unwrap();
-    let strict = [
-        "-std=c99",
-        "-Wall",
-        "-Wextra",
-        "-Wpedantic",
-        "-Werror",
-        "-I.",
-        "-o",
-        "map",
-        "map.c",
-        "user.c",
-    ];
-    let built = Command::new(compiler)
-        .args(strict)
+    let built = Command::new("cc")
+        .args("-std=c99 -Wall -Wextra -Wpedantic -Werror -I. -o map map.c user.c".split(' '))
         .current_dir(&folder)
         .output()
         .unwrap();
-    assert!(
-        built.status.success(),
-        "{}\n{text}",
-        String::from_utf8_lossy(&built.stderr)
-    );
+    let errors = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{errors}\n{text}");
     let ran = Command::new(folder.join("map")).output().unwrap();
-    let kinds = ["manager", "w", "w", "w", "w", "the_sink"];
+    let order = order(mapped);
     let mut expected = String::new();
-    for rank in -2..8i32 {
-        let network = usize::try_from(rank).ok().and_then(|r| order.get(r));
-        match network {
-            Some(&n) => writeln!(expected, "{rank} {n} {}", kinds[n]).unwrap(),
+    for rank in -2..last {
+        let found = usize::try_from(rank).ok().and_then(|r| order.get(r));
+        match found {
+            Some(&n) => {
+                let kind = network.kind_name(ProcessId::from_index(n));
+                writeln!(expected, "{rank} {n} {}", kinds[kind]).unwrap();
+            }
             None => writeln!(expected, "{rank} -1 -").unwrap(),
         }
     }
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "{text}");
     fs::remove_dir_all(folder).unwrap();
 }
+
+/// A stand-in for FG-MPI's start: asks the mapping function for each rank, and runs what it gives.
+const ASK: &str =
+    "int FGmpiexec(int *argc, char ***argv, FG_MapPtr_t (*lookup)(int, char **, char *)) {
+    for (int rank = -2; rank < LAST; rank++) {
+        FG_ProcessPtr_t f = lookup(*argc, *argv, NULL)(*argc, *argv, rank);
+        printf(\"%d %d \", rank, graphmap_network_rank(rank));
+        if (f) f(*argc, *argv); else puts(\"-\");
+    }
+    return 0;
+}
+";
 
 #[test]
 fn the_table_grows_with_stretches_not_with_ranks() {
