@@ -9,6 +9,7 @@ use graphmap_kpn::network::Network;
 use graphmap_kpn::source::{Source, SourceMap};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::sync::Arc;
 
 const CHAIN: &str = "digraph chain { a -> b; b -> c; }";
@@ -248,6 +249,59 @@ fn fits(schema: &serde_json::Value, value: &serde_json::Value, path: &str) {
     }
 }
 
+fn edit() -> impl Strategy<Value = String> {
+    let telling = [
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        ":",
+        ",",
+        "\\",
+        "\\ud800",
+        "\0",
+        "null",
+        "true",
+        "-1",
+        "0.5",
+        "1e400",
+        "4294967296",
+        "99999999999999999999",
+        "\"os_process\": 0,",
+        "\u{1F600}",
+        "\u{feff}",
+        "\n",
+    ];
+    prop_oneof![
+        prop::sample::select(telling.to_vec()).prop_map(str::to_string),
+        "[ -~\u{e9}]{0,3}",
+        Just("[".repeat(100_000)),
+    ]
+}
+
+#[test]
+fn large_mappings_are_read_in_linear_time() {
+    let n = 50_000;
+    let mut dot = String::from("digraph chain { s0 -> s1 [src=out, dst=in];");
+    for i in 1..n - 1 {
+        write!(dot, "s{i} -> s{} [src=out, dst=in];", i + 1).unwrap();
+    }
+    write!(dot, "NULL -> s0 [dst=in]; s{} -> NULL [src=out]; }}", n - 1).unwrap();
+    let os_process: Vec<u32> = (0..n).collect();
+    let places = vec![(Some("h1"), &[0][..]); n as usize];
+    let made = mapped(&dot, &os_process, &places);
+    let text = mapping_json::write(&made);
+    let (mapping, out) = fit(&text, made.network());
+    assert_eq!((mapping.unwrap().os_process, out.len()), (os_process, 0));
+    // None of its processes is known.
+    let (_, out) = fit(&text, &network(CHAIN));
+    assert_eq!(
+        show(&out),
+        ["G0436 error this mapping is for another network"]
+    );
+}
+
 proptest! {
     #[test]
     fn any_mapping_reads_back(
@@ -265,11 +319,16 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(at in any::<prop::sample::Index>(), cut in 0usize..4, insert in "[ -~\u{e9}]{0,3}") {
-        let mut text: Vec<char> = written().chars().collect();
-        let at = at.index(text.len());
-        let end = (at + cut).min(text.len());
-        text.splice(at..end, insert.chars());
+    fn no_text_makes_the_reader_panic(
+        written in prop_oneof![9 => Just(written()), 1 => "\\PC{0,80}|[\\x00-\\x7f]{0,80}"],
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..4, edit()), 1..4),
+    ) {
+        let mut text: Vec<char> = written.chars().collect();
+        for (at, cut, insert) in edits {
+            let at = at.index(text.len() + 1);
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, insert.chars());
+        }
         let text: String = text.into_iter().collect();
         let (document, found) = read(&text);
         prop_assert_eq!(document.is_none(), !found.is_empty());
