@@ -350,8 +350,17 @@ graphmap: 1 error
     refused(heavy(), "-n 4 --memory 0-3=11", 4)
         .stderr_has("exceeds the memory of every OS process it may lie in")
         .stderr_has("farm.dot:2:15");
-    let pinned = "-n 2 --strict-balance --pin worker*=0";
-    refused(farm(), pinned, 4).stderr_has("error[G0456]: there is no feasible mapping: ");
+    let pinned = "-n 2 --strict-balance --apart source,sink --pin worker*=0";
+    refused(farm(), pinned, 4)
+        .stderr_has("these constraints and the balance bound cannot all be kept")
+        .stderr_has(" --> --pin:1:1")
+        .stderr_has("the balance bound of OS processes 0-1 takes part")
+        .stderr_lacks("--apart");
+    // Of ten, an OS process has five: six with 20% more, and one of nine cannot be split.
+    let uneven = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
+    refused(uneven, "-n 2 --strict-balance --imbalance 20", 4)
+        .stderr_has("heavier than the balance bound of every OS process")
+        .stderr_has("farm.dot:1:11");
     // An OS process without processes cannot hold one of each kind.
     refused(farm(), "-n 2 --hold kind:source=1-", 4).stderr_is(
         "error[G0456]: there is no feasible mapping: 1 process is too few for at least 1 in each of 2 OS processes

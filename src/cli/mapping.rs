@@ -173,6 +173,12 @@ impl Session<'_> {
     ) -> Outcome<Mapped> {
         let network = self.verified(file, graph)?;
         if let Some(path) = &args.mapping {
+            if !args.rules.is_empty() {
+                let message = "`--mapping` names a mapping, and rules are for looking for one";
+                let diagnostic =
+                    Diagnostic::error(codes::USAGE, message).help("leave one of them out");
+                return self.fail(Exit::Usage, diagnostic);
+            }
             let mapping = self.mapping_file(path, &network)?;
             return self.fits(network, mapping);
         }

@@ -186,6 +186,8 @@ fn bound(plan: &Plan) -> String {
     let what = match plan.objective {
         Objective::Cost => "no mapping costs less",
         Objective::RemoteChannels => "no mapping has fewer channels between OS processes",
+        Objective::Bottleneck if plan.proved => "no mapping has less traffic at its busiest host",
+        Objective::LargestLoad if plan.proved => "no mapping has a smaller largest load",
         // The bound is one on the cost, which is not what was minimised.
         Objective::Bottleneck | Objective::LargestLoad => {
             return format!(

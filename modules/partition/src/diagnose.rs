@@ -51,7 +51,7 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Contradiction) -> Confli
     if problem.graph.vertices() > SEARCHABLE {
         return conflict;
     }
-    let smaller = shrink(problem, parts.clone(), BRIEF);
+    let smaller = shrink(problem, parts.clone(), BRIEF, false);
     match smaller.parts == parts {
         true => Conflict {
             minimal: smaller.minimal,
@@ -64,10 +64,31 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Contradiction) -> Confli
 /// Constraints, memory and slots that no mapping keeps, which a search has proved: reduced as long
 /// as the rest is still proved impossible within the limit.
 pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit) -> Conflict {
-    let limit = Limit {
+    shrink(problem, suspects(problem), brief(limit), false)
+}
+
+/// The same where the balance bound takes part: without it there may be a mapping.
+pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit) -> Conflict {
+    let mut conflict = shrink(problem, suspects(problem), brief(limit), true);
+    conflict.reason = match conflict.parts.is_empty() {
+        true => "the loads cannot be divided so evenly",
+        false => "these constraints and the balance bound cannot all be kept",
+    }
+    .to_owned();
+    let all = 0..problem.machine.len() as u32;
+    conflict.parts.extend(all.map(Part::Balance));
+    conflict
+}
+
+fn brief(limit: Limit) -> Limit {
+    Limit {
         nodes: (limit.nodes / 30).max(BRIEF.nodes),
         ..limit
-    };
+    }
+}
+
+/// All that may take part in a conflict but the balance bound.
+fn suspects(problem: &Problem<'_>) -> Vec<Part> {
     let blocks = problem.machine.blocks();
     let memory = (0..blocks.len())
         .filter(|&b| problem.graph.has_memory() && blocks[b].memory.is_some())
@@ -78,11 +99,10 @@ pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit) -> Conflict {
     let constraints = (0..problem.constraints.len())
         .filter(|&i| !matches!(problem.constraints[i], Constraint::Prefer { .. }))
         .map(Part::Constraint);
-    let parts = memory.chain(slots).chain(constraints).collect();
-    shrink(problem, parts, limit)
+    memory.chain(slots).chain(constraints).collect()
 }
 
-fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit) -> Conflict {
+fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit, balanced: bool) -> Conflict {
     let (mut searches, mut minimal) = (0, true);
     reduce(&mut parts, |fewer| {
         if searches >= SEARCHES {
@@ -90,7 +110,7 @@ fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit) -> Conflict
             return false;
         }
         searches += 1;
-        let outcome = impossible(problem, fewer, limit);
+        let outcome = impossible(problem, fewer, limit, balanced);
         minimal &= outcome.is_some();
         outcome.unwrap_or(false)
     });
@@ -108,8 +128,9 @@ fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit) -> Conflict
     }
 }
 
-/// Whether no mapping keeps these parts, whatever the balance; `None` when that is not settled.
-fn impossible(problem: &Problem<'_>, kept: &[Part], limit: Limit) -> Option<bool> {
+/// Whether no mapping keeps these parts, and the balance bound where it counts; `None` when that is
+/// not settled.
+fn impossible(problem: &Problem<'_>, kept: &[Part], limit: Limit, balanced: bool) -> Option<bool> {
     let constraints = kept.iter().filter_map(|part| match part {
         Part::Constraint(i) => Some(problem.constraints[*i].clone()),
         _ => None,
@@ -133,8 +154,11 @@ fn impossible(problem: &Problem<'_>, kept: &[Part], limit: Limit) -> Option<bool
         return Some(true);
     };
     let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
-    let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
-    let outcome = branch::feasible(&free, limit);
+    let inst = match balanced {
+        true => inst,
+        false => inst.with_load_bounds(&vec![total.max(1); inst.k()]),
+    };
+    let outcome = branch::feasible(&inst, limit);
     match outcome.better {
         Some(_) => Some(false),
         None => outcome.complete.then_some(true),

@@ -267,12 +267,8 @@ fn settle(
         }
     }
     if strict {
-        return Err(Error::Infeasible(Conflict {
-            parts: (0..inst.k() as u32).map(Part::Balance).collect(),
-            proved: true,
-            minimal: false,
-            reason: "no mapping keeps the balance bound: every one was ruled out".to_owned(),
-        }));
+        let conflict = diagnose::smallest_balanced(problem, limit);
+        return Err(Error::Infeasible(conflict));
     }
     Ok((None, complete))
 }
