@@ -69,10 +69,11 @@ fn gone(pid: &str) -> bool {
     }
 }
 
+/// Sends a signal, which may come too late.
 fn signal(name: &str, child: &Child) {
     let id = child.id().to_string();
-    let status = Command::new("kill").args([name, &id]).status().unwrap();
-    assert!(status.success());
+    let sent = Command::new("kill").args([name, &id]).output();
+    sent.unwrap();
 }
 
 /// A file system of a few pages, unmounted when dropped.
@@ -168,6 +169,34 @@ fn a_full_disk_keeps_what_was_there() {
         if args.starts_with("wide") || args.starts_with("new") {
             assert_eq!(code, Some(2), "{args}");
         }
+    }
+}
+
+#[test]
+fn told_to_end_while_it_writes_it_finishes_that() {
+    let test = Test::new().file("net.json", NET);
+    let outs: Vec<String> = (0..300).map(|i| format!("out/{i:03}.json")).collect();
+    let emits: Vec<String> = outs
+        .iter()
+        .map(|out| format!("--emit json={out}"))
+        .collect();
+    let args = format!("net.json {}", emits.join(" "));
+    let out = test.folder().join("out");
+    for (name, later) in [("-INT", 0), ("-TERM", 1), ("-INT", 3), ("-TERM", 5)] {
+        let mut child = graphmap(&test, &args).spawn().unwrap();
+        appears(&out);
+        std::thread::sleep(Duration::from_millis(later));
+        signal(name, &child);
+        // It ends by itself, or at once if all is written.
+        let code = ended(&mut child).code();
+        assert!(
+            matches!(code, Some(0) | None),
+            "{name} after {later}: {code:?}"
+        );
+        let left = test.files();
+        let left = left.iter().filter(|file| *file != "net.json");
+        assert!(left.eq(&outs), "{name} after {later}");
+        fs::remove_dir_all(&out).unwrap();
     }
 }
 

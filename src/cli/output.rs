@@ -3,7 +3,7 @@
 use super::args::is_standard;
 use super::exit::Exit;
 use super::session::{Formatted, Outcome, Session};
-use crate::codes;
+use crate::{codes, plugins};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::{File, Files};
 use std::fs;
@@ -42,21 +42,25 @@ pub(crate) fn write_quietly(
             Err(error) => return cannot_write(session, path, &error),
         }
     }
+    // First, since a device may fail, and a pipe keep us waiting; we may be ended here.
+    for (path, file, _) in plan.iter().filter(|(_, _, fate)| *fate == Fate::Special) {
+        if let Err(error) = write_in_place(path, &file.content) {
+            return cannot_write(session, path, &error);
+        }
+    }
+    // From here on, who tells us to end waits until all is in its place.
+    let guard = plugins::Guard::new();
     let mut transaction = Transaction::default();
-    for (path, file, fate) in &plan {
-        let result = match fate {
-            Fate::Created | Fate::Replaced => transaction.stage(path, file),
-            // Before anything takes its place: a device may fail, renaming hardly can.
-            Fate::Special => write_in_place(path, &file.content),
-            Fate::Unchanged | Fate::Kept => Ok(()),
-        };
-        if let Err(error) = result {
+    let replaced = |fate: &Fate| matches!(fate, Fate::Created | Fate::Replaced);
+    for (path, file, _) in plan.iter().filter(|(_, _, fate)| replaced(fate)) {
+        if let Err(error) = transaction.stage(path, file) {
             return cannot_write(session, path, &error);
         }
     }
     if let Err((path, error)) = transaction.commit() {
         return cannot_write(session, &path, &error);
     }
+    drop(guard);
     let mut told = Vec::new();
     for (path, _, fate) in plan {
         let word = match fate {
