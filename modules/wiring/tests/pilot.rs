@@ -11,7 +11,7 @@ use graphmap_kpn::mapping::Mapped;
 use graphmap_wiring::emitters::built_in;
 use graphmap_wiring::skeleton::Skeletons;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use testing::{Graph, farm, grid, tree};
 
@@ -31,7 +31,6 @@ fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
 
 /// Compiles the wiring with blank functions, runs it, and gives back what was created, sorted.
 fn created(name: &str, code: &str, kinds: &[String]) -> Vec<String> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pilot");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("pilot")
         .join(name);
@@ -42,14 +41,20 @@ fn created(name: &str, code: &str, kinds: &[String]) -> Vec<String> {
         .collect();
     std::fs::write(folder.join("wiring.c"), code).unwrap();
     std::fs::write(folder.join("blanks.c"), blanks).unwrap();
+    run(&folder, &["wiring.c".into(), "blanks.c".into()])
+}
+
+/// Compiles files of a folder, runs them, and gives back what was created, sorted.
+fn run(folder: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pilot");
     let output = Command::new("cc")
         .args([
             "-std=c99", "-Wall", "-Wextra", "-Werror", "-g", "-o", "program", "-I",
         ])
         .arg(&here)
-        .args(["wiring.c", "blanks.c"])
+        .args(sources)
         .arg(here.join("tell.c"))
-        .current_dir(&folder)
+        .current_dir(folder)
         .output()
         .expect("a C compiler");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -129,24 +134,7 @@ fn a_new_project_for_pilot_compiles() {
         }
     }
     assert_eq!(sources.len(), 1 + mapped.network().kinds.len());
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pilot");
-    let output = Command::new("cc")
-        .args([
-            "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "program", "-I",
-        ])
-        .arg(&here)
-        .args(&sources)
-        .arg(here.join("tell.c"))
-        .current_dir(&folder)
-        .output()
-        .expect("a C compiler");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let output = Command::new(folder.join("program")).output().unwrap();
-    let made = String::from_utf8_lossy(&output.stdout);
-    let mut made: Vec<&str> = made.lines().collect();
-    made.sort_unstable();
-    assert_eq!(made, expected(&mapped));
+    assert_eq!(run(&folder, &sources), expected(&mapped));
 }
 
 #[test]
