@@ -6,10 +6,11 @@
 //!
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
 //! each graph so often with seeds of its own, `--shift` is added to those seeds, `--record` keeps
-//! what is better than the best known.
+//! what is better than the best known. Suites `large`, `huge` and `growth`: see `large.rs`.
 
 mod generate;
 mod known;
+mod large;
 mod peers;
 mod suite;
 mod table;
@@ -22,7 +23,7 @@ use known::Known;
 use suite::Case;
 use table::{Result as Row, Table};
 
-struct Arguments {
+pub struct Arguments {
     suite: String,
     seeds: u64,
     peers: Vec<String>,
@@ -41,7 +42,7 @@ fn arguments() -> Result<Arguments, String> {
     let mut read = Arguments {
         suite: words
             .next()
-            .ok_or("which suite: small, exact, medium, large, huge?")?,
+            .ok_or("which suite: small, exact, medium, large, huge, growth?")?,
         seeds: 3,
         peers: Vec::new(),
         ours: Vec::new(),
@@ -52,7 +53,7 @@ fn arguments() -> Result<Arguments, String> {
         record: false,
         details: false,
     };
-    let large = ["large", "huge"].contains(&read.suite.as_str());
+    let large = ["large", "huge", "growth"].contains(&read.suite.as_str());
     let names = match read.suite.as_str() {
         "exact" => &[],
         _ if large => peers::FOR_LARGE,
@@ -61,7 +62,7 @@ fn arguments() -> Result<Arguments, String> {
     read.peers = names.iter().map(|n| (*n).to_owned()).collect();
     let ours = match read.suite.as_str() {
         "exact" => "auto@1000",
-        _ if large => "fast@0,auto@0",
+        _ if large => "fast,auto",
         _ => "auto@100,auto@1000",
     };
     read.seeds = if read.suite == "exact" { 10 } else { 3 };
@@ -96,10 +97,17 @@ fn arguments() -> Result<Arguments, String> {
 }
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|w| w == "child") {
+        return large::child(&words[1..]);
+    }
     let read = arguments().unwrap_or_else(|message| {
         eprintln!("{message}");
         std::process::exit(2)
     });
+    if ["large", "huge", "growth"].contains(&read.suite.as_str()) {
+        return large::run(&read);
+    }
     let mut table = Table::default();
     table.known = Known::read();
     for case in suite::cases(&read.suite)

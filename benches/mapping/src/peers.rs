@@ -20,17 +20,27 @@ pub const FOR_SMALL: &[&str] = &[
     "sharedmap-e",
     "sharedmap-s",
 ];
-pub const FOR_LARGE: &[&str] = &[
-    "metis-k",
-    "metis-r",
-    "scotch",
-    "kahip-fast",
-    "kahip-eco",
-    "kaminpar",
-    "sharedmap-f",
-];
+pub const FOR_LARGE: &[&str] = &["gpmetis", "scotch", "kahip-eco", "kaminpar"];
 
-const LONGEST: &str = "180";
+const LONGEST: &str = "300";
+
+/// Runs a peer whatever it found before.
+pub fn run_afresh(
+    engine: &str,
+    case: &Case,
+    graph: &Graph,
+    seed: u64,
+    work: &Path,
+) -> Result<(Vec<u32>, f64), String> {
+    let _ = std::fs::remove_file(output(engine, case, seed, work).with_extension("seconds"));
+    run(engine, case, graph, seed, work)
+}
+
+fn output(engine: &str, case: &Case, seed: u64, work: &Path) -> std::path::PathBuf {
+    let levels: Vec<String> = case.hierarchy.iter().map(ToString::to_string).collect();
+    let stem = format!("{}-{}-{seed}", case.family, case.size);
+    work.join(format!("{stem}-{}-{engine}.map", levels.join("x")))
+}
 
 /// Runs a peer, or reads what it found before. Returns the blocks and its CPU seconds.
 pub fn run(
@@ -45,7 +55,7 @@ pub fn run(
     let levels = join(case.hierarchy.iter().map(ToString::to_string).collect());
     let lengths = join(case.distances.iter().map(ToString::to_string).collect());
     let stem = format!("{}-{}-{seed}", case.family, case.size);
-    let out = work.join(format!("{stem}-{}-{engine}.map", levels.replace(':', "x")));
+    let out = output(engine, case, seed, work);
     let time = out.with_extension("seconds");
     if !time.exists() {
         let network = work.join(format!("{stem}.graph"));

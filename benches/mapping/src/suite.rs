@@ -127,16 +127,31 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("power", 5000, &[4, 4, 4]),
             case("fft", 10, &[4, 4, 4]),
         ],
+        // About 100,000 processes.
         "large" => vec![
+            case("grid2", 316, &[8, 2, 4]),
+            case("grid3", 46, &[8, 2, 4]),
+            case("geometric", 100_000, &[8, 2, 4]),
+            case("farm", 20_000, &[8, 2, 4]),
+            case("layered", 100_000, &[8, 2, 4]),
+            case("power", 100_000, &[8, 2, 4]),
             case("grid2", 316, &[4, 8, 8]),
-            case("grid3", 46, &[4, 8, 8]),
             case("geometric", 1 << 17, &[4, 8, 8]),
-            case("farm", 20_000, &[4, 8, 8]),
-            case("power", 50_000, &[4, 4, 4]),
         ],
+        // About a million.
         "huge" => vec![
-            case("grid2", 1000, &[4, 8, 8]),
-            case("geometric", 1 << 20, &[4, 8, 8]),
+            case("grid2", 1000, &[8, 2, 4]),
+            case("geometric", 1_000_000, &[8, 2, 4]),
+            case("farm", 200_000, &[8, 2, 4]),
+        ],
+        // Ten times as many, time and again.
+        "growth" => vec![
+            case("grid2", 100, &[8, 2, 4]),
+            case("grid2", 316, &[8, 2, 4]),
+            case("grid2", 1000, &[8, 2, 4]),
+            case("farm", 5_000, &[8, 2, 4]),
+            case("farm", 50_000, &[8, 2, 4]),
+            case("farm", 200_000, &[8, 2, 4]),
         ],
         other => {
             eprintln!("no suite {other}");

@@ -36,7 +36,7 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     if n == 0 || inst.k() < 2 {
         return 0;
     }
-    let forests = forests(inst, if n > 200_000 { 1 } else { 3 });
+    let forests = forests(inst, if n > 50_000 { 1 } else { 3 });
     let around = Stars::new(inst);
     let levels = levels(inst);
     let simple = |level: &Level| {

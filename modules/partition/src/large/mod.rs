@@ -26,6 +26,8 @@ use mapping::Mapping;
 /// How much work goes into a mapping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
+    /// Stages of dividing: one for each class of distances up to so many.
+    stages: usize,
     /// Whole attempts below the level of `core` vertices; the best goes on.
     attempts: usize,
     /// Vertices of the level that attempts end on.
@@ -42,6 +44,8 @@ pub(crate) struct Effort {
     rounds: usize,
     /// Passes of local searches among all parts on each level.
     passes: usize,
+    /// V-cycles at the end of each stage: other clusters, inside the parts, moved as wholes.
+    cycles: usize,
     /// Moves after the best point of a local search.
     patience: usize,
     /// Share of the slack for the dearest cuts.
@@ -50,6 +54,7 @@ pub(crate) struct Effort {
 
 /// In a hurry.
 pub(crate) const FAST: Effort = Effort {
+    stages: 2,
     attempts: 2,
     core: 2000,
     bisections: 2,
@@ -59,11 +64,13 @@ pub(crate) const FAST: Effort = Effort {
     rounds: 1,
     passes: 0,
     patience: 0,
+    cycles: 0,
     greed: 0.3,
 };
 
 /// For good mappings.
 pub(crate) const GOOD: Effort = Effort {
+    stages: 3,
     attempts: 6,
     core: 4000,
     bisections: 4,
@@ -73,7 +80,8 @@ pub(crate) const GOOD: Effort = Effort {
     rounds: 3,
     passes: 1,
     patience: 20,
-    greed: 0.3,
+    cycles: 2,
+    greed: 0.8,
 };
 
 /// Whether an instance can be mapped here: nothing to keep but load bounds, and few enough blocks
@@ -98,9 +106,14 @@ pub(crate) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<
     // last vertex before anything is divided more finely, and so on for each class of distances.
     let base = i64::from(inst.shared.machine.collocated());
     let nodes = inst.shared.machine.nodes();
-    let mut distances: Vec<i64> = nodes.iter().map(|n| i64::from(n.distance) - base).collect();
+    let beyond = nodes.iter().map(|n| i64::from(n.distance) - base);
+    let mut distances: Vec<i64> = beyond.filter(|&d| d > 0).collect();
     distances.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
     distances.dedup();
+    // Finer classes go together where there are more than wanted.
+    distances.pop();
+    distances.truncate(effort.stages - 1);
+    distances.push(0);
     for least in distances {
         if divided.parts.divisible(inst, &halving, least) {
             let stage = Stage {
@@ -192,6 +205,13 @@ impl Stage<'_> {
         }
         while self.unfinished(&divided) {
             self.halve(finest, &mut divided, random);
+        }
+        // Where most vertices lie at a boundary there is no shape to improve.
+        let seen = Mapping::new(finest, &divided.parts, &mut divided.part);
+        let bordering = (0..finest.len() as u32).filter(|&v| seen.at_boundary(v));
+        let dense = 2 * bordering.count() > finest.len();
+        for _ in 0..if dense { 0 } else { effort.cycles } {
+            divided = self.attempt(finest, divided, random);
         }
         divided
     }

@@ -10,6 +10,10 @@ use crate::random::Random;
 /// A search ends so many moves after its best point, and one more for each vertex it began with.
 const PATIENCE: usize = 20;
 
+/// Dense networks, in which every part touches every other, would be looked at without end: a call
+/// ends when it has looked at every edge so many times.
+const DENSE: usize = 3;
+
 /// What the searches of one call share, by vertex.
 struct Rooms {
     gain: Vec<i64>,
@@ -18,6 +22,8 @@ struct Rooms {
     /// The search in which the vertex has moved.
     moved: Vec<u32>,
     search: u32,
+    /// Edges looked at.
+    looked: usize,
     heaps: [BinaryHeap<(i64, u32, u32)>; 2],
     trail: Vec<u32>,
 }
@@ -31,9 +37,11 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rand
         seen: vec![0; n],
         moved: vec![0; n],
         search: 0,
+        looked: 0,
         heaps: [BinaryHeap::new(), BinaryHeap::new()],
         trail: Vec::new(),
     };
+    let most = DENSE * (n + mapping.level.arcs.len());
     let mut active = vec![true; k];
     for _ in 0..rounds {
         let borders = borders(mapping, &active);
@@ -48,6 +56,9 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rand
         random.shuffle(&mut runs);
         active.fill(false);
         for &(from, to) in &runs {
+            if rooms.looked > most {
+                return;
+            }
             let key = borders[from].0;
             let pair = [(key >> 32) as u32, key as u32];
             if between(mapping, &mut rooms, pair, &borders[from..to], random) {
@@ -117,6 +128,7 @@ fn between(
             keep = rooms.trail.len();
         }
         let level = mapping.level;
+        rooms.looked += level.row(v).len();
         for arc in level.row(v) {
             let (u, p) = (arc.to as usize, mapping.part[arc.to as usize]);
             if rooms.moved[u] == rooms.search || (p != pair[0] && p != pair[1]) {
@@ -151,6 +163,7 @@ fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, rando
         mapping.parts.distances(pair[1 - side]),
     );
     let mut gain = 0;
+    rooms.looked += mapping.level.row(v).len();
     for arc in mapping.level.row(v) {
         let p = mapping.part[arc.to as usize] as usize;
         gain += i64::from(arc.weight) * (near[p] - far[p]);
