@@ -205,6 +205,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
                 Err(Broken) if self.errors >= MOST_ERRORS => return Err(Broken),
                 Err(Broken) => {
                     self.events.abandon_chain();
+                    self.forget_chain();
                     self.recover();
                     Step::Statement
                 }
@@ -408,11 +409,15 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
     }
 
     fn end_chain(&mut self) {
+        self.forget_chain();
+        self.end_statement();
+    }
+
+    fn forget_chain(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.operands = 0;
             frame.chain = Span::NONE;
         }
-        self.end_statement();
     }
 
     fn is_id(&self) -> bool {

@@ -46,7 +46,7 @@ impl<T: Copy + Default> Recent<T> {
         let (old, new) = (slot.start as usize, piece.start as usize);
         let same = match piece.length as usize {
             0 => false,
-            // No two short pieces have the same hash.
+            // No two pieces that short have the same hash; nor do two with the same beginning.
             1..=8 => true,
             9..=16 => eight(piece.bytes, old) == eight(piece.bytes, new),
             length => piece.bytes[old..old + length] == piece.bytes[new..new + length],

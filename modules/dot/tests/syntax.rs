@@ -162,6 +162,12 @@ fn mistakes_are_found_where_they_are() {
             "digraph{a ] b\n c -> -> d\n e [x==1] }",
             &["1:11 G0101 ]", "2:7 G0101 ->", "3:7 G0101 ="],
         ),
+        // What follows a broken statement is read as if nothing had been there.
+        ("digraph{a -> ;\n x=y\n b -> c }", &["1:14 G0101 ;"]),
+        (
+            "digraph{a -> b c -> ;\n x=y; a,, b\n z=1 }",
+            &["1:21 G0101 ;", "2:9 G0101 ,"],
+        ),
         ("digraph{2a}", &["1:9 G0112 2a"]),
         ("digraph{a:b:c:d}", &["1:14 G0101 :"]),
         ("digraph{subgraph s; a}", &["1:19 G0101 ;"]),
