@@ -3,9 +3,9 @@
 //! When the blocks are two sides with one distance `far` between them, a mapping costs `far` times
 //! the cut between the sides, plus the best split of each side. All cuts between the sides are
 //! listed (two to the number of vertices), those that fit are taken in order of their cut, and
-//! each side is split by a search on its own. The search ends when the cut alone is too dear: with
-//! four blocks on two hosts that is soon. Where branch and bound is best on graphs that fall
-//! apart, this does not mind how dense the graph is.
+//! each side of up to three blocks is split by a search on its own. The search ends when the cut
+//! alone is too dear: with four blocks on two hosts that is soon. Where branch and bound is best on
+//! graphs that fall apart, this does not mind how dense the graph is.
 
 use super::branch::{Limit, NEVER, Outcome};
 use crate::instance::Instance;
@@ -22,7 +22,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option
     }
     let mut search = Search::new(inst, limit);
     let mut best = known.unwrap_or(NEVER);
-    let mut found: Option<(u32, [u32; 2])> = None;
+    let mut found: Option<(u32, [Sets; 2])> = None;
     let cuts = search.cuts(&sides, far, best);
     let mut bound = None;
     let everyone = (1_u32 << inst.len()) - 1;
@@ -32,7 +32,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option
             break;
         }
         let mut cost = cut;
-        let mut split = [0; 2];
+        let mut split = [[0; PARTS]; 2];
         for (i, members) in [here, everyone & !here].into_iter().enumerate() {
             match search.split(&sides[i], members, best - cost) {
                 Some((paid, first)) => {
@@ -59,7 +59,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option
         let mut block = vec![0; inst.len()];
         for (i, &v) in search.order.iter().enumerate() {
             let side = usize::from(here >> i & 1 == 0);
-            let place = usize::from(split[side] >> i & 1 == 0);
+            let place = split[side].iter().position(|set| set >> i & 1 == 1);
+            let place = place.expect("every vertex of a side lies in one of its blocks");
             block[v as usize] = sides[side].blocks[place];
         }
         let cost = inst.cost(&block);
@@ -72,7 +73,12 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option
     })
 }
 
-/// One or two blocks and what is between them.
+/// Most blocks of a side.
+const PARTS: usize = 3;
+/// Members of each block of a side, as bits.
+type Sets = [u32; PARTS];
+
+/// One to three blocks and what is between any two of them.
 struct Side {
     blocks: Vec<u32>,
     near: i64,
@@ -83,7 +89,15 @@ struct Side {
 fn sides(inst: &Instance) -> Option<([Side; 2], i64)> {
     let ways: &[[&[u32]; 2]] = match inst.k() {
         3 => &[[&[0, 1], &[2]], [&[0, 2], &[1]], [&[1, 2], &[0]]],
-        4 => &[[&[0, 1], &[2, 3]], [&[0, 2], &[1, 3]], [&[0, 3], &[1, 2]]],
+        4 => &[
+            [&[0, 1], &[2, 3]],
+            [&[0, 2], &[1, 3]],
+            [&[0, 3], &[1, 2]],
+            [&[0, 1, 2], &[3]],
+            [&[0, 1, 3], &[2]],
+            [&[0, 2, 3], &[1]],
+            [&[1, 2, 3], &[0]],
+        ],
         _ => return None,
     };
     let mut best: Option<([Side; 2], i64)> = None;
@@ -100,7 +114,18 @@ fn sides(inst: &Instance) -> Option<([Side; 2], i64)> {
             near: blocks.get(1).map_or(0, |&b| inst.distance(blocks[0], b)),
         };
         let sides = way.map(side);
-        if sides.iter().all(|s| s.near <= far) && best.as_ref().is_none_or(|b| far > b.1) {
+        let even = |s: &Side| {
+            let pairs = s
+                .blocks
+                .iter()
+                .flat_map(|&a| s.blocks.iter().map(move |&b| (a, b)));
+            let mut apart = pairs.filter(|(a, b)| a != b);
+            apart.all(|(a, b)| inst.distance(a, b) == s.near)
+        };
+        if sides.iter().all(even)
+            && sides.iter().all(|s| s.near <= far)
+            && best.as_ref().is_none_or(|b| far > b.1)
+        {
             best = Some((sides, far));
         }
     }
@@ -254,11 +279,10 @@ impl<'a> Search<'a> {
         cuts
     }
 
-    /// The cheapest split of the members of a side below `limit`: its cost and the members in the
-    /// side's first block.
-    fn split(&mut self, side: &Side, members: u32, limit: i64) -> Option<(i64, u32)> {
-        let first = side.blocks[0];
-        let second = side.blocks.get(1).copied();
+    /// The cheapest split of the members of a side below `limit`: its cost and the members in each
+    /// of its blocks.
+    fn split(&mut self, side: &Side, members: u32, limit: i64) -> Option<(i64, Sets)> {
+        let blocks: [Option<u32>; PARTS] = std::array::from_fn(|i| side.blocks.get(i).copied());
         // In units of weight; any split of a side without distance costs nothing.
         let limit = match side.near {
             0 => i64::from(limit > 0),
@@ -269,16 +293,22 @@ impl<'a> Search<'a> {
             (0..dims).map(|i| b.map_or(0, |b| s.upper(b, i))).collect()
         };
         let mut halves = Halves {
-            blocks: [Some(first), second],
-            room: [room(Some(first), self), room(second, self)],
-            inside: [0; 2],
-            ties: [[0; 2]; MOST],
+            blocks,
+            room: blocks.map(|b| room(b, self)),
+            inside: [0; PARTS],
+            ties: [[0; PARTS]; MOST],
             open: members,
             floor: 0,
             best: limit,
             found: None,
             weighs: side.near > 0,
-            mirrored: second.is_some_and(|b| self.alike(first, b)),
+            alike: std::array::from_fn(|i| {
+                let earlier = blocks[..i].iter().rposition(|&b| match (b, blocks[i]) {
+                    (Some(a), Some(b)) => self.alike(a, b),
+                    _ => false,
+                });
+                earlier.unwrap_or(PARTS)
+            }),
         };
         self.descend(&mut halves, 0);
         halves.found.map(|set| (halves.best * side.near, set))
@@ -292,21 +322,25 @@ impl<'a> Search<'a> {
         if halves.open == 0 {
             if self.enough(halves) {
                 halves.best = paid;
-                halves.found = Some(halves.inside[0]);
+                halves.found = Some(halves.inside);
             }
             return;
         }
         let v = halves.open.trailing_zeros() as usize;
         let ties = halves.ties[v];
         let size = self.inst.size_of(self.order[v]);
-        let cheap = usize::from(ties[1] > ties[0]);
+        let all: i64 = ties.iter().sum();
         // The cheaper block is the one it is tied to more.
-        for half in [cheap, 1 - cheap] {
+        let mut order: [usize; PARTS] = std::array::from_fn(|i| i);
+        order.sort_by_key(|&i| -ties[i]);
+        for half in order {
             let Some(block) = halves.blocks[half] else {
                 continue;
             };
-            let empty = halves.inside == [0; 2];
-            if (empty && halves.mirrored && half == 1)
+            // Of empty blocks that are alike only the first is tried.
+            let earlier = halves.alike[half];
+            let empty = |i: usize| halves.inside[i] == 0;
+            if (earlier < PARTS && empty(half) && empty(earlier))
                 || self.allowed[block as usize] >> v & 1 == 0
                 || self.apart[v] & halves.inside[half] != 0
                 || halves.room[half]
@@ -323,12 +357,8 @@ impl<'a> Search<'a> {
                 .iter_mut()
                 .zip(size)
                 .for_each(|(r, s)| *r -= s);
-            let price = if halves.weighs { ties[1 - half] } else { 0 };
-            halves.floor -= if halves.weighs {
-                ties[0].min(ties[1])
-            } else {
-                0
-            };
+            let price = if halves.weighs { all - ties[half] } else { 0 };
+            halves.floor -= if halves.weighs { least(&ties) } else { 0 };
             self.tie(halves, v, half, 1);
             self.descend(halves, paid + price);
             self.tie(halves, v, half, -1);
@@ -350,10 +380,10 @@ impl<'a> Search<'a> {
         for &(u, w) in &self.rows[v] {
             if halves.open >> u & 1 == 1 {
                 let ties = &mut halves.ties[u];
-                let before = ties[0].min(ties[1]);
+                let before = least(ties);
                 ties[half] += sign * w;
                 if halves.weighs {
-                    halves.floor += ties[0].min(ties[1]) - before;
+                    halves.floor += least(ties) - before;
                 }
             }
         }
@@ -361,7 +391,7 @@ impl<'a> Search<'a> {
 
     fn enough(&self, halves: &Halves) -> bool {
         self.inst.shared.lower.is_empty()
-            || (0..2).all(|half| {
+            || (0..PARTS).all(|half| {
                 let Some(block) = halves.blocks[half] else {
                     return true;
                 };
@@ -371,29 +401,64 @@ impl<'a> Search<'a> {
     }
 }
 
+/// What a vertex pays at least: all ties but the strongest.
+fn least(ties: &[i64; PARTS]) -> i64 {
+    ties.iter().sum::<i64>() - ties.iter().max().expect("there are blocks")
+}
+
 /// A side while it is split.
 struct Halves {
-    blocks: [Option<u32>; 2],
-    room: [Vec<i64>; 2],
-    inside: [u32; 2],
-    /// Weight from each open vertex to the two blocks.
-    ties: [[i64; 2]; MOST],
+    blocks: [Option<u32>; PARTS],
+    room: [Vec<i64>; PARTS],
+    inside: Sets,
+    /// Weight from each open vertex to the blocks.
+    ties: [[i64; PARTS]; MOST],
     open: u32,
     /// What the open vertices pay at least to those that lie.
     floor: i64,
     best: i64,
-    found: Option<u32>,
+    found: Option<Sets>,
     /// Whether the blocks have a distance at all.
     weighs: bool,
-    mirrored: bool,
+    /// The last block before each that cannot be told from it; `PARTS` when there is none.
+    alike: [usize; PARTS],
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::exact::branch;
-    use crate::{Block, Graph, Machine, Problem, Tree};
+    use crate::{Block, Constraint, Graph, Machine, Problem, Tree};
     use crate::{Channel, random::Random};
+
+    /// Up to two rules: pins, kept apart, kept together, least and most of some.
+    fn rules(n: usize, k: usize, random: &mut Random) -> Vec<Constraint> {
+        let mut some = |most: usize| -> Vec<u32> {
+            (0..=random.below(most))
+                .map(|_| random.below(n) as u32)
+                .collect()
+        };
+        let (one, few) = (some(1), some(3));
+        let mut rules = vec![
+            Constraint::Apart {
+                vertices: few.clone(),
+            },
+            Constraint::Together { vertices: some(2) },
+            Constraint::Count {
+                vertices: few,
+                blocks: vec![random.below(k) as u32],
+                least: random.below(2) as u32,
+                most: 2,
+            },
+            Constraint::Pin {
+                vertex: one[0],
+                blocks: (0..2).map(|_| random.below(k) as u32).collect(),
+            },
+        ];
+        random.shuffle(&mut rules);
+        rules.truncate(random.below(3));
+        rules
+    }
 
     /// Both searches are complete and are written differently: they must agree.
     #[test]
@@ -429,6 +494,14 @@ mod tests {
                 distance: 10,
                 members: vec![host(0, &[1, 1]), host(0, &[1])],
             },
+            Tree::Group {
+                distance: 10,
+                members: vec![host(1, &[1, 1, 1]), host(1, &[1])],
+            },
+            Tree::Group {
+                distance: 10,
+                members: vec![host(0, &[2]), host(2, &[1, 3, 1])],
+            },
         ];
         for seed in 0..60 {
             let mut random = Random::new(seed);
@@ -449,9 +522,17 @@ mod tests {
             let graph = Graph::new(loads, &channels).unwrap();
             for tree in &machines {
                 let machine = Machine::new(tree, 0).unwrap();
+                let constraints = rules(n, machine.len(), &mut random);
                 let mut problem = Problem::new(&graph, &machine);
                 problem.imbalance = 0.4;
-                let (inst, _) = Instance::new(&problem).unwrap();
+                problem.constraints = &constraints;
+                // A contradiction is found before any search.
+                let Ok((inst, _)) = Instance::new(&problem) else {
+                    continue;
+                };
+                if inst.len() < 2 {
+                    continue;
+                }
                 let here = solve(&inst, None, endless).expect("of the kind");
                 let there = branch::solve(&inst, None, endless);
                 assert!(here.complete && there.complete);
