@@ -480,3 +480,70 @@ fn a_previous_mapping_of_another_graph() {
     let nan = yesterday();
     refused(nan, &format!("{TODAY} --migration NaN"), 2).stderr_has("a number of at least 0");
 }
+
+#[test]
+fn a_balance_bound_that_cannot_be_kept_is_raised() {
+    let heavy = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
+    partition(heavy, "-n 2").status(0).stderr_is(
+        "warning[G0457]: no mapping keeps the balance bound of 3%: it was raised by a factor of 1.80
+ --> farm.dot:1:11
+  |
+1 | digraph { a -> b; a [load=9] }
+  |           ^ its load is 9, and no OS process is to have more than 5.15
+  |
+  = help: a process cannot be split: use fewer OS processes, or say a larger `--imbalance`
+
+graphmap: 1 warning
+",
+    );
+    let pinned = partition(farm(), "-n 2 --pin worker*=0").status(0);
+    pinned
+        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%: it was raised")
+        .stderr_has("give up a constraint");
+}
+
+#[test]
+fn rules_of_graph_file_and_command_line_are_shown_where_they_are_written() {
+    let graph = FARM.replace("[replicas=4", "[replicas=4, osprocess=0");
+    let rules =
+        "# of the house\n\napart kind:source, kind:sink\ntogether source, worker2   # near\n";
+    let test = farm().file("farm.dot", graph).file("house.rules", rules);
+    refused(test, "-n 2 --rules house.rules --pin source=1", 4).stderr_is(
+        "error[G0456]: there is no feasible mapping: what process `source` must lie together with is pinned to OS processes that share none
+ --> farm.dot:4:25
+  |
+4 |     worker [replicas=4, osprocess=0, load=3];
+  |                         ^^^^^^^^^^^ `worker2` in OS process 0
+  |
+ ::: house.rules:4:1
+  |
+4 | together source, worker2   # near
+  | ------------------------ `source` and `worker2` together
+  |
+ ::: --pin:1:1
+  |
+1 | source=1
+  | -------- `source` in OS process 1
+  |
+  = help: give up one of these, or use more or larger hosts
+
+graphmap: 1 error
+",
+    );
+    let wrong = farm().file("house.rules", "pin worker1=0\npni worker2=1\n");
+    refused(wrong, "-n 2 --rules house.rules --apart =", 2)
+        .stderr_has("error[G0461]: there is no rule `pni`")
+        .stderr_has("house.rules:2:1")
+        .stderr_has("did you mean `pin`?")
+        .stderr_has(" --> --apart:1:1")
+        .stderr_has("graphmap: 2 errors");
+    let wrong = farm().file("house.rules", "pin worker1=0\npni worker2=1\n");
+    refused(wrong, "-n 2 --rules house.rules", 1);
+    refused(farm(), "-n 2 --rules none", 2).stderr_has("error[G0001]");
+    let test = farm().file("m.json", "{}");
+    let done = test
+        .args("farm.dot --mapping m.json --pin worker1=0 --emit svg=x.svg")
+        .run();
+    done.status(2)
+        .stderr_has("error[G0011]: `--mapping` names a mapping");
+}

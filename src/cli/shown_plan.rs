@@ -334,6 +334,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "hosts": hosts.collect::<Vec<_>>(),
         "balance": plan.balance,
         "raised": plan.raised,
+        "unavoidable": plan.unavoidable,
         "traffic": levels(&totals),
         "remote_channels": plan.remote_channels,
         "bottleneck": plan.bottleneck,

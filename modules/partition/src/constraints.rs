@@ -411,10 +411,18 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Contradiction) -> Conflict {
             )
         }
     };
+    // Pins, groups and one list of what is apart are judged exactly here; more takes a search.
+    let how_many = |test: &dyn Fn(&Constraint) -> bool| {
+        let constraints = active.iter().map(|&i| &problem.constraints[i]);
+        constraints.filter(|c| test(c)).count()
+    };
+    let apart = how_many(&|c| matches!(c, Constraint::Apart { .. }));
+    let count = how_many(&|c| matches!(c, Constraint::Count { .. }));
+    let minimal = parts.len() == 1 || parts.len() == active.len() && apart < 2 && count == 0;
     Conflict {
         parts,
         proved: true,
-        minimal: false,
+        minimal,
         reason,
     }
 }

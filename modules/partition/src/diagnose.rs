@@ -54,7 +54,7 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Contradiction) -> Confli
     let smaller = shrink(problem, parts.clone(), BRIEF, false);
     match smaller.parts == parts {
         true => Conflict {
-            minimal: smaller.minimal,
+            minimal: smaller.minimal || conflict.minimal,
             ..conflict
         },
         false => smaller,

@@ -6,7 +6,7 @@
 //! can be shown there.
 
 use crate::{Objective, Options, Problem, evaluate, solve};
-use failure::{failure, weights_error};
+use failure::{failure, raised, weights_error};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
@@ -141,6 +141,8 @@ pub struct Plan {
     pub objective: Objective,
     /// By what factor the balance bound was raised, where it had to be.
     pub raised: Option<f64>,
+    /// It had to be: that no mapping keeps the wanted bound is proved.
+    pub unavoidable: bool,
     /// What the classical strategies give.
     pub others: Vec<Other>,
     /// Hosts used, by name.
@@ -230,16 +232,14 @@ pub fn plan(
     let solution = solve(&problem, &request.options)
         .map_err(|error| one(failure(&error, &rules, &targets, network)))?;
     if let Some(factor) = solution.raised {
-        found.push(
-            Diagnostic::warning(
-                codes::IMBALANCE,
-                format!(
-                    "no mapping within the balance bound of {}% was found: the bound was raised by a factor of {factor:.2}",
-                    request.imbalance * 100.0
-                ),
-            )
-            .help("a process heavier than an OS process's share cannot be split, and constraints may leave no choice: use fewer OS processes, give up a constraint, or say a larger `--imbalance`"),
-        );
+        let bound = request.imbalance;
+        found.push(raised(
+            factor,
+            solution.unavoidable,
+            bound,
+            &targets,
+            network,
+        ));
     }
     for remark in &solution.remarks {
         found.push(
@@ -314,6 +314,7 @@ pub fn plan(
         shares,
         objective: request.objective,
         raised: solution.raised,
+        unavoidable: solution.unavoidable,
         bottleneck: judged.bottleneck as f64 / weights.traffic,
         remote_channels: judged.remote_channels,
         since,

@@ -115,6 +115,49 @@ fn infeasible(
     finding.help("give up one of these, or use more or larger hosts")
 }
 
+/// That the balance bound was raised by a factor, and what for.
+pub(super) fn raised(
+    factor: f64,
+    unavoidable: bool,
+    imbalance: f64,
+    targets: &Targets,
+    network: &Verified,
+) -> Diagnostic {
+    let percent = (imbalance * 1e6).round() / 1e4;
+    let how = match unavoidable {
+        true => format!("no mapping keeps the balance bound of {percent}%"),
+        false => format!("no mapping within the balance bound of {percent}% was found"),
+    };
+    let message = format!("{how}: it was raised by a factor of {factor:.2}");
+    let mut finding = Diagnostic::warning(codes::IMBALANCE, message);
+    if !unavoidable {
+        finding = finding.with_note("that none keeps it is not proved: more `--time` may find one");
+    }
+    let total: f64 = network.processes.values().map(|p| p.load).sum();
+    let speeds = targets.machine.blocks().iter().map(|b| f64::from(b.speed));
+    let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
+    let most = total * fastest * (1.0 + imbalance);
+    let loads = network.processes.values();
+    let heaviest = loads.max_by(|a, b| a.load.total_cmp(&b.load));
+    match heaviest.filter(|p| p.load > most) {
+        Some(process) => finding
+            .at(
+                process.span,
+                format!(
+                    "its load is {}, and no OS process is to have more than {most:.2}",
+                    process.load
+                ),
+            )
+            .help(
+                "a process cannot be split: use fewer OS processes, or say a larger `--imbalance`",
+            ),
+        None => finding.help(
+            "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
+             constraint, or say a larger `--imbalance`",
+        ),
+    }
+}
+
 /// Puts what constraints say into words.
 struct Teller<'a> {
     network: &'a Verified,
