@@ -1,12 +1,14 @@
 //! What reading DOT costs: graphmap's whole front end (bytes of a file to the declared network with
 //! its spans) against Graphviz and the crate dot-parser, by size and by what stands on the edges.
 //!
-//! Each reading has an OS process of its own, the readers take turns, and what is compared is the
-//! whole process, its start and end included. Ratios are the medians of those of each turn. The
+//! Each reading has an OS process of its own, and the readers take turns. Of the time of each, what
+//! the same reader takes for a graph of one edge is taken off: to start and to end a process is not
+//! to read, and weighs most where all is fast. Ratios are the medians of those of each turn. The
 //! table is Markdown, as it stands in the book.
 
 use graphs::{VARIANTS, Variant};
 use readers::{Cost, Reader};
+use std::path::Path;
 
 mod graphs;
 mod readers;
@@ -52,24 +54,31 @@ fn main() {
 
 /// Measures a graph and prints what came out.
 fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
-    let file = format!("bench-dot-{}-{edges}.dot", std::process::id());
-    let path = std::env::temp_dir().join(file);
-    let name = path.to_str().expect("a path in UTF-8");
-    write(variant, edges, name);
+    let folder = std::env::temp_dir();
+    let file = |edges| folder.join(format!("bench-dot-{}-{edges}.dot", std::process::id()));
+    let (path, one) = (file(edges), file(1));
+    for (path, edges) in [(&path, edges), (&one, 1)] {
+        write(variant, edges, path);
+    }
     let megabytes = std::fs::metadata(&path).expect("the graph").len() as f64 / 1e6;
-    let nothing = Reader::Nothing.run(name).expect("a program that runs");
-    let mut turns: [Vec<Option<Cost>>; 4] = Default::default();
+    let nothing = Reader::Nothing.run(&one).expect("a program that runs");
+    let mut costs: [Costs; 4] = Default::default();
     for turn in 0..turns_of(edges) {
-        for (reader, costs) in Reader::ALL.into_iter().zip(&mut turns) {
+        for (reader, costs) in Reader::ALL.into_iter().zip(&mut costs) {
             // A million edges take these so long that once must do.
             let slow = matches!(reader, Reader::Gc | Reader::DotParser) && edges > 100_000;
-            if turn == 0 || !slow {
-                costs.push(reader.run(name));
+            if (turn == 0 || !slow)
+                && let (Some(one), Some(all)) = (reader.run(&one), reader.run(&path))
+            {
+                costs.one.push(one);
+                costs.all.push(all);
             }
         }
     }
-    std::fs::remove_file(&path).expect("the file written before");
-    let ours: Vec<Cost> = turns[0].iter().flatten().copied().collect();
+    for path in [&path, &one] {
+        std::fs::remove_file(path).expect("the file written before");
+    }
+    let [ours, others @ ..] = costs.map(|costs| costs.of_reading());
     let peak = ours.iter().map(|c| c.peak).fold(0.0, f64::max);
     let bytes = (peak - nothing.peak) / edges as f64;
     print!(
@@ -79,17 +88,12 @@ fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
         median(ours.iter().map(|c| c.cpu)),
     );
     worst.bytes = worst.bytes.max(bytes);
-    for (reader, costs) in Reader::ALL.into_iter().zip(&turns).skip(1) {
-        let pairs = || {
-            costs
-                .iter()
-                .zip(&ours)
-                .filter_map(|(c, o)| Some((((*c)?), *o)))
-        };
-        if pairs().next().is_none() {
+    for (reader, costs) in Reader::ALL.into_iter().skip(1).zip(&others) {
+        if costs.is_empty() {
             print!(" - | - |");
             continue;
         }
+        let pairs = || costs.iter().zip(&ours);
         let wall = median(pairs().map(|(c, o)| c.wall / o.wall));
         let cpu = median(pairs().map(|(c, o)| c.cpu / o.cpu));
         print!(" {wall:.1} | {cpu:.1} |");
@@ -98,9 +102,32 @@ fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
     println!();
 }
 
+/// What a reader took, each turn.
+#[derive(Default)]
+struct Costs {
+    /// For a graph of one edge: to start and to end.
+    one: Vec<Cost>,
+    /// For the whole graph.
+    all: Vec<Cost>,
+}
+
+impl Costs {
+    /// What it took less what it takes to start and to end.
+    fn of_reading(&self) -> Vec<Cost> {
+        let wall = median(self.one.iter().map(|c| c.wall));
+        let cpu = median(self.one.iter().map(|c| c.cpu));
+        let net = |c: &Cost| Cost {
+            wall: (c.wall - wall).max(1e-6),
+            cpu: (c.cpu - cpu).max(1e-6),
+            ..*c
+        };
+        self.all.iter().map(net).collect()
+    }
+}
+
 /// Writes a graph in an OS process of its own: the kernel counts the peak of this one as a part of
 /// that of those it starts.
-fn write(variant: &Variant, edges: usize, path: &str) {
+fn write(variant: &Variant, edges: usize, path: &Path) {
     let file = std::fs::File::create(path).expect("a writable temporary folder");
     let own = std::env::current_exe().expect("its own name");
     let mut command = std::process::Command::new(own);
@@ -108,7 +135,7 @@ fn write(variant: &Variant, edges: usize, path: &str) {
         .args(["write", variant.name, &edges.to_string()])
         .stdout(file);
     let status = command.status().expect("a program that runs");
-    assert!(status.success(), "writing {path} failed");
+    assert!(status.success(), "writing {} failed", path.display());
 }
 
 fn turns_of(edges: usize) -> usize {

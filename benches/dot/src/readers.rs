@@ -1,5 +1,6 @@
 //! Who reads, each in an OS process of its own, and what that costs.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use wait4::Wait4;
@@ -45,7 +46,7 @@ impl Reader {
 
     /// Reads a file in an OS process of its own; `None` where that fails, be it that the program
     /// is not there.
-    pub fn run(self, path: &str) -> Option<Cost> {
+    pub fn run(self, path: &Path) -> Option<Cost> {
         let mut command = match self {
             Reader::Nop | Reader::Gc => Command::new(self.name()),
             _ => Command::new(std::env::current_exe().expect("its own name")),
