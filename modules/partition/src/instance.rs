@@ -129,7 +129,7 @@ impl Instance {
         };
         let alone = m == n && groups.of.iter().enumerate().all(|(v, &g)| g as usize == v);
         let csr = if alone && edges.is_empty() {
-            copy(n, row)
+            copy(n, 2 * graph.edges(), row)
         } else {
             contract(n, &groups.of, m, row, &edges)
         };
@@ -377,10 +377,10 @@ impl Dim {
 type Csr = (Vec<u32>, Vec<u32>, Vec<i64>);
 
 /// The rows as they are, without edges of weight 0.
-fn copy(n: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -> Csr {
+fn copy(n: usize, entries: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -> Csr {
     let mut offsets = Vec::with_capacity(n + 1);
-    let mut targets: Vec<u32> = Vec::new();
-    let mut weights: Vec<i64> = Vec::new();
+    let mut targets: Vec<u32> = Vec::with_capacity(entries);
+    let mut weights: Vec<i64> = Vec::with_capacity(entries);
     offsets.push(0);
     for v in 0..n as u32 {
         row(v, &mut |u, w| {
