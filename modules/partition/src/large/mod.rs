@@ -18,6 +18,7 @@ mod tests;
 
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::strategy::Budget;
 use coarsen::cluster;
 use halving::{Halving, Parts};
 use level::Level;
@@ -94,8 +95,13 @@ pub(crate) fn fits(inst: &Instance) -> bool {
         && inst.shared.lower.is_empty()
 }
 
-/// Maps an instance that [`fits`].
-pub(crate) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
+/// Maps an instance that [`fits`]. With a time to use, V-cycles go on while it lasts.
+pub(crate) fn map(
+    inst: &Instance,
+    effort: &Effort,
+    budget: &Budget,
+    random: &mut Random,
+) -> Vec<u32> {
     let finest = Level::of(inst);
     let halving = Halving::new(inst, finest.total_load(), effort.greed);
     let mut divided = Divided {
@@ -114,7 +120,7 @@ pub(crate) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<
     distances.pop();
     distances.truncate(effort.stages - 1);
     distances.push(0);
-    for least in distances {
+    for &least in &distances {
         if divided.parts.divisible(inst, &halving, least) {
             let stage = Stage {
                 inst,
@@ -124,6 +130,16 @@ pub(crate) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<
             };
             divided = stage.divide(&finest, divided, random);
         }
+    }
+    let whole = Stage {
+        inst,
+        halving: &halving,
+        effort,
+        least: 0,
+    };
+    // Checks and the bound come after the search.
+    while budget.time.is_some() && effort.cycles > 0 && budget.used() < 0.6 {
+        divided = whole.attempt(&finest, divided, random);
     }
     let block = divided.parts.block_of(&halving);
     divided.part.iter().map(|&p| block[p as usize]).collect()

@@ -135,6 +135,11 @@ proptest! {
 #[test]
 fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
     let graph = mesh(60);
+    let budget = Budget {
+        start: std::time::Instant::now(),
+        time: None,
+        steps: 0,
+    };
     for machine in [
         Machine::regular(&[(4, 1), (2, 10), (3, 100)]).unwrap(),
         irregular(),
@@ -142,9 +147,9 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         assert!(fits(&inst));
         for effort in [&FAST, &GOOD] {
-            let found = map(&inst, effort, &mut Random::new(3));
+            let found = map(&inst, effort, &budget, &mut Random::new(3));
             assert!(keeps(&inst, &found));
-            assert_eq!(found, map(&inst, effort, &mut Random::new(3)));
+            assert_eq!(found, map(&inst, effort, &budget, &mut Random::new(3)));
             // Strips in source order would cost more.
             let k = inst.k() as u32;
             let strips: Vec<u32> = (0..3600).map(|v| v * k / 3600).collect();

@@ -18,7 +18,13 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
         return run(context);
     }
     if large::fits(context.inst) {
-        return Ok(large::map(context.inst, &large::FAST, &mut context.random).into());
+        return Ok(large::map(
+            context.inst,
+            &large::FAST,
+            &context.budget,
+            &mut context.random,
+        )
+        .into());
     }
     Ok(vcycle::multilevel(context.inst, 1, &mut context.random).into())
 }
@@ -64,7 +70,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     }
     let inst = context.inst;
     if large::fits(inst) {
-        return Ok(large::map(inst, &large::GOOD, &mut context.random).into());
+        return Ok(large::map(inst, &large::GOOD, &context.budget, &mut context.random).into());
     }
     let mut block = vcycle::multilevel(inst, 4, &mut context.random);
     // The order of the drawing is often that of the flow: on long chains coarsening cannot beat it.
