@@ -1,7 +1,7 @@
 //! The runtime beside Go and tokio, in one sitting.
 //!
 //! Every measurement is an OS process of its own; the contestants of a row take turns, several
-//! rounds long, and the table holds medians. `bench [ROUNDS]` prints it as Markdown.
+//! rounds long, and the table holds medians. `bench [--quick] [ROUNDS]` prints it as Markdown.
 
 mod machine;
 mod ours;
@@ -14,10 +14,23 @@ fn main() {
         println!("{}", one(&arguments[1..]));
         return;
     }
-    let rounds = arguments
-        .first()
-        .map_or(5, |n| n.parse().expect("a number of rounds"));
-    table::print(rounds);
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let mut numbers = arguments.iter().filter(|argument| *argument != "--quick");
+    let rounds = match numbers.next().map(|rounds| rounds.parse()) {
+        None => {
+            if quick {
+                3
+            } else {
+                5
+            }
+        }
+        Some(Ok(rounds)) if rounds > 0 && numbers.next().is_none() => rounds,
+        _ => {
+            eprintln!("usage: bench [--quick] [ROUNDS]");
+            std::process::exit(2);
+        }
+    };
+    table::print(rounds, quick);
 }
 
 /// One measurement of ours or of tokio.
