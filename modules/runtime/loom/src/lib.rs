@@ -72,7 +72,7 @@ mod tests {
                 // SAFETY: only the first thread writes.
                 match unsafe { self.ring.push(token) } {
                     Push::Done(wake) => {
-                        self.send(1, wake);
+                        self.send(1, wake.or_else(|| self.ring.settle_put()));
                         return true;
                     }
                     Push::Gone(_) => return false,
@@ -91,7 +91,7 @@ mod tests {
                 // SAFETY: only the second thread reads.
                 match unsafe { self.ring.pop() } {
                     Pop::Value(token, wake) => {
-                        self.send(0, wake);
+                        self.send(0, wake.or_else(|| self.ring.settle_taken()));
                         return Some(*token);
                     }
                     Pop::End => return None,
@@ -106,15 +106,17 @@ mod tests {
         }
     }
 
-    fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    /// Up to three preemptions, which takes seconds, or as many as `LOOM_MAX_PREEMPTIONS` says:
+    /// four take minutes.
+    fn model(f: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(preemptions);
+        builder.preemption_bound.get_or_insert(3);
         builder.check(f);
     }
 
     #[test]
     fn tokens_arrive_in_order_and_nobody_sleeps_for_ever() {
-        model(4, || {
+        model(|| {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_leaves_stops_the_writer() {
-        model(4, || {
+        model(|| {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn who_looks_first_and_arms_before_sleeping_loses_nothing() {
-        model(4, || {
+        model(|| {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -177,9 +179,52 @@ mod tests {
         });
     }
 
+    #[test]
+    fn what_is_settled_once_for_two_tokens_wakes_all_the_same() {
+        model(|| {
+            let pair = Pair::new(2);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                for token in 1..=2 {
+                    // SAFETY: only this thread writes.
+                    match unsafe { writer.ring.push(Box::new(token)) } {
+                        Push::Done(wake) => writer.send(1, wake),
+                        _ => unreachable!("there is room for two"),
+                    }
+                }
+                let wake = writer.ring.settle_put();
+                writer.send(1, wake);
+                // For the other direction: room for a third comes with a settling only.
+                assert!(writer.write(3));
+            });
+            assert_eq!(pair.read(), Some(1));
+            let mut taken = 0;
+            while taken < 2 {
+                // SAFETY: only this thread reads.
+                match unsafe { pair.ring.pop() } {
+                    Pop::Value(_, wake) => {
+                        pair.send(0, wake);
+                        taken += 1;
+                    }
+                    Pop::End => unreachable!("the writer has not left"),
+                    Pop::Empty => {
+                        let wake = pair.ring.settle_taken();
+                        pair.send(0, wake);
+                        if pair.ring.arm_reader(11) {
+                            pair.rest(1);
+                        } else {
+                            pair.ring.disarm_reader();
+                        }
+                    }
+                }
+            }
+            writer.join().unwrap();
+        });
+    }
+
     /// `word` is what the writer leaves in its word: named only, or armed as a hook has to be.
     fn waits_for_the_stop(word: u32) {
-        model(4, move || {
+        model(move || {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -214,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_writer_can_wait_for_the_stop_and_then_for_room() {
-        model(4, || {
+        model(|| {
             let pair = Pair::new(1);
             let writer = Arc::clone(&pair);
             let writer = thread::spawn(move || {
@@ -234,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_last_to_sleep_knows_it() {
-        model(4, || {
+        model(|| {
             let pair = Pair::new(1);
             let other = Arc::clone(&pair);
             // The other sends one wake-up and then has nothing to do: both must find out.

@@ -18,7 +18,7 @@ use super::queue::Queue;
 use super::runner::{Shared, Verdict};
 use super::task::{self, Header};
 use super::waker::{self, Beacon};
-use super::watch::Watches;
+use super::watch::{Debts, Watches};
 use crate::kpn::block::Wait;
 use crate::link::waiter::{HOOK, ID, NOBODY, is_hooked};
 use crate::stats::Tally;
@@ -41,6 +41,7 @@ pub(crate) struct Scheduler {
     plain: bool,
     hooks: Hooks,
     watches: Watches,
+    debts: Debts,
     /// The scheduler in one of whose processes this one runs.
     outer: Cell<*const Scheduler>,
     waits: RefCell<Vec<Wait>>,
@@ -101,8 +102,19 @@ pub(crate) fn forget(end: *const ()) {
     // not been left before the inner.
     while let Some(this) = unsafe { scheduler.as_ref() } {
         this.watches.forget(end);
+        this.debts.forget(end);
         scheduler = this.outer.get();
     }
+}
+
+/// The process whose turn it is has to settle something at an end before its turn ends.
+///
+/// # Safety
+/// As for [`Debts::owe`]; [`forget`] does the forgetting.
+#[inline]
+pub(crate) unsafe fn owe(way: usize, end: *const (), settle: unsafe fn(*const ())) {
+    // SAFETY: the caller's promise.
+    with_current(|scheduler| unsafe { scheduler.debts.owe(way, end, settle) });
 }
 
 /// The id of the process that polls with this context, if it is one of this thread, polls by
@@ -167,6 +179,7 @@ impl Scheduler {
             plain: shuffle.is_none() && !tally.measured,
             hooks: Hooks::default(),
             watches: Watches::new(),
+            debts: Debts::new(),
             outer: Cell::new(ptr::null()),
             waits: RefCell::default(),
             mail: Cell::default(),
@@ -183,6 +196,8 @@ impl Scheduler {
                 CURRENT.set(self.0);
             }
         }
+        // A run within a process of another may take long.
+        with_current(|outer| outer.debts.settle());
         let _leave = Leave(CURRENT.replace(self));
         self.outer.set(_leave.0);
         f()
@@ -423,6 +438,7 @@ impl Scheduler {
             self.live.set(self.live.get() - 1);
             self.pass_stop_on(context);
         }
+        self.debts.settle();
     }
 
     /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others

@@ -27,6 +27,77 @@ pub(crate) struct Watch {
     pub(crate) arm: unsafe fn(*const (), u32) -> bool,
 }
 
+/// What a scheduler has yet to do at an end: see `link/spsc.rs` about settling.
+#[derive(Clone, Copy)]
+struct Debt {
+    end: *const (),
+    settle: unsafe fn(*const ()),
+}
+
+/// What the process whose turn it is owes: for the channel it took from last, and for the one it
+/// put into last.
+pub(crate) struct Debts {
+    some: Cell<bool>,
+    debts: [Cell<Debt>; 2],
+}
+
+const NO_DEBT: Debt = Debt {
+    end: ptr::null(),
+    settle: |_| {},
+};
+
+impl Debts {
+    pub(crate) const fn new() -> Self {
+        Debts {
+            some: Cell::new(false),
+            debts: [const { Cell::new(NO_DEBT) }; 2],
+        }
+    }
+
+    /// Notes a debt at an end, and settles the one before it if that was at another.
+    ///
+    /// # Safety
+    /// The function has to fit the end, and [`Debts::forget`] has to be called before it goes.
+    #[inline]
+    pub(crate) unsafe fn owe(&self, way: usize, end: *const (), settle: unsafe fn(*const ())) {
+        let debt = &self.debts[way];
+        if ptr::eq(debt.get().end, end) {
+            return;
+        }
+        self.some.set(true);
+        let before = debt.replace(Debt { end, settle });
+        // SAFETY: what is noted has not gone, and the function is its own.
+        unsafe { (before.settle)(before.end) };
+    }
+
+    /// Settles all.
+    #[inline(always)]
+    pub(crate) fn settle(&self) {
+        if self.some.get() {
+            self.settle_now();
+        }
+    }
+
+    #[inline(never)]
+    fn settle_now(&self) {
+        self.some.set(false);
+        for debt in &self.debts {
+            let debt = debt.replace(NO_DEBT);
+            // SAFETY: what is noted has not gone, and the function is its own.
+            unsafe { (debt.settle)(debt.end) };
+        }
+    }
+
+    /// An end goes, which settles by itself.
+    pub(crate) fn forget(&self, end: *const ()) {
+        for debt in &self.debts {
+            if ptr::eq(debt.get().end, end) {
+                debt.set(NO_DEBT);
+            }
+        }
+    }
+}
+
 /// The waits that one scheduler looks after.
 pub(crate) struct Watches {
     list: [Cell<Watch>; MOST],

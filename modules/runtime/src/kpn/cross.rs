@@ -37,7 +37,15 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         match unsafe { self.ring.pop() } {
             Pop::Value(token, waiter) => {
-                self.wake(self.writer_home, waiter);
+                match waiter {
+                    Some(_) => self.wake(self.writer_home, waiter),
+                    // SAFETY: made from this type; `forget` is called before the end goes.
+                    None => unsafe {
+                        scheduler::owe(0, (&raw const *self).cast(), |end| {
+                            (*end.cast::<Self>()).settle_taken();
+                        });
+                    },
+                }
                 Take::Token(token)
             }
             Pop::Empty => Take::Empty,
@@ -52,12 +60,30 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         match unsafe { self.ring.push(token) } {
             Push::Done(waiter) => {
-                self.wake(self.reader_home, waiter);
+                match waiter {
+                    Some(_) => self.wake(self.reader_home, waiter),
+                    // SAFETY: made from this type; `forget` is called before the end goes.
+                    None => unsafe {
+                        scheduler::owe(1, (&raw const *self).cast(), |end| {
+                            (*end.cast::<Self>()).settle_put();
+                        });
+                    },
+                }
                 Put::Done
             }
             Push::Full(token) => Put::Full(token),
             Push::Gone(token) => Put::Stopped(token),
         }
+    }
+
+    #[inline(never)]
+    fn settle_taken(&self) {
+        self.wake(self.writer_home, self.ring.settle_taken());
+    }
+
+    #[inline(never)]
+    fn settle_put(&self) {
+        self.wake(self.reader_home, self.ring.settle_put());
     }
 
     #[inline]

@@ -15,7 +15,10 @@
 //!   loads ARMED. Each writes one place and then reads the other, so both could read the old
 //!   value under Release and Acquire, and the wake-up would be lost. Between store and load each
 //!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
-//!   other sees what was stored before it. The same holds for a writer waiting for room, and for
+//!   other sees what was stored before it. A fence takes longer than a token, so who puts many in
+//!   looks for ARMED without one, which finds it nearly always, and once more behind a fence
+//!   before its process's turn ends ([`Ring::settle_put`]): a wake-up can be late by a turn, but
+//!   is never lost. The same holds for a writer waiting for room, and for
 //!   GONE in place of an index.
 //! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes. It is
 //!   set by one, too: so all changes of a word stand in one order that both sides agree on.
@@ -63,14 +66,14 @@ struct Store<T> {
     capacity: u64,
 }
 
-/// What a push did; `Done` names who is to be woken.
+/// What a push did; `Done` names who is to be woken, or leaves that to [`Ring::settle_put`].
 pub(crate) enum Push<T> {
     Done(Option<u32>),
     Full(T),
     Gone(T),
 }
 
-/// What a pop did; `Value` names who is to be woken.
+/// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::settle_taken`].
 pub(crate) enum Pop<T> {
     Value(T, Option<u32>),
     Empty,
@@ -136,7 +139,8 @@ impl<T> Ring<T> {
             .unwrap_or(&self.producer.0.only)
     }
 
-    /// Puts a token in.
+    /// Puts a token in. If that names nobody to be woken, [`Ring::settle_put`] has to be asked
+    /// later, once for any number of tokens.
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -164,10 +168,11 @@ impl<T> Ring<T> {
         // before this. The consumer does not look at it before `tail` is stored.
         unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
         self.producer.0.tail.store(tail + 1, Ordering::Release);
-        Push::Done(disarm(&self.signals.0.reader))
+        Push::Done(unarm(&self.signals.0.reader))
     }
 
-    /// Takes a token out.
+    /// Takes a token out. If that names nobody to be woken, [`Ring::settle_taken`] has to be asked
+    /// later, once for any number of tokens.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -194,7 +199,17 @@ impl<T> Ring<T> {
             .store
             .with(|s| unsafe { self.slot(&*s, head).with(|slot| (*slot).assume_init_read()) });
         self.consumer.0.head.store(head + 1, Ordering::Release);
-        Pop::Value(value, disarm(&self.signals.0.writer))
+        Pop::Value(value, unarm(&self.signals.0.writer))
+    }
+
+    /// Who is to be woken for the tokens that were put in.
+    pub(crate) fn settle_put(&self) -> Option<u32> {
+        disarm(&self.signals.0.reader)
+    }
+
+    /// Who is to be woken for the tokens that were taken out.
+    pub(crate) fn settle_taken(&self) -> Option<u32> {
+        disarm(&self.signals.0.writer)
     }
 
     /// Says that the consumer is going to look for tokens by [`Ring::reader_is_ready`].
