@@ -11,8 +11,9 @@ pub struct Known {
 
 const HEAD: &str = "\
 # Least J of feasible mappings by network and seed, and who found it; not proved to be optimal.
-# Made by `benches/mapping/run small --record --ours auto@15000 --shift 100` (searches with seeds
-# that the table does not use) and by all peers; every run with --record keeps what is better.
+# Made by `benches/mapping/run small --record --no-peers --ours auto@1500 --shift 100` (searches with
+# seeds that the table does not use), the runs of the table and all peers; every run with --record
+# keeps what is better.
 ";
 
 fn path() -> PathBuf {
