@@ -423,6 +423,7 @@ impl Scheduler {
             }
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
+        self.debts.settle();
     }
 
     #[inline]
@@ -438,7 +439,6 @@ impl Scheduler {
             self.live.set(self.live.get() - 1);
             self.pass_stop_on(context);
         }
-        self.debts.settle();
     }
 
     /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
@@ -520,6 +520,7 @@ impl Scheduler {
             }
         });
         self.probing.set(false);
+        self.debts.settle();
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
         let moved = !self.queue.is_empty();
         self.beacon
