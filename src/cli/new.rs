@@ -142,7 +142,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     session.find_all(found);
     let mut created = created.map_err(|failed| {
         session.find_all(failed);
-        Exit::Graph
+        Exit::Plugin
     })?;
     if family.is_some()
         && let Some(text) = &text

@@ -180,7 +180,7 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
     session.find_all(found);
     let files = files.map_err(|failed| {
         session.find_all(failed);
-        Exit::Graph
+        Exit::Plugin
     })?;
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" {
