@@ -131,7 +131,7 @@ impl Instance {
         let csr = if alone && edges.is_empty() {
             copy(n, 2 * graph.edges(), row)
         } else {
-            contract(n, &groups.of, m, row, &edges)
+            contract(&groups.of, m, row, &edges)
         };
         let instance = Self {
             offsets: csr.0,
@@ -175,7 +175,7 @@ impl Instance {
         let row = |v: u32, visit: &mut dyn FnMut(u32, i64)| {
             self.row(v).for_each(|(u, w)| visit(u, w));
         };
-        let (offsets, targets, weights) = contract(n, map, clusters, row, &[]);
+        let (offsets, targets, weights) = contract(map, clusters, row, &[]);
         Self {
             offsets,
             targets,
@@ -394,28 +394,36 @@ fn copy(n: usize, entries: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -
     (offsets, targets, weights)
 }
 
+/// The members of each cluster in a row, by counting: those of cluster `c` stand from place `c` of
+/// the first list to the next, in the second.
+pub(crate) fn members(map: &[u32], clusters: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut start = vec![0_u32; clusters + 1];
+    for &c in map {
+        start[c as usize] += 1;
+    }
+    let mut end = 0;
+    for place in &mut start {
+        end += *place;
+        *place = end;
+    }
+    let mut members = vec![0_u32; map.len()];
+    for (v, &c) in map.iter().enumerate().rev() {
+        // Filling backwards turns each end into a start.
+        let place = &mut start[c as usize];
+        *place -= 1;
+        members[*place as usize] = v as u32;
+    }
+    (start, members)
+}
+
 /// Rows of the contracted graph, in time linear in vertices, entries and extra edges.
 fn contract(
-    n: usize,
     map: &[u32],
     clusters: usize,
     row: impl Fn(u32, &mut dyn FnMut(u32, i64)),
     extra: &[(u32, u32, i64)],
 ) -> Csr {
-    let mut start = vec![0_u32; clusters + 1];
-    for &c in map {
-        start[c as usize + 1] += 1;
-    }
-    for c in 0..clusters {
-        start[c + 1] += start[c];
-    }
-    let mut members = vec![0_u32; n];
-    let mut fill = start.clone();
-    for v in 0..n {
-        let slot = &mut fill[map[v] as usize];
-        members[*slot as usize] = v as u32;
-        *slot += 1;
-    }
+    let (start, members) = members(map, clusters);
     let mut more: Vec<(u32, u32, i64)> = extra
         .iter()
         .flat_map(|&(a, b, w)| [(a, b, w), (b, a, w)])

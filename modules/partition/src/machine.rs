@@ -300,6 +300,11 @@ impl Machine {
         if !self.table.is_empty() {
             return self.table[a as usize * self.blocks.len() + b as usize];
         }
+        self.group(a, b).distance
+    }
+
+    /// The smallest group of the tree that holds two blocks.
+    fn group(&self, a: u32, b: u32) -> &Node {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
         while x != y {
             let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
@@ -309,7 +314,7 @@ impl Machine {
                 y = q.parent;
             }
         }
-        self.nodes[x as usize].distance
+        &self.nodes[x as usize]
     }
 
     /// Blocks whose distance to `a` can differ from that to `b`: a run of them. Outside of the
@@ -318,16 +323,7 @@ impl Machine {
         if !self.tree {
             return 0..self.blocks.len();
         }
-        let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
-        while x != y {
-            let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
-            if p.depth >= q.depth {
-                x = p.parent;
-            } else {
-                y = q.parent;
-            }
-        }
-        let blocks = &self.nodes[x as usize].blocks;
+        let blocks = &self.group(a, b).blocks;
         blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1
     }
 

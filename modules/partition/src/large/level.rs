@@ -1,6 +1,6 @@
 //! One level of a large instance: a graph held small, and its contraction.
 
-use crate::instance::Instance;
+use crate::instance::{Instance, members};
 
 /// One end of an edge, as seen from the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,32 +63,7 @@ impl Level {
     /// The graph with the vertices of each cluster made one; `map` names the cluster of each
     /// vertex. Time and memory linear in vertices and edges: no hashing, one array of places.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let n = self.len();
-        // Members of each cluster in a row, by counting.
-        let mut start = vec![0_u32; clusters + 1];
-        for &c in map {
-            start[c as usize + 1] += 1;
-        }
-        for c in 0..clusters {
-            start[c + 1] += start[c];
-        }
-        let mut members = vec![0_u32; n];
-        for v in (0..n).rev() {
-            // Filling backwards turns each end into a start.
-            let end = &mut start[map[v] as usize + 1];
-            *end -= 1;
-            members[*end as usize] = v as u32;
-        }
-        // Every start now stands one place late.
-        let first = |c: usize| start[c + 1] as usize;
-        let last = |c: usize| {
-            if c + 1 < clusters {
-                start[c + 2] as usize
-            } else {
-                n
-            }
-        };
-
+        let (start, members) = members(map, clusters);
         let mut coarse = Self {
             offsets: Vec::with_capacity(clusters + 1),
             arcs: Vec::with_capacity(self.arcs.len() / 2),
@@ -100,7 +75,7 @@ impl Level {
         for c in 0..clusters {
             let row = coarse.arcs.len() as u32;
             let mut load = 0;
-            for &v in &members[first(c)..last(c)] {
+            for &v in &members[start[c] as usize..start[c + 1] as usize] {
                 load += self.load[v as usize];
                 for arc in self.row(v) {
                     let to = map[arc.to as usize];

@@ -267,11 +267,9 @@ impl Scheduler {
     }
 
     fn header(&self, id: u32) -> Option<&Header> {
+        let header = self.tasks.get(id as usize)?.get()?;
         // SAFETY: a task leaves the table before its memory goes.
-        self.tasks
-            .get(id as usize)?
-            .get()
-            .map(|header| unsafe { &*header.as_ptr() })
+        Some(unsafe { &*header.as_ptr() })
     }
 
     /// Kind and index of the process being polled.

@@ -187,17 +187,15 @@ impl<T> Ring<T> {
             if head == tail {
                 return if gone { Pop::End } else { Pop::Empty };
             }
+            let tail_seen = &self.consumer.0.tail_seen;
             // SAFETY: as above.
-            self.consumer
-                .0
-                .tail_seen
-                .with_mut(|seen| unsafe { *seen = tail });
+            tail_seen.with_mut(|seen| unsafe { *seen = tail });
         }
         // SAFETY: the store changes only while both sides stand still. The slot was written
         // before `tail` passed it, and the producer leaves it alone until `head` has.
-        let value = self
-            .store
-            .with(|s| unsafe { self.slot(&*s, head).with(|slot| (*slot).assume_init_read()) });
+        let read =
+            |s: *const _| unsafe { self.slot(&*s, head).with(|slot| (*slot).assume_init_read()) };
+        let value = self.store.with(read);
         self.consumer.0.head.store(head + 1, Ordering::Release);
         Pop::Value(value, unarm(&self.signals.0.writer))
     }
@@ -249,12 +247,9 @@ impl<T> Ring<T> {
         if there == 0 {
             return self.signals.0.writer.load(Ordering::Relaxed) & GONE != 0;
         }
+        let pace = &self.consumer.0.pace;
         // SAFETY: the pace is the consumer's own.
-        let pauses = self
-            .consumer
-            .0
-            .pace
-            .with(|pace| unsafe { (*pace).pauses() });
+        let pauses = pace.with(|pace| unsafe { (*pace).pauses() });
         if idle && there <= pauses.into() {
             pause(pauses);
         }
@@ -274,12 +269,9 @@ impl<T> Ring<T> {
         if there >= capacity {
             return self.is_stopped();
         }
+        let pace = &self.producer.0.pace;
         // SAFETY: the pace is the producer's own.
-        let pauses = self
-            .producer
-            .0
-            .pace
-            .with(|pace| unsafe { (*pace).pauses() });
+        let pauses = pace.with(|pace| unsafe { (*pace).pauses() });
         if idle && capacity - there <= pauses.into() {
             pause(pauses);
         }
