@@ -60,6 +60,22 @@ impl Level {
         self.load.iter().sum()
     }
 
+    /// The first vertices, and the arcs among them.
+    pub(crate) fn first(&self, count: usize) -> Self {
+        let count = count.min(self.len());
+        let mut first = Self {
+            offsets: vec![0],
+            arcs: Vec::new(),
+            load: self.load[..count].to_vec(),
+        };
+        for v in 0..count as u32 {
+            let inside = |arc: &&Arc| (arc.to as usize) < count;
+            first.arcs.extend(self.row(v).iter().filter(inside));
+            first.offsets.push(first.arcs.len() as u32);
+        }
+        first
+    }
+
     /// The graph with the vertices of each cluster made one; `map` names the cluster of each
     /// vertex. Time and memory linear in vertices and edges: no hashing, one array of places.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {

@@ -1,10 +1,14 @@
 //! Mapping of large instances: coarsened once, divided while they grow again.
 //!
-//! The network is contracted until little is left of it. On the way back up, whenever a level has
+//! The network is contracted once to some hundred vertices a block, mapped in that form, and
+//! refined on traffic times distance while it grows again.
+//!
+//! What is left of it is mapped for one class of distances after the other, the farthest first. Each
+//! time it is contracted further, until little is left; on the way back up, whenever a level has
 //! enough vertices for twice as many parts, every part is halved along the tree of the machine (as
 //! in deep multilevel partitioning, Gottesbüren, Heuer, Sanders, Schulz, Seemaier 2021); all parts
-//! are then refined together on traffic times distance. So the dearest cuts, those between hosts,
-//! are refined on every level, and no level is bisected as a whole.
+//! are then refined together. So the dearest cuts, those between hosts, are refined on every level,
+//! and no level is bisected as a whole.
 
 mod coarsen;
 mod halving;
@@ -19,7 +23,7 @@ mod tests;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::strategy::Budget;
-use coarsen::cluster;
+use coarsen::{Order, cluster};
 use halving::{Halving, Parts};
 use level::Level;
 use mapping::Mapping;
@@ -27,6 +31,8 @@ use mapping::Mapping;
 /// How much work goes into a mapping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
+    /// Vertices of the network when it is mapped, about; and so many a block, if that is more.
+    small: [usize; 2],
     /// Stages of dividing: one for each class of distances up to so many.
     stages: usize,
     /// Whole attempts below the level of `core` vertices; the best goes on.
@@ -55,9 +61,10 @@ pub(crate) struct Effort {
 
 /// In a hurry.
 pub(crate) const FAST: Effort = Effort {
+    small: [6000, 48],
     stages: 2,
-    attempts: 2,
-    core: 2000,
+    attempts: 4,
+    core: 1000,
     bisections: 2,
     tries: 2,
     per_part: 24,
@@ -66,11 +73,12 @@ pub(crate) const FAST: Effort = Effort {
     passes: 0,
     patience: 0,
     cycles: 0,
-    greed: 0.3,
+    greed: 0.8,
 };
 
 /// For good mappings.
 pub(crate) const GOOD: Effort = Effort {
+    small: [20_000, 240],
     stages: 3,
     attempts: 6,
     core: 4000,
@@ -104,12 +112,16 @@ pub(crate) fn map(
 ) -> Vec<u32> {
     let finest = Level::of(inst);
     let halving = Halving::new(inst, finest.total_load(), effort.greed);
+    let order = Order::of(&finest, random);
     let mut divided = Divided {
         parts: Parts::whole(&halving),
         part: vec![0; finest.len()],
     };
+    let small = effort.small[0].max(effort.small[1] * inst.k());
+    let mut levels = coarser(&finest, small, order, &mut divided, random);
     // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
-    // last vertex before anything is divided more finely, and so on for each class of distances.
+    // smallest vertex there is before anything is divided more finely, and so on for each class of
+    // distances.
     let base = i64::from(inst.shared.machine.collocated());
     let nodes = inst.shared.machine.nodes();
     let beyond = nodes.iter().map(|n| i64::from(n.distance) - base);
@@ -120,23 +132,21 @@ pub(crate) fn map(
     distances.pop();
     distances.truncate(effort.stages - 1);
     distances.push(0);
-    for &least in &distances {
-        if divided.parts.divisible(inst, &halving, least) {
-            let stage = Stage {
-                inst,
-                halving: &halving,
-                effort,
-                least,
-            };
-            divided = stage.divide(&finest, divided, random);
-        }
-    }
-    let whole = Stage {
+    let stage = |least| Stage {
         inst,
         halving: &halving,
         effort,
-        least: 0,
+        order,
+        least,
     };
+    for &least in &distances {
+        if divided.parts.divisible(inst, &halving, least) {
+            let level = levels.last().map_or(&finest, |l| &l.0);
+            divided = stage(least).divide(level, divided, random);
+        }
+    }
+    let whole = stage(0);
+    whole.grow(&finest, &mut levels, &mut divided, random);
     // Checks and the bound come after the search.
     while budget.time.is_some() && effort.cycles > 0 && budget.used() < 0.6 {
         divided = whole.attempt(&finest, divided, random);
@@ -164,7 +174,13 @@ impl Divided {
 type Levels = Vec<(Level, Vec<u32>)>;
 
 /// Contracts inside the parts down to about `target` vertices; carries the parts along.
-fn coarser(finest: &Level, target: usize, divided: &mut Divided, random: &mut Random) -> Levels {
+fn coarser(
+    finest: &Level,
+    target: usize,
+    order: Order,
+    divided: &mut Divided,
+    random: &mut Random,
+) -> Levels {
     let total = finest.total_load();
     let mut levels: Levels = Vec::new();
     loop {
@@ -176,7 +192,7 @@ fn coarser(finest: &Level, target: usize, divided: &mut Divided, random: &mut Ra
         let like = 5 * total / fine.len() as i64;
         let heaviest = like.min(3 * total / (2 * target as i64)).max(1);
         let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
-        let (map, clusters) = cluster(fine, within, heaviest, random);
+        let (map, clusters) = cluster(fine, within, order, heaviest, random);
         if clusters * 20 > fine.len() * 19 {
             return levels;
         }
@@ -195,6 +211,7 @@ struct Stage<'a> {
     inst: &'a Instance,
     halving: &'a Halving,
     effort: &'a Effort,
+    order: Order,
     least: i64,
 }
 
@@ -202,7 +219,7 @@ impl Stage<'_> {
     fn divide(&self, finest: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let effort = self.effort;
         let target = effort.core.max(4 * effort.per_part * divided.parts.len());
-        let mut levels = coarser(finest, target, &mut divided, random);
+        let mut levels = coarser(finest, target, self.order, &mut divided, random);
         let core = levels.last().map_or(finest, |l| &l.0);
         let mut best: Option<((i64, i64), Divided)> = None;
         for _ in 0..effort.attempts.max(1) {
@@ -214,11 +231,7 @@ impl Stage<'_> {
             }
         }
         let mut divided = best.expect("an attempt").1;
-        while let Some((_, map)) = levels.pop() {
-            divided.project(&map);
-            let level = levels.last().map_or(finest, |l| &l.0);
-            self.raise(level, &mut divided, random);
-        }
+        self.grow(finest, &mut levels, &mut divided, random);
         while self.unfinished(&divided) {
             self.halve(finest, &mut divided, random);
         }
@@ -235,15 +248,26 @@ impl Stage<'_> {
     /// Divides a small level as far as it has vertices for, through coarser levels of its own.
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
-        let mut levels = coarser(core, target, &mut divided, random);
+        let mut levels = coarser(core, target, self.order, &mut divided, random);
         let coarsest = levels.last().map_or(core, |l| &l.0);
         self.raise(coarsest, &mut divided, random);
+        self.grow(core, &mut levels, &mut divided, random);
+        divided
+    }
+
+    /// Raises all levels up to the finest.
+    fn grow(
+        &self,
+        finest: &Level,
+        levels: &mut Levels,
+        divided: &mut Divided,
+        random: &mut Random,
+    ) {
         while let Some((_, map)) = levels.pop() {
             divided.project(&map);
-            let level = levels.last().map_or(core, |l| &l.0);
-            self.raise(level, &mut divided, random);
+            let level = levels.last().map_or(finest, |l| &l.0);
+            self.raise(level, divided, random);
         }
-        divided
     }
 
     fn unfinished(&self, divided: &Divided) -> bool {

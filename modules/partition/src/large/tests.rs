@@ -1,4 +1,4 @@
-use super::coarsen::cluster;
+use super::coarsen::{Order, cluster};
 use super::halving::{Halving, Parts};
 use super::level::Level;
 use super::mapping::Mapping;
@@ -68,13 +68,15 @@ proptest! {
         graph in network(),
         seed in 0_u64..1000,
         heaviest in 1_i64..80,
+        numbered in any::<bool>(),
     ) {
         let machine = irregular();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let mut random = Random::new(seed);
         let fine = Level::of(&inst);
+        let order = if numbered { Order::Numbered } else { Order::Random };
         let within: Vec<u32> = (0..fine.len()).map(|_| random.below(2) as u32).collect();
-        let (map, clusters) = cluster(&fine, Some(&within), heaviest, &mut random);
+        let (map, clusters) = cluster(&fine, Some(&within), order, heaviest, &mut random);
         let coarse = fine.contract(&map, clusters);
 
         prop_assert_eq!(coarse.len(), clusters);
@@ -156,6 +158,23 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
             assert!(inst.cost(&found) < inst.cost(&strips));
         }
     }
+}
+
+#[test]
+fn only_meshes_are_contracted_as_they_are_numbered() {
+    let machine = irregular();
+    let order = |graph: &Graph| {
+        let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
+        Order::of(&Level::of(&inst), &mut Random::new(5))
+    };
+    assert_eq!(order(&mesh(90)), Order::Numbered);
+    let chain = (1..5000).map(|v| Channel {
+        from: v - 1,
+        to: v,
+        traffic: 1 + u64::from(v * v % 7),
+    });
+    let chain = Graph::new(vec![1; 5000], &chain.collect::<Vec<_>>()).unwrap();
+    assert_eq!(order(&chain), Order::Random);
 }
 
 #[test]
