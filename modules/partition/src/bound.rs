@@ -13,6 +13,7 @@
 //!   counted in full over vertices that are no neighbours, or half over all.
 //! - Flows between vertices that cannot all lie in one group, see [`flow`].
 
+use std::cell::OnceCell;
 use std::time::Instant;
 
 use crate::instance::Instance;
@@ -37,8 +38,8 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
         return 0;
     }
     let forests = forests(inst, if n > 50_000 { 1 } else { 3 });
-    let around = Stars::new(inst);
     let levels = levels(inst);
+    let around = Stars::new(inst, &levels);
     let simple = |level: &Level| {
         let trees: i64 = forests.iter().map(|f| f.cut(inst, level)).sum();
         trees.max(around.cut(inst, level))
@@ -76,7 +77,7 @@ pub(crate) fn between_hosts(inst: &Instance) -> i64 {
         return 0;
     };
     let trees: i64 = forests(inst, 3).iter().map(|f| f.cut(inst, top)).sum();
-    trees.max(Stars::new(inst).cut(inst, top))
+    trees.max(Stars::new(inst, &levels).cut(inst, top))
 }
 
 /// One level of the machine: its groups as far as a bound needs them.
@@ -134,12 +135,13 @@ fn levels(inst: &Instance) -> Vec<Level> {
     levels
 }
 
-/// A spanning forest, rooted, in an order where parents come first.
+/// A spanning forest.
 struct Forest {
-    /// Vertex, its parent's place in the order (or `NONE`), and the weight between.
-    nodes: Vec<(u32, u32, i64)>,
-    /// Edge weights, ascending.
-    weights: Vec<i64>,
+    /// Its edges with their weights, the heaviest first.
+    edges: Vec<(i64, u32, u32)>,
+    /// Rooted, in an order where parents come first: vertex, its parent's place in the order (or
+    /// `NONE`), and the weight between. Made when it is needed: for large networks it seldom is.
+    nodes: OnceCell<Vec<(u32, u32, i64)>>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -155,7 +157,8 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
                 .map(|(u, w)| (w, v, u)),
         );
     }
-    edges.sort_unstable_by_key(|e| (std::cmp::Reverse(e.0), e.1, e.2));
+    // Stable: linear where all weights are the same, and nearly so where there are few.
+    edges.sort_by_key(|e| std::cmp::Reverse(e.0));
     let mut result = Vec::new();
     for _ in 0..count {
         let mut root: Vec<u32> = (0..n as u32).collect();
@@ -171,7 +174,10 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
         if taken.is_empty() {
             break;
         }
-        result.push(Forest::new(n, &taken));
+        result.push(Forest {
+            edges: taken,
+            nodes: OnceCell::new(),
+        });
     }
     result
 }
@@ -185,58 +191,21 @@ fn find(root: &mut [u32], mut v: u32) -> u32 {
 }
 
 impl Forest {
-    fn new(n: usize, edges: &[(i64, u32, u32)]) -> Self {
-        let mut start = vec![0_u32; n + 1];
-        for &(_, a, b) in edges {
-            start[a as usize + 1] += 1;
-            start[b as usize + 1] += 1;
-        }
-        for v in 0..n {
-            start[v + 1] += start[v];
-        }
-        let mut fill = start.clone();
-        let mut ends = vec![(0, 0); edges.len() * 2];
-        for &(w, a, b) in edges {
-            for (x, y) in [(a, b), (b, a)] {
-                ends[fill[x as usize] as usize] = (y, w);
-                fill[x as usize] += 1;
-            }
-        }
-        let mut seen = vec![false; n];
-        let mut nodes = Vec::with_capacity(n);
-        for root in 0..n as u32 {
-            if std::mem::replace(&mut seen[root as usize], true) {
-                continue;
-            }
-            let mut next = nodes.len();
-            nodes.push((root, NONE, 0));
-            while let Some(&(v, _, _)) = nodes.get(next) {
-                for &(u, w) in &ends[start[v as usize] as usize..start[v as usize + 1] as usize] {
-                    if !std::mem::replace(&mut seen[u as usize], true) {
-                        nodes.push((u, next as u32, w));
-                    }
-                }
-                next += 1;
-            }
-        }
-        let mut weights: Vec<i64> = edges.iter().map(|e| e.0).collect();
-        weights.sort_unstable();
-        Self { nodes, weights }
+    fn nodes(&self, n: usize) -> &[(u32, u32, i64)] {
+        self.nodes.get_or_init(|| rooted(n, &self.edges))
     }
 
     /// Least weight of edges of the forest that any grouping at this level cuts.
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
-        let trees = (self.nodes.len() - self.weights.len()) as i64;
-        let least = usize::try_from(level.groups - trees)
-            .unwrap_or(0)
-            .min(self.weights.len());
-        let by_number = self.weights[..least].iter().sum();
+        let trees = (inst.len() - self.edges.len()) as i64;
+        let least = usize::try_from(level.groups - trees).unwrap_or(0);
+        let by_number = self.edges.iter().rev().take(least).map(|e| e.0).sum();
         self.by_load(inst, level).max(by_number)
     }
 
     /// Cheapest cut into pieces that each fit into the largest group.
     fn by_load(&self, inst: &Instance, level: &Level) -> i64 {
-        let n = self.nodes.len();
+        let n = inst.len();
         let units = if n <= 5_000 {
             256
         } else if n <= 200_000 {
@@ -246,12 +215,17 @@ impl Forest {
         };
         let unit = (level.most / units).max(1);
         let most = (level.most / unit) as usize;
+        // No load is left of vertices that are lighter than a unit.
+        if (0..n as u32).all(|v| inst.load(v) < unit) {
+            return 0;
+        }
+        let nodes = self.nodes(n);
         // For each vertex, from the last to the first: cheapest cut below it by the load of its
         // own piece, in units. Lists are dropped as soon as they are merged into the parent's.
         let mut table: Vec<Vec<i64>> = vec![Vec::new(); n];
         let mut sum = 0_i64;
         for at in (0..n).rev() {
-            let (v, parent, w) = self.nodes[at];
+            let (v, parent, w) = nodes[at];
             let own = (inst.load(v) / unit) as usize;
             let mut mine = std::mem::take(&mut table[at]);
             if mine.is_empty() {
@@ -275,6 +249,44 @@ impl Forest {
         }
         sum
     }
+}
+
+/// The nodes of a forest.
+fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
+    let mut start = vec![0_u32; n + 1];
+    for &(_, a, b) in edges {
+        start[a as usize + 1] += 1;
+        start[b as usize + 1] += 1;
+    }
+    for v in 0..n {
+        start[v + 1] += start[v];
+    }
+    let mut fill = start.clone();
+    let mut ends = vec![(0, 0); edges.len() * 2];
+    for &(w, a, b) in edges {
+        for (x, y) in [(a, b), (b, a)] {
+            ends[fill[x as usize] as usize] = (y, w);
+            fill[x as usize] += 1;
+        }
+    }
+    let mut seen = vec![false; n];
+    let mut nodes = Vec::with_capacity(n);
+    for root in 0..n as u32 {
+        if std::mem::replace(&mut seen[root as usize], true) {
+            continue;
+        }
+        let mut next = nodes.len();
+        nodes.push((root, NONE, 0));
+        while let Some(&(v, _, _)) = nodes.get(next) {
+            for &(u, w) in &ends[start[v as usize] as usize..start[v as usize + 1] as usize] {
+                if !std::mem::replace(&mut seen[u as usize], true) {
+                    nodes.push((u, next as u32, w));
+                }
+            }
+            next += 1;
+        }
+    }
+    nodes
 }
 
 const NEVER: i64 = i64::MAX / 4;
@@ -304,12 +316,18 @@ fn merge(above: &[i64], child: &[i64], own: usize, apart: i64, most: usize) -> V
 
 /// Neighbours of each vertex, by traffic per load.
 struct Stars {
-    /// Edges of a vertex sorted by weight per load of the neighbour, descending.
-    rows: Vec<Vec<(i64, i64)>>,
+    /// Vertices that do not fit into the smallest group with all their neighbours, each with its
+    /// edges sorted by weight per load of the neighbour, descending.
+    rows: Vec<(u32, Vec<(i64, i64)>)>,
 }
 
 impl Stars {
-    fn new(inst: &Instance) -> Self {
+    fn new(inst: &Instance, levels: &[Level]) -> Self {
+        let least = levels.iter().map(|l| l.most).min().unwrap_or(0);
+        let crowded = |v: &u32| {
+            let around = inst.row(*v).map(|(u, _)| inst.load(u));
+            around.fold(inst.load(*v), i64::saturating_add) > least
+        };
         let sorted = |v: u32| {
             let mut row: Vec<(i64, i64)> = inst.row(v).map(|(u, w)| (w, inst.load(u))).collect();
             row.sort_by(|a, b| {
@@ -318,42 +336,43 @@ impl Stars {
             row
         };
         Self {
-            rows: (0..inst.len() as u32).map(sorted).collect(),
+            rows: (0..inst.len() as u32)
+                .filter(crowded)
+                .map(|v| (v, sorted(v)))
+                .collect(),
         }
     }
 
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
-        let n = inst.len();
-        let cut: Vec<i64> = (0..n)
-            .map(|v| self.cut_around(v, level.most - inst.load(v as u32)))
-            .collect();
-        let half = (cut.iter().sum::<i64>() + 1) / 2;
-        let mut order: Vec<u32> = (0..n as u32).filter(|&v| cut[v as usize] > 0).collect();
-        order.sort_unstable_by_key(|&v| (std::cmp::Reverse(cut[v as usize]), v));
-        let mut blocked = vec![false; n];
+        let one = |(v, row): &(u32, Vec<_>)| (cut_around(row, level.most - inst.load(*v)), *v);
+        let mut order: Vec<(i64, u32)> = self.rows.iter().map(one).collect();
+        order.retain(|&(cut, _)| cut > 0);
+        let half = (order.iter().map(|o| o.0).sum::<i64>() + 1) / 2;
+        order.sort_unstable_by_key(|&(cut, v)| (std::cmp::Reverse(cut), v));
+        let mut blocked = vec![false; if order.is_empty() { 0 } else { inst.len() }];
         let mut full = 0;
-        for v in order {
+        for (cut, v) in order {
             if !blocked[v as usize] {
-                full += cut[v as usize];
+                full += cut;
                 inst.row(v).for_each(|(u, _)| blocked[u as usize] = true);
             }
         }
         half.max(full)
     }
+}
 
-    /// Traffic of a vertex that is cut at least when `room` is left beside it.
-    fn cut_around(&self, v: usize, mut room: i64) -> i64 {
-        let mut cut = 0;
-        for &(w, load) in &self.rows[v] {
-            if load <= room {
-                room -= load;
-            } else {
-                // The part that does not fit, rounded down; all later ones fit even less.
-                let part = i128::from(w) * i128::from(load - room.max(0)) / i128::from(load);
-                cut += part as i64;
-                room = 0;
-            }
+/// Traffic of a vertex that is cut at least when `room` is left beside it.
+fn cut_around(row: &[(i64, i64)], mut room: i64) -> i64 {
+    let mut cut = 0;
+    for &(w, load) in row {
+        if load <= room {
+            room -= load;
+        } else {
+            // The part that does not fit, rounded down; all later ones fit even less.
+            let part = i128::from(w) * i128::from(load - room.max(0)) / i128::from(load);
+            cut += part as i64;
+            room = 0;
         }
-        cut
     }
+    cut
 }

@@ -142,11 +142,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     };
     let mut found = run(&inst, &random, &mut log)?;
     let expand = |block: &[u32]| -> Vec<u32> { group.iter().map(|&g| block[g as usize]).collect() };
-    let sound = |inst: &Instance, block: &[u32]| -> Result<bool, Error> {
-        let judged = evaluate(problem, &expand(block))?;
-        Ok(judged.allowed() && (!searches || within(inst, &judged)))
+    let sound = |inst: &Instance, judged: &Evaluation| {
+        judged.allowed() && (!searches || within(inst, judged))
     };
-    if !sound(&inst, &found.block)? {
+    let mut evaluation = evaluate(problem, &expand(&found.block))?;
+    if !sound(&inst, &evaluation) {
         log.push("nothing feasible found: packing by size".to_owned());
         let packed = pack::pack(&inst, &mut random, packing(&inst));
         let settled = |unavoidable: &mut bool| {
@@ -161,16 +161,17 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         } else {
             raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
             found = run(&inst, &random, &mut log)?;
-            if !sound(&inst, &found.block)? {
+            if !sound(&inst, &evaluate(problem, &expand(&found.block))?) {
                 found = pack::pack(&inst, &mut random, packing(&inst)).block.into();
             }
         }
+        evaluation = evaluate(problem, &expand(&found.block))?;
     }
     if problem.objective == Objective::Bottleneck && searches {
         bottleneck::refine(&inst, &mut found.block);
+        evaluation = evaluate(problem, &expand(&found.block))?;
     }
     let block_of = expand(&found.block);
-    let evaluation = evaluate(problem, &block_of)?;
     if !evaluation.allowed() {
         return Err(Error::Infeasible(Conflict {
             parts: evaluation.broken.clone(),
@@ -184,13 +185,13 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         Objective::RemoteChannels => 0,
         _ => problem.graph.total_traffic() * u64::from(problem.machine.collocated()),
     };
-    let minimised = inst.cost(&found.block) as u64 + base;
+    let cost = inst.cost(&found.block);
+    let minimised = cost as u64 + base;
     debug_assert!(
         problem.objective == Objective::RemoteChannels
             || minimised == evaluation.cost + evaluation.preference + evaluation.migration
     );
     let feasible = within(&inst, &evaluation);
-    let cost = inst.cost(&found.block);
     let bound = match found.bound {
         Some(bound) if bound >= cost => bound,
         bound => bound.unwrap_or(0).max(lower_bound(&inst, cost, effort)),
