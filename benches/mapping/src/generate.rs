@@ -19,7 +19,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    fn range(&mut self, low: u64, high: u64) -> u64 {
+    pub fn range(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 

@@ -6,12 +6,14 @@
 //!
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
 //! each graph so often with seeds of its own, `--shift` is added to those seeds, `--record` keeps
-//! what is better than the best known. Suites `large`, `huge` and `growth`: see `large.rs`.
+//! what is better than the best known. Suites `large`, `huge` and `growth`: see `large.rs`, `structured`: see
+//! `structured.rs`.
 
 mod generate;
 mod known;
 mod large;
 mod peers;
+mod structured;
 mod suite;
 mod table;
 
@@ -42,7 +44,7 @@ fn arguments() -> Result<Arguments, String> {
     let mut read = Arguments {
         suite: words
             .next()
-            .ok_or("which suite: small, exact, medium, large, huge, growth?")?,
+            .ok_or("which suite: small, exact, structured, medium, large, huge, growth?")?,
         seeds: 3,
         peers: Vec::new(),
         ours: Vec::new(),
@@ -55,17 +57,22 @@ fn arguments() -> Result<Arguments, String> {
     };
     let large = ["large", "huge", "growth"].contains(&read.suite.as_str());
     let names = match read.suite.as_str() {
-        "exact" => &[],
+        "exact" | "structured" => &[],
         _ if large => peers::FOR_LARGE,
         _ => peers::FOR_SMALL,
     };
     read.peers = names.iter().map(|n| (*n).to_owned()).collect();
     let ours = match read.suite.as_str() {
         "exact" => "auto@1000",
+        "structured" => "auto@1000,auto@10000",
         _ if large => "fast,auto",
         _ => "auto@100,auto@1000",
     };
-    read.seeds = if read.suite == "exact" { 10 } else { 3 };
+    read.seeds = match read.suite.as_str() {
+        "exact" => 10,
+        "structured" => 1,
+        _ => 3,
+    };
     let strategies = |list: &str| {
         let one = |s: &str| {
             let (name, time) = s.split_once('@').unwrap_or((s, "0"));
@@ -107,6 +114,9 @@ fn main() {
     });
     if ["large", "huge", "growth"].contains(&read.suite.as_str()) {
         return large::run(&read);
+    }
+    if read.suite == "structured" {
+        return structured::run(&read);
     }
     let mut table = Table::default();
     table.known = Known::read();

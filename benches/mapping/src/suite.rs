@@ -84,7 +84,7 @@ fn exact() -> Vec<Case> {
     cases
 }
 
-fn case(family: &'static str, size: usize, hierarchy: &[usize]) -> Case {
+pub fn case(family: &'static str, size: usize, hierarchy: &[usize]) -> Case {
     let distances = [1, 10, 100][..hierarchy.len()].to_vec();
     Case {
         family,

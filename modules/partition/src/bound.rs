@@ -12,6 +12,9 @@
 //! - Around each vertex only so many neighbours fit into its group. What does not fit is cut;
 //!   counted in full over vertices that are no neighbours, or half over all.
 //! - Flows between vertices that cannot all lie in one group, see [`flow`].
+//!
+//! Where the network has an order of narrow fronts, [`relaxation`] bounds all levels together, mostly
+//! far better.
 
 use std::cell::OnceCell;
 use std::time::Instant;
@@ -19,8 +22,17 @@ use std::time::Instant;
 use crate::instance::Instance;
 
 mod flow;
+pub(crate) mod levels;
+mod master;
+pub(crate) mod relaxation;
+pub(crate) mod sweep;
+pub(crate) mod table;
 
 use flow::Flow;
+use levels::{Level, levels};
+use master::{Limits, Master};
+use relaxation::Relaxation;
+use sweep::Sweep;
 
 /// How long to look for flows: so many looks at channels, or until a time.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +41,18 @@ pub(crate) struct Effort {
     pub(crate) stop_at: Option<Instant>,
 }
 
-/// A lower bound on the search cost of all feasible mappings; not much more than `enough`. Time:
+/// Up to so many vertices groups are priced.
+const PRICED: usize = 5_000;
+/// Entries of a table for it, which take half a nanosecond each in every round.
+const ENTRIES: usize = 3_000_000;
+/// Most rounds of pricing.
+const ROUNDS: u64 = 2_000;
+
+/// A lower bound on the search cost of all feasible mappings; not much more than `enough`. `known`
+/// is a mapping, the better the sooner the bound is good. Time:
 /// nearly linear in the edges, times levels, times load units (fewer for large instances), and the
 /// effort asked for.
-pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
+pub(crate) fn lower_bound(inst: &Instance, known: &[u32], enough: i64, effort: Effort) -> i64 {
     let n = inst.len();
     if n == 0 || inst.k() < 2 {
         return 0;
@@ -49,6 +69,10 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     if effort.looks == 0 || sum(&cuts) >= enough {
         return sum(&cuts);
     }
+    let priced = priced(inst, known, enough, effort);
+    if priced >= enough || priced > sum(&cuts) {
+        return priced;
+    }
     let flow = Flow::new(inst);
     // The upper levels cost more, and their flows are longer.
     let shares: usize = (1..=levels.len()).sum();
@@ -61,9 +85,29 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
         let until = time.map(|t| start + t.mul_f64(passed as f64 / shares as f64));
         let most = (effort.looks as f64 * part) as u64;
         let more = |looks: u64| looks < most && until.is_none_or(|t| Instant::now() < t);
-        cuts[i] = cuts[i].max(flow.cut(level.most, &more));
+        cuts[i] = cuts[i].max(flow.cut(level.most(), &more));
     }
     sum(&cuts)
+}
+
+/// The bound of a [`Relaxation`] where one can be had: for networks with narrow fronts.
+fn priced(inst: &Instance, known: &[u32], enough: i64, effort: Effort) -> i64 {
+    if inst.len() > PRICED {
+        return 0;
+    }
+    let relaxation = Sweep::new(inst).and_then(|s| Relaxation::new(inst, s, ENTRIES));
+    let Some(mut relaxation) = relaxation else {
+        return 0;
+    };
+    let round = relaxation.entries() as u64 + 50_000;
+    let mut master = Master::new(&relaxation, known);
+    let limits = Limits {
+        enough,
+        rounds: (effort.looks.saturating_mul(16) / round).min(ROUNDS),
+        stop_at: effort.stop_at,
+    };
+    master.improve(&mut relaxation, &limits);
+    relaxation.cost(master.best)
 }
 
 /// A lower bound on the traffic between the groups right below the root of the machine; 0 when
@@ -78,61 +122,6 @@ pub(crate) fn between_hosts(inst: &Instance) -> i64 {
     };
     let trees: i64 = forests(inst, 3).iter().map(|f| f.cut(inst, top)).sum();
     trees.max(Stars::new(inst, &levels).cut(inst, top))
-}
-
-/// One level of the machine: its groups as far as a bound needs them.
-struct Level {
-    /// What crossing it adds to the distance.
-    step: i64,
-    /// Most load of one group.
-    most: i64,
-    /// Fewest groups that hold all load.
-    groups: i64,
-}
-
-fn levels(inst: &Instance) -> Vec<Level> {
-    let machine = &inst.shared.machine;
-    let nodes = machine.nodes();
-    let mut steps: Vec<i64> = nodes.iter().map(|n| i64::from(n.distance)).collect();
-    steps.sort_unstable();
-    steps.dedup();
-    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
-    let mut last = i64::from(machine.collocated());
-    let mut levels = Vec::new();
-    for &distance in steps
-        .iter()
-        .filter(|&&s| s > i64::from(machine.collocated()))
-    {
-        // Groups: the largest subtrees inside which all is nearer than this distance.
-        let near = |id: u32| i64::from(nodes[id as usize].distance) < distance;
-        let top = |id: &u32| near(*id) && (*id == 0 || !near(nodes[*id as usize].parent));
-        let mut room: Vec<i64> = (0..nodes.len() as u32)
-            .filter(top)
-            .map(|id| {
-                let bounds = nodes[id as usize]
-                    .blocks
-                    .iter()
-                    .map(|&b| inst.load_bound(b as usize));
-                bounds.fold(0, i64::saturating_add)
-            })
-            .collect();
-        room.sort_unstable_by_key(|r| std::cmp::Reverse(*r));
-        let (mut held, mut groups) = (0_i64, 0);
-        for r in &room {
-            if held >= total {
-                break;
-            }
-            held = held.saturating_add(*r);
-            groups += 1;
-        }
-        levels.push(Level {
-            step: distance - last,
-            most: room[0],
-            groups,
-        });
-        last = distance;
-    }
-    levels
 }
 
 /// A spanning forest.
@@ -198,7 +187,7 @@ impl Forest {
     /// Least weight of edges of the forest that any grouping at this level cuts.
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
         let trees = (inst.len() - self.edges.len()) as i64;
-        let least = usize::try_from(level.groups - trees).unwrap_or(0);
+        let least = usize::try_from(level.fewest(total(inst)) - trees).unwrap_or(0);
         let by_number = self.edges.iter().rev().take(least).map(|e| e.0).sum();
         self.by_load(inst, level).max(by_number)
     }
@@ -213,8 +202,8 @@ impl Forest {
         } else {
             16
         };
-        let unit = (level.most / units).max(1);
-        let most = (level.most / unit) as usize;
+        let unit = (level.most() / units).max(1);
+        let most = (level.most() / unit) as usize;
         // No load is left of vertices that are lighter than a unit.
         if (0..n as u32).all(|v| inst.load(v) < unit) {
             return 0;
@@ -289,6 +278,10 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
     nodes
 }
 
+fn total(inst: &Instance) -> i64 {
+    (0..inst.len() as u32).map(|v| inst.load(v)).sum()
+}
+
 const NEVER: i64 = i64::MAX / 4;
 
 /// Cheapest cuts of a vertex's children after one more child, whose piece either is cut off at
@@ -323,7 +316,7 @@ struct Stars {
 
 impl Stars {
     fn new(inst: &Instance, levels: &[Level]) -> Self {
-        let least = levels.iter().map(|l| l.most).min().unwrap_or(0);
+        let least = levels.iter().map(Level::most).min().unwrap_or(0);
         let crowded = |v: &u32| {
             let around = inst.row(*v).map(|(u, _)| inst.load(u));
             around.fold(inst.load(*v), i64::saturating_add) > least
@@ -344,7 +337,7 @@ impl Stars {
     }
 
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
-        let one = |(v, row): &(u32, Vec<_>)| (cut_around(row, level.most - inst.load(*v)), *v);
+        let one = |(v, row): &(u32, Vec<_>)| (cut_around(row, level.most() - inst.load(*v)), *v);
         let mut order: Vec<(i64, u32)> = self.rows.iter().map(one).collect();
         order.retain(|&(cut, _)| cut > 0);
         let half = (order.iter().map(|o| o.0).sum::<i64>() + 1) / 2;

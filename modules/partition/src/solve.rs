@@ -194,7 +194,9 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     let feasible = within(&inst, &evaluation);
     let bound = match found.bound {
         Some(bound) if bound >= cost => bound,
-        bound => bound.unwrap_or(0).max(lower_bound(&inst, cost, effort)),
+        bound => bound
+            .unwrap_or(0)
+            .max(lower_bound(&inst, &found.block, cost, effort)),
     };
     let lower_bound = bound.max(0) as u64 + base;
     let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;

@@ -1,0 +1,74 @@
+//! The levels of a machine as bounds see them: groups of blocks that hold so much.
+
+use crate::instance::Instance;
+
+/// One level: what crosses it adds to the distance.
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    /// What crossing it adds.
+    pub(crate) step: i64,
+    /// Most load of each group.
+    pub(crate) room: Vec<i64>,
+    /// Group of each block.
+    pub(crate) group_of: Vec<u32>,
+}
+
+impl Level {
+    /// Most load of one group.
+    pub(crate) fn most(&self) -> i64 {
+        self.room.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Fewest groups that hold a load.
+    pub(crate) fn fewest(&self, load: i64) -> i64 {
+        let mut room = self.room.clone();
+        room.sort_unstable_by_key(|r| std::cmp::Reverse(*r));
+        let (mut held, mut groups) = (0_i64, 0);
+        for r in room {
+            if held >= load {
+                break;
+            }
+            held = held.saturating_add(r);
+            groups += 1;
+        }
+        groups
+    }
+}
+
+/// The levels from the lowest: the distance of two blocks, less the collocated one, is the sum of
+/// the steps of the levels at which they lie in different groups (or more, where distances are
+/// no tree). The groups of a level lie in those of the next.
+pub(crate) fn levels(inst: &Instance) -> Vec<Level> {
+    let machine = &inst.shared.machine;
+    let nodes = machine.nodes();
+    let mut steps: Vec<i64> = nodes.iter().map(|n| i64::from(n.distance)).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let mut last = i64::from(machine.collocated());
+    let mut levels = Vec::new();
+    steps.retain(|&s| s > last);
+    for distance in steps {
+        // Groups: the largest subtrees inside which all is nearer than this distance.
+        let near = |id: u32| i64::from(nodes[id as usize].distance) < distance;
+        let (mut room, mut group_of) = (Vec::new(), vec![0; inst.k()]);
+        for id in 0..nodes.len() as u32 {
+            let node = &nodes[id as usize];
+            if !near(id) || (id != 0 && near(node.parent)) {
+                continue;
+            }
+            let mut held = 0_i64;
+            for &b in &node.blocks {
+                held = held.saturating_add(inst.load_bound(b as usize));
+                group_of[b as usize] = room.len() as u32;
+            }
+            room.push(held);
+        }
+        levels.push(Level {
+            step: distance - last,
+            room,
+            group_of,
+        });
+        last = distance;
+    }
+    levels
+}

@@ -1,0 +1,369 @@
+//! The search for good prices: a proximal bundle method.
+//!
+//! The value of a [`Relaxation`] is concave and piecewise linear in prices and tolls. Each
+//! evaluation yields the dearest group of each kind, and the groups met so far give a model from
+//! above. The next point maximises the model less a quadratic distance from the best point so far
+//! (Kiwiel, Proximity control in bundle methods, 1990); seen from the other side, groups are given
+//! multiplicities such that they cover every vertex once as nearly and cheaply as can be. That
+//! quadratic programme is solved by moving multiplicity between two groups at a time. Groups of
+//! known mappings are there from the start: they keep the model below their cost.
+
+use std::time::Instant;
+
+use super::relaxation::{Prices, Relaxation};
+use super::table::LARGEST;
+
+/// A group met, with its multiplicity.
+struct Column {
+    layer: usize,
+    kind: usize,
+    members: Vec<u32>,
+    cut: Vec<u32>,
+    /// The same as bits.
+    inside: Vec<u64>,
+    crossed: Vec<u64>,
+    weight: f64,
+    times: f64,
+    /// Rounds for which it was not used.
+    idle: u32,
+}
+
+/// Columns unused for so many rounds are dropped.
+const IDLE: u32 = 25;
+/// Most exchanges for one step.
+const MOVES: usize = 1000;
+
+pub(crate) struct Master {
+    columns: Vec<Column>,
+    /// Best point, and the point to try.
+    centre: Prices<f64>,
+    point: Prices<f64>,
+    /// How far to go.
+    reach: f64,
+    weights: Vec<Vec<f64>>,
+    /// Best value and the whole numbers that have it.
+    pub(crate) best: i64,
+    pub(crate) prices: Prices<i32>,
+    pub(crate) rounds: u64,
+}
+
+/// How long to go on.
+pub(crate) struct Limits {
+    /// A cost worth no more effort.
+    pub(crate) enough: i64,
+    pub(crate) rounds: u64,
+    pub(crate) stop_at: Option<Instant>,
+}
+
+impl Master {
+    /// `block_of` is a feasible mapping of that cost.
+    pub(crate) fn new(relaxation: &Relaxation, block_of: &[u32]) -> Self {
+        let n = block_of.len();
+        let edges = relaxation.sweep.ends.len();
+        let layers = relaxation.layers.len();
+        let mut master = Self {
+            columns: Vec::new(),
+            centre: Prices {
+                price: Vec::new(),
+                toll: vec![vec![0.0; edges]; layers - 1],
+            },
+            point: Prices {
+                price: Vec::new(),
+                toll: Vec::new(),
+            },
+            reach: 0.0,
+            weights: Vec::new(),
+            best: i64::MIN,
+            prices: Prices {
+                price: Vec::new(),
+                toll: Vec::new(),
+            },
+            rounds: 0,
+        };
+        let mut paid = 0.0;
+        for (l, layer) in relaxation.layers.iter().enumerate() {
+            let base = layer.weight.iter().map(|&w| f64::from(w));
+            master.weights.push(base.collect());
+            for (g, &kind) in layer.kind_of.iter().enumerate() {
+                let inside = |&b: &u32| layer.group_of[b as usize] as usize == g;
+                let inside: Vec<bool> = block_of.iter().map(inside).collect();
+                master.add(relaxation, l, kind, &inside);
+                if let Some(last) = master.columns.last_mut() {
+                    last.times += 1.0;
+                }
+            }
+            let own = master.columns.iter().filter(|c| c.layer == l);
+            let cost: f64 = own.map(|c| c.weight * c.times).sum();
+            paid += cost;
+            let total = layer.loads.before[n].max(1) as f64;
+            let price = |v: usize| cost * f64::from(layer.loads.of[v]) / total;
+            master.centre.price.push((0..n).map(price).collect());
+        }
+        master.reach = paid / (n * layers) as f64;
+        master.point = master.centre.clone();
+        master
+    }
+
+    /// Adds a group unless it is known.
+    fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) -> bool {
+        let members: Vec<u32> = (0..inside.len() as u32)
+            .filter(|&v| inside[v as usize])
+            .collect();
+        let same = |c: &Column| c.layer == layer && c.kind == kind && c.members == members;
+        if let Some(at) = self.columns.iter().position(same) {
+            let last = self.columns.len() - 1;
+            self.columns.swap(at, last);
+            return false;
+        }
+        let cut = relaxation.sweep.cut(inside);
+        let weight = cut.iter().map(|&e| self.weights[layer][e as usize]).sum();
+        self.columns.push(Column {
+            layer,
+            kind,
+            inside: bits(&members, inside.len()),
+            crossed: bits(&cut, relaxation.sweep.ends.len()),
+            members,
+            cut,
+            weight,
+            times: 0.0,
+            idle: 0,
+        });
+        true
+    }
+
+    /// What a group is worth at the point.
+    fn worth(&self, c: &Column) -> f64 {
+        let point = &self.point;
+        let mut worth = -c.weight;
+        let price = &point.price[c.layer];
+        worth += c.members.iter().map(|&v| price[v as usize]).sum::<f64>();
+        if let Some(up) = point.toll.get(c.layer) {
+            worth += c.cut.iter().map(|&e| up[e as usize].max(0.0)).sum::<f64>();
+        }
+        if let Some(down) = c.layer.checked_sub(1).map(|l| &point.toll[l]) {
+            worth -= c
+                .cut
+                .iter()
+                .map(|&e| down[e as usize].max(0.0))
+                .sum::<f64>();
+        }
+        worth
+    }
+
+    /// Moves the point as `times` more of a column do. Tolls below 0 are kept as they are and
+    /// count as 0.
+    fn shift(point: &mut Prices<f64>, c: &Column, times: f64) {
+        let price = &mut point.price[c.layer];
+        c.members.iter().for_each(|&v| price[v as usize] -= times);
+        if let Some(up) = point.toll.get_mut(c.layer) {
+            c.cut.iter().for_each(|&e| up[e as usize] -= times);
+        }
+        if let Some(l) = c.layer.checked_sub(1) {
+            c.cut
+                .iter()
+                .for_each(|&e| point.toll[l][e as usize] += times);
+        }
+    }
+
+    /// The point that the model likes best near the centre; returns the model's value there.
+    fn step(&mut self, relaxation: &Relaxation, below: f64) -> f64 {
+        self.point = self.centre.clone();
+        for price in &mut self.point.price {
+            price.iter_mut().for_each(|p| *p += self.reach);
+        }
+        for c in self.columns.iter().filter(|c| c.times > 0.0) {
+            Self::shift(&mut self.point, c, self.reach * c.times);
+        }
+        let mut groups: Vec<(f64, Vec<usize>)> = Vec::new();
+        for (l, layer) in relaxation.layers.iter().enumerate() {
+            for (k, kind) in layer.kinds.iter().enumerate() {
+                let own = (0..self.columns.len())
+                    .filter(|&c| self.columns[c].layer == l && self.columns[c].kind == k);
+                groups.push((kind.count as f64, own.collect()));
+            }
+        }
+        let mut worth: Vec<f64> = self.columns.iter().map(|c| self.worth(c)).collect();
+        let mut model = f64::INFINITY;
+        for _ in 0..MOVES / groups.len() {
+            let (mut slack, mut dearest) = (0.0, 0.0);
+            for (count, own) in &groups {
+                let used = |c: &&usize| self.columns[**c].times > 0.0;
+                let by_worth = |a: &&usize, b: &&usize| worth[**a].total_cmp(&worth[**b]);
+                let up = own.iter().max_by(by_worth);
+                let down = own.iter().filter(used).min_by(by_worth);
+                let (Some(&up), Some(&down)) = (up, down) else {
+                    continue;
+                };
+                dearest += count * worth[up];
+                slack += own
+                    .iter()
+                    .map(|&c| self.columns[c].times * (worth[up] - worth[c]))
+                    .sum::<f64>();
+                if up != down {
+                    self.exchange(up, down, &mut worth);
+                }
+            }
+            let prices: f64 = self.point.price.iter().flatten().sum();
+            model = prices - dearest;
+            if slack <= 0.05 * (model - below).max(0.0) {
+                break;
+            }
+        }
+        model
+    }
+
+    /// Moves multiplicity from one column to another, as much as is best.
+    fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64]) {
+        let (a, b) = (&self.columns[up], &self.columns[down]);
+        let differ = a
+            .inside
+            .iter()
+            .zip(&b.inside)
+            .map(|(x, y)| (x ^ y).count_ones());
+        let tolls = if self.centre.toll.is_empty() {
+            0
+        } else {
+            a.cut.len() + b.cut.len()
+        };
+        let curve = self.reach * (f64::from(differ.sum::<u32>()) + 0.5 * tolls as f64).max(1.0);
+        let mut times = (worth[up] - worth[down]) / curve;
+        let empties = times >= b.times - 1e-9;
+        if empties {
+            times = b.times;
+        }
+        // Tolls that change, and by how much.
+        let layer = a.layer;
+        let mut changed: Vec<(usize, u32, f64)> = Vec::new();
+        for (c, sign) in [(a, times), (b, -times)] {
+            for (l, sign) in [(layer, -sign), (layer.wrapping_sub(1), sign)] {
+                let Some(toll) = self.point.toll.get_mut(l) else {
+                    continue;
+                };
+                for &e in &c.cut {
+                    let toll = &mut toll[e as usize];
+                    let before = toll.max(0.0);
+                    *toll += self.reach * sign;
+                    let change = toll.max(0.0) - before;
+                    if change != 0.0 {
+                        changed.push((l, e, change));
+                    }
+                }
+            }
+        }
+        let price = &mut self.point.price[layer];
+        let amount = self.reach * times;
+        a.members.iter().for_each(|&v| price[v as usize] -= amount);
+        b.members.iter().for_each(|&v| price[v as usize] += amount);
+        for (c, worth) in self.columns.iter().zip(worth) {
+            if c.layer == layer {
+                let shared = |other: &Column| -> u32 {
+                    let both = c.inside.iter().zip(&other.inside);
+                    both.map(|(x, y)| (x & y).count_ones()).sum()
+                };
+                *worth -= amount * (f64::from(shared(a)) - f64::from(shared(b)));
+            }
+            for &(l, e, change) in &changed {
+                let above = c.layer == l + 1;
+                if (above || c.layer == l) && c.crossed[e as usize / 64] >> (e % 64) & 1 == 1 {
+                    *worth += if above { -change } else { change };
+                }
+            }
+        }
+        self.columns[up].times += times;
+        self.columns[down].times = if empties {
+            0.0
+        } else {
+            self.columns[down].times - times
+        };
+    }
+
+    /// Goes on until the limits; whether it stopped because nothing more can be gained.
+    pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) -> bool {
+        let mut below = f64::NEG_INFINITY;
+        if self.best > i64::MIN {
+            below = self.best as f64;
+        }
+        let last = self.rounds + limits.rounds;
+        let (mut nulls, mut still) = (0, 0);
+        while self.rounds < last && limits.stop_at.is_none_or(|t| Instant::now() < t) {
+            self.rounds += 1;
+            let model = if below == f64::NEG_INFINITY {
+                f64::INFINITY
+            } else {
+                self.step(relaxation, below)
+            };
+            let hope = model - below;
+            let whole = Prices {
+                price: rounded(&self.point.price, -LARGEST),
+                toll: rounded(&self.point.toll, 0),
+            };
+            let mut met = Vec::new();
+            let value = relaxation.value(&whole, &mut |l, k, inside| met.push((l, k, inside)));
+            let Some(value) = value else {
+                self.reach /= 4.0;
+                continue;
+            };
+            let mut new = false;
+            for (l, k, inside) in met {
+                new |= self.add(relaxation, l, k, &inside);
+            }
+            if value > self.best {
+                self.best = value;
+                self.prices = whole;
+            }
+            let gain = value as f64 - below;
+            if gain >= 0.1 * hope || below == f64::NEG_INFINITY {
+                if gain >= 0.5 * hope && below > f64::NEG_INFINITY {
+                    self.reach *= 2.0;
+                }
+                self.centre = self.point.clone();
+                for toll in self.centre.toll.iter_mut().flatten() {
+                    *toll = toll.max(0.0);
+                }
+                below = value as f64;
+                nulls = 0;
+            } else {
+                nulls += 1;
+                let ratio = gain / hope.max(1e-9);
+                if nulls > 2 && ratio < 0.0 {
+                    self.reach *= (0.5 / (1.0 - ratio)).max(0.3);
+                    nulls = 0;
+                }
+            }
+            if relaxation.cost(self.best) >= limits.enough {
+                return true;
+            }
+            if !new && hope < 1e-4 * below.abs() {
+                still += 1;
+                self.reach *= 4.0;
+            } else {
+                still = 0;
+            }
+            if still > 3 {
+                return true;
+            }
+            self.forget();
+        }
+        false
+    }
+
+    fn forget(&mut self) {
+        for c in &mut self.columns {
+            c.idle = if c.times > 0.0 { 0 } else { c.idle + 1 };
+        }
+        self.columns.retain(|c| c.idle < IDLE);
+    }
+}
+
+fn bits(list: &[u32], length: usize) -> Vec<u64> {
+    let mut bits = vec![0; length.div_ceil(64)];
+    for &x in list {
+        bits[x as usize / 64] |= 1 << (x % 64);
+    }
+    bits
+}
+
+fn rounded(list: &[Vec<f64>], least: i64) -> Vec<Vec<i32>> {
+    let round = |x: &f64| x.round().clamp(least as f64, LARGEST as f64) as i32;
+    list.iter().map(|l| l.iter().map(round).collect()).collect()
+}

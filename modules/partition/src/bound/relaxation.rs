@@ -1,0 +1,340 @@
+//! A bound from groups priced one by one.
+//!
+//! The cost is a sum over levels of step times the traffic cut by the groups of that level. Let
+//! every vertex have a price at every level. A grouping holds each vertex once, so
+//!
+//! `2 cost = sum of prices - sum over groups of (prices inside - weight cut around the group)`,
+//!
+//! and with the groups chosen one by one, each as dear as any set of its capacity, the right side
+//! can only fall: for all prices it is a lower bound (Lagrangian relaxation of the set partitioning
+//! formulation of Johnson, Mehrotra and Nemhauser, Min-cut clustering, 1993). A capacity bounds
+//! from both sides, since what other groups cannot hold must lie here. What is cut at a level is
+//! cut at all below: a toll on each edge moves weight from one level to the next above, and for no
+//! toll of 0 or more the sum exceeds the cost, because the toll is only paid for edges that are cut
+//! at the upper level. The dearest set is found by [`Table`]. All sums are whole numbers, so the
+//! bound holds to the last digit however prices and tolls were found (see [`super::master`]).
+
+use super::levels::levels;
+use super::sweep::Sweep;
+use super::table::{LARGEST, Loads, NEVER, Table};
+use crate::instance::Instance;
+
+/// Weights are scaled so that they sum to about this.
+const FINE: i64 = 1 << 24;
+
+/// Groups of a level with one capacity.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) count: i64,
+    /// Least and most load, in units.
+    capacity: (usize, usize),
+    pub(crate) table: Table,
+}
+
+/// One level of the machine, with its tables.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) loads: Loads,
+    pub(crate) kinds: Vec<Kind>,
+    /// Kind of each group, and group of each block.
+    pub(crate) kind_of: Vec<usize>,
+    pub(crate) group_of: Vec<u32>,
+    /// Scaled step times weight of each edge.
+    pub(crate) weight: Vec<i32>,
+}
+
+/// Prices of the vertices at each layer, tolls of the edges between each layer and the next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Prices<T> {
+    pub(crate) price: Vec<Vec<T>>,
+    pub(crate) toll: Vec<Vec<T>>,
+}
+
+/// The relaxed problem.
+#[derive(Debug)]
+pub(crate) struct Relaxation {
+    pub(crate) sweep: Sweep,
+    pub(crate) layers: Vec<Layer>,
+    /// Costs are scaled by two to this power.
+    shift: i32,
+    /// Every cost is a multiple of this.
+    grain: i64,
+}
+
+impl Relaxation {
+    /// `None` for networks without an order of narrow fronts, and for a machine of one block.
+    /// Tables have about `entries` at most; loads are rounded down to get there.
+    pub(crate) fn new(inst: &Instance, sweep: Sweep, entries: usize) -> Option<Self> {
+        let levels = levels(inst);
+        let all: i128 = sweep.weight.iter().map(|&w| i128::from(w)).sum();
+        let all = all * levels.iter().map(|l| i128::from(l.step)).sum::<i128>();
+        if levels.is_empty() || all == 0 {
+            return None;
+        }
+        let mut shift = 0;
+        while all << (shift + 1).max(0) <= i128::from(FINE) && shift < 20 {
+            shift += 1;
+        }
+        while shift <= 0 && all >> -shift > i128::from(FINE) {
+            shift -= 1;
+        }
+        let grain = levels.iter().fold(0, |g, l| gcd(g, l.step));
+        let grain = grain * sweep.weight.iter().fold(0, |g, &w| gcd(g, w));
+        let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+        let common = (0..inst.len() as u32).fold(0, |g, v| gcd(g, inst.load(v)));
+        let mut layers = Vec::new();
+        for level in &levels {
+            if level.room.iter().fold(0, |s: i64, &r| s.saturating_add(r)) < total {
+                return None;
+            }
+            let mut unit = common.max(1);
+            let loads = loop {
+                let of = (0..inst.len() as u32).map(|v| inst.load(v) / unit);
+                let most = (level.most().min(total) / unit) as usize;
+                if most < 1 << 24 {
+                    let loads = Loads::new(&sweep, of.map(|l| l as u32).collect());
+                    if loads.entries(&sweep, most) <= entries {
+                        break loads;
+                    }
+                    if most < 4 {
+                        return None;
+                    }
+                }
+                unit += (unit + 3) / 4;
+            };
+            let sum = loads.before[sweep.steps.len()] as i64;
+            let room: Vec<i64> = level.room.iter().map(|r| (r / unit).min(sum)).collect();
+            let held: i128 = room.iter().map(|&r| i128::from(r)).sum();
+            let mut kinds: Vec<Kind> = Vec::new();
+            let mut kind_of = Vec::new();
+            for &most in &room {
+                let others = held - i128::from(most);
+                let least = (i128::from(sum) - others).max(0) as usize;
+                let capacity = (least, most as usize);
+                let known = kinds.iter().position(|k| k.capacity == capacity);
+                let kind = known.unwrap_or_else(|| {
+                    kinds.push(Kind {
+                        count: 0,
+                        capacity,
+                        table: Table::new(&sweep, &loads, least, most as usize),
+                    });
+                    kinds.len() - 1
+                });
+                kinds[kind].count += 1;
+                kind_of.push(kind);
+            }
+            let scaled = |&w: &i64| {
+                let cost = i128::from(w) * i128::from(level.step);
+                (if shift >= 0 {
+                    cost << shift
+                } else {
+                    cost >> -shift
+                }) as i32
+            };
+            layers.push(Layer {
+                loads,
+                kinds,
+                kind_of,
+                group_of: level.group_of.clone(),
+                weight: sweep.weight.iter().map(scaled).collect(),
+            });
+        }
+        Some(Self {
+            sweep,
+            layers,
+            shift,
+            grain: grain.max(1),
+        })
+    }
+
+    /// Entries of all tables.
+    pub(crate) fn entries(&self) -> usize {
+        let kinds = self.layers.iter().flat_map(|l| &l.kinds);
+        kinds.map(|k| k.table.entries()).sum()
+    }
+
+    /// Cost that twice the scaled value proves.
+    pub(crate) fn cost(&self, value: i64) -> i64 {
+        let shift = self.shift + 1;
+        let value = i128::from(value.max(0));
+        let cost = if shift > 0 {
+            (value + (1 << shift) - 1) >> shift
+        } else {
+            value << -shift
+        };
+        let grain = i128::from(self.grain);
+        ((cost + grain - 1) / grain * grain).min(i128::from(i64::MAX)) as i64
+    }
+
+    /// Weights at a layer under the tolls.
+    pub(crate) fn weights(&self, layer: usize, toll: &[Vec<i32>]) -> Vec<i32> {
+        let mut weight = self.layers[layer].weight.clone();
+        if let Some(up) = toll.get(layer) {
+            weight.iter_mut().zip(up).for_each(|(w, t)| *w -= t);
+        }
+        if let Some(down) = layer.checked_sub(1).map(|l| &toll[l]) {
+            weight.iter_mut().zip(down).for_each(|(w, t)| *w += t);
+        }
+        weight
+    }
+
+    /// The value of these prices and tolls (which must not be negative): twice the scaled cost of
+    /// every mapping is at least this. `None` for prices too large to count with, and
+    /// where there is no group for some capacity. Fills the tables; `met` gets the dearest set of
+    /// each kind and layer.
+    pub(crate) fn value(
+        &mut self,
+        prices: &Prices<i32>,
+        met: &mut dyn FnMut(usize, usize, Vec<bool>),
+    ) -> Option<i64> {
+        let mut sum = 0;
+        let weights: Vec<Vec<i32>> = (0..self.layers.len())
+            .map(|l| self.weights(l, &prices.toll))
+            .collect();
+        for (l, layer) in self.layers.iter_mut().enumerate() {
+            let (price, weight) = (&prices.price[l], &weights[l]);
+            let size = |list: &[i32]| list.iter().map(|&x| i64::from(x).abs()).sum::<i64>();
+            if size(price) + size(weight) > LARGEST {
+                return None;
+            }
+            sum += price.iter().map(|&p| i64::from(p)).sum::<i64>();
+            for (k, kind) in layer.kinds.iter_mut().enumerate() {
+                let worth = kind.table.fill(&self.sweep, &layer.loads, price, weight);
+                if worth < NEVER / 2 {
+                    return None;
+                }
+                sum -= kind.count * i64::from(worth);
+                met(
+                    l,
+                    k,
+                    kind.table.dearest(&self.sweep, &layer.loads, price, weight),
+                );
+            }
+        }
+        Some(sum)
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::master::{Limits, Master};
+    use super::*;
+    use crate::random::Random;
+    use crate::{Block, Channel, Graph, Machine, Problem, Tree};
+
+    fn machine(random: &mut Random) -> Machine {
+        let mut host = |distance| Tree::Group {
+            distance,
+            members: (0..1 + random.below(3))
+                .map(|_| {
+                    Tree::Block(Block {
+                        speed: 1 + random.below(2) as u32,
+                        ..Block::default()
+                    })
+                })
+                .collect(),
+        };
+        let members = vec![host(1), host(2)];
+        let tree = Tree::Group {
+            distance: 7,
+            members,
+        };
+        Machine::new(&tree, random.below(2) as u32).unwrap()
+    }
+
+    fn instance(random: &mut Random) -> Instance {
+        let n = 2 + random.below(6);
+        let heavy = [3, 40, 5_000][random.below(3)];
+        let load = (0..n).map(|_| random.below(heavy) as u64).collect();
+        let (dear, times) = [(4, 1), (1 << 20, 1 << 20)][random.below(2)];
+        let mut channels = Vec::new();
+        for to in 0..n as u32 {
+            for from in 0..to {
+                if random.below(3) > 0 {
+                    channels.push(Channel {
+                        from,
+                        to,
+                        traffic: random.below(dear) as u64 * times,
+                    });
+                }
+            }
+        }
+        let graph = Graph::new(load, &channels).unwrap();
+        let machine = machine(random);
+        let problem = Problem {
+            imbalance: [0.03, 0.3, 2.0][random.below(3)],
+            ..Problem::new(&graph, &machine)
+        };
+        Instance::new(&problem).unwrap().0
+    }
+
+    /// All mappings within the load bounds.
+    fn mappings(inst: &Instance) -> Vec<Vec<u32>> {
+        let mut list = vec![(Vec::new(), vec![0; inst.k()])];
+        for v in 0..inst.len() as u32 {
+            let longer = list.iter().flat_map(|(blocks, held)| {
+                (0..inst.k()).filter_map(move |b| {
+                    let (mut blocks, mut held) = (blocks.clone(), held.clone());
+                    blocks.push(b as u32);
+                    held[b] += inst.load(v);
+                    (held[b] <= inst.load_bound(b)).then_some((blocks, held))
+                })
+            });
+            list = longer.collect();
+        }
+        list.into_iter().map(|m| m.0).collect()
+    }
+
+    #[test]
+    fn no_mapping_costs_less_whatever_the_prices() {
+        let mut random = Random::new(3);
+        let cases = std::env::var("PROPTEST_CASES");
+        let cases: usize = cases.ok().and_then(|c| c.parse().ok()).unwrap_or(60);
+        let (mut close, mut tested) = (0, 0);
+        for _ in 0..cases {
+            let inst = instance(&mut random);
+            let all = mappings(&inst);
+            let Some(best) = all.iter().min_by_key(|m| inst.cost(m)) else {
+                continue;
+            };
+            let entries = [100, 2_000, 1 << 16][random.below(3)];
+            let sweep = Sweep::new(&inst).unwrap();
+            let Some(mut relaxation) = Relaxation::new(&inst, sweep, entries) else {
+                continue;
+            };
+            let optimum = inst.cost(best);
+            let some = &all[random.below(all.len())];
+            let mut master = Master::new(&relaxation, some);
+            let limits = Limits {
+                enough: i64::MAX,
+                rounds: 40,
+                stop_at: None,
+            };
+            master.improve(&mut relaxation, &limits);
+            let bound = relaxation.cost(master.best);
+            assert!(bound <= optimum, "{bound} > {optimum}");
+            tested += 1;
+            close += usize::from(bound * 10 >= optimum * 9);
+            // Any prices and tolls will do.
+            let mut prices = master.prices.clone();
+            for list in prices.price.iter_mut().chain(&mut prices.toll) {
+                let far = [1, 1_000, 1_000_000][random.below(3)];
+                for x in list {
+                    *x = (*x + random.below(far) as i32 - far as i32 / 3).max(0);
+                }
+            }
+            if let Some(value) = relaxation.value(&prices, &mut |_, _, _| ()) {
+                let bound = relaxation.cost(value);
+                assert!(bound <= optimum, "{bound} > {optimum}");
+            }
+        }
+        assert!(
+            close * 2 > tested,
+            "only {close} of {tested} bounds are close"
+        );
+    }
+}

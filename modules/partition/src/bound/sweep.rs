@@ -1,0 +1,346 @@
+//! An order of the vertices in which few stay open.
+//!
+//! Vertices are placed one after another. One that is placed and has neighbours still to come is
+//! open; the open vertices are the front. Whatever is counted along the order needs a table over
+//! the front alone, so a front of two or three vertices (pipelines, chains of farms, trees up to a
+//! few hundred vertices) makes exact programmes cheap. The least widest front of all orders is the
+//! pathwidth of the network (Kinnersley 1992); it is hard to find, so the best of some tries
+//! counts: the network is taken apart by least degree, which gives a tree of small separators, and
+//! that tree is walked with the most demanding branch first (Sethi and Ullman 1970); and vertices
+//! are placed greedily so that the front grows least.
+
+use crate::instance::Instance;
+use crate::random::Random;
+
+/// Fronts are never wider.
+pub(crate) const WIDEST: usize = 12;
+/// Greedy tries.
+const TRIES: usize = 6;
+
+/// The vertices in order, with what each changes at the front.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    pub(crate) steps: Vec<Step>,
+    /// Weight of each edge.
+    pub(crate) weight: Vec<i64>,
+    /// Ends of each edge.
+    pub(crate) ends: Vec<(u32, u32)>,
+    /// Edges of each vertex are `edges[first[v]..first[v + 1]]`.
+    first: Vec<u32>,
+    edges: Vec<u32>,
+}
+
+/// One vertex is placed.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) vertex: u32,
+    /// Open vertices before. A pattern has a bit for each: whether it lies in some group.
+    pub(crate) width: u32,
+    /// Place in the front, and number, of each edge to an open vertex.
+    pub(crate) back: Vec<(u32, u32)>,
+    /// Which bits of the pattern with the vertex (its bit is the last) are open after it.
+    keep: u32,
+}
+
+impl Step {
+    /// The pattern after the step, from the one before with the bit of the vertex on top.
+    #[inline]
+    pub(crate) fn after(&self, pattern: u32) -> u32 {
+        if self.keep == (2 << self.width) - 1 {
+            return pattern;
+        }
+        let (mut result, mut at, mut rest) = (0, 0, self.keep);
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            result |= (pattern >> bit & 1) << at;
+            at += 1;
+            rest &= rest - 1;
+        }
+        result
+    }
+}
+
+impl Sweep {
+    /// The best order found; `None` when all have too wide a front. Time: nearly linear for
+    /// networks with narrow fronts, and given up soon for others.
+    pub(crate) fn new(inst: &Instance) -> Option<Self> {
+        let n = inst.len();
+        let mut best: Option<(u64, Vec<u32>)> = None;
+        let mut consider = |order: Option<Vec<u32>>| {
+            let Some(order) = order else { return };
+            let Some(cost) = cost(inst, &order) else {
+                return;
+            };
+            if best.as_ref().is_none_or(|b| cost < b.0) {
+                best = Some((cost, order));
+            }
+        };
+        consider(taken_apart(inst));
+        let mut random = Random::new(0);
+        let mut starts: Vec<u32> = (0..n as u32).collect();
+        random.shuffle(&mut starts);
+        starts.sort_by_key(|&v| inst.degree(v));
+        let tries = if n <= 2_000 { TRIES } else { 1 };
+        for &start in starts.iter().take(tries) {
+            consider(greedy(inst, start));
+        }
+        best.map(|b| Self::along(inst, &b.1))
+    }
+
+    fn along(inst: &Instance, order: &[u32]) -> Self {
+        let n = inst.len();
+        let (mut ends, mut weight, mut first, mut edges) =
+            (Vec::new(), Vec::new(), vec![0], Vec::new());
+        let mut known: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for v in 0..n as u32 {
+            edges.append(&mut known[v as usize]);
+            for (u, w) in inst.row(v).filter(|e| e.0 > v) {
+                known[u as usize].push(ends.len() as u32);
+                edges.push(ends.len() as u32);
+                ends.push((v, u));
+                weight.push(w);
+            }
+            first.push(edges.len() as u32);
+        }
+        let mut sweep = Self {
+            steps: Vec::with_capacity(n),
+            weight,
+            ends,
+            first,
+            edges,
+        };
+        let mut open: Vec<usize> = (0..n as u32).map(|v| sweep.of(v).len()).collect();
+        let mut front: Vec<u32> = Vec::new();
+        for &v in order {
+            let mut back = Vec::new();
+            for &e in sweep.of(v) {
+                let u = sweep.other(e, v);
+                open[u as usize] -= 1;
+                if let Some(place) = front.iter().position(|&f| f == u) {
+                    back.push((place as u32, e));
+                }
+            }
+            let width = front.len() as u32;
+            front.push(v);
+            let stays = front.iter().map(|&u| open[u as usize] > 0);
+            let keep = stays
+                .enumerate()
+                .fold(0, |mask, (i, stays)| mask | u32::from(stays) << i);
+            front.retain(|&u| open[u as usize] > 0);
+            sweep.steps.push(Step {
+                vertex: v,
+                width,
+                back,
+                keep,
+            });
+        }
+        sweep
+    }
+
+    /// Edges of a vertex.
+    pub(crate) fn of(&self, v: u32) -> &[u32] {
+        &self.edges[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
+    }
+
+    fn other(&self, edge: u32, v: u32) -> u32 {
+        let (a, b) = self.ends[edge as usize];
+        if a == v { b } else { a }
+    }
+
+    /// Edges with one end in a set.
+    pub(crate) fn cut(&self, inside: &[bool]) -> Vec<u32> {
+        let cut = |e: &u32| {
+            let (a, b) = self.ends[*e as usize];
+            inside[a as usize] != inside[b as usize]
+        };
+        (0..self.ends.len() as u32).filter(cut).collect()
+    }
+}
+
+/// Entries of a table over all fronts, `None` when one is too wide.
+fn cost(inst: &Instance, order: &[u32]) -> Option<u64> {
+    let mut open: Vec<usize> = (0..inst.len() as u32).map(|v| inst.degree(v)).collect();
+    let mut placed = vec![false; inst.len()];
+    let (mut width, mut sum) = (0, 0);
+    for &v in order {
+        placed[v as usize] = true;
+        sum += 2 << width;
+        for (u, _) in inst.row(v) {
+            open[u as usize] -= 1;
+            if open[u as usize] == 0 && placed[u as usize] && u != v {
+                width -= 1;
+            }
+        }
+        width += usize::from(open[v as usize] > 0);
+        if width > WIDEST {
+            return None;
+        }
+    }
+    Some(sum)
+}
+
+/// Each time the vertex after which the front is narrowest, near what was placed last.
+fn greedy(inst: &Instance, start: u32) -> Option<Vec<u32>> {
+    let n = inst.len();
+    let mut open: Vec<usize> = (0..n as u32).map(|v| inst.degree(v)).collect();
+    let mut placed = vec![false; n];
+    let mut order = Vec::with_capacity(n);
+    let mut front: Vec<u32> = Vec::new();
+    let (mut next, mut anywhere) = (start, 0);
+    loop {
+        placed[next as usize] = true;
+        order.push(next);
+        inst.row(next).for_each(|(u, _)| open[u as usize] -= 1);
+        front.push(next);
+        front.retain(|&u| open[u as usize] > 0);
+        if front.len() > WIDEST {
+            return None;
+        }
+        if order.len() == n {
+            return Some(order);
+        }
+        let mut best = None;
+        for (age, &f) in front.iter().rev().enumerate() {
+            for (v, _) in inst.row(f).filter(|e| !placed[e.0 as usize]) {
+                let closed = inst
+                    .row(v)
+                    .filter(|e| placed[e.0 as usize] && open[e.0 as usize] == 1);
+                let growth = i64::from(open[v as usize] > 0) - closed.count() as i64;
+                let key = (growth, open[v as usize], age, v);
+                if best.is_none_or(|b| key < b) {
+                    best = Some(key);
+                }
+            }
+        }
+        next = if let Some(best) = best {
+            best.3
+        } else {
+            while placed[anywhere] {
+                anywhere += 1;
+            }
+            anywhere as u32
+        };
+    }
+}
+
+/// The vertices by a walk over the tree of separators that elimination by least degree leaves.
+fn taken_apart(inst: &Instance) -> Option<Vec<u32>> {
+    let n = inst.len();
+    let mut near: Vec<std::collections::BTreeSet<u32>> = (0..n as u32)
+        .map(|v| inst.row(v).map(|e| e.0).collect())
+        .collect();
+    let mut queue: std::collections::BTreeSet<(usize, u32)> =
+        (0..n as u32).map(|v| (near[v as usize].len(), v)).collect();
+    let mut turn = vec![0; n];
+    let mut eliminated = Vec::with_capacity(n);
+    let mut separator: Vec<Vec<u32>> = vec![Vec::new(); n];
+    while let Some((degree, v)) = queue.pop_first() {
+        if degree > WIDEST {
+            return None;
+        }
+        turn[v as usize] = eliminated.len();
+        eliminated.push(v);
+        let around: Vec<u32> = std::mem::take(&mut near[v as usize]).into_iter().collect();
+        for &u in &around {
+            let set = &mut near[u as usize];
+            queue.remove(&(set.len(), u));
+            set.remove(&v);
+            set.extend(around.iter().filter(|&&x| x != u));
+            queue.insert((set.len(), u));
+        }
+        separator[v as usize] = around;
+    }
+    // The tree: above each vertex stands the first of its separator to be eliminated.
+    let above = |v: u32| {
+        let list = separator[v as usize].iter().copied();
+        list.min_by_key(|&u| turn[u as usize])
+    };
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); n];
+    // What a branch needs at most, and leaves open.
+    let mut need = vec![0_usize; n];
+    for &v in &eliminated {
+        let mut branches = std::mem::take(&mut below[v as usize]);
+        let held = |&c: &u32| separator[c as usize].len();
+        branches.sort_by_key(|c| {
+            (
+                std::cmp::Reverse(need[*c as usize] as i64 - held(c) as i64),
+                *c,
+            )
+        });
+        let (mut open, mut most) = (0, 0);
+        for c in &branches {
+            most = most.max(open + need[*c as usize]);
+            open += 1;
+        }
+        need[v as usize] = most.max(separator[v as usize].len() + 1);
+        below[v as usize] = branches;
+        if let Some(u) = above(v) {
+            below[u as usize].push(v);
+        }
+    }
+    let mut order = Vec::with_capacity(n);
+    let mut placed = vec![false; n];
+    let mut place = |v: u32| {
+        if !std::mem::replace(&mut placed[v as usize], true) {
+            order.push(v);
+        }
+    };
+    let roots = eliminated.iter().filter(|&&v| above(v).is_none());
+    for &root in roots {
+        let mut stack = vec![(root, false)];
+        while let Some((v, seen)) = stack.pop() {
+            if seen {
+                place(v);
+                inst.row(v).for_each(|(u, _)| place(u));
+            } else {
+                stack.push((v, true));
+                stack.extend(below[v as usize].iter().rev().map(|&c| (c, false)));
+            }
+        }
+    }
+    Some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    fn widest(n: usize, edges: &[(u32, u32)]) -> Option<u32> {
+        let channels: Vec<Channel> = edges
+            .iter()
+            .map(|&(from, to)| Channel {
+                from,
+                to,
+                traffic: 1,
+            })
+            .collect();
+        let graph = Graph::new(vec![1; n], &channels).unwrap();
+        let machine = Machine::regular(&[(2, 1)]).unwrap();
+        let inst = Instance::new(&Problem::new(&graph, &machine)).unwrap().0;
+        let sweep = Sweep::new(&inst)?;
+        let mut seen: Vec<u32> = sweep.steps.iter().map(|s| s.vertex).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..n as u32).collect::<Vec<_>>());
+        assert_eq!(
+            sweep.steps.iter().map(|s| s.back.len()).sum::<usize>(),
+            sweep.ends.len()
+        );
+        sweep.steps.iter().map(|s| s.width).max()
+    }
+
+    #[test]
+    fn fronts_are_narrow_where_networks_are() {
+        let path: Vec<(u32, u32)> = (1..50).map(|v| (v - 1, v)).collect();
+        assert_eq!(widest(50, &path), Some(1));
+        let star: Vec<(u32, u32)> = (1..50).map(|v| (0, v)).collect();
+        assert_eq!(widest(50, &star), Some(1));
+        let farm: Vec<(u32, u32)> = (2..50).flat_map(|v| [(0, v), (v, 1)]).collect();
+        assert!(widest(50, &farm) <= Some(3));
+        let tree: Vec<(u32, u32)> = (1..300).map(|v| ((v - 1) / 3, v)).collect();
+        assert!(widest(300, &tree) <= Some(6));
+        let dense: Vec<(u32, u32)> = (0..40).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
+        assert_eq!(widest(40, &dense), None);
+        assert_eq!(widest(3, &[]), Some(0));
+    }
+}

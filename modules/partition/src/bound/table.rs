@@ -1,0 +1,179 @@
+//! The dearest group, by dynamic programming along a sweep.
+//!
+//! Every vertex in a group earns its price, every edge with one end in the group costs its weight.
+//! For each place in the order, each pattern of the front (which open vertices are in the group)
+//! and each load so far, the table holds the most that the vertices still to come can add, for a
+//! group that ends with a load between two bounds. One pass from the last vertex to the first
+//! fills it; its first entry is the most that any group is worth.
+
+use super::sweep::Sweep;
+
+/// Less than what any group is worth, with room for sums of prices on both sides.
+pub(crate) const NEVER: i32 = i32::MIN / 2;
+/// Prices and weights in one table must not sum to more.
+pub(crate) const LARGEST: i64 = 1 << 28;
+
+/// Loads in units of the table, rounded down.
+#[derive(Clone, Debug)]
+pub(crate) struct Loads {
+    /// By vertex.
+    pub(crate) of: Vec<u32>,
+    /// Of the vertices before each place in the order.
+    pub(crate) before: Vec<usize>,
+}
+
+impl Loads {
+    pub(crate) fn new(sweep: &Sweep, of: Vec<u32>) -> Self {
+        let mut before = vec![0];
+        let mut sum = 0;
+        for step in &sweep.steps {
+            sum += of[step.vertex as usize] as usize;
+            before.push(sum);
+        }
+        Self { of, before }
+    }
+
+    /// Entries of a table for groups of load `most`.
+    pub(crate) fn entries(&self, sweep: &Sweep, most: usize) -> usize {
+        let widths = sweep.steps.iter().map(|s| s.width).chain([0]);
+        widths
+            .zip(&self.before)
+            .map(|(w, &b)| (b.min(most) + 1) << w)
+            .sum()
+    }
+}
+
+/// What vertices still to come add to a group.
+#[derive(Debug)]
+pub(crate) struct Table {
+    most: usize,
+    least: usize,
+    /// Where the rows of each place begin, and how long one is.
+    rows: Vec<(usize, usize)>,
+    value: Vec<i32>,
+}
+
+impl Table {
+    /// For groups of load `least` to `most`.
+    pub(crate) fn new(sweep: &Sweep, loads: &Loads, least: usize, most: usize) -> Self {
+        let mut rows = Vec::with_capacity(sweep.steps.len() + 1);
+        let mut at = 0;
+        let widths = sweep.steps.iter().map(|s| s.width).chain([0]);
+        for (width, &before) in widths.zip(&loads.before) {
+            let length = before.min(most) + 1;
+            rows.push((at, length));
+            at += length << width;
+        }
+        Self {
+            most,
+            least,
+            rows,
+            value: vec![NEVER; at],
+        }
+    }
+
+    pub(crate) fn entries(&self) -> usize {
+        self.value.len()
+    }
+
+    /// Fills the table; returns what the dearest group is worth (`NEVER` or about it for none).
+    pub(crate) fn fill(
+        &mut self,
+        sweep: &Sweep,
+        loads: &Loads,
+        price: &[i32],
+        weight: &[i32],
+    ) -> i32 {
+        let last = sweep.steps.len();
+        let (from, length) = self.rows[last];
+        for (load, value) in self.value[from..from + length].iter_mut().enumerate() {
+            *value = if load >= self.least { 0 } else { NEVER };
+        }
+        for (i, step) in sweep.steps.iter().enumerate().rev() {
+            let (price, load) = (
+                price[step.vertex as usize],
+                loads.of[step.vertex as usize] as usize,
+            );
+            let (from, length) = self.rows[i];
+            let (next, longer) = self.rows[i + 1];
+            let (here, there) = self.value.split_at_mut(next);
+            // So many entries have room for the vertex.
+            let fits = length.min((self.most + 1).saturating_sub(load));
+            for pattern in 0..1_u32 << step.width {
+                let (out, inside) = cut(step, pattern, weight);
+                let row = &mut here[from + pattern as usize * length..][..length];
+                let without = step.after(pattern) as usize * longer;
+                let with = step.after(pattern | 1 << step.width) as usize * longer;
+                let without = &there[without..][..length];
+                for (value, x) in row.iter_mut().zip(without) {
+                    *value = x - out;
+                }
+                if fits == 0 {
+                    continue;
+                }
+                let with = &there[with + load..][..fits];
+                for (value, x) in row.iter_mut().zip(with) {
+                    *value = (*value).max(x + price - inside);
+                }
+            }
+        }
+        self.value[0]
+    }
+
+    /// What the vertices from a place on add to a group with this front and load.
+    #[inline]
+    pub(crate) fn value(&self, place: usize, pattern: u32, load: usize) -> i32 {
+        let (from, length) = self.rows[place];
+        if load >= length {
+            return NEVER;
+        }
+        self.value[from + pattern as usize * length + load]
+    }
+
+    /// The dearest group, after [`Self::fill`] with the same prices.
+    pub(crate) fn dearest(
+        &self,
+        sweep: &Sweep,
+        loads: &Loads,
+        price: &[i32],
+        weight: &[i32],
+    ) -> Vec<bool> {
+        let mut inside = vec![false; sweep.steps.len()];
+        let (mut pattern, mut load) = (0, 0);
+        for (i, step) in sweep.steps.iter().enumerate() {
+            let v = step.vertex as usize;
+            let (out, within) = cut(step, pattern, weight);
+            let own = loads.of[v] as usize;
+            let without = step.after(pattern);
+            let with = step.after(pattern | 1 << step.width);
+            let stay = self.value(i + 1, without, load) - out;
+            let join = if load + own <= self.most {
+                self.value(i + 1, with, load + own) + price[v] - within
+            } else {
+                NEVER
+            };
+            if join > stay {
+                inside[v] = true;
+                (pattern, load) = (with, load + own);
+            } else {
+                pattern = without;
+            }
+        }
+        inside
+    }
+}
+
+/// Weight of the edges to the front that are cut when the vertex stays out, and when it joins.
+#[inline]
+pub(crate) fn cut(step: &super::sweep::Step, pattern: u32, weight: &[i32]) -> (i32, i32) {
+    let (mut out, mut inside) = (0, 0);
+    for &(place, edge) in &step.back {
+        let w = weight[edge as usize];
+        if pattern >> place & 1 == 1 {
+            out += w;
+        } else {
+            inside += w;
+        }
+    }
+    (out, inside)
+}
