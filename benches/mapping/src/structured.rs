@@ -117,6 +117,9 @@ pub fn run(read: &Arguments) {
                                 }
                             };
                             let seconds = cpu_seconds() - start;
+                            if std::env::var_os("MAPPING_LOG").is_some() {
+                                println!("{}", found.log.join("\n"));
+                            }
                             if read.details {
                                 println!(
                                     "{name}, seed {seed}, {}: {} of {} ({:.1}%){}{} {seconds:.2} s",

@@ -23,16 +23,15 @@ use crate::instance::Instance;
 
 mod flow;
 pub(crate) mod levels;
-mod master;
+pub(crate) mod master;
 pub(crate) mod relaxation;
 pub(crate) mod sweep;
 pub(crate) mod table;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use flow::Flow;
 use levels::{Level, levels};
-use master::{Limits, Master};
-use relaxation::Relaxation;
-use sweep::Sweep;
 
 /// How long to look for flows: so many looks at channels, or until a time.
 #[derive(Clone, Copy, Debug)]
@@ -41,18 +40,10 @@ pub(crate) struct Effort {
     pub(crate) stop_at: Option<Instant>,
 }
 
-/// Up to so many vertices groups are priced.
-const PRICED: usize = 5_000;
-/// Entries of a table for it, which take half a nanosecond each in every round.
-const ENTRIES: usize = 3_000_000;
-/// Most rounds of pricing.
-const ROUNDS: u64 = 2_000;
-
-/// A lower bound on the search cost of all feasible mappings; not much more than `enough`. `known`
-/// is a mapping, the better the sooner the bound is good. Time:
+/// A lower bound on the search cost of all feasible mappings; not much more than `enough`. Time:
 /// nearly linear in the edges, times levels, times load units (fewer for large instances), and the
 /// effort asked for.
-pub(crate) fn lower_bound(inst: &Instance, known: &[u32], enough: i64, effort: Effort) -> i64 {
+pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     let n = inst.len();
     if n == 0 || inst.k() < 2 {
         return 0;
@@ -69,10 +60,6 @@ pub(crate) fn lower_bound(inst: &Instance, known: &[u32], enough: i64, effort: E
     if effort.looks == 0 || sum(&cuts) >= enough {
         return sum(&cuts);
     }
-    let priced = priced(inst, known, enough, effort);
-    if priced >= enough || priced > sum(&cuts) {
-        return priced;
-    }
     let flow = Flow::new(inst);
     // The upper levels cost more, and their flows are longer.
     let shares: usize = (1..=levels.len()).sum();
@@ -88,26 +75,6 @@ pub(crate) fn lower_bound(inst: &Instance, known: &[u32], enough: i64, effort: E
         cuts[i] = cuts[i].max(flow.cut(level.most(), &more));
     }
     sum(&cuts)
-}
-
-/// The bound of a [`Relaxation`] where one can be had: for networks with narrow fronts.
-fn priced(inst: &Instance, known: &[u32], enough: i64, effort: Effort) -> i64 {
-    if inst.len() > PRICED {
-        return 0;
-    }
-    let relaxation = Sweep::new(inst).and_then(|s| Relaxation::new(inst, s, ENTRIES));
-    let Some(mut relaxation) = relaxation else {
-        return 0;
-    };
-    let round = relaxation.entries() as u64 + 50_000;
-    let mut master = Master::new(&relaxation, known);
-    let limits = Limits {
-        enough,
-        rounds: (effort.looks.saturating_mul(16) / round).min(ROUNDS),
-        stop_at: effort.stop_at,
-    };
-    master.improve(&mut relaxation, &limits);
-    relaxation.cost(master.best)
 }
 
 /// A lower bound on the traffic between the groups right below the root of the machine; 0 when

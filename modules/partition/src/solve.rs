@@ -8,13 +8,14 @@ use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::branch::{self, Limit};
+use crate::exact::structure;
 use crate::instance::Instance;
 use crate::pack;
 use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Budget, Context, by_name};
+use crate::strategy::{Budget, Context, by_name, keeps};
 
 /// How to solve.
 #[derive(Clone, Debug)]
@@ -171,6 +172,20 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         bottleneck::refine(&inst, &mut found.block);
         evaluation = evaluate(problem, &expand(&found.block))?;
     }
+    let cost = inst.cost(&found.block);
+    let open = bounding && found.bound.is_none_or(|b| b < cost) && keeps(&inst, &found.block);
+    let narrow = open.then(|| structure::solve(&inst, &found.block, effort, &mut log));
+    if let Some(outcome) = narrow.flatten() {
+        found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
+        if let Some((block, _)) = outcome.better {
+            log.push("improved by the programme over the front".to_owned());
+            found.block = block;
+            evaluation = evaluate(problem, &expand(&found.block))?;
+        }
+        if outcome.complete {
+            log.push("proved by the programme over the front".to_owned());
+        }
+    }
     let block_of = expand(&found.block);
     if !evaluation.allowed() {
         return Err(Error::Infeasible(Conflict {
@@ -194,9 +209,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     let feasible = within(&inst, &evaluation);
     let bound = match found.bound {
         Some(bound) if bound >= cost => bound,
-        bound => bound
-            .unwrap_or(0)
-            .max(lower_bound(&inst, &found.block, cost, effort)),
+        bound => bound.unwrap_or(0).max(lower_bound(&inst, cost, effort)),
     };
     let lower_bound = bound.max(0) as u64 + base;
     let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;

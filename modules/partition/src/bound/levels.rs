@@ -19,6 +19,11 @@ impl Level {
         self.room.iter().copied().max().unwrap_or(0)
     }
 
+    /// Most load of all groups.
+    pub(crate) fn holds(&self) -> i64 {
+        self.room.iter().fold(0, |s: i64, &r| s.saturating_add(r))
+    }
+
     /// Fewest groups that hold a load.
     pub(crate) fn fewest(&self, load: i64) -> i64 {
         let mut room = self.room.clone();

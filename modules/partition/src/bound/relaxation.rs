@@ -14,7 +14,7 @@
 //! at the upper level. The dearest set is found by [`Table`]. All sums are whole numbers, so the
 //! bound holds to the last digit however prices and tolls were found (see [`super::master`]).
 
-use super::levels::levels;
+use super::levels::{Level, levels};
 use super::sweep::Sweep;
 use super::table::{LARGEST, Loads, NEVER, Table};
 use crate::instance::Instance;
@@ -82,26 +82,36 @@ impl Relaxation {
         let grain = grain * sweep.weight.iter().fold(0, |g, &w| gcd(g, w));
         let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
         let common = (0..inst.len() as u32).fold(0, |g, v| gcd(g, inst.load(v)));
-        let mut layers = Vec::new();
-        for level in &levels {
-            if level.room.iter().fold(0, |s: i64, &r| s.saturating_add(r)) < total {
+        if levels.iter().any(|l| l.holds() < total) {
+            return None;
+        }
+        // One unit for all layers: what a group holds is the sum over its blocks.
+        let mut unit = common.max(1);
+        let fits = |unit: i64| {
+            let of: Vec<u32> = (0..inst.len() as u32)
+                .map(|v| u32::try_from(inst.load(v) / unit).unwrap_or(u32::MAX))
+                .collect();
+            if total / unit >= 1 << 24 {
                 return None;
             }
-            let mut unit = common.max(1);
-            let loads = loop {
-                let of = (0..inst.len() as u32).map(|v| inst.load(v) / unit);
-                let most = (level.most().min(total) / unit) as usize;
-                if most < 1 << 24 {
-                    let loads = Loads::new(&sweep, of.map(|l| l as u32).collect());
-                    if loads.entries(&sweep, most) <= entries {
-                        break loads;
-                    }
-                    if most < 4 {
-                        return None;
-                    }
-                }
-                unit += (unit + 3) / 4;
-            };
+            let loads = Loads::new(&sweep, of);
+            let most = |l: &Level| (l.most().min(total) / unit) as usize;
+            let small = levels
+                .iter()
+                .all(|l| loads.entries(&sweep, most(l)) <= entries);
+            small.then_some(loads)
+        };
+        let loads = loop {
+            if let Some(loads) = fits(unit) {
+                break loads;
+            }
+            if total / unit < 4 {
+                return None;
+            }
+            unit += (unit + 3) / 4;
+        };
+        let mut layers = Vec::new();
+        for level in &levels {
             let sum = loads.before[sweep.steps.len()] as i64;
             let room: Vec<i64> = level.room.iter().map(|r| (r / unit).min(sum)).collect();
             let held: i128 = room.iter().map(|&r| i128::from(r)).sum();
@@ -132,7 +142,7 @@ impl Relaxation {
                 }) as i32
             };
             layers.push(Layer {
-                loads,
+                loads: loads.clone(),
                 kinds,
                 kind_of,
                 group_of: level.group_of.clone(),
@@ -164,6 +174,20 @@ impl Relaxation {
         };
         let grain = i128::from(self.grain);
         ((cost + grain - 1) / grain * grain).min(i128::from(i64::MAX)) as i64
+    }
+
+    /// The least value that proves a cost.
+    pub(crate) fn least(&self, cost: i64) -> i64 {
+        let (mut low, mut high) = (0, i64::MAX / 4);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.cost(middle) >= cost {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
     }
 
     /// Weights at a layer under the tolls.
@@ -222,72 +246,9 @@ fn gcd(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::super::master::{Limits, Master};
+    use super::super::testing::{instance, mappings};
     use super::*;
     use crate::random::Random;
-    use crate::{Block, Channel, Graph, Machine, Problem, Tree};
-
-    fn machine(random: &mut Random) -> Machine {
-        let mut host = |distance| Tree::Group {
-            distance,
-            members: (0..1 + random.below(3))
-                .map(|_| {
-                    Tree::Block(Block {
-                        speed: 1 + random.below(2) as u32,
-                        ..Block::default()
-                    })
-                })
-                .collect(),
-        };
-        let members = vec![host(1), host(2)];
-        let tree = Tree::Group {
-            distance: 7,
-            members,
-        };
-        Machine::new(&tree, random.below(2) as u32).unwrap()
-    }
-
-    fn instance(random: &mut Random) -> Instance {
-        let n = 2 + random.below(6);
-        let heavy = [3, 40, 5_000][random.below(3)];
-        let load = (0..n).map(|_| random.below(heavy) as u64).collect();
-        let (dear, times) = [(4, 1), (1 << 20, 1 << 20)][random.below(2)];
-        let mut channels = Vec::new();
-        for to in 0..n as u32 {
-            for from in 0..to {
-                if random.below(3) > 0 {
-                    channels.push(Channel {
-                        from,
-                        to,
-                        traffic: random.below(dear) as u64 * times,
-                    });
-                }
-            }
-        }
-        let graph = Graph::new(load, &channels).unwrap();
-        let machine = machine(random);
-        let problem = Problem {
-            imbalance: [0.03, 0.3, 2.0][random.below(3)],
-            ..Problem::new(&graph, &machine)
-        };
-        Instance::new(&problem).unwrap().0
-    }
-
-    /// All mappings within the load bounds.
-    fn mappings(inst: &Instance) -> Vec<Vec<u32>> {
-        let mut list = vec![(Vec::new(), vec![0; inst.k()])];
-        for v in 0..inst.len() as u32 {
-            let longer = list.iter().flat_map(|(blocks, held)| {
-                (0..inst.k()).filter_map(move |b| {
-                    let (mut blocks, mut held) = (blocks.clone(), held.clone());
-                    blocks.push(b as u32);
-                    held[b] += inst.load(v);
-                    (held[b] <= inst.load_bound(b)).then_some((blocks, held))
-                })
-            });
-            list = longer.collect();
-        }
-        list.into_iter().map(|m| m.0).collect()
-    }
 
     #[test]
     fn no_mapping_costs_less_whatever_the_prices() {

@@ -1,7 +1,9 @@
 //! Proofs: the optimum of small instances.
 
 pub(crate) mod branch;
+mod front;
 pub(crate) mod halves;
+pub(crate) mod structure;
 pub(crate) mod symmetry;
 
 use branch::{Limit, Outcome};

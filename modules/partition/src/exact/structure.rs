@@ -1,0 +1,151 @@
+//! Proofs for networks with narrow fronts: prices first, then the dynamic programme under them.
+
+use std::time::Instant;
+
+use super::branch::Outcome;
+use super::front::{Front, HEAVIEST, MOST_CELLS};
+use crate::bound::Effort;
+use crate::bound::master::{Limits, Master};
+use crate::bound::relaxation::Relaxation;
+use crate::bound::sweep::Sweep;
+use crate::instance::Instance;
+use crate::strategy::keeps;
+
+/// Up to so many vertices.
+const MOST: usize = 5_000;
+/// Entries of a table, which take half a nanosecond each in every round.
+const ENTRIES: usize = 3_000_000;
+/// Most rounds of pricing.
+const ROUNDS: u64 = 2_000;
+/// Beginnings of a length kept in the first pass, and how many times as many in the next.
+const WIDTH: usize = 100;
+const WIDER: usize = 6;
+/// Beginnings kept in all, 8 bytes each.
+const KEPT: usize = 12_000_000;
+
+/// Bounds the cost, and improves on the mapping where it is not the best. `None` where the network
+/// is not of the kind.
+pub(crate) fn solve(
+    inst: &Instance,
+    known: &[u32],
+    effort: Effort,
+    log: &mut Vec<String>,
+) -> Option<Outcome> {
+    if inst.len() > MOST || inst.k() < 2 {
+        return None;
+    }
+    let sweep = Sweep::new(inst)?;
+    let mut relaxation = Relaxation::new(inst, sweep, ENTRIES)?;
+    let start = Instant::now();
+    let mut best = inst.cost(known);
+    let round = relaxation.entries() as u64 + 50_000;
+    let mut looks = effort.looks.saturating_mul(16);
+    let mut master = Master::new(&relaxation, known);
+    let half = |t: Instant| start + t.saturating_duration_since(start) / 2;
+    let limits = Limits {
+        enough: best,
+        rounds: (looks / 2 / round).clamp(4, ROUNDS),
+        stop_at: effort.stop_at.map(half),
+    };
+    master.improve(&mut relaxation, &limits);
+    let mut outcome = Outcome {
+        better: None,
+        bound: relaxation.cost(master.best).min(best),
+        complete: false,
+    };
+    log.push(format!(
+        "{} rounds of prices: {} of {best}",
+        master.rounds, outcome.bound
+    ));
+    looks = looks.saturating_sub(master.rounds * round);
+    let heaviest = relaxation.layers[0].loads.before[inst.len()];
+    if relaxation.layers[0].kind_of.len() > MOST_CELLS || heaviest >= HEAVIEST || master.rounds == 0
+    {
+        return Some(outcome);
+    }
+    relaxation.value(&master.prices, &mut |_, _, _| ())?;
+    let front = Front::new(&relaxation, &master.prices);
+    let mut width = WIDTH;
+    while outcome.bound < best && width * inst.len() <= KEPT {
+        let pass = front.pass(relaxation.least(best), width, effort.stop_at);
+        looks = looks.saturating_sub(pass.looks * 64 * inst.k() as u64);
+        if pass.stopped {
+            break;
+        }
+        let bound = pass.bound.map_or(best, |b| relaxation.cost(b));
+        outcome.bound = outcome.bound.max(bound.min(best));
+        let mapped = pass.found.and_then(|groups| blocks(&relaxation, &groups));
+        if let Some(block) = mapped.filter(|b| keeps(inst, b)) {
+            let cost = inst.cost(&block);
+            if cost < best {
+                best = cost;
+                outcome.better = Some((block, cost));
+            }
+        }
+        log.push(format!(
+            "{} beginnings, at most {width} of a length: {} of {best}",
+            pass.looks, outcome.bound
+        ));
+        if looks == 0 {
+            break;
+        }
+        width *= WIDER;
+    }
+    outcome.complete = outcome.bound >= best;
+    Some(outcome)
+}
+
+/// The block of each vertex, where each lowest group is one block.
+fn blocks(relaxation: &Relaxation, groups: &[u32]) -> Option<Vec<u32>> {
+    let of = &relaxation.layers[0].group_of;
+    if of.len() != relaxation.layers[0].kind_of.len() {
+        return None;
+    }
+    let block = |g: &u32| of.iter().position(|x| x == g).map(|b| b as u32);
+    groups.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::testing::{instance, mappings};
+    use crate::random::Random;
+
+    #[test]
+    fn finds_and_proves_the_optimum_of_all_mappings() {
+        let mut random = Random::new(9);
+        let cases = std::env::var("PROPTEST_CASES");
+        let cases: usize = cases.ok().and_then(|c| c.parse().ok()).unwrap_or(60);
+        let (mut tested, mut improved) = (0, 0);
+        for _ in 0..cases {
+            let inst = instance(&mut random);
+            let all = mappings(&inst);
+            let Some(optimum) = all.iter().map(|m| inst.cost(m)).min() else {
+                continue;
+            };
+            let known = &all[random.below(all.len())];
+            let effort = Effort {
+                looks: [10, 1_000, 1 << 20][random.below(3)],
+                stop_at: None,
+            };
+            let Some(outcome) = solve(&inst, known, effort, &mut Vec::new()) else {
+                continue;
+            };
+            tested += 1;
+            assert!(outcome.bound <= optimum, "{} > {optimum}", outcome.bound);
+            let mut cost = inst.cost(known);
+            if let Some((block, paid)) = outcome.better {
+                improved += 1;
+                assert!(paid < cost && inst.cost(&block) == paid && all.contains(&block));
+                cost = paid;
+            }
+            assert_eq!(outcome.complete, outcome.bound == cost);
+            // Few vertices, few beginnings: nothing is left open unless numbers were rounded, or
+            // two blocks are as near as one.
+            let rounded = inst.cost(known) > 1 << 22 || inst.shared.machine.collocated() > 0;
+            assert!(outcome.complete || rounded, "{} of {cost}", outcome.bound);
+            assert!(!outcome.complete || cost == optimum);
+        }
+        assert!(tested > cases / 3 && improved > cases / 10);
+    }
+}
