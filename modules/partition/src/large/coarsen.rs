@@ -54,6 +54,9 @@ pub(crate) fn cluster(
     let n = level.len();
     let mut map = vec![u32::MAX; n];
     let mut load: Vec<i64> = Vec::with_capacity(n / 2 + 1);
+    // What a neighbour is rated by; 0 for those that are taken.
+    let light = |&l: &i64| 1.0 / (l.max(1) as f32);
+    let mut worth: Vec<f32> = level.load.iter().map(light).collect();
     let mut order: Vec<u32> = Vec::with_capacity(STRETCH);
     for from in (0..n).step_by(STRETCH) {
         order.clear();
@@ -65,7 +68,8 @@ pub(crate) fn cluster(
             if map[v as usize] != u32::MAX {
                 continue;
             }
-            let own = level.load[v as usize];
+            worth[v as usize] = 0.0;
+            let room = heaviest - level.load[v as usize];
             let row = level.row(v);
             // Rows of a mesh all start in the same direction: start elsewhere, or random clusters
             // would all lie the same way.
@@ -74,38 +78,43 @@ pub(crate) fn cluster(
             } else {
                 random.below(row.len())
             };
+            let near = |u: u32| within.is_none_or(|b| b[u as usize] == b[v as usize]);
             let mut best = (0.0_f32, u32::MAX);
-            let mut beside = (0.0_f32, u32::MAX);
-            for arc in row[turn..].iter().chain(&row[..turn]) {
-                let u = arc.to as usize;
-                if within.is_some_and(|b| b[u] != b[v as usize]) {
-                    continue;
-                }
-                let weight = arc.weight as f32;
-                let there = map[u];
-                if there == u32::MAX {
-                    let rate = weight * weight / (level.load[u].max(1) as f32);
-                    if rate > best.0 && level.load[u] <= heaviest - own {
+            for part in [&row[turn..], &row[..turn]] {
+                for arc in part {
+                    let weight = arc.weight as f32;
+                    let rate = weight * weight * worth[arc.to as usize];
+                    if rate > best.0 && near(arc.to) && level.load[arc.to as usize] <= room {
                         best = (rate, arc.to);
-                    }
-                } else if best.1 == u32::MAX {
-                    let held = load[there as usize];
-                    let rate = weight * weight / (held.max(1) as f32);
-                    if rate > beside.0 && held <= heaviest - own {
-                        beside = (rate, there);
                     }
                 }
             }
             if best.1 != u32::MAX {
+                worth[best.1 as usize] = 0.0;
                 map[v as usize] = load.len() as u32;
                 map[best.1 as usize] = load.len() as u32;
-                load.push(own + level.load[best.1 as usize]);
-            } else if beside.1 != u32::MAX {
+                load.push(level.load[v as usize] + level.load[best.1 as usize]);
+                continue;
+            }
+            let mut beside = (0.0_f32, u32::MAX);
+            for arc in row {
+                let there = map[arc.to as usize];
+                if there == u32::MAX || !near(arc.to) {
+                    continue;
+                }
+                let weight = arc.weight as f32;
+                let held = load[there as usize];
+                let rate = weight * weight / (held.max(1) as f32);
+                if rate > beside.0 && held <= room {
+                    beside = (rate, there);
+                }
+            }
+            if beside.1 != u32::MAX {
                 map[v as usize] = beside.1;
-                load[beside.1 as usize] += own;
+                load[beside.1 as usize] += level.load[v as usize];
             } else {
                 map[v as usize] = load.len() as u32;
-                load.push(own);
+                load.push(level.load[v as usize]);
             }
         }
     }

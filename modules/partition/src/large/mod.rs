@@ -35,8 +35,9 @@ pub(crate) struct Effort {
     small: [usize; 2],
     /// Stages of dividing: one for each class of distances up to so many.
     stages: usize,
-    /// Whole attempts below the level of `core` vertices; the best goes on.
-    attempts: usize,
+    /// Whole attempts below the level of `core` vertices, of which the best goes on: in the first
+    /// stage, whose cuts are the dearest, and in each later one.
+    attempts: [usize; 2],
     /// Vertices of the level that attempts end on.
     core: usize,
     /// Bisections of each part on levels up to `core`, the best of which counts.
@@ -63,7 +64,7 @@ pub(crate) struct Effort {
 pub(crate) const FAST: Effort = Effort {
     small: [6000, 48],
     stages: 2,
-    attempts: 4,
+    attempts: [8, 1],
     core: 1000,
     bisections: 2,
     tries: 2,
@@ -80,15 +81,15 @@ pub(crate) const FAST: Effort = Effort {
 pub(crate) const GOOD: Effort = Effort {
     small: [20_000, 240],
     stages: 3,
-    attempts: 6,
-    core: 4000,
+    attempts: [12, 2],
+    core: 2000,
     bisections: 4,
     tries: 4,
     per_part: 60,
     sweeps: 4,
     rounds: 3,
     passes: 1,
-    patience: 20,
+    patience: 40,
     cycles: 2,
     greed: 0.8,
 };
@@ -222,7 +223,8 @@ impl Stage<'_> {
         let mut levels = coarser(finest, target, self.order, &mut divided, random);
         let core = levels.last().map_or(finest, |l| &l.0);
         let mut best: Option<((i64, i64), Divided)> = None;
-        for _ in 0..effort.attempts.max(1) {
+        let attempts = effort.attempts[usize::from(divided.parts.len() > 1)];
+        for _ in 0..attempts {
             let mut found = self.attempt(core, divided.clone(), random);
             let seen = Mapping::new(core, &found.parts, &mut found.part);
             let rank = (seen.excess(), seen.cost());

@@ -7,8 +7,10 @@ use std::collections::BinaryHeap;
 use super::mapping::Mapping;
 use crate::random::Random;
 
-/// A search ends so many moves after its best point, and one more for each vertex it began with.
+/// A search ends so many moves after its best point, and one more for so many vertices that it
+/// began with.
 const PATIENCE: usize = 20;
+const LENGTH: usize = 10;
 
 /// Dense networks, in which every part touches every other, would be looked at without end: a call
 /// ends when it has looked at every edge so many times.
@@ -108,7 +110,7 @@ fn between(
         touch(mapping, rooms, pair, v, random);
     }
     let apart = mapping.parts.distances(pair[0])[pair[1] as usize];
-    let patience = PATIENCE + border.len();
+    let patience = PATIENCE + border.len() / LENGTH;
     let over = |mapping: &Mapping<'_>| mapping.over(pair[0]) + mapping.over(pair[1]);
     let mut best = (over(mapping), 0_i64);
     let (mut sum, mut keep) = (0_i64, 0_usize);
