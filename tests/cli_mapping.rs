@@ -352,8 +352,13 @@ graphmap: 1 error
         .stderr_has("farm.dot:2:15");
     let pinned = "-n 2 --strict-balance --apart source,sink --pin worker*=0";
     refused(farm(), pinned, 4)
+        .stderr_has("what must lie in OS process 0 exceeds the balance bound there")
+        .stderr_has("`worker1`, `worker2` and `worker3` in OS process 0")
+        .stderr_lacks("--apart");
+    let held = "-n 2 --strict-balance --apart source,sink --hold worker*=4@0";
+    refused(farm(), held, 4)
         .stderr_has("these constraints and the balance bound cannot all be kept")
-        .stderr_has(" --> --pin:1:1")
+        .stderr_has(" --> --hold:1:1")
         .stderr_has("the balance bound of OS processes 0-1 takes part")
         .stderr_lacks("--apart");
     // Of ten, an OS process has five: six with 20% more, and one of nine cannot be split.

@@ -18,11 +18,11 @@ pub(crate) struct RuleArgs {
     /// Processes that lie in one OS process: `source,sink`
     #[arg(long, value_name = "WHAT")]
     together: Vec<String>,
-    /// Processes no two of which lie in one OS process: `kind:worker`
-    #[arg(long, value_name = "WHAT")]
+    /// Processes no two of which lie in one OS process: `kind:worker`; or on one host: `replica*@*`
+    #[arg(long, value_name = "WHAT[@WHERE]")]
     apart: Vec<String>,
     /// How many of these each OS process holds: `kind:worker=1-4`, `*=-100` (at most),
-    /// `disk*=1@0-3` (in OS processes 0 to 3)
+    /// `disk*=1@0-3` (in each of OS processes 0 to 3), `gpu*=-2@node*` (on each of these hosts)
     #[arg(long, value_name = "WHAT=COUNT[@WHERE]")]
     hold: Vec<String>,
     /// Modules each of which lies in one OS process: `farm*`
@@ -31,7 +31,7 @@ pub(crate) struct RuleArgs {
     /// The same, rather than at any price: as if joined by channels of this traffic
     #[arg(long, value_name = "MODULES=TRAFFIC")]
     prefer: Vec<String>,
-    /// Memory of hosts, shared by the OS processes there, or of an OS process: `node*=64G`
+    /// Memory of each of these hosts, for all that lies there, or OS processes: `node*=64G`
     #[arg(long, value_name = "WHERE=SIZE")]
     memory: Vec<String>,
     /// A file of rules, one a line: `pin worker* = node1`

@@ -1,15 +1,14 @@
-//! From the caller's constraints to groups of vertices that lie together, and the diagnosis of
-//! constraints that contradict each other.
+//! From the caller's constraints to groups of vertices that lie together, and what can be seen to
+//! be impossible without a search.
 
 use std::collections::BTreeMap;
 
-use crate::diagnose::reduce;
-use crate::error::{Conflict, Part};
+use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
+use crate::quota::{Of, by_pairs};
 
-/// Why no instance could be made; [`explain`] says it.
-#[derive(Debug)]
-pub(crate) struct Contradiction(Clash);
+/// No place for those who keep apart.
+pub(crate) const OUTSIDE: u32 = u32::MAX;
 
 /// Groups of vertices that must lie together, with what the pins leave of the blocks.
 #[derive(Debug)]
@@ -20,8 +19,10 @@ pub(crate) struct Groups {
     pub(crate) set: Vec<u32>,
     /// Sets of blocks, the first is all.
     pub(crate) sets: Vec<Vec<bool>>,
-    /// Groups each group must keep apart from; empty when none.
-    pub(crate) apart: Vec<Vec<u32>>,
+    /// Groups each group must keep apart from, each with a layer; empty when none.
+    pub(crate) apart: Vec<Vec<(u32, u32)>>,
+    /// By layer and block the first block of the place; the places of the first are the blocks.
+    pub(crate) layers: Vec<Vec<u32>>,
     /// A weightless group fixed to each block, where an old mapping pulls; empty without one.
     pub(crate) home: Vec<u32>,
     count: usize,
@@ -32,49 +33,42 @@ impl Groups {
         self.count
     }
 
-    pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Contradiction> {
+    pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Clash> {
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         let draft = Draft::new(problem, &all);
-        if let Some(clash) = draft.impossible_among(problem, &all) {
-            return Err(Contradiction(clash));
+        match draft.clash(problem, &all) {
+            Some(clash) => Err(clash),
+            None => Ok(draft.finish(problem)),
         }
-        Ok(draft.finish(problem))
     }
 }
 
 /// A contradiction as first met; not yet minimal.
-#[derive(Debug, PartialEq, Eq)]
-enum Clash {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Clash {
     /// The pins of this group leave no block.
     Nowhere(u32),
-    /// An `Apart` constraint holds two vertices of one group.
-    ApartTogether(usize),
-    /// An `Apart` constraint has more groups than its vertices have blocks.
-    TooFewBlocks(usize),
+    /// An `Apart` constraint holds two vertices of this group.
+    ApartTogether(usize, u32),
+    /// An `Apart` constraint has more groups than its vertices have places.
+    TooFew(usize),
     /// A `Count` constraint cannot be met by the number of its vertices.
     Number(usize),
-    /// What must lie in these blocks exceeds their memory together (or their slots).
-    Memory(Vec<u32>),
-    Slots(Vec<u32>),
-    /// More of a `Count` constraint's vertices must lie in these blocks than they hold.
-    Held(usize, Vec<u32>),
-    /// This group needs more memory than any block has in which it may lie.
-    Large(u32),
+    /// What must lie in these blocks is more than they hold together.
+    Over(Of, Vec<u32>),
+    /// Fewer vertices of a `Count` constraint can lie in one of its places than it wants.
+    Under(usize, Vec<u32>),
+    /// This group alone is more than any place holds in which it may lie.
+    Large(Of, u32),
 }
 
-struct Draft {
-    root: Vec<u32>,
-    /// Allowed blocks by root.
-    allowed: BTreeMap<u32, Vec<bool>>,
-}
-
-/// Sets of blocks that vertices are confined to.
-struct Confined {
-    /// By root.
-    of: Vec<u32>,
-    list: Vec<Vec<bool>>,
-    /// The sets within each, itself included.
-    within: Vec<Vec<usize>>,
+/// Groups by their first vertex, with the blocks that the pins leave them.
+pub(crate) struct Draft {
+    pub(crate) root: Vec<u32>,
+    /// By root: which set of blocks.
+    pub(crate) set: Vec<u32>,
+    /// Sets of blocks, ascending; the first is all.
+    pub(crate) sets: Vec<Vec<u32>>,
 }
 
 fn find(root: &mut [u32], mut v: u32) -> u32 {
@@ -86,7 +80,7 @@ fn find(root: &mut [u32], mut v: u32) -> u32 {
 }
 
 impl Draft {
-    fn new(problem: &Problem<'_>, active: &[usize]) -> Self {
+    pub(crate) fn new(problem: &Problem<'_>, active: &[usize]) -> Self {
         let (n, k) = (problem.graph.vertices(), problem.machine.len());
         let mut root: Vec<u32> = (0..n as u32).collect();
         for &index in active {
@@ -101,246 +95,205 @@ impl Draft {
         for v in 0..n as u32 {
             root[v as usize] = find(&mut root, v);
         }
-        let mut allowed = BTreeMap::new();
+        let mut sets = Sets::new(k);
+        let mut set = vec![0; n];
+        // One rule says the same of many vertices in a row.
+        let mut last: Option<(*const u32, u32)> = None;
         for &index in active {
             if let Constraint::Pin { vertex, blocks } = &problem.constraints[index] {
-                let set = allowed
-                    .entry(root[*vertex as usize])
-                    .or_insert_with(|| vec![true; k]);
-                let mut pinned = vec![false; k];
-                blocks.iter().for_each(|&b| pinned[b as usize] = true);
-                set.iter_mut().zip(pinned).for_each(|(s, p)| *s &= p);
+                let here = match last {
+                    Some((seen, known)) if seen == blocks.as_ptr() => known,
+                    _ => sets.number(blocks),
+                };
+                last = Some((blocks.as_ptr(), here));
+                let place = &mut set[root[*vertex as usize] as usize];
+                *place = sets.meet(*place, here);
             }
         }
-        Self { root, allowed }
+        for &index in active {
+            let Constraint::Apart { vertices, places } = &problem.constraints[index] else {
+                continue;
+            };
+            // Two of a group lie in one block: nowhere but outside of these places.
+            let layer = layer(places, k);
+            let outside = (0..k as u32).filter(|&b| layer[b as usize] == OUTSIDE);
+            let outside: Vec<u32> = outside.collect();
+            if outside.is_empty() {
+                continue;
+            }
+            let outside = sets.number(&outside);
+            for root in twice(vertices, &root) {
+                let place = &mut set[root as usize];
+                *place = sets.meet(*place, outside);
+            }
+        }
+        Self {
+            root,
+            set,
+            sets: sets.list,
+        }
+    }
+
+    /// The blocks that the group of a vertex may lie in.
+    pub(crate) fn open(&self, v: u32) -> &[u32] {
+        &self.sets[self.set[self.root[v as usize] as usize] as usize]
     }
 
     /// The first contradiction that needs no search.
-    fn impossible_among(&self, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
-        let k = problem.machine.len();
-        for (&group, set) in &self.allowed {
-            if !set.contains(&true) {
-                return Some(Clash::Nowhere(group));
-            }
+    pub(crate) fn clash(&self, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
+        if let Some(nowhere) = self
+            .set
+            .iter()
+            .position(|&s| self.sets[s as usize].is_empty())
+        {
+            return Some(Clash::Nowhere(nowhere as u32));
         }
-        for &index in active {
-            match &problem.constraints[index] {
-                Constraint::Apart { vertices } => {
-                    let mut distinct = vertices.clone();
-                    distinct.sort_unstable();
-                    distinct.dedup();
-                    let mut groups: Vec<u32> =
-                        distinct.iter().map(|&v| self.root[v as usize]).collect();
-                    groups.sort_unstable();
-                    groups.dedup();
-                    if groups.len() < distinct.len() {
-                        return Some(Clash::ApartTogether(index));
-                    }
-                    if !self.distinct_blocks(&groups, k) {
-                        return Some(Clash::TooFewBlocks(index));
-                    }
-                }
+        let k = problem.machine.len();
+        let alone = active
+            .iter()
+            .find_map(|&index| match &problem.constraints[index] {
+                Constraint::Apart { vertices, places } => self.crowded(index, vertices, places, k),
                 Constraint::Count {
                     vertices,
-                    blocks,
+                    places,
                     least,
                     most,
                 } => {
                     let mut distinct = vertices.clone();
                     distinct.sort_unstable();
                     distinct.dedup();
-                    let mut places = blocks.clone();
-                    places.sort_unstable();
-                    places.dedup();
                     let number = distinct.len() as u64;
-                    let places = places.len() as u64;
-                    let short = number < u64::from(*least) * places;
-                    let long = places == k as u64 && number > u64::from(*most) * places;
-                    if least > most || short || long {
-                        return Some(Clash::Number(index));
-                    }
+                    let held = places.len() as u64;
+                    let short = number < u64::from(*least) * held;
+                    let all = places.iter().map(Vec::len).sum::<usize>() == k;
+                    let long = all && number > u64::from(*most) * held;
+                    (least > most || short || long).then_some(Clash::Number(index))
                 }
-                _ => {}
-            }
-        }
-        self.over_capacity(problem, active)
+                _ => None,
+            });
+        alone.or_else(|| pigeonhole::clash(self, problem, active))
     }
 
-    /// Whether the groups can lie in pairwise different blocks: augmenting paths.
-    fn distinct_blocks(&self, groups: &[u32], k: usize) -> bool {
-        if groups.len() > k {
-            return false;
+    /// Whether these vertices cannot be kept apart.
+    fn crowded(
+        &self,
+        index: usize,
+        vertices: &[u32],
+        places: &[Vec<u32>],
+        k: usize,
+    ) -> Option<Clash> {
+        let layer = layer(places, k);
+        // Who may lie where nothing is kept apart is in nobody's way.
+        let inside = |&root: &u32| {
+            self.open(root)
+                .iter()
+                .all(|&b| layer[b as usize] != OUTSIDE)
+        };
+        if let Some(&root) = twice(vertices, &self.root).iter().find(|r| inside(r)) {
+            return Some(Clash::ApartTogether(index, root));
         }
+        let mut roots: Vec<u32> = vertices.iter().map(|&v| self.root[v as usize]).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        roots.retain(inside);
+        let mut there = layer.clone();
+        there.sort_unstable();
+        there.dedup();
+        there.retain(|&p| p != OUTSIDE);
+        let (pinned, free): (Vec<u32>, Vec<u32>) =
+            roots.iter().partition(|&&r| self.set[r as usize] != 0);
+        let full = pinned.len() + free.len() > there.len();
+        // Who is free takes what is left.
+        (full || !self.distinct_places(&pinned, &layer)).then_some(Clash::TooFew(index))
+    }
+
+    /// Whether the groups can lie in pairwise different places: augmenting paths.
+    fn distinct_places(&self, roots: &[u32], layer: &[u32]) -> bool {
+        let k = layer.len();
         let mut taken = vec![usize::MAX; k];
-        for start in 0..groups.len() {
+        let mut place_of = vec![usize::MAX; roots.len()];
+        for start in 0..roots.len() {
             let mut from = vec![usize::MAX; k];
             let mut queue = vec![start];
             let mut free = None;
             let mut next = 0;
             while let (Some(&g), None) = (queue.get(next), free) {
                 next += 1;
-                for b in 0..k {
-                    let open = self.allowed.get(&groups[g]).is_none_or(|set| set[b]);
-                    if open && from[b] == usize::MAX {
-                        from[b] = g;
-                        if taken[b] == usize::MAX {
-                            free = Some(b);
+                for &b in self.open(roots[g]) {
+                    let place = layer[b as usize] as usize;
+                    if from[place] == usize::MAX {
+                        from[place] = g;
+                        if taken[place] == usize::MAX {
+                            free = Some(place);
                             break;
                         }
-                        queue.push(taken[b]);
+                        queue.push(taken[place]);
                     }
                 }
             }
-            let Some(mut block) = free else { return false };
+            let Some(mut place) = free else { return false };
             loop {
-                let group = from[block];
-                let before = taken.iter().position(|&t| t == group);
-                taken[block] = group;
-                match before {
-                    Some(b) if group != start => block = b,
-                    _ => break,
+                let group = from[place];
+                taken[place] = group;
+                let before = std::mem::replace(&mut place_of[group], place);
+                if group == start {
+                    break;
                 }
+                place = before;
             }
         }
         true
     }
 
-    /// The pigeonhole principle: what must lie in a set of blocks is more than they take. Only the
-    /// sets that groups are confined to are tried, and all blocks.
-    fn over_capacity(&self, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
-        let (n, k) = (problem.graph.vertices(), problem.machine.len());
-        let sets = self.confined(n, k);
-        let blocks = problem.machine.blocks();
-        let list = |set: &[bool]| (0..k as u32).filter(|&b| set[b as usize]).collect();
-        // By set: what must lie in it, and what it takes where that is limited everywhere.
-        let over = |size: &dyn Fn(u32) -> u64, room: &dyn Fn(usize) -> Option<u64>| {
-            let mut own = vec![0_u64; sets.list.len()];
-            for v in 0..n {
-                own[sets.of[self.root[v] as usize] as usize] += size(v as u32);
-            }
-            sets.list.iter().enumerate().find(|(s, set)| {
-                let rooms = (0..k).filter(|&b| set[b]).map(room);
-                let room = rooms.sum::<Option<u64>>();
-                let needed: u64 = sets.within[*s].iter().map(|&i| own[i]).sum();
-                room.is_some_and(|room| needed > room)
-            })
-        };
-        if problem.graph.has_memory() {
-            let mut memory = vec![0_u64; n];
-            for v in 0..n {
-                memory[self.root[v] as usize] += problem.graph.memory(v as u32);
-            }
-            let roomiest = |set: &Vec<bool>| {
-                let rooms = (0..k).filter(|&b| set[b]);
-                let room = rooms.map(|b| blocks[b].memory.unwrap_or(u64::MAX));
-                room.max().unwrap_or(0)
-            };
-            let most: Vec<u64> = sets.list.iter().map(roomiest).collect();
-            let large = (0..n).find(|&v| memory[v] > most[sets.of[v] as usize]);
-            if let Some(root) = large {
-                return Some(Clash::Large(root as u32));
-            }
-            let over = over(&|v| problem.graph.memory(v), &|b| blocks[b].memory);
-            if let Some((_, set)) = over {
-                return Some(Clash::Memory(list(set)));
-            }
-        }
-        if let Some((_, set)) = over(&|_| 1, &|b| blocks[b].slots.map(u64::from)) {
-            return Some(Clash::Slots(list(set)));
-        }
-        for &index in active {
-            if let Constraint::Count {
-                vertices,
-                blocks,
-                most,
-                ..
-            } = &problem.constraints[index]
-            {
-                let mut held = vec![false; n];
-                vertices.iter().for_each(|&v| held[v as usize] = true);
-                let mut limited = vec![false; k];
-                blocks.iter().for_each(|&b| limited[b as usize] = true);
-                let size = |v: u32| u64::from(held[v as usize]);
-                let room = |b: usize| limited[b].then_some(u64::from(*most));
-                if let Some((_, set)) = over(&size, &room) {
-                    return Some(Clash::Held(index, list(set)));
-                }
-            }
-        }
-        None
-    }
-
-    /// The sets of blocks that groups are confined to; the first is all.
-    fn confined(&self, n: usize, k: usize) -> Confined {
-        let all = vec![true; k];
-        let mut list = vec![all.clone()];
-        let mut known = BTreeMap::from([(all, 0)]);
-        let mut of = vec![0; n];
-        for (&root, set) in &self.allowed {
-            let next = list.len() as u32;
-            let index = *known.entry(set.clone()).or_insert(next);
-            if index == next {
-                list.push(set.clone());
-            }
-            of[root as usize] = index;
-        }
-        let inside = |a: usize, b: usize| {
-            let few = list.len() <= 64;
-            a == b || b == 0 || few && (0..k).all(|i| list[b][i] || !list[a][i])
-        };
-        let sets = 0..list.len();
-        let within = sets
-            .clone()
-            .map(|b| sets.clone().filter(|&a| inside(a, b)).collect())
-            .collect();
-        Confined { of, list, within }
-    }
-
-    fn finish(mut self, problem: &Problem<'_>) -> Groups {
+    fn finish(self, problem: &Problem<'_>) -> Groups {
         let (n, k) = (problem.graph.vertices(), problem.machine.len());
         let mut number = vec![u32::MAX; n];
         let mut count = 0;
         let mut of = vec![0; n];
+        let mut set = Vec::new();
         for (v, place) in of.iter_mut().enumerate() {
             let root = self.root[v] as usize;
             if number[root] == u32::MAX {
                 number[root] = count;
                 count += 1;
+                set.push(self.set[root]);
             }
             *place = number[root];
         }
+        let mut sets: Vec<Vec<bool>> = self.sets.iter().map(|list| marks(list, k)).collect();
         let mut home = Vec::new();
         if problem.migration.is_some() {
             home = (count..count + k as u32).collect();
             count += k as u32;
-        }
-        let mut sets = vec![vec![true; k]];
-        let mut set = Vec::new();
-        if !self.allowed.is_empty() || !home.is_empty() {
-            set = vec![0; count as usize];
-            let mut known = BTreeMap::new();
-            for (b, &group) in home.iter().enumerate() {
-                let only: Vec<bool> = (0..k).map(|c| c == b).collect();
-                set[group as usize] = sets.len() as u32;
-                known.insert(only.clone(), sets.len() as u32);
-                sets.push(only);
-            }
-            for (root, allowed) in std::mem::take(&mut self.allowed) {
-                let index = *known.entry(allowed.clone()).or_insert_with(|| {
-                    sets.push(allowed);
-                    sets.len() as u32 - 1
-                });
-                set[number[root as usize] as usize] = index;
+            for b in 0..k as u32 {
+                set.push(sets.len() as u32);
+                sets.push(marks(&[b], k));
             }
         }
-        let mut apart = Vec::new();
+        if set.iter().all(|&s| s == 0) {
+            set.clear();
+            sets.truncate(1);
+        }
+        let mut apart: Vec<Vec<(u32, u32)>> = Vec::new();
+        let mut layers = vec![layer(&[], k)];
         for constraint in problem.constraints {
-            if let Constraint::Apart { vertices } = constraint {
-                apart.resize(count as usize, Vec::new());
-                for &a in vertices {
-                    let (a, others) = (of[a as usize], vertices.iter().map(|&b| of[b as usize]));
-                    apart[a as usize].extend(others.filter(|&b| b != a));
-                }
+            let Constraint::Apart { vertices, places } = constraint else {
+                continue;
+            };
+            if !by_pairs(vertices) {
+                continue;
+            }
+            let own = layer(places, k);
+            let known = layers.iter().position(|l| *l == own);
+            let number = known.unwrap_or(layers.len()) as u32;
+            if known.is_none() {
+                layers.push(own);
+            }
+            apart.resize(count as usize, Vec::new());
+            for &a in vertices {
+                let (a, others) = (of[a as usize], vertices.iter().map(|&b| of[b as usize]));
+                let others = others.filter(|&b| b != a);
+                apart[a as usize].extend(others.map(|b| (b, number)));
             }
         }
         for list in &mut apart {
@@ -352,104 +305,93 @@ impl Draft {
             set,
             sets,
             apart,
+            layers,
             home,
             count: count as usize,
         }
     }
 }
 
-/// Reduces a contradiction to constraints none of which can be left out for the same to be seen:
-/// without a search, that is, so that fewer may do.
-pub(crate) fn explain(problem: &Problem<'_>, met: Contradiction) -> Conflict {
-    let clashes = |active: &[usize]| Draft::new(problem, active).impossible_among(problem, active);
-    let mut active: Vec<usize> = (0..problem.constraints.len())
-        .filter(|&i| !matches!(problem.constraints[i], Constraint::Prefer { .. }))
+/// The roots of several of the vertices, ascending.
+pub(crate) fn twice(vertices: &[u32], root: &[u32]) -> Vec<u32> {
+    let mut distinct = vertices.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let mut roots: Vec<u32> = distinct.into_iter().map(|v| root[v as usize]).collect();
+    roots.sort_unstable();
+    let mut twice: Vec<u32> = roots
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0])
         .collect();
-    reduce(&mut active, |fewer| clashes(fewer).is_some());
-    let mut parts: Vec<Part> = active.iter().map(|&i| Part::Constraint(i)).collect();
-    let blocks = |blocks: &[u32]| match blocks {
-        [b] => format!("block {b}"),
-        _ => format!("{} blocks", blocks.len()),
-    };
-    let reason = match clashes(&active).unwrap_or(met.0) {
-        Clash::Nowhere(v) => {
-            format!("what vertex {v} must lie together with is pinned to blocks that share none")
-        }
-        Clash::ApartTogether(_) => "vertices are kept apart and together at once".to_owned(),
-        Clash::TooFewBlocks(_) => {
-            "more vertices are kept apart than there are blocks they may lie in".to_owned()
-        }
-        Clash::Number(i) => number(&problem.constraints[i]),
-        Clash::Memory(full) => {
-            parts.extend(full.iter().map(|&b| Part::Memory(b)));
-            format!(
-                "what must lie in {} exceeds the memory there",
-                blocks(&full)
-            )
-        }
-        Clash::Slots(full) => {
-            parts.extend(full.iter().map(|&b| Part::Slots(b)));
-            format!(
-                "more vertices must lie in {} than have a slot there",
-                blocks(&full)
-            )
-        }
-        Clash::Held(_, full) => {
-            format!(
-                "more vertices must lie in {} than may be held there",
-                blocks(&full)
-            )
-        }
-        Clash::Large(v) => {
-            parts.push(Part::Vertex(v));
-            let draft = Draft::new(problem, &active);
-            let all = 0..problem.machine.len() as u32;
-            let open = all.filter(|&b| draft.allowed.get(&v).is_none_or(|set| set[b as usize]));
-            parts.extend(open.map(Part::Memory));
-            format!(
-                "vertex {v} (with what lies together with it) exceeds the memory of every block it may lie in"
-            )
-        }
-    };
-    // Pins, groups and one list of what is apart are judged exactly here; more takes a search.
-    let how_many = |test: &dyn Fn(&Constraint) -> bool| {
-        let constraints = active.iter().map(|&i| &problem.constraints[i]);
-        constraints.filter(|c| test(c)).count()
-    };
-    let apart = how_many(&|c| matches!(c, Constraint::Apart { .. }));
-    let count = how_many(&|c| matches!(c, Constraint::Count { .. }));
-    let minimal = parts.len() == 1 || parts.len() == active.len() && apart < 2 && count == 0;
-    Conflict {
-        parts,
-        proved: true,
-        minimal,
-        reason,
-    }
+    twice.dedup();
+    twice
 }
 
-/// Why a `Count` constraint alone cannot be met.
-fn number(constraint: &Constraint) -> String {
-    let Constraint::Count {
-        vertices,
-        blocks,
-        least,
-        most,
-    } = constraint
-    else {
-        return "the least or most of a kind cannot be met by its number".to_owned();
-    };
-    let (n, places) = (vertices.len(), blocks.len());
-    let many = match n {
-        1 => "1 vertex is".to_owned(),
-        _ => format!("{n} vertices are"),
-    };
-    let each = |word: &str, count: u32| match places {
-        1 => format!("{many} too {word} {count}"),
-        _ => format!("{many} too {word} {count} in each of {places} blocks"),
-    };
-    if (n as u64) < u64::from(*least) * places as u64 {
-        each("few for at least", *least)
-    } else {
-        each("many for at most", *most)
+/// The first block of the place of each block; without places each block is one.
+fn layer(places: &[Vec<u32>], k: usize) -> Vec<u32> {
+    if places.is_empty() {
+        return (0..k as u32).collect();
+    }
+    let mut layer = vec![OUTSIDE; k];
+    for place in places {
+        let first = place.iter().min();
+        for &b in place {
+            layer[b as usize] = *first.unwrap_or(&b);
+        }
+    }
+    layer
+}
+
+fn marks(blocks: &[u32], k: usize) -> Vec<bool> {
+    let mut marks = vec![false; k];
+    blocks.iter().for_each(|&b| marks[b as usize] = true);
+    marks
+}
+
+/// Sets of blocks by number, each but once.
+struct Sets {
+    list: Vec<Vec<u32>>,
+    known: BTreeMap<Vec<u32>, u32>,
+    met: BTreeMap<(u32, u32), u32>,
+}
+
+impl Sets {
+    fn new(k: usize) -> Self {
+        let all: Vec<u32> = (0..k as u32).collect();
+        Self {
+            list: vec![all.clone()],
+            known: BTreeMap::from([(all, 0)]),
+            met: BTreeMap::new(),
+        }
+    }
+
+    fn number(&mut self, blocks: &[u32]) -> u32 {
+        let mut blocks = blocks.to_vec();
+        blocks.sort_unstable();
+        blocks.dedup();
+        if let Some(&known) = self.known.get(&blocks) {
+            return known;
+        }
+        let next = self.list.len() as u32;
+        self.known.insert(blocks.clone(), next);
+        self.list.push(blocks);
+        next
+    }
+
+    /// The set of the blocks in both.
+    fn meet(&mut self, a: u32, b: u32) -> u32 {
+        if a == 0 || a == b {
+            return b;
+        }
+        if let Some(&known) = self.met.get(&(a, b)) {
+            return known;
+        }
+        let other = &self.list[b as usize];
+        let both = self.list[a as usize].iter().copied();
+        let both: Vec<u32> = both.filter(|x| other.binary_search(x).is_ok()).collect();
+        let met = self.number(&both);
+        self.met.insert((a, b), met);
+        met
     }
 }

@@ -1,8 +1,9 @@
 //! Which constraints and capacities are in conflict when the search has ruled out every mapping.
 
-use crate::constraints::{self, Contradiction};
+use crate::constraints::Clash;
 use crate::error::{Conflict, Part};
 use crate::exact::branch::{self, Limit};
+use crate::explain::explain;
 use crate::instance::Instance;
 use crate::problem::{Constraint, Problem};
 
@@ -43,8 +44,8 @@ pub(crate) fn reduce<T: Copy>(kept: &mut Vec<T>, mut conflict: impl FnMut(&[T]) 
 }
 
 /// The conflict behind a contradiction that was met before any search.
-pub(crate) fn contradiction(problem: &Problem<'_>, met: Contradiction) -> Conflict {
-    let conflict = constraints::explain(problem, met);
+pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
+    let conflict = explain(problem, met);
     // What a vertex has to do with it follows from the rest.
     let rest = |p: &&Part| !matches!(p, Part::Vertex(_));
     let parts: Vec<Part> = conflict.parts.iter().filter(rest).copied().collect();

@@ -135,7 +135,7 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
                 let (a, b) = (block_of[pair[0] as usize], block_of[pair[1] as usize]);
                 preference += weight * u64::from(machine.distance(a, b) - machine.collocated());
             }
-        } else if !holds(constraint, block_of) {
+        } else if !holds(constraint, block_of, &memory) {
             broken.push(Part::Constraint(index));
         }
     }
@@ -164,37 +164,50 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
     })
 }
 
-fn holds(constraint: &Constraint, block_of: &[u32]) -> bool {
+fn holds(constraint: &Constraint, block_of: &[u32], memory: &[u64]) -> bool {
     let block = |v: &u32| block_of[*v as usize];
+    // How many of them each place holds; blocks outside of all places are not asked about.
+    let tally = |vertices: &[u32], places: &[Vec<u32>]| {
+        let mut distinct = vertices.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut of_block = std::collections::BTreeMap::<u32, u32>::new();
+        for v in &distinct {
+            *of_block.entry(block(v)).or_insert(0) += 1;
+        }
+        let there = |place: &Vec<u32>| {
+            let blocks: std::collections::BTreeSet<&u32> = place.iter().collect();
+            blocks.into_iter().filter_map(|b| of_block.get(b)).sum()
+        };
+        match places {
+            [] => of_block.into_values().collect::<Vec<u32>>(),
+            _ => places.iter().map(there).collect(),
+        }
+    };
     match constraint {
         Constraint::Pin { vertex, blocks } => blocks.contains(&block(vertex)),
         Constraint::Together { vertices } => vertices
             .windows(2)
             .all(|pair| block(&pair[0]) == block(&pair[1])),
-        Constraint::Apart { vertices } => {
-            let mut distinct = vertices.clone();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let mut used: Vec<u32> = distinct.iter().map(block).collect();
-            used.sort_unstable();
-            used.windows(2).all(|pair| pair[0] != pair[1])
+        Constraint::Apart { vertices, places } => {
+            tally(vertices, places).into_iter().all(|count| count <= 1)
         }
         Constraint::Prefer { .. } => true,
         Constraint::Count {
             vertices,
-            blocks,
+            places,
             least,
             most,
         } => {
-            let mut distinct = vertices.clone();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let mut tally = std::collections::BTreeMap::<u32, u32>::new();
-            for v in &distinct {
-                *tally.entry(block(v)).or_insert(0) += 1;
-            }
-            let within = |b: &u32| (*least..=*most).contains(tally.get(b).unwrap_or(&0));
-            blocks.iter().all(within)
+            places.is_empty()
+                || tally(vertices, places)
+                    .into_iter()
+                    .all(|count| (*least..=*most).contains(&count))
+        }
+        Constraint::Memory { blocks, most } => {
+            let distinct: std::collections::BTreeSet<&u32> = blocks.iter().collect();
+            let sum: u64 = distinct.into_iter().map(|b| memory[*b as usize]).sum();
+            sum <= *most
         }
     }
 }
@@ -217,6 +230,7 @@ mod tests {
             },
             Constraint::Apart {
                 vertices: vec![2, 3],
+                places: vec![],
             },
             Constraint::Prefer {
                 vertices: vec![0, 3],
@@ -224,7 +238,7 @@ mod tests {
             },
             Constraint::Count {
                 vertices: vec![0, 1, 2],
-                blocks: vec![1],
+                places: vec![vec![1]],
                 least: 1,
                 most: 1,
             },

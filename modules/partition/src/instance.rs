@@ -1,30 +1,67 @@
 //! What the search works on: the problem with all that must lie together made one vertex, and
-//! every capacity, slot and count rule turned into the same thing, an interval per block.
+//! every capacity, slot and count rule turned into the same thing, an interval per block or place.
 
 use std::rc::Rc;
 
-use crate::constraints::{Contradiction, Groups};
+use crate::constraints::{Clash, Groups, OUTSIDE};
 use crate::machine::{Block, Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};
-
-/// No limit; far from overflow when summed.
-pub(crate) const NO_LIMIT: i64 = i64::MAX / 4;
+pub(crate) use crate::quota::NO_LIMIT;
+use crate::quota::Quota;
 
 /// What does not change from a fine to a coarse instance.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) machine: Machine,
     /// Distance less the collocated distance, k x k; empty for machines too large for a table.
     table: Vec<i64>,
-    /// Most of each dimension in each block: `block * dims + dim`.
+    /// Most of each dimension in each block or place: see [`Shared::at`].
     pub(crate) upper: Vec<i64>,
-    /// Least of each dimension in each block; empty when all are 0.
+    /// Least of each dimension in each; empty when all are 0.
     pub(crate) lower: Vec<i64>,
+    /// Where the sum is kept that a block takes part in: its own, or that of the first block of
+    /// its place. Empty when no blocks share a limit.
+    at: Vec<u32>,
+    /// For those who keep apart: the place of each block, or itself; the first is every block.
+    layers: Vec<Vec<u32>>,
     /// What each unit of excess counts in the search, by dimension: dimensions differ in units.
     pub(crate) excess: Vec<f64>,
     /// Sets of blocks that vertices may be confined to; the first is all blocks.
     pub(crate) sets: Vec<Vec<bool>>,
     pub(crate) dims: usize,
+}
+
+impl Shared {
+    /// Index of the sum that a block takes part in, in a dimension: into the limits, and into
+    /// whatever is summed along with them.
+    #[inline]
+    pub(crate) fn at(&self, block: usize, dim: usize) -> usize {
+        let own = block * self.dims + dim;
+        if self.at.is_empty() {
+            own
+        } else {
+            self.at[own] as usize
+        }
+    }
+
+    /// Whether some limit is shared by several blocks, or some vertices keep apart by more.
+    pub(crate) fn has_places(&self) -> bool {
+        !self.at.is_empty() || self.layers.len() > 1
+    }
+
+    /// For each dimension and layer the place of a block, named by its first block.
+    pub(crate) fn places(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
+        let dims = if self.at.is_empty() { 0 } else { self.dims };
+        let shared = (0..dims).map(move |i| self.at(block, i) as u32 / self.dims as u32);
+        shared.chain(self.layers[1..].iter().map(move |l| l[block]))
+    }
+
+    /// Whether two blocks are the same to those who keep apart in a layer.
+    #[inline]
+    pub(crate) fn same(&self, layer: u32, a: u32, b: u32) -> bool {
+        let places = &self.layers[layer as usize];
+        places[a as usize] == places[b as usize] && places[a as usize] != OUTSIDE
+    }
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.
@@ -37,51 +74,53 @@ pub(crate) struct Instance {
     pub(crate) size: Vec<i64>,
     /// Index into the sets of blocks, by vertex; empty when all vertices are free.
     pub(crate) set: Vec<u32>,
-    /// Vertices that may not share a block with each vertex; empty when there are none.
-    pub(crate) apart: Vec<Vec<u32>>,
+    /// Vertices that may not share a block, or a place of a layer, with each vertex; empty when
+    /// there are none.
+    pub(crate) apart: Vec<Vec<(u32, u32)>>,
     pub(crate) shared: Rc<Shared>,
 }
 
 impl Instance {
     /// Builds the instance and the vertex of the instance that each vertex of the problem is in.
-    pub(crate) fn new(problem: &Problem<'_>) -> Result<(Self, Vec<u32>), Contradiction> {
+    pub(crate) fn new(problem: &Problem<'_>) -> Result<(Self, Vec<u32>), Clash> {
         let groups = Groups::new(problem)?;
         let (graph, n) = (problem.graph, problem.graph.vertices());
         let machine = match problem.objective {
             Objective::RemoteChannels => flat(problem.machine.blocks()),
             _ => problem.machine.clone(),
         };
-        let mut dims = vec![Dim::load(problem)];
-        dims.extend(Dim::memory(problem));
-        dims.extend(Dim::slots(problem));
-        dims.extend(
-            problem
-                .constraints
-                .iter()
-                .filter_map(|c| Dim::count(c, problem)),
-        );
+        let active: Vec<usize> = (0..problem.constraints.len()).collect();
+        let mut dims = Quota::all(problem, &active);
+        // What is kept anyway would only cost time; the load is looked at by all.
+        let mut first = true;
+        dims.retain(|q| std::mem::take(&mut first) || !q.idle(problem));
         let (d, k, m) = (dims.len(), machine.len(), groups.len());
 
         let mut size = vec![0; m * d];
         for (i, dim) in dims.iter().enumerate() {
-            for v in 0..n {
-                size[groups.of[v] as usize * d + i] += dim.size[v];
-            }
+            dim.each(problem, |v, s| {
+                size[groups.of[v as usize] as usize * d + i] += s
+            });
         }
         let mut upper = vec![0; k * d];
         let mut lower = vec![0; k * d];
+        let mut at = vec![0; k * d];
         for b in 0..k {
             for (i, dim) in dims.iter().enumerate() {
                 upper[b * d + i] = dim.upper[b];
                 lower[b * d + i] = dim.lower.get(b).copied().unwrap_or(0);
+                at[b * d + i] = dim.place[b] * d as u32 + i as u32;
             }
         }
         if lower.iter().all(|&l| l == 0) {
             lower.clear();
         }
+        if !dims.iter().any(Quota::is_grouped) {
+            at.clear();
+        }
         let excess = dims
             .iter()
-            .map(|dim| k as f64 / (dim.total().max(1) as f64))
+            .map(|dim| k as f64 / (dim.total(problem).max(1) as f64))
             .collect();
         let base = i64::from(machine.collocated());
         let table = if k <= 2048 {
@@ -97,8 +136,10 @@ impl Instance {
             table,
             upper,
             lower,
+            at,
+            layers: groups.layers,
             excess,
-            sets: groups.sets.clone(),
+            sets: groups.sets,
             dims: d,
         };
 
@@ -165,7 +206,8 @@ impl Instance {
         if !self.apart.is_empty() {
             apart.resize(clusters, Vec::new());
             for v in 0..n {
-                apart[map[v] as usize].extend(self.apart[v].iter().map(|&u| map[u as usize]));
+                let mapped = self.apart[v].iter().map(|&(u, l)| (map[u as usize], l));
+                apart[map[v] as usize].extend(mapped);
             }
             for list in &mut apart {
                 list.sort_unstable();
@@ -207,13 +249,8 @@ impl Instance {
             upper[b * d] = bound;
         }
         let shared = Shared {
-            machine: self.shared.machine.clone(),
-            table: self.shared.table.clone(),
             upper,
-            lower: self.shared.lower.clone(),
-            excess: self.shared.excess.clone(),
-            sets: self.shared.sets.clone(),
-            dims: d,
+            ..Shared::clone(&self.shared)
         };
         Self {
             shared: Rc::new(shared),
@@ -252,6 +289,19 @@ impl Instance {
     #[inline]
     pub(crate) fn may_lie(&self, v: u32, block: u32) -> bool {
         self.set.is_empty() || self.shared.sets[self.set[v as usize] as usize][block as usize]
+    }
+
+    /// How many of those that a vertex is to be kept apart from it would meet in a block.
+    #[inline]
+    pub(crate) fn clashes(&self, v: u32, block: u32, block_of: &[u32]) -> usize {
+        let Some(list) = self.apart.get(v as usize) else {
+            return 0;
+        };
+        let meets = |&&(u, layer): &&(u32, u32)| {
+            let other = block_of[u as usize];
+            (other as usize) < self.k() && self.shared.same(layer, block, other)
+        };
+        list.iter().filter(meets).count()
     }
 
     #[inline]
@@ -296,82 +346,6 @@ fn flat(blocks: &[Block]) -> Machine {
         0,
     )
     .expect("blocks of a machine")
-}
-
-/// One quantity that blocks hold a limited amount of.
-struct Dim {
-    size: Vec<i64>,
-    upper: Vec<i64>,
-    lower: Vec<i64>,
-}
-
-impl Dim {
-    fn total(&self) -> i64 {
-        self.size.iter().sum()
-    }
-
-    fn load(problem: &Problem<'_>) -> Self {
-        Self {
-            size: problem.graph.loads().iter().map(|&l| l as i64).collect(),
-            upper: problem
-                .load_bounds()
-                .iter()
-                .map(|&l| l.min(NO_LIMIT as u64) as i64)
-                .collect(),
-            lower: Vec::new(),
-        }
-    }
-
-    fn memory(problem: &Problem<'_>) -> Option<Self> {
-        let blocks = problem.machine.blocks();
-        if !problem.graph.has_memory() || blocks.iter().all(|b| b.memory.is_none()) {
-            return None;
-        }
-        let limit = |m: Option<u64>| m.map_or(NO_LIMIT, |m| m.min(NO_LIMIT as u64) as i64);
-        Some(Self {
-            size: (0..problem.graph.vertices())
-                .map(|v| problem.graph.memory(v as u32) as i64)
-                .collect(),
-            upper: blocks.iter().map(|b| limit(b.memory)).collect(),
-            lower: Vec::new(),
-        })
-    }
-
-    fn slots(problem: &Problem<'_>) -> Option<Self> {
-        let blocks = problem.machine.blocks();
-        blocks.iter().any(|b| b.slots.is_some()).then(|| Self {
-            size: vec![1; problem.graph.vertices()],
-            upper: blocks
-                .iter()
-                .map(|b| b.slots.map_or(NO_LIMIT, i64::from))
-                .collect(),
-            lower: Vec::new(),
-        })
-    }
-
-    fn count(constraint: &Constraint, problem: &Problem<'_>) -> Option<Self> {
-        let Constraint::Count {
-            vertices,
-            blocks,
-            least,
-            most,
-        } = constraint
-        else {
-            return None;
-        };
-        let k = problem.machine.len();
-        let mut dim = Self {
-            size: vec![0; problem.graph.vertices()],
-            upper: vec![NO_LIMIT; k],
-            lower: vec![0; k],
-        };
-        vertices.iter().for_each(|&v| dim.size[v as usize] = 1);
-        for &b in blocks {
-            dim.upper[b as usize] = i64::from(*most);
-            dim.lower[b as usize] = i64::from(*least);
-        }
-        Some(dim)
-    }
 }
 
 type Csr = (Vec<u32>, Vec<u32>, Vec<i64>);

@@ -26,20 +26,15 @@ impl<'a> Ledger<'a> {
     fn allowed(&self, v: u32, b: u32) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let room = (1..d).all(|i| {
-            let at = b as usize * d + i;
+            let at = inst.shared.at(b as usize, i);
             self.load[at] + inst.size_of(v)[i] <= inst.shared.upper[at]
         });
-        let apart = inst.apart.is_empty()
-            || inst.apart[v as usize]
-                .iter()
-                .all(|&u| self.block[u as usize] != b);
-        room && apart && inst.may_lie(v, b)
+        room && inst.clashes(v, b, &self.block) == 0 && inst.may_lie(v, b)
     }
 
     fn put(&mut self, v: u32, b: u32) -> u32 {
-        let d = self.inst.dims();
         for (i, s) in self.inst.size_of(v).iter().enumerate() {
-            self.load[b as usize * d + i] += s;
+            self.load[self.inst.shared.at(b as usize, i)] += s;
         }
         self.block[v as usize] = b;
         b

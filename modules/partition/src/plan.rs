@@ -11,7 +11,8 @@ use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
 use graphmap_platform::{Class, Platform};
-use rules::{Rules, Spots};
+use rules::Rules;
+use spots::Spots;
 use translate::{Targets, Weights};
 
 mod failure;
@@ -19,6 +20,7 @@ mod language;
 mod pattern;
 mod previous;
 mod rules;
+mod spots;
 mod translate;
 
 pub use language::{RULES, Rule, rule, rules as read_rules};
@@ -211,7 +213,7 @@ pub fn plan(
     };
     let memory = spots.memory(request.rules, &mut found);
     let targets =
-        Targets::of(platform, places, &memory, &weights).map_err(|e| one(weights_error(&e)))?;
+        Targets::of(platform, places, &memory.own, &weights).map_err(|e| one(weights_error(&e)))?;
     let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
     if found.has_errors() {
         return Err(found);
@@ -230,7 +232,7 @@ pub fn plan(
         migration: homes.as_ref().map(|h| h.migration()),
     };
     let solution = solve(&problem, &request.options)
-        .map_err(|error| one(failure(&error, &rules, &targets, network)))?;
+        .map_err(|error| one(failure(&error, &rules, &targets, platform, network)))?;
     if let Some(factor) = solution.raised {
         let bound = request.imbalance;
         found.push(raised(

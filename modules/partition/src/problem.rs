@@ -1,5 +1,7 @@
 //! The whole question: a network, a machine, what must hold, and what is wanted.
 
+use std::sync::Arc;
+
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::machine::Machine;
@@ -12,18 +14,20 @@ pub enum Constraint {
     Pin {
         /// Which vertex.
         vertex: u32,
-        /// Where it may lie.
-        blocks: Vec<u32>,
+        /// Where it may lie; shared, because one rule often says it of many.
+        blocks: Arc<[u32]>,
     },
     /// All in one block: collocated processes, a module as an atom.
     Together {
         /// Which vertices.
         vertices: Vec<u32>,
     },
-    /// No two of them in one block.
+    /// No two of them in one place.
     Apart {
         /// Which vertices.
         vertices: Vec<u32>,
+        /// Disjoint groups of blocks, such as those of each host; none for every block.
+        places: Vec<Vec<u32>>,
     },
     /// Rather in one block, as if consecutive members had a channel of this traffic. Guides the
     /// search; the reported cost holds only real channels.
@@ -33,16 +37,23 @@ pub enum Constraint {
         /// Strength, in units of traffic.
         weight: u64,
     },
-    /// Each of these blocks holds at least `least` and at most `most` of these vertices.
+    /// Each of these places holds at least `least` and at most `most` of these vertices.
     Count {
         /// The vertices of one kind.
         vertices: Vec<u32>,
-        /// The blocks it holds for.
-        blocks: Vec<u32>,
+        /// Disjoint groups of blocks: single ones, or those of each host.
+        places: Vec<Vec<u32>>,
         /// Fewest in each.
         least: u32,
         /// Most in each.
         most: u32,
+    },
+    /// What lies in these blocks needs no more memory in all: that of a host.
+    Memory {
+        /// Which blocks.
+        blocks: Vec<u32>,
+        /// Bytes.
+        most: u64,
     },
 }
 
@@ -135,18 +146,18 @@ impl<'a> Problem<'a> {
         }
         let mut traffic = u128::from(self.graph.total_traffic());
         for (index, constraint) in self.constraints.iter().enumerate() {
-            let (vertices, blocks): (&[u32], &[u32]) = match constraint {
-                Constraint::Pin { vertex, blocks } => (std::slice::from_ref(vertex), blocks),
-                Constraint::Together { vertices } | Constraint::Apart { vertices } => {
-                    (vertices, &[])
-                }
+            let (vertices, places): (&[u32], Vec<&[u32]>) = match constraint {
+                Constraint::Pin { vertex, blocks } => (std::slice::from_ref(vertex), vec![blocks]),
+                Constraint::Together { vertices } => (vertices, Vec::new()),
                 Constraint::Prefer { vertices, weight } => {
                     traffic += u128::from(*weight) * vertices.len() as u128;
-                    (vertices, &[])
+                    (vertices, Vec::new())
                 }
-                Constraint::Count {
-                    vertices, blocks, ..
-                } => (vertices, blocks),
+                Constraint::Apart { vertices, places }
+                | Constraint::Count {
+                    vertices, places, ..
+                } => (vertices, places.iter().map(Vec::as_slice).collect()),
+                Constraint::Memory { blocks, .. } => (&[], vec![blocks]),
             };
             if let Some(v) = vertices
                 .iter()
@@ -154,8 +165,15 @@ impl<'a> Problem<'a> {
             {
                 return Err(Error::input(format!("constraint {index} names vertex {v}")));
             }
+            let mut blocks: Vec<u32> = places.concat();
             if let Some(b) = blocks.iter().find(|b| **b as usize >= self.machine.len()) {
                 return Err(Error::input(format!("constraint {index} names block {b}")));
+            }
+            blocks.sort_unstable();
+            if places.len() > 1 && blocks.windows(2).any(|pair| pair[0] == pair[1]) {
+                return Err(Error::input(format!(
+                    "places of constraint {index} overlap"
+                )));
             }
         }
         if let Some(migration) = &self.migration {

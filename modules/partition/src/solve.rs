@@ -4,13 +4,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::bound::{Effort, lower_bound};
+use crate::constraints::Draft;
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::branch::{self, Limit};
 use crate::exact::structure;
+use crate::explain::explain;
 use crate::instance::Instance;
 use crate::pack;
+use crate::pigeonhole;
 use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
@@ -109,7 +112,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         time: options.time.map(|t| t.mul_f64(share)),
         steps: options.steps,
     };
-    let (mut raised, mut unavoidable) = (None, false);
+    let (mut raised, mut unavoidable, mut least) = (None, false, 1.0);
     if problem.objective == Objective::LargestLoad {
         let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
         let low = problem.graph.total_load() as f64 / bounds.max(1.0);
@@ -117,14 +120,25 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             inst = inst.with_load_bounds(&bounds);
         }
     }
-    if too_heavy(&inst).is_some() {
-        unavoidable = true;
-        if problem.constraints.is_empty() && inst.dims() == 1 || options.strict_balance {
-            raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
-        } else {
-            settle(&inst, problem, options, &budget)?;
-            raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
+    let all: Vec<usize> = (0..problem.constraints.len()).collect();
+    let overload = pigeonhole::overload(&Draft::new(problem, &all), problem);
+    if let Some((clash, factor)) = overload {
+        if options.strict_balance {
+            return Err(Error::Infeasible(explain(problem, clash)));
         }
+        if problem.objective != Objective::LargestLoad {
+            unavoidable = true;
+            least = factor;
+        }
+    } else if too_heavy(&inst).is_some() {
+        unavoidable = true;
+    }
+    if unavoidable {
+        if !(problem.constraints.is_empty() && inst.dims() == 1 || options.strict_balance) {
+            settle(&inst, problem, options, &budget)?;
+        }
+        let factor = raise(problem, &mut inst, options, least, &mut random, &mut log)?;
+        raised = Some(factor);
     }
     let mut run = |inst: &Instance, random: &Random, log: &mut Vec<String>| {
         let mut context = Context {
@@ -160,7 +174,8 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         } else if let Some(block) = settled(&mut unavoidable)? {
             found = block.into();
         } else {
-            raised = Some(raise(problem, &mut inst, options, &mut random, &mut log)?);
+            let more = raise(problem, &mut inst, options, 1.0, &mut random, &mut log)?;
+            raised = Some(raised.unwrap_or(1.0) * more);
             found = run(&inst, &random, &mut log)?;
             if !sound(&inst, &evaluate(problem, &expand(&found.block))?) {
                 found = pack::pack(&inst, &mut random, packing(&inst)).block.into();
@@ -235,6 +250,8 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
 
 /// Up to so many vertices flows are looked for to bound the cost.
 const BOUNDABLE: usize = 20_000;
+/// Up to so many vertices branch and bound is asked whether there is a mapping.
+const SETTLED: usize = 20_000;
 /// Share of a time limit that they get.
 const BOUNDING: f64 = 0.1;
 
@@ -262,6 +279,10 @@ fn settle(
     options: &Options,
     budget: &Budget,
 ) -> Result<(Option<Vec<u32>>, bool), Error> {
+    // The order of its vertices alone takes time in their square.
+    if inst.len() > SETTLED {
+        return Ok((None, false));
+    }
     let late = Instant::now() + Duration::from_secs(1);
     let stop_at = budget.stop_at().map(|t| t.max(late));
     let limit = Limit {
@@ -295,11 +316,12 @@ fn too_heavy(inst: &Instance) -> Option<u32> {
     (0..inst.len() as u32).find(|&v| inst.load(v) > most)
 }
 
-/// Raises the load bounds to the least found; returns by what factor.
+/// Raises the load bounds to the least found, no less than by a factor; returns by what factor.
 fn raise(
     problem: &Problem<'_>,
     inst: &mut Instance,
     options: &Options,
+    least: f64,
     random: &mut Random,
     log: &mut Vec<String>,
 ) -> Result<f64, Error> {
@@ -317,7 +339,7 @@ fn raise(
         }));
     }
     let steps = (inst.len() as u64 * 200).clamp(4_000, 1_000_000);
-    let Some(bounds) = pack::least_bounds(inst, 1.0, random, steps) else {
+    let Some(bounds) = pack::least_bounds(inst, least, random, steps) else {
         return Err(Error::Infeasible(Conflict {
             parts: (0..problem.constraints.len())
                 .map(Part::Constraint)

@@ -58,15 +58,35 @@ fn machines() -> impl Strategy<Value = Tree> {
 fn constraint(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
     let some = move || prop::collection::vec(0..n, 2..4);
     let blocks = move || prop::collection::vec(0..k, 1..3);
+    // Blocks dealt to up to three places, some to none.
+    let places = move || {
+        prop::collection::vec(0_usize..4, k as usize).prop_map(|place| {
+            let mut places = vec![Vec::new(); 3];
+            for (b, p) in place.into_iter().enumerate().filter(|e| e.1 < 3) {
+                places[p].push(b as u32);
+            }
+            places.retain(|p| !p.is_empty());
+            places
+        })
+    };
     prop_oneof![
-        (0..n, blocks()).prop_map(|(vertex, blocks)| Constraint::Pin { vertex, blocks }),
+        (0..n, blocks()).prop_map(|(vertex, blocks)| Constraint::Pin {
+            vertex,
+            blocks: blocks.into(),
+        }),
         some().prop_map(|vertices| Constraint::Together { vertices }),
-        some().prop_map(|vertices| Constraint::Apart { vertices }),
+        (some(), places()).prop_map(|(vertices, places)| Constraint::Apart { vertices, places }),
+        (places(), 0_u64..12).prop_filter_map("a place", |(places, most)| Some(
+            Constraint::Memory {
+                blocks: places.into_iter().next()?,
+                most
+            }
+        )),
         (some(), 0_u64..5).prop_map(|(vertices, weight)| Constraint::Prefer { vertices, weight }),
-        (some(), blocks(), 0_u32..2, 1_u32..3).prop_map(|(vertices, blocks, least, most)| {
+        (some(), places(), 0_u32..2, 1_u32..3).prop_map(|(vertices, places, least, most)| {
             Constraint::Count {
                 vertices,
-                blocks,
+                places,
                 least,
                 most,
             }

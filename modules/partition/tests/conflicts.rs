@@ -62,14 +62,35 @@ fn part_possible(problem: &Problem<'_>, parts: &[Part]) -> bool {
 
 fn constraint(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
     let some = |of: u32, least: usize| prop::collection::vec(0..of, least..=3);
+    // Blocks dealt to up to two places, some to none.
+    let places = || {
+        prop::collection::vec(0_usize..3, k as usize).prop_map(|place| {
+            let mut places = vec![Vec::new(); 2];
+            for (b, p) in place.into_iter().enumerate().filter(|e| e.1 < 2) {
+                places[p].push(b as u32);
+            }
+            places.retain(|p| !p.is_empty());
+            places
+        })
+    };
     prop_oneof![
-        (0..n, some(k, 1)).prop_map(|(vertex, blocks)| Constraint::Pin { vertex, blocks }),
+        (0..n, some(k, 1)).prop_map(|(vertex, blocks)| Constraint::Pin {
+            vertex,
+            blocks: blocks.into(),
+        }),
         some(n, 2).prop_map(|vertices| Constraint::Together { vertices }),
-        some(n, 2).prop_map(|vertices| Constraint::Apart { vertices }),
-        (some(n, 1), some(k, 1), 0_u32..2, 0_u32..3).prop_map(|(vertices, blocks, least, more)| {
+        (some(n, 2), places())
+            .prop_map(|(vertices, places)| Constraint::Apart { vertices, places }),
+        (places(), 0_u64..12).prop_filter_map("a place", |(places, most)| Some(
+            Constraint::Memory {
+                blocks: places.into_iter().next()?,
+                most
+            }
+        )),
+        (some(n, 1), places(), 0_u32..2, 0_u32..3).prop_map(|(vertices, places, least, more)| {
             Constraint::Count {
                 vertices,
-                blocks,
+                places,
                 least,
                 most: least + more,
             }

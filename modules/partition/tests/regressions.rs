@@ -14,10 +14,11 @@ fn a_pin_and_a_pair_apart_do_not_hide_the_optimum() {
     let constraints = [
         Constraint::Apart {
             vertices: vec![1, 5],
+            places: Vec::new(),
         },
         Constraint::Pin {
             vertex: 1,
-            blocks: vec![5],
+            blocks: vec![5].into(),
         },
     ];
     let problem = Problem {

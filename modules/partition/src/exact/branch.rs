@@ -209,24 +209,20 @@ fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
 
 impl Search<'_> {
     fn fits(&self, v: u32, b: u32) -> bool {
-        let (inst, d) = (self.inst, self.inst.dims());
-        let at = b as usize * d;
-        inst.size_of(v)
-            .iter()
-            .enumerate()
-            .all(|(i, s)| *s == 0 || self.load[at + i] + s <= inst.shared.upper[at + i])
+        let inst = self.inst;
+        let room = |(i, s): (usize, &i64)| {
+            let at = inst.shared.at(b as usize, i);
+            *s == 0 || self.load[at] + s <= inst.shared.upper[at]
+        };
+        inst.size_of(v).iter().enumerate().all(room)
             && inst.may_lie(v, b)
-            && (inst.apart.is_empty()
-                || inst.apart[v as usize]
-                    .iter()
-                    .all(|&u| self.block[u as usize] != b))
+            && inst.clashes(v, b, &self.block) == 0
     }
 
     /// How many vertices like this one still fit into a block.
     fn copies(&self, v: u32, b: u32) -> usize {
-        let d = self.inst.dims();
         let room = |(i, &s): (usize, &i64)| {
-            let at = b as usize * d + i;
+            let at = self.inst.shared.at(b as usize, i);
             (s > 0).then(|| ((self.inst.shared.upper[at] - self.load[at]).max(0) / s) as usize)
         };
         self.inst
@@ -350,9 +346,9 @@ impl Search<'_> {
 
     fn put(&mut self, at: usize, b: u32, sign: i64) {
         let (v, inst) = (self.order[at], self.inst);
-        let (k, d) = (inst.k(), inst.dims());
+        let k = inst.k();
         for (i, s) in inst.size_of(v).iter().enumerate() {
-            self.load[b as usize * d + i] += sign * s;
+            self.load[inst.shared.at(b as usize, i)] += sign * s;
         }
         if sign > 0 {
             self.block[v as usize] = b;

@@ -17,7 +17,7 @@ const MOST: usize = 20;
 /// mapping. `None` when the machine or the graph is not of the kind.
 pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option<Outcome> {
     let (sides, far) = sides(inst)?;
-    if inst.len() > MOST || inst.len() < 2 {
+    if inst.len() > MOST || inst.len() < 2 || inst.shared.has_places() {
         return None;
     }
     let mut search = Search::new(inst, limit);
@@ -158,7 +158,10 @@ impl<'a> Search<'a> {
             .enumerate()
             .for_each(|(i, &v)| place[v as usize] = i);
         let row = |&v: &u32| inst.row(v).map(|(u, w)| (place[u as usize], w)).collect();
-        let bits = |list: &Vec<u32>| list.iter().fold(0, |set, &u| set | 1 << place[u as usize]);
+        let bits = |list: &Vec<(u32, u32)>| {
+            list.iter()
+                .fold(0, |set, &(u, _)| set | 1 << place[u as usize])
+        };
         let open = |b: u32| {
             let fits = |&i: &usize| inst.may_lie(order[i], b);
             (0..n).filter(fits).fold(0, |set, i| set | 1 << i)
@@ -442,11 +445,12 @@ mod tests {
         let mut rules = vec![
             Constraint::Apart {
                 vertices: few.clone(),
+                places: Vec::new(),
             },
             Constraint::Together { vertices: some(2) },
             Constraint::Count {
                 vertices: few,
-                blocks: vec![random.below(k) as u32],
+                places: vec![vec![random.below(k) as u32]],
                 least: random.below(2) as u32,
                 most: 2,
             },

@@ -31,8 +31,9 @@ impl Blocks {
             if let ([], [block]) = (&node.children[..], &node.blocks[..]) {
                 let b = *block as usize;
                 leaf[b] = id as u32;
-                key.extend(&shared.upper[b * d..(b + 1) * d]);
-                key.extend(shared.lower.get(b * d..(b + 1) * d).unwrap_or(&[]));
+                let sums = || (0..d).map(|i| shared.at(b, i));
+                key.extend(sums().map(|at| shared.upper[at]));
+                key.extend(sums().filter_map(|at| shared.lower.get(at)));
                 key.extend(shared.sets.iter().map(|set| i64::from(set[b])));
                 if !shared.machine.is_tree() {
                     key.push(i64::from(*block));
@@ -42,6 +43,9 @@ impl Blocks {
             }
             let next = known.len() as u32;
             class[id] = *known.entry(key).or_insert(next);
+        }
+        if shared.has_places() {
+            class = with_places(inst, &class);
         }
         Self {
             class,
@@ -83,6 +87,43 @@ impl Blocks {
         }
         false
     }
+}
+
+/// The classes again, where blocks share limits: places inside a subtree are the same as those of
+/// another if they lie alike in it; of places that reach outside each is only like itself.
+fn with_places(inst: &Instance, class: &[u32]) -> Vec<u32> {
+    let shared = &inst.shared;
+    let kinds = shared.places(0).count();
+    let mut members: BTreeMap<(usize, u32), usize> = BTreeMap::new();
+    for b in 0..inst.k() {
+        for (kind, place) in shared.places(b).enumerate() {
+            *members.entry((kind, place)).or_default() += 1;
+        }
+    }
+    let mut known: BTreeMap<(u32, Vec<i64>), u32> = BTreeMap::new();
+    let nodes = shared.machine.nodes().iter().zip(class);
+    let again = nodes.map(|(node, &class)| {
+        let mut inside: BTreeMap<(usize, u32), usize> = BTreeMap::new();
+        for &b in &node.blocks {
+            for (kind, place) in shared.places(b as usize).enumerate() {
+                *inside.entry((kind, place)).or_default() += 1;
+            }
+        }
+        let mut key = Vec::with_capacity(node.blocks.len() * kinds);
+        let mut first: BTreeMap<(usize, u32), i64> = BTreeMap::new();
+        for (at, &b) in node.blocks.iter().enumerate() {
+            for (kind, place) in shared.places(b as usize).enumerate() {
+                key.push(if inside[&(kind, place)] == members[&(kind, place)] {
+                    *first.entry((kind, place)).or_insert(at as i64)
+                } else {
+                    -1 - i64::from(place)
+                });
+            }
+        }
+        let next = known.len() as u32;
+        *known.entry((class, key)).or_insert(next)
+    });
+    again.collect()
 }
 
 /// Number of different vertices, those that can be exchanged counted once.

@@ -45,5 +45,5 @@ pub(crate) fn matching(
 /// Whether two vertices may become one: the same pins, and not to be kept apart.
 pub(crate) fn may_join(inst: &Instance, v: u32, u: u32) -> bool {
     (inst.set.is_empty() || inst.set[v as usize] == inst.set[u as usize])
-        && (inst.apart.is_empty() || !inst.apart[v as usize].contains(&u))
+        && (inst.apart.is_empty() || !inst.apart[v as usize].iter().any(|e| e.0 == u))
 }

@@ -9,6 +9,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_kpn::source::Span;
+use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 
 /// How many places of a conflict are shown.
@@ -26,6 +27,7 @@ pub(super) fn failure(
     error: &Error,
     rules: &Rules<'_>,
     targets: &Targets,
+    platform: &Platform,
     network: &Verified,
 ) -> Diagnostic {
     match error {
@@ -45,7 +47,7 @@ pub(super) fn failure(
             Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
                 .help("use `--strategy auto`, which needs none")
         }
-        Error::Infeasible(conflict) => infeasible(conflict, rules, targets, network),
+        Error::Infeasible(conflict) => infeasible(conflict, rules, targets, platform, network),
         Error::Input(_) => weights_error(error),
     }
 }
@@ -54,6 +56,7 @@ fn infeasible(
     conflict: &Conflict,
     rules: &Rules<'_>,
     targets: &Targets,
+    platform: &Platform,
     network: &Verified,
 ) -> Diagnostic {
     let how = match conflict.proved {
@@ -62,12 +65,20 @@ fn infeasible(
     };
     let why = words(&conflict.reason, targets, network);
     let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
-    let teller = Teller { network, targets };
+    let teller = Teller {
+        network,
+        targets,
+        platform,
+    };
     let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
     let mut heavy = Vec::new();
     let (mut memory, mut slots, mut balance) = (Vec::new(), Vec::new(), Vec::new());
     for part in &conflict.parts {
         match *part {
+            // What the platform says has no place in a text.
+            Part::Constraint(c) if rules.spans[c] == Span::NONE => {
+                finding = finding.with_note(teller.says(&[&rules.constraints[c]]));
+            }
             Part::Constraint(c) => {
                 let list = places.entry(rules.spans[c]).or_default();
                 list.push(&rules.constraints[c]);
@@ -162,6 +173,7 @@ pub(super) fn raised(
 struct Teller<'a> {
     network: &'a Verified,
     targets: &'a Targets,
+    platform: &'a Platform,
 }
 
 impl Teller<'_> {
@@ -215,6 +227,42 @@ impl Teller<'_> {
         }
     }
 
+    /// The name of the host that all these OS processes are on.
+    fn host(&self, blocks: &[u32]) -> String {
+        let place = |b: u32| &self.targets.places[self.targets.place_of[b as usize] as usize];
+        let host = blocks.first().map(|&b| place(b).host as usize);
+        let host = host.and_then(|h| self.platform.hosts().get(h));
+        host.map_or(String::new(), |h| format!("`{}`", h.name))
+    }
+
+    /// That name, where these are several and all that there are on it.
+    fn whole_host(&self, blocks: &[u32]) -> Option<String> {
+        let host = |b: u32| self.targets.places[self.targets.place_of[b as usize] as usize].host;
+        let first = host(*blocks.first()?);
+        let all = self.targets.places.iter().filter(|p| p.host == first);
+        let whole = blocks.len() == all.count() && blocks.iter().all(|&b| host(b) == first);
+        (whole && blocks.len() > 1 && blocks.len() < self.targets.places.len())
+            .then(|| self.host(blocks))
+    }
+
+    /// "in each OS process", "on one of `node1`, `node2`".
+    fn there(&self, which: &str, places: &[Vec<u32>]) -> String {
+        if places.iter().any(|p| p.len() > 1) {
+            let hosts: Vec<String> = places.iter().take(4).map(|p| self.host(p)).collect();
+            return match (&hosts[..], places.len()) {
+                ([host], _) => format!("on {host}"),
+                (_, 0..=4) => format!("on {which} of {}", hosts.join(", ")),
+                (_, many) => format!("on {which} of {many} hosts"),
+            };
+        }
+        let blocks = places.concat();
+        match blocks.len() {
+            n if n == self.targets.place_of.len() => format!("in {which} OS process"),
+            0 | 1 => format!("in {}", self.os_processes(&blocks)),
+            _ => format!("in {which} of {}", self.os_processes(&blocks)),
+        }
+    }
+
     /// What all constraints of one place say.
     fn says(&self, constraints: &[&Constraint]) -> String {
         let mut pinned: Vec<(&[u32], Vec<u32>)> = Vec::new();
@@ -222,7 +270,7 @@ impl Teller<'_> {
         for constraint in constraints {
             match constraint {
                 Constraint::Pin { vertex, blocks } => {
-                    match pinned.iter_mut().find(|(known, _)| known == blocks) {
+                    match pinned.iter_mut().find(|(known, _)| *known == &blocks[..]) {
                         Some((_, vertices)) => vertices.push(*vertex),
                         None => pinned.push((blocks, vec![*vertex])),
                     }
@@ -230,15 +278,26 @@ impl Teller<'_> {
                 Constraint::Together { vertices } => {
                     said.push(format!("{} together", self.names(vertices)));
                 }
-                Constraint::Apart { vertices } => {
-                    said.push(format!("{} apart", self.names(vertices)));
+                Constraint::Apart { vertices, places } => {
+                    let whom = self.names(vertices);
+                    said.push(match &places[..] {
+                        [] => format!("{whom} apart"),
+                        _ => format!("no two of {whom} {}", self.there("one", places)),
+                    });
+                }
+                Constraint::Memory { blocks, most } => {
+                    said.push(format!(
+                        "{} has {} of memory",
+                        self.host(blocks),
+                        size(*most)
+                    ));
                 }
                 Constraint::Prefer { vertices, .. } => {
                     said.push(format!("{} rather together", self.names(vertices)));
                 }
                 Constraint::Count {
                     vertices,
-                    blocks,
+                    places,
                     least,
                     most,
                 } => {
@@ -249,28 +308,36 @@ impl Teller<'_> {
                         (least, most) => format!("{least} to {most}"),
                     };
                     let whom = self.names(vertices);
-                    let place = match blocks.len() {
-                        n if n == self.targets.place_of.len() => "each OS process".to_owned(),
-                        0 | 1 => self.os_processes(blocks),
-                        _ => format!("each of {}", self.os_processes(blocks)),
-                    };
-                    said.push(format!("{many} of {whom} in {place}"));
+                    let place = self.there("each", places);
+                    said.push(format!("{many} of {whom} {place}"));
                 }
             }
         }
         let pins = pinned.iter().map(|(blocks, vertices)| {
-            let place = self.os_processes(blocks);
-            let place = match blocks.len() {
-                0 | 1 => place,
-                _ => format!("one of {place}"),
+            let place = match self.whole_host(blocks) {
+                Some(host) => format!("on {host}"),
+                None if blocks.len() > 1 => format!("in one of {}", self.os_processes(blocks)),
+                None => format!("in {}", self.os_processes(blocks)),
             };
-            format!("{} in {place}", self.names(vertices))
+            format!("{} {place}", self.names(vertices))
         });
         let all: Vec<String> = pins.chain(said).collect();
         match all.len() {
             0..=3 => all.join("; "),
             n => format!("{}; and {} more", all[..2].join("; "), n - 2),
         }
+    }
+}
+
+/// "64G" as the rule says it, where that is exact.
+fn size(bytes: u64) -> String {
+    let unit = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
+    let exact = unit
+        .iter()
+        .find(|(_, bits)| bytes > 0 && bytes.trailing_zeros() >= *bits);
+    match exact {
+        Some((unit, bits)) => format!("{}{unit}", bytes >> bits),
+        None => format!("{bytes} bytes"),
     }
 }
 

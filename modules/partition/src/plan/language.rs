@@ -3,11 +3,11 @@
 //! ```text
 //! pin WHAT=WHERE             what may lie where
 //! together WHAT              all in one OS process
-//! apart WHAT                 no two of them in one OS process
-//! hold WHAT=COUNT[@WHERE]    how many of them each OS process holds
+//! apart WHAT[@WHERE]         no two of them in one OS process, or on one host
+//! hold WHAT=COUNT[@WHERE]    how many of them each OS process holds, or each host
 //! whole MODULES              each of these modules in one OS process
 //! prefer MODULES=TRAFFIC     the same, if it is worth it
-//! memory WHERE=SIZE          what a host, or an OS process, can hold
+//! memory WHERE=SIZE          what each host, or OS process, can hold
 //!
 //! WHAT     process {"," process}, each NAME, kind:NAME or module:NAME
 //! WHERE    place {"," place}, each HOST, host:HOST, or N or N-M for OS processes
@@ -39,8 +39,9 @@ pub struct Rule {
 pub(super) enum Said {
     Pin(Vec<Term>, Vec<Place>),
     Together(Vec<Term>),
-    Apart(Vec<Term>),
-    /// Least, most, and where: everywhere when empty.
+    /// And where: each OS process when empty.
+    Apart(Vec<Term>, Vec<Place>),
+    /// Least, most, and where: each OS process when empty.
     Hold(Vec<Term>, u32, u32, Vec<Place>),
     Whole(Vec<Pattern>),
     Prefer(Vec<Pattern>, f64),
@@ -79,6 +80,24 @@ pub(super) enum Place {
 pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
     let text = source.text();
     Reader::new(text, source.base()).rule(word, whole(text, source.base()))
+}
+
+/// Reads places that stand in a text at a span.
+pub(super) fn places(text: &str, span: Span) -> Result<Vec<Place>, Box<Diagnostic>> {
+    let help = "hosts or OS processes are wanted, such as `node*` or `0-3`; `*` is all hosts";
+    let mut reader = Reader::new(text, 0);
+    let mut places = reader.places(help).map_err(|_| bad(span, "", help))?;
+    reader.blank();
+    if !reader.rest().is_empty() {
+        return Err(bad(span, "", help));
+    }
+    for place in &mut places {
+        match place {
+            Place::Host(name) => name.span = span,
+            Place::OsProcess(_, _, own) => *own = span,
+        }
+    }
+    Ok(places)
 }
 
 /// Reads a file of rules, one a line. `None` means that there is an error in `out`.
@@ -186,7 +205,11 @@ impl<'a> Reader<'a> {
             "together" => {
                 Said::Together(self.terms("the rule is `together WHAT`, such as `source,sink`")?)
             }
-            "apart" => Said::Apart(self.terms("the rule is `apart WHAT`, such as `kind:worker`")?),
+            "apart" => {
+                let help = "the rule is `apart WHAT`, such as `kind:worker`, or `apart WHAT@WHERE`, such as `kind:worker@*` for all hosts";
+                let what = self.terms(help)?;
+                Said::Apart(what, self.at_places(help)?)
+            }
             "hold" => self.hold()?,
             "whole" => Said::Whole(self.modules("the rule is `whole MODULES`, such as `farm*`")?),
             "prefer" => {
@@ -241,11 +264,15 @@ impl<'a> Reader<'a> {
             let label = "the least is above the most";
             return Err(bad(self.span(start), label, help));
         }
-        let places = match self.sign('@') {
-            true => self.places(help)?,
-            false => Vec::new(),
-        };
-        Ok(Said::Hold(what, least, most, places))
+        Ok(Said::Hold(what, least, most, self.at_places(help)?))
+    }
+
+    /// Where a rule holds, if that is said.
+    fn at_places(&mut self, help: &str) -> Result<Vec<Place>, Wrong> {
+        match self.sign('@') {
+            true => self.places(help),
+            false => Ok(Vec::new()),
+        }
     }
 
     fn terms(&mut self, help: &str) -> Result<Vec<Term>, Wrong> {
@@ -409,148 +436,4 @@ fn bad(span: Span, label: &str, help: &str) -> Wrong {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use graphmap_kpn::source::SourceMap;
-    use proptest::prelude::*;
-
-    fn read(word: &str, text: &str) -> Result<Said, Box<Diagnostic>> {
-        rule(word, &SourceMap::new().add("--rule", text).unwrap()).map(|r| r.said)
-    }
-
-    fn shown(said: &Said) -> String {
-        let name = |p: &Pattern| {
-            if p.literal {
-                format!("{:?}", p.text)
-            } else {
-                p.text.clone()
-            }
-        };
-        let names = |list: &[Pattern]| list.iter().map(name).collect::<Vec<_>>().join(",");
-        let term = |t: &Term| match t.of {
-            Of::Process => name(&t.name),
-            Of::Kind => format!("kind:{}", name(&t.name)),
-            Of::Module => format!("module:{}", name(&t.name)),
-        };
-        let terms = |list: &[Term]| list.iter().map(term).collect::<Vec<_>>().join(",");
-        let place = |p: &Place| match p {
-            Place::Host(p) => format!("host:{}", name(p)),
-            Place::OsProcess(a, b, _) => format!("{a}-{b}"),
-        };
-        let places = |list: &[Place]| list.iter().map(place).collect::<Vec<_>>().join(",");
-        match said {
-            Said::Pin(what, there) => format!("pin {}={}", terms(what), places(there)),
-            Said::Together(what) => format!("together {}", terms(what)),
-            Said::Apart(what) => format!("apart {}", terms(what)),
-            Said::Hold(what, least, most, there) => {
-                let at = if there.is_empty() { "" } else { "@" };
-                format!("hold {}={least}-{most}{at}{}", terms(what), places(there))
-            }
-            Said::Whole(modules) => format!("whole {}", names(modules)),
-            Said::Prefer(modules, traffic) => format!("prefer {}={traffic}", names(modules)),
-            Said::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
-        }
-    }
-
-    #[test]
-    fn rules_are_read_as_they_are_meant() {
-        for (word, text, means) in [
-            ("pin", "w*=node1", "pin w*=host:node1"),
-            ("pin", " kind:w , a = 3 , 5-7 ", "pin kind:w,a=3-3,5-7"),
-            (
-                "pin",
-                "\"a=b, c\"=host:3,\"4\"",
-                "pin \"a=b, c\"=host:3,host:\"4\"",
-            ),
-            ("pin", "a=n-1,1-n", "pin a=host:n-1,host:1-n"),
-            ("together", "module:farm?, b", "together module:farm?,b"),
-            ("apart", "kind : \"k\"", "apart kind:\"k\""),
-            ("hold", "*=4", "hold *=4-4"),
-            ("hold", "*=-4", "hold *=0-4"),
-            ("hold", "*=1-", "hold *=1-4294967295"),
-            ("hold", "a=1 - 4 @ 0-3,x", "hold a=1-4@0-3,host:x"),
-            ("whole", "farm*,module:b", "whole farm*,b"),
-            ("prefer", "farm=0.5", "prefer farm=0.5"),
-            ("memory", "node*=2G", "memory host:node*=2147483648"),
-        ] {
-            assert_eq!(shown(&read(word, text).unwrap()), means, "{word} {text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_rule_is_told_at_its_place() {
-        for (word, text, at) in [
-            ("pin", "", ""),
-            ("pin", "a", ""),
-            ("pin", "a=", ""),
-            ("pin", "a b=1", "b"),
-            ("pin", "a=3-1", "3-1"),
-            ("pin", "a=99999999999", "99999999999"),
-            ("pin", "\"a=1", "\"a=1"),
-            ("apart", "a,", ""),
-            ("apart", "a=1", "=1"),
-            ("hold", "a=", ""),
-            ("hold", "a=4-1", "4-1"),
-            ("hold", "a=x", "x"),
-            ("hold", "a=1@", ""),
-            ("prefer", "a=-1", "-1"),
-            ("prefer", "a=NaN", "NaN"),
-            ("prefer", "a=1e400", "1e400"),
-            ("memory", "a=1X", "1X"),
-            ("memory", "a=99999999T", "99999999T"),
-        ] {
-            let wrong = read(word, text).unwrap_err();
-            assert_eq!(wrong.code, codes::BAD_RULE);
-            let span = wrong.primary.unwrap().span;
-            assert_eq!(
-                &text[span.start as usize..span.end as usize],
-                at,
-                "{word} {text}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_file_has_a_rule_a_line() {
-        let text = "# all\n\n pin a = 1 # here\r\napart \"#\"\npni b=1\n=\ntogether";
-        let mut map = SourceMap::new();
-        map.add("before", "x").unwrap();
-        let mut found = Diagnostics::new();
-        assert_eq!(rules(&map.add("r", text).unwrap(), &mut found), None);
-        let told = found.iter().map(|d| {
-            let place = map.location(d.primary.as_ref().unwrap().span).unwrap();
-            (place.to_string(), d.help[0].clone())
-        });
-        let told: Vec<_> = told.collect();
-        assert_eq!(
-            told[0],
-            ("r:5:1".to_owned(), "did you mean `pin`?".to_owned())
-        );
-        assert_eq!((told[1].0.as_str(), told[2].0.as_str()), ("r:6:1", "r:7:9"));
-        let sound = text.lines().take(4).collect::<Vec<_>>().join("\n");
-        let read = rules(&map.add("s", sound).unwrap(), &mut found).unwrap();
-        let at: Vec<_> = read
-            .iter()
-            .map(|r| map.location(r.span).unwrap().to_string())
-            .collect();
-        assert_eq!(at, ["s:3:2", "s:4:1"]);
-        let said: Vec<_> = read.iter().map(|r| shown(&r.said)).collect();
-        assert_eq!(said, ["pin a=1-1", "apart \"#\""]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_or_refused(word in 0..RULES.len(), text in "[a1:=,@\"*é -]{0,12}") {
-            let _ = read(RULES[word], &text);
-            let mut map = SourceMap::new();
-            let file = format!("{} {text}\n{text}", RULES[word]);
-            let source = map.add("r", file).unwrap();
-            let mut found = Diagnostics::new();
-            let read = rules(&source, &mut found);
-            prop_assert_eq!(read.is_none(), found.has_errors());
-            for finding in found.iter() {
-                prop_assert!(map.range(finding.primary.as_ref().unwrap().span).is_some());
-            }
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! What a mapping must obey, from the graph, the request and its rules, as constraints of the
 //! engine, each with the place where it is written.
 
-use super::language::{Of, Place, Rule, Said, Term};
+use super::language::{self, Of, Rule, Said, Term};
 use super::pattern::Pattern;
+use super::spots::{Spots, no_os_process};
 use super::translate::{Targets, Weights};
 use super::{Modules, Request, codes};
 use crate::Constraint;
@@ -12,126 +13,9 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{KindId, Verified};
 use graphmap_kpn::source::Span;
-use graphmap_platform::{self as platform, Platform};
+use graphmap_platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Where OS processes are, for those who name them.
-pub(super) struct Spots<'a> {
-    pub(super) platform: &'a Platform,
-    /// By OS process.
-    pub(super) places: &'a [platform::Place],
-    /// Whether the hosts have names that mean something.
-    pub(super) named: bool,
-}
-
-impl Spots<'_> {
-    /// The memory of each OS process: its share of that of its host, or what a rule says.
-    pub(super) fn memory(&self, rules: &[Rule], found: &mut Diagnostics) -> Vec<Option<u64>> {
-        let hosts = self.platform.hosts();
-        let mut of_host: Vec<Option<u64>> = hosts.iter().map(|h| h.memory).collect();
-        let mut own = vec![None; self.places.len()];
-        for rule in rules {
-            let Said::Memory(places, bytes) = &rule.said else {
-                continue;
-            };
-            for place in places {
-                let there = self.of(std::slice::from_ref(place), found);
-                for o in there.unwrap_or_default() {
-                    match place {
-                        Place::Host(_) => {
-                            of_host[self.places[o as usize].host as usize] = Some(*bytes);
-                        }
-                        Place::OsProcess(..) => own[o as usize] = Some(*bytes),
-                    }
-                }
-            }
-        }
-        let mut sharing = vec![0_u64; hosts.len()];
-        for place in self.places {
-            sharing[place.host as usize] += 1;
-        }
-        let share = |place: &platform::Place| {
-            let host = place.host as usize;
-            of_host[host].map(|memory| memory / sharing[host])
-        };
-        let shares = self.places.iter().map(share);
-        own.into_iter().zip(shares).map(|(o, s)| o.or(s)).collect()
-    }
-
-    /// The OS processes at some places, ascending. `None`: there are none, and `found` says why.
-    fn of(&self, places: &[Place], found: &mut Diagnostics) -> Option<Vec<u32>> {
-        let mut here = vec![false; self.places.len()];
-        for place in places {
-            match place {
-                Place::Host(name) => {
-                    let shown = format!("host `{}`", name.text);
-                    for o in self.on(name, &shown, found)? {
-                        here[o as usize] = true;
-                    }
-                }
-                Place::OsProcess(first, last, span) => {
-                    if *last as usize >= here.len() {
-                        found.push(no_os_process(*last, here.len(), *span));
-                        return None;
-                    }
-                    here[*first as usize..=*last as usize].fill(true);
-                }
-            }
-        }
-        let all = 0..here.len() as u32;
-        Some(all.filter(|&o| here[o as usize]).collect())
-    }
-
-    /// The OS processes on the hosts of a name.
-    fn on(&self, name: &Pattern, shown: &str, found: &mut Diagnostics) -> Option<Vec<u32>> {
-        let (text, span) = (&name.text, name.span);
-        if !self.named {
-            let message = format!("{shown} has no effect: there are no hosts to choose from");
-            found.push(
-                Diagnostic::warning(codes::HOST_IGNORED, message)
-                    .at(span, "")
-                    .help("name the hosts with `--hosts`"),
-            );
-            return None;
-        }
-        let hosts = self.platform.hosts();
-        let fits: Vec<bool> = hosts.iter().map(|h| name.matches(&h.name)).collect();
-        if !fits.contains(&true) {
-            let names = || hosts.iter().map(|h| h.name.as_str());
-            let message = format!("there is no host `{text}`");
-            let finding = Diagnostic::error(codes::UNKNOWN_HOST, message).at(span, "");
-            let mut list: Vec<&str> = names().take(8).collect();
-            list.extend((hosts.len() > 8).then_some("..."));
-            found.push(match nearest(text, names()) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help(format!("the hosts are: {}", list.join(", "))),
-            });
-            return None;
-        }
-        let here = |o: &u32| fits[self.places[*o as usize].host as usize];
-        let there: Vec<u32> = (0..self.places.len() as u32).filter(here).collect();
-        if there.is_empty() {
-            let count = self.places.len();
-            let message = format!("host `{text}` has none of the {count} OS processes");
-            found.push(
-                Diagnostic::error(codes::UNKNOWN_HOST, message)
-                    .at(span, "")
-                    .help("OS processes take the slots in the order of the hostfile: say a larger `-n`, or list this host sooner"),
-            );
-            return None;
-        }
-        Some(there)
-    }
-}
-
-fn no_os_process(o: u32, count: usize, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::NO_OS_PROCESS, format!("there is no OS process {o}"))
-        .at(span, format!("they are numbered from 0 to {}", count - 1))
-        .help(format!(
-            "say `-n {}` or more, or the number of another one",
-            u64::from(o) + 1
-        ))
-}
+use std::sync::Arc;
 
 /// The constraints of graph, request and rules, each with the place where it is written.
 pub(super) struct Rules<'a> {
@@ -168,6 +52,16 @@ impl<'a> Rules<'a> {
         for rule in request.rules {
             rules.add(rule, &spots, found);
         }
+        for (host, bytes, span) in spots.memory(request.rules, &mut Diagnostics::new()).hosts {
+            let blocks = rules.targets.blocks(&host);
+            rules.push(
+                Constraint::Memory {
+                    blocks,
+                    most: bytes,
+                },
+                span,
+            );
+        }
         rules
     }
 
@@ -177,9 +71,9 @@ impl<'a> Rules<'a> {
     }
 
     fn pin(&mut self, vertices: impl IntoIterator<Item = u32>, os_processes: &[u32], span: Span) {
-        let blocks = self.targets.blocks(os_processes);
+        let blocks: Arc<[u32]> = self.targets.blocks(os_processes).into();
         for vertex in vertices {
-            let blocks = blocks.clone();
+            let blocks = Arc::clone(&blocks);
             self.push(Constraint::Pin { vertex, blocks }, span);
         }
     }
@@ -235,11 +129,22 @@ impl<'a> Rules<'a> {
             vertices.sort_unstable();
             vertices.dedup();
             if vertices.len() > 1 {
-                let constraint = match said {
-                    Declared::Separate(_) => Constraint::Apart { vertices },
-                    _ => Constraint::Together { vertices },
+                let Declared::Separate(name) = said else {
+                    self.push(Constraint::Together { vertices }, span);
+                    continue;
                 };
-                self.push(constraint, span);
+                // `replicas@node*` is the group `replicas`, apart by those hosts.
+                let places = name
+                    .split_once('@')
+                    .map(|(_, at)| language::places(at, span));
+                match places.transpose() {
+                    Ok(places) => {
+                        if let Some(there) = spots.each(&places.unwrap_or_default(), found) {
+                            self.apart(vertices, &there, span);
+                        }
+                    }
+                    Err(wrong) => found.push(*wrong),
+                }
             }
         }
     }
@@ -248,14 +153,7 @@ impl<'a> Rules<'a> {
     fn hold_kind(&mut self, kind: KindId, least: u32, most: u32, span: Span) {
         let members = self.network.kinds[kind].members.iter();
         let vertices = members.map(|p| p.index() as u32).collect();
-        let blocks = (0..self.targets.place_of.len() as u32).collect();
-        let held = Constraint::Count {
-            vertices,
-            blocks,
-            least,
-            most,
-        };
-        self.push(held, span);
+        self.hold(vertices, (least, most), &[], span);
     }
 
     /// What the request makes of all innermost modules.
@@ -283,6 +181,49 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// No two in one of these places; by default in one OS process.
+    fn apart(&mut self, vertices: Vec<u32>, there: &[Vec<Vec<u32>>], span: Span) {
+        if there.is_empty() {
+            let places = Vec::new();
+            self.push(Constraint::Apart { vertices, places }, span);
+            return;
+        }
+        for places in there {
+            let vertices = vertices.clone();
+            let places = self.blocks_of(places);
+            self.push(Constraint::Apart { vertices, places }, span);
+        }
+    }
+
+    /// So many in each of these places; by default in each OS process.
+    fn hold(
+        &mut self,
+        vertices: Vec<u32>,
+        (least, most): (u32, u32),
+        there: &[Vec<Vec<u32>>],
+        span: Span,
+    ) {
+        let count = |vertices, places| Constraint::Count {
+            vertices,
+            places,
+            least,
+            most,
+        };
+        if there.is_empty() {
+            let all = 0..self.targets.place_of.len() as u32;
+            self.push(count(vertices, all.map(|b| vec![b]).collect()), span);
+            return;
+        }
+        for places in there {
+            let places = self.blocks_of(places);
+            self.push(count(vertices.clone(), places), span);
+        }
+    }
+
+    fn blocks_of(&self, places: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        places.iter().map(|p| self.targets.blocks(p)).collect()
+    }
+
     fn prefer(&mut self, vertices: Vec<u32>, traffic: f64, span: Span) {
         if vertices.len() > 1 {
             let weight = (traffic * self.weights.traffic).round().max(0.0) as u64;
@@ -305,25 +246,16 @@ impl<'a> Rules<'a> {
                     self.together(vertices, span);
                 }
             }
-            Said::Apart(what) => {
-                if let Some(vertices) = self.processes(what, found).filter(|v| v.len() > 1) {
-                    self.push(Constraint::Apart { vertices }, span);
+            Said::Apart(what, places) => {
+                let vertices = self.processes(what, found).filter(|v| v.len() > 1);
+                if let (Some(vertices), Some(there)) = (vertices, spots.each(places, found)) {
+                    self.apart(vertices, &there, span);
                 }
             }
             Said::Hold(what, least, most, places) => {
-                let everywhere: Vec<u32> = (0..spots.places.len() as u32).collect();
-                let there = match places.is_empty() {
-                    true => Some(everywhere),
-                    false => spots.of(places, found),
-                };
-                if let (Some(vertices), Some(there)) = (self.processes(what, found), there) {
-                    let held = Constraint::Count {
-                        vertices,
-                        blocks: self.targets.blocks(&there),
-                        least: *least,
-                        most: *most,
-                    };
-                    self.push(held, span);
+                let vertices = self.processes(what, found);
+                if let (Some(vertices), Some(there)) = (vertices, spots.each(places, found)) {
+                    self.hold(vertices, (*least, *most), &there, span);
                 }
             }
             Said::Whole(names) => {

@@ -44,26 +44,32 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn room(&self, v: u32, from: u32, to: u32) -> bool {
-        let (inst, d) = (self.inst, self.inst.dims());
-        let shared = &inst.shared;
-        (0..d).all(|i| {
-            let (size, at) = (inst.size_of(v)[i], to as usize * d + i);
-            let left = self.load[from as usize * d + i] - size;
-            let leaves = shared.lower.is_empty() || left >= shared.lower[from as usize * d + i];
-            size == 0 || (self.load[at] + size <= shared.upper[at] && leaves)
+        let (inst, shared) = (self.inst, &self.inst.shared);
+        inst.size_of(v).iter().enumerate().all(|(i, &size)| {
+            let (out, into) = (shared.at(from as usize, i), shared.at(to as usize, i));
+            if size == 0 {
+                return true;
+            }
+            // Inside a place nothing changes; what is too full is to be left.
+            if out == into {
+                return self.load[out] <= shared.upper[out];
+            }
+            let leaves = shared.lower.is_empty() || self.load[out] - size >= shared.lower[out];
+            self.load[into] + size <= shared.upper[into] && leaves
         })
     }
 
     fn overfull(&self, b: u32) -> bool {
-        let d = self.inst.dims();
-        (0..d).any(|i| self.load[b as usize * d + i] > self.inst.shared.upper[b as usize * d + i])
+        let shared = &self.inst.shared;
+        let mut sums = (0..shared.dims).map(|i| shared.at(b as usize, i));
+        sums.any(|at| self.load[at] > shared.upper[at])
     }
 
     fn shift(&mut self, block: &mut [u32], v: u32, to: u32) {
-        let d = self.inst.dims();
+        let shared = &self.inst.shared;
         for (i, s) in self.inst.size_of(v).iter().enumerate() {
-            self.load[block[v as usize] as usize * d + i] -= s;
-            self.load[to as usize * d + i] += s;
+            self.load[shared.at(block[v as usize] as usize, i)] -= s;
+            self.load[shared.at(to as usize, i)] += s;
         }
         block[v as usize] = to;
     }
@@ -83,11 +89,7 @@ impl Search<'_> {
             if b == here || !inst.may_lie(v, b) || !self.room(v, here, b) {
                 continue;
             }
-            if !inst.apart.is_empty()
-                && inst.apart[v as usize]
-                    .iter()
-                    .any(|&u| block[u as usize] == b)
-            {
+            if inst.clashes(v, b, block) > 0 {
                 continue;
             }
             let gain = now - self.around.cost(inst, b);
@@ -105,7 +107,7 @@ pub(crate) fn refine(inst: &Instance, block: &mut [u32], random: &mut Random) {
     let mut load = vec![0_i64; k * d];
     for (v, &b) in block.iter().enumerate() {
         for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-            load[b as usize * d + i] += s;
+            load[inst.shared.at(b as usize, i)] += s;
         }
     }
     let around = Around {
@@ -165,6 +167,7 @@ fn anywhere(search: &mut Search<'_>, block: &[u32], v: u32) -> Option<(i64, u32)
     let now = search.around.cost(inst, here);
     (0..inst.k() as u32)
         .filter(|&b| b != here && inst.may_lie(v, b) && search.room(v, here, b))
+        .filter(|&b| inst.clashes(v, b, block) == 0)
         .map(|b| (now - search.around.cost(inst, b), b))
         .max_by_key(|&(gain, b)| (gain, std::cmp::Reverse(b)))
 }

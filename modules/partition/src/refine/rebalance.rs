@@ -9,19 +9,14 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
     let mut load = vec![0_i64; k * d];
     for (v, &b) in block.iter().enumerate() {
         for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-            load[b as usize * d + i] += s;
+            load[inst.shared.at(b as usize, i)] += s;
         }
     }
     for v in 0..inst.len() as u32 {
         let here = block[v as usize];
-        let clash = |b: u32, block: &[u32]| {
-            !inst.apart.is_empty()
-                && inst.apart[v as usize]
-                    .iter()
-                    .any(|&u| block[u as usize] == b)
-        };
+        let clash = |b: u32, block: &[u32]| inst.clashes(v, b, block) > 0;
         let over = (1..d).any(|i| {
-            let at = here as usize * d + i;
+            let at = inst.shared.at(here as usize, i);
             load[at] > inst.shared.upper[at] && inst.size_of(v)[i] > 0
         });
         if inst.may_lie(v, here) && !clash(here, block) && !over {
@@ -29,8 +24,10 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
         }
         let room = |b: u32| {
             (0..d).all(|i| {
-                let at = b as usize * d + i;
-                load[at] + inst.size_of(v)[i] <= inst.shared.upper[at]
+                let at = inst.shared.at(b as usize, i);
+                let own = at == inst.shared.at(here as usize, i);
+                let more = if own { 0 } else { inst.size_of(v)[i] };
+                load[at] + more <= inst.shared.upper[at]
             })
         };
         let price = |b: u32| -> i64 {
@@ -45,8 +42,8 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
             continue;
         };
         for (i, s) in inst.size_of(v).iter().enumerate() {
-            load[here as usize * d + i] -= s;
-            load[best as usize * d + i] += s;
+            load[inst.shared.at(here as usize, i)] -= s;
+            load[inst.shared.at(best as usize, i)] += s;
         }
         block[v as usize] = best;
     }

@@ -52,14 +52,14 @@ impl<'a> State<'a> {
             let b = state.block[v as usize] as usize;
             twice += row[b];
             for (d, s) in inst.size_of(v).iter().enumerate() {
-                state.load[b * dims + d] += s;
+                state.load[inst.shared.at(b, d)] += s;
             }
             state.place[v as usize] = state.members[b].len() as u32;
             state.members[b].push(v);
-            if !inst.apart.is_empty() {
-                let same = |u: &&u32| **u < v && state.block[**u as usize] as usize == b;
-                state.faults += inst.apart[v as usize].iter().filter(same).count() as i64;
-            }
+        }
+        if !inst.apart.is_empty() {
+            let of = |v: u32| inst.clashes(v, state.block[v as usize], &state.block) as i64;
+            state.faults = (0..n as u32).map(of).sum::<i64>() / 2;
         }
         state.cost = twice / 2;
         for i in 0..k * dims {
@@ -127,25 +127,38 @@ impl<'a> State<'a> {
             if size == 0 {
                 continue;
             }
-            let (i, j) = (from * self.dims + d, to * self.dims + d);
+            let shared = &self.inst.shared;
+            let (i, j) = (shared.at(from, d), shared.at(to, d));
+            if i == j {
+                continue;
+            }
             let after =
                 self.distress(i, self.load[i] - size) + self.distress(j, self.load[j] + size);
             let now = self.distress(i, self.load[i]) + self.distress(j, self.load[j]);
             change += (after - now) as f64 * self.inst.shared.excess[d];
         }
         if !self.inst.apart.is_empty() {
-            change += TOGETHER * (self.clashes(v, to, back) - self.clashes(v, from, None)) as f64;
+            // Of two that change places, the pair itself changes nothing.
+            let pairs = |v: u32, from: usize, to: usize, other: Option<u32>| {
+                self.clashes(v, to, other) - self.clashes(v, from, other)
+            };
+            let mut more = pairs(v, from, to, back);
             if let Some(u) = back {
-                change +=
-                    TOGETHER * (self.clashes(u, from, Some(v)) - self.clashes(u, to, None)) as f64;
+                more += pairs(u, to, from, Some(v));
             }
+            change += TOGETHER * more as f64;
         }
         change
     }
 
     fn clashes(&self, v: u32, block: usize, except: Option<u32>) -> i64 {
-        let here = |u: &&u32| self.block[**u as usize] as usize == block && Some(**u) != except;
-        self.inst.apart[v as usize].iter().filter(here).count() as i64
+        let met = self.inst.clashes(v, block as u32, &self.block) as i64;
+        let Some(other) = except else { return met };
+        let list = self.inst.apart[v as usize].iter();
+        let there = self.block[other as usize];
+        let pairs = list
+            .filter(|&&(u, layer)| u == other && self.inst.shared.same(layer, block as u32, there));
+        met - pairs.count() as i64
     }
 
     /// Change of cost if the two vertices changed places.
@@ -200,8 +213,8 @@ impl<'a> State<'a> {
         for d in 0..self.dims {
             let size = inst.size[v as usize * self.dims + d];
             for (i, change) in [
-                (from as usize * self.dims + d, -size),
-                (to as usize * self.dims + d, size),
+                (inst.shared.at(from as usize, d), -size),
+                (inst.shared.at(to as usize, d), size),
             ] {
                 self.faults -= self.fault(i, self.load[i]);
                 self.load[i] += change;
@@ -228,9 +241,8 @@ impl<'a> State<'a> {
             total += distress as f64 * shared.excess[i % self.dims];
         }
         if !self.inst.apart.is_empty() {
-            let pairs: i64 = (0..self.inst.len() as u32)
-                .map(|v| self.clashes(v, self.block[v as usize] as usize, None))
-                .sum();
+            let of = |v: u32| self.clashes(v, self.block[v as usize] as usize, None);
+            let pairs: i64 = (0..self.inst.len() as u32).map(of).sum();
             total += TOGETHER * pairs as f64 / 2.0;
         }
         total

@@ -143,21 +143,30 @@ impl Program {
             for b in (0..k as u32).filter(|&b| !inst.may_lie(v, b)) {
                 rules.push(Expression::from(at(v, b)).leq(0.0));
             }
-            for &u in inst
-                .apart
-                .get(v as usize)
-                .into_iter()
-                .flatten()
-                .filter(|u| **u < v)
-            {
-                (0..k as u32).for_each(|b| rules.push((at(v, b) + at(u, b)).leq(1.0)));
+            let apart = inst.apart.get(v as usize).into_iter().flatten();
+            for &(u, layer) in apart.filter(|e| e.0 < v) {
+                let same = |a: u32, b: u32| inst.shared.same(layer, a, b);
+                for b in 0..k as u32 {
+                    // Once for each place, at its first block.
+                    if same(b, b) && !(0..b).any(|a| same(a, b)) {
+                        let there = (b..k as u32).filter(|&c| same(b, c));
+                        let both: Expression = there.map(|c| at(v, c) + at(u, c)).sum();
+                        rules.push(both.leq(1.0));
+                    }
+                }
             }
         }
         for b in 0..k as u32 {
             for i in 0..d {
-                let size = |v: u32| inst.size_of(v)[i] as f64 * at(v, b);
-                let sum: Expression = (0..n as u32).map(size).sum();
-                let place = b as usize * d + i;
+                let place = inst.shared.at(b as usize, i);
+                let there: Vec<u32> = (b..k as u32)
+                    .filter(|&c| inst.shared.at(c as usize, i) == place)
+                    .collect();
+                if place != b as usize * d + i {
+                    continue;
+                }
+                let all = (0..n as u32).flat_map(|v| there.iter().map(move |&c| (v, c)));
+                let sum: Expression = all.map(|(v, c)| inst.size_of(v)[i] as f64 * at(v, c)).sum();
                 let upper = inst.shared.upper[place];
                 if upper < NO_LIMIT {
                     rules.push(sum.clone().leq(upper as f64));

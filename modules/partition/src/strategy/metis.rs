@@ -81,10 +81,15 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         .iter()
         .map(|&w| idx((w / divide).max(1)))
         .collect();
-    // Dimensions without a limit on some block mean nothing to METIS' balance.
-    let dims: Vec<usize> = (0..inst.dims())
-        .filter(|&d| d == 0 || (0..k).all(|b| inst.shared.upper[b * inst.dims() + d] < NO_LIMIT))
-        .collect();
+    // Dimensions without a limit on some block mean nothing to METIS' balance. To it blocks share
+    // evenly what they share.
+    let upper = |b: usize, d: usize| {
+        let at = inst.shared.at(b, d);
+        let sharing = (0..k).filter(|&c| inst.shared.at(c, d) == at).count();
+        inst.shared.upper[at] / sharing as i64
+    };
+    let limited = |d: usize| (0..k).all(|b| inst.shared.upper[inst.shared.at(b, d)] < NO_LIMIT);
+    let dims: Vec<usize> = (0..inst.dims()).filter(|&d| d == 0 || limited(d)).collect();
     let mut size = vec![0; n * dims.len()];
     let mut share = vec![0.0; parts * dims.len()];
     for (i, &d) in dims.iter().enumerate() {
@@ -93,7 +98,8 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         for v in 0..n {
             size[v * dims.len() + i] = idx(of(v) / divide);
         }
-        let upper = |b: usize| inst.shared.upper[b * inst.dims() + d] as f64;
+        let uppers: Vec<f64> = (0..k).map(|b| upper(b, d) as f64).collect();
+        let upper = |b: usize| uppers[b];
         let total: f64 = (0..parts).map(upper).sum();
         for b in 0..parts {
             // METIS wants shares that sum to 1, none of them 0.

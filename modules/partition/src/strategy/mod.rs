@@ -123,14 +123,10 @@ pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
     let mut load = vec![0; k * d];
     for (v, &b) in block.iter().enumerate() {
         for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-            load[b as usize * d + i] += s;
+            load[shared.at(b as usize, i)] += s;
         }
     }
-    let clash = |v: usize| {
-        inst.apart
-            .get(v)
-            .is_some_and(|list| list.iter().any(|&u| block[u as usize] == block[v]))
-    };
+    let clash = |v: usize| inst.clashes(v as u32, block[v], block) > 0;
     (0..k * d).all(|i| {
         load[i] <= shared.upper[i] && (shared.lower.is_empty() || load[i] >= shared.lower[i])
     }) && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))

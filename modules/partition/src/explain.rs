@@ -1,0 +1,378 @@
+//! Why there is no mapping, where that was seen without a search: few constraints that clash.
+//!
+//! Networks can have a million processes with a constraint each, so what has nothing to do with a
+//! clash is left out at once: who takes part follows from the clash itself.
+
+use crate::constraints::{Clash, Draft, twice};
+use crate::diagnose::reduce;
+use crate::error::{Conflict, Part};
+use crate::graph::Graph;
+use crate::pigeonhole;
+use crate::problem::{Constraint, Problem};
+use crate::quota::{Of, Quota};
+
+/// Up to so many constraints are tried one by one.
+const REDUCIBLE: usize = 5000;
+
+/// Reduces a contradiction to constraints none of which can be left out for the same to be seen:
+/// without a search, that is, so that fewer may do.
+pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
+    let witness = Witness::of(problem, &met);
+    let excerpt = Excerpt::of(problem, &witness);
+    let (kept, clash) = excerpt.least(problem, &witness, met);
+    let active: Vec<usize> = kept.iter().map(|&i| witness.active[i]).collect();
+    let mut parts: Vec<Part> = active.iter().map(|&i| Part::Constraint(i)).collect();
+    let blocks = |blocks: &[u32]| match blocks {
+        [b] => format!("block {b}"),
+        _ => format!("{} blocks", blocks.len()),
+    };
+    let apart = |i: usize| match &problem.constraints[i] {
+        Constraint::Apart { places, .. } => {
+            let place = if places.is_empty() {
+                "blocks"
+            } else {
+                "places"
+            };
+            let than = format!("than there are {place} they may lie in");
+            Some(format!("more vertices are kept apart {than}"))
+        }
+        _ => None,
+    };
+    let limited = |b: &&u32| problem.machine.blocks()[**b as usize].memory.is_some();
+    let reason = match clash {
+        Clash::Nowhere(v) => {
+            format!("what vertex {v} must lie together with is pinned to blocks that share none")
+        }
+        Clash::ApartTogether(..) => "vertices are kept apart and together at once".to_owned(),
+        Clash::TooFew(i) => apart(i).unwrap_or_default(),
+        Clash::Number(i) => number(&problem.constraints[i]),
+        Clash::Over(of, full) => {
+            let there = blocks(&full);
+            match of {
+                Of::Vertices(i) => apart(i).unwrap_or_else(|| {
+                    format!("more vertices must lie in {there} than may be held there")
+                }),
+                Of::Slots => {
+                    parts.extend(full.iter().map(|&b| Part::Slots(b)));
+                    format!("more vertices must lie in {there} than have a slot there")
+                }
+                Of::Load => {
+                    parts.extend(full.iter().map(|&b| Part::Balance(b)));
+                    format!("what must lie in {there} exceeds the balance bound there")
+                }
+                Of::Memory | Of::Shared => {
+                    if of == Of::Memory {
+                        parts.extend(full.iter().filter(limited).map(|&b| Part::Memory(b)));
+                    }
+                    format!("what must lie in {there} exceeds the memory there")
+                }
+            }
+        }
+        Clash::Under(_, there) => {
+            format!(
+                "fewer vertices can lie in {} than it is to hold",
+                blocks(&there)
+            )
+        }
+        Clash::Large(of, v) => {
+            parts.push(Part::Vertex(v));
+            let draft = Draft::new(problem, &active);
+            let open = draft.open(v).iter();
+            match of {
+                Of::Memory => parts.extend(open.filter(limited).map(|&b| Part::Memory(b))),
+                Of::Slots => parts.extend(open.map(|&b| Part::Slots(b))),
+                _ => {}
+            }
+            match of {
+                Of::Memory | Of::Shared | Of::Load => format!(
+                    "vertex {v} (with what lies together with it) exceeds the memory of every block it may lie in"
+                ),
+                Of::Slots | Of::Vertices(_) => format!(
+                    "vertex {v} and what lies together with it are more than any block may hold that they may lie in"
+                ),
+            }
+        }
+    };
+    // Pins, groups and one list of what is apart are judged exactly here; more takes a search.
+    let how_many = |test: &dyn Fn(&Constraint) -> bool| {
+        let constraints = active.iter().map(|&i| &problem.constraints[i]);
+        constraints.filter(|c| test(c)).count()
+    };
+    let apart = how_many(&|c| matches!(c, Constraint::Apart { .. }));
+    let sums = how_many(&|c| matches!(c, Constraint::Count { .. } | Constraint::Memory { .. }));
+    let minimal = parts.len() == 1 || parts.len() == active.len() && apart < 2 && sums == 0;
+    Conflict {
+        parts,
+        proved: true,
+        minimal,
+        reason,
+    }
+}
+
+/// Who takes part in a clash.
+struct Witness {
+    /// Constraints, those that are sure to take part first.
+    active: Vec<usize>,
+    /// How many are sure to.
+    sure: usize,
+    /// Ascending.
+    vertices: Vec<u32>,
+    /// Whether it is about too few: then vertices cannot be left out.
+    least: bool,
+    /// Whether it is about the balance bound.
+    load: bool,
+}
+
+impl Witness {
+    fn of(problem: &Problem<'_>, met: &Clash) -> Self {
+        let all: Vec<usize> = (0..problem.constraints.len()).collect();
+        let draft = Draft::new(problem, &all);
+        let mut roots: Vec<u32> = Vec::new();
+        let mut active: Vec<usize> = Vec::new();
+        let roots_of = |i: usize| -> Vec<u32> {
+            match &problem.constraints[i] {
+                Constraint::Apart { vertices, .. } | Constraint::Count { vertices, .. } => {
+                    vertices.iter().map(|&v| draft.root[v as usize]).collect()
+                }
+                _ => Vec::new(),
+            }
+        };
+        match met {
+            Clash::Nowhere(root) => roots.push(*root),
+            Clash::ApartTogether(i, root) => {
+                active.push(*i);
+                roots.push(*root);
+            }
+            Clash::TooFew(i) | Clash::Number(i) | Clash::Under(i, _) => {
+                active.push(*i);
+                roots = roots_of(*i);
+            }
+            Clash::Over(of, blocks) => {
+                active = limits(problem, *of, blocks);
+                roots = most_of(problem, &draft, *of, blocks);
+            }
+            Clash::Large(of, root) => {
+                active = limits(problem, *of, draft.open(*root));
+                roots.push(*root);
+            }
+        }
+        let mut rank = vec![u32::MAX; draft.root.len()];
+        for (i, &root) in roots.iter().enumerate() {
+            let place = &mut rank[root as usize];
+            *place = (*place).min(i as u32);
+        }
+        let sure = active.len();
+        let mut others: Vec<(u32, usize)> = Vec::new();
+        for (i, constraint) in problem.constraints.iter().enumerate() {
+            let vertex = match constraint {
+                Constraint::Pin { vertex, .. } => Some(vertex),
+                Constraint::Together { vertices } => vertices.first(),
+                // Where two of a group may not lie.
+                Constraint::Apart { vertices, places } if !places.is_empty() => {
+                    let twice = twice(vertices, &draft.root).into_iter();
+                    let rank = twice.map(|r| rank[r as usize]).min();
+                    if let Some(rank) = rank.filter(|r| *r != u32::MAX && !active.contains(&i)) {
+                        others.push((rank, i));
+                    }
+                    None
+                }
+                _ => None,
+            };
+            let rank = vertex.map_or(u32::MAX, |&v| rank[draft.root[v as usize] as usize]);
+            if rank != u32::MAX {
+                others.push((rank, i));
+            }
+        }
+        others.sort_unstable();
+        active.extend(others.into_iter().map(|o| o.1));
+        let member = |v: &u32| rank[draft.root[*v as usize] as usize] != u32::MAX;
+        Self {
+            active,
+            sure,
+            vertices: (0..draft.root.len() as u32).filter(member).collect(),
+            least: matches!(met, Clash::Number(_) | Clash::Under(..)),
+            load: matches!(met, Clash::Over(Of::Load, _)),
+        }
+    }
+}
+
+/// The constraints that limit what some blocks hold.
+fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
+    match of {
+        Of::Vertices(i) => vec![i],
+        Of::Shared => {
+            let mut here = vec![false; problem.machine.len()];
+            blocks.iter().for_each(|&b| here[b as usize] = true);
+            let limits = |i: &usize| match &problem.constraints[*i] {
+                Constraint::Memory { blocks, .. } => blocks.iter().any(|&b| here[b as usize]),
+                _ => false,
+            };
+            (0..problem.constraints.len()).filter(limits).collect()
+        }
+        Of::Load | Of::Memory | Of::Slots => Vec::new(),
+    }
+}
+
+/// Groups confined to some blocks, the largest first, no more than are too many.
+fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<u32> {
+    let active: Vec<usize> = (0..problem.constraints.len()).collect();
+    let quotas = Quota::all(problem, &active);
+    let mut here = vec![false; problem.machine.len()];
+    blocks.iter().for_each(|&b| here[b as usize] = true);
+    let inside = |set: &Vec<u32>| set.iter().all(|&b| here[b as usize]);
+    let inside: Vec<bool> = draft.sets.iter().map(inside).collect();
+    // Several quotas are of the memory of places: the one that is broken.
+    for quota in quotas.iter().filter(|q| q.of == of) {
+        let Some(room) = quota.room(blocks) else {
+            continue;
+        };
+        let mut size = vec![0_i64; draft.root.len()];
+        quota.each(problem, |v, s| size[draft.root[v as usize] as usize] += s);
+        let confined = |v: &u32| size[*v as usize] > 0 && inside[draft.set[*v as usize] as usize];
+        let mut roots: Vec<u32> = (0..draft.root.len() as u32).filter(confined).collect();
+        roots.sort_by_key(|&r| (std::cmp::Reverse(size[r as usize]), r));
+        let mut sum = 0;
+        let full = roots.iter().position(|&r| {
+            sum += size[r as usize];
+            sum > room
+        });
+        if let Some(last) = full {
+            roots.truncate(last + 1);
+            return roots;
+        }
+    }
+    Vec::new()
+}
+
+/// The problem with none but those who take part.
+struct Excerpt {
+    graph: Graph,
+    constraints: Vec<Constraint>,
+}
+
+impl Excerpt {
+    fn of(problem: &Problem<'_>, witness: &Witness) -> Self {
+        let vertices = &witness.vertices;
+        let mut load: Vec<u64> = vertices.iter().map(|&v| problem.graph.load(v)).collect();
+        let mut memory: Vec<u64> = vertices.iter().map(|&v| problem.graph.memory(v)).collect();
+        if witness.load {
+            // Bounds are shares of all load: what takes no part is one vertex more.
+            load.push(problem.graph.total_load() - load.iter().sum::<u64>());
+            memory.push(0);
+        }
+        let mut graph = Graph::new(load, &[]).expect("part of a sound graph");
+        if problem.graph.has_memory() {
+            graph = graph.with_memory(memory).expect("part of a sound graph");
+        }
+        let number = |v: &u32| vertices.binary_search(v).ok().map(|i| i as u32);
+        let some = |list: &[u32]| list.iter().filter_map(number).collect::<Vec<u32>>();
+        let constraints = witness.active.iter().map(|&i| {
+            let mut constraint = problem.constraints[i].clone();
+            match &mut constraint {
+                Constraint::Pin { vertex, .. } => *vertex = number(vertex).unwrap_or(0),
+                Constraint::Together { vertices }
+                | Constraint::Apart { vertices, .. }
+                | Constraint::Prefer { vertices, .. } => *vertices = some(vertices),
+                Constraint::Count {
+                    vertices, least, ..
+                } => {
+                    *vertices = some(vertices);
+                    *least = if witness.least { *least } else { 0 };
+                }
+                Constraint::Memory { .. } => {}
+            }
+            constraint
+        });
+        let constraints = constraints.collect();
+        Self { graph, constraints }
+    }
+
+    /// Constraints that clash, by their place in the excerpt, and how, in numbers of the problem.
+    fn least(&self, problem: &Problem<'_>, witness: &Witness, met: Clash) -> (Vec<usize>, Clash) {
+        let problem = Problem {
+            graph: &self.graph,
+            constraints: &self.constraints,
+            migration: None,
+            ..*problem
+        };
+        let clash = |active: &[usize]| {
+            let draft = Draft::new(&problem, active);
+            match witness.load {
+                true => pigeonhole::overload(&draft, &problem).map(|over| over.0),
+                false => draft.clash(&problem, active),
+            }
+        };
+        let all: Vec<usize> = (0..self.constraints.len()).collect();
+        if clash(&all).is_none() {
+            return (all, met);
+        }
+        // More constraints clash all the more.
+        let (mut low, mut high) = (witness.sure, all.len());
+        if clash(&all[..low]).is_some() {
+            high = low;
+        }
+        while low < high {
+            let middle = (low + high) / 2;
+            match clash(&all[..middle]) {
+                Some(_) => high = middle,
+                None => low = middle + 1,
+            }
+        }
+        let mut kept = all[..high].to_vec();
+        if kept.len() <= REDUCIBLE {
+            reduce(&mut kept, |fewer| clash(fewer).is_some());
+        }
+        let found = clash(&kept).map_or(met, |clash| renumbered(clash, witness));
+        (kept, found)
+    }
+}
+
+/// The same in the numbers of the problem.
+fn renumbered(clash: Clash, witness: &Witness) -> Clash {
+    let vertex = |v: u32| witness.vertices[v as usize];
+    let constraint = |i: usize| witness.active[i];
+    let limit = |of: Of| match of {
+        Of::Vertices(i) => Of::Vertices(constraint(i)),
+        other => other,
+    };
+    match clash {
+        Clash::Nowhere(v) => Clash::Nowhere(vertex(v)),
+        Clash::ApartTogether(i, v) => Clash::ApartTogether(constraint(i), vertex(v)),
+        Clash::TooFew(i) => Clash::TooFew(constraint(i)),
+        Clash::Number(i) => Clash::Number(constraint(i)),
+        Clash::Over(of, blocks) => Clash::Over(limit(of), blocks),
+        Clash::Under(i, blocks) => Clash::Under(constraint(i), blocks),
+        Clash::Large(of, v) => Clash::Large(limit(of), vertex(v)),
+    }
+}
+
+/// Why a `Count` constraint alone cannot be met.
+fn number(constraint: &Constraint) -> String {
+    let Constraint::Count {
+        vertices,
+        places,
+        least,
+        most,
+    } = constraint
+    else {
+        return "the least or most of a kind cannot be met by its number".to_owned();
+    };
+    let (n, held) = (vertices.len(), places.len());
+    let many = match n {
+        1 => "1 vertex is".to_owned(),
+        _ => format!("{n} vertices are"),
+    };
+    let blocks = match places.iter().all(|p| p.len() == 1) {
+        true => "blocks",
+        false => "places",
+    };
+    let each = |word: &str, count: u32| match held {
+        1 => format!("{many} too {word} {count}"),
+        _ => format!("{many} too {word} {count} in each of {held} {blocks}"),
+    };
+    if (n as u64) < u64::from(*least) * held as u64 {
+        each("few for at least", *least)
+    } else {
+        each("many for at most", *most)
+    }
+}

@@ -1,0 +1,168 @@
+//! What cannot fit by counting alone: more must lie in some blocks than they hold, or a group is
+//! larger than any place. The blocks that are tried are those that vertices are confined to, the
+//! places that share a limit, and all of them; the time is linear in the vertices.
+
+use std::collections::BTreeMap;
+
+use crate::constraints::{Clash, Draft};
+use crate::problem::{Constraint, Problem};
+use crate::quota::{NO_LIMIT, Of, Quota};
+
+/// Up to so many sets of several blocks each is compared with each.
+const COMPARED: usize = 1000;
+
+/// Looks through everything that is limited but the load, which is not a hard rule.
+pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
+    let confined = Confined::new(draft);
+    let quotas = Quota::all(problem, active);
+    let mut sizes = vec![0; problem.graph.vertices()];
+    quotas[1..].iter().find_map(|quota| {
+        let mut own = vec![0; draft.sets.len()];
+        let mut met = Vec::new();
+        quota.each(problem, |v, size| {
+            let root = draft.root[v as usize];
+            own[draft.set[root as usize] as usize] += size;
+            if sizes[root as usize] == 0 {
+                met.push(root);
+            }
+            sizes[root as usize] += size;
+        });
+        let large = confined.large(draft, quota, &met, &sizes);
+        met.iter().for_each(|&root| sizes[root as usize] = 0);
+        large
+            .map(|root| Clash::Large(quota.of, root))
+            .or_else(|| confined.over(draft, quota, &own))
+            .or_else(|| under(draft, problem, quota, &own))
+    })
+}
+
+/// Blocks in which more load must lie than the balance bound grants them, and by what factor: the
+/// most that is met.
+pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f64)> {
+    let confined = Confined::new(draft);
+    let load = &Quota::all(problem, &[])[0];
+    let mut own = vec![0; draft.sets.len()];
+    load.each(problem, |v, size| {
+        own[draft.set[draft.root[v as usize] as usize] as usize] += size;
+    });
+    let factor = |set: usize| {
+        let room = load.room(&draft.sets[set]).unwrap_or(NO_LIMIT);
+        confined.needed(set, &own) as f64 / room.max(1) as f64
+    };
+    let most = (1..draft.sets.len()).max_by(|&a, &b| factor(a).total_cmp(&factor(b)))?;
+    let over = || Clash::Over(Of::Load, draft.sets[most].clone());
+    (factor(most) > 1.0).then(|| (over(), factor(most)))
+}
+
+/// The sets of blocks that vertices are confined to.
+struct Confined {
+    /// The sets within each, itself included; without those of the first, which are all.
+    within: Vec<Vec<u32>>,
+}
+
+impl Confined {
+    fn new(draft: &Draft) -> Self {
+        let sets = &draft.sets;
+        let single = |set: &Vec<u32>| match set[..] {
+            [block] => Some(block),
+            _ => None,
+        };
+        let mut alone = BTreeMap::new();
+        let mut several = Vec::new();
+        for (i, set) in sets.iter().enumerate().skip(1) {
+            match single(set) {
+                Some(block) => {
+                    alone.insert(block, i as u32);
+                }
+                None => several.push(i),
+            }
+        }
+        let mut within: Vec<Vec<u32>> = (0..sets.len() as u32).map(|i| vec![i]).collect();
+        if several.len() > COMPARED {
+            return Self { within };
+        }
+        for &i in &several {
+            let inside = sets[i].iter().filter_map(|block| alone.get(block));
+            within[i].extend(inside);
+            let others = several.iter().filter(|&&j| {
+                let smaller = sets[j].len() < sets[i].len() && !sets[j].is_empty();
+                let both = || sets[j].iter().all(|b| sets[i].binary_search(b).is_ok());
+                j != i && smaller && both()
+            });
+            within[i].extend(others.map(|&j| j as u32));
+        }
+        Self { within }
+    }
+
+    /// What must lie in a set of blocks.
+    fn needed(&self, set: usize, own: &[i64]) -> i64 {
+        if set == 0 {
+            return own.iter().sum();
+        }
+        self.within[set].iter().map(|&s| own[s as usize]).sum()
+    }
+
+    /// More than some blocks hold.
+    fn over(&self, draft: &Draft, quota: &Quota, own: &[i64]) -> Option<Clash> {
+        let too_full = |&set: &usize| {
+            let room = quota.room(&draft.sets[set]);
+            room.is_some_and(|room| self.needed(set, own) > room)
+        };
+        if let Some(set) = (0..draft.sets.len()).find(too_full) {
+            return Some(Clash::Over(quota.of, draft.sets[set].clone()));
+        }
+        // Pinned to this block and that of one host: the host is no set of any pin.
+        let mut inside: BTreeMap<u32, i64> = BTreeMap::new();
+        for (set, &size) in draft.sets.iter().zip(own).filter(|s| *s.1 > 0) {
+            let place = quota.place[set[0] as usize];
+            if set.iter().all(|&b| quota.place[b as usize] == place) {
+                *inside.entry(place).or_insert(0) += size;
+            }
+        }
+        let full = |(place, size): (&u32, &i64)| *size > quota.upper[*place as usize];
+        let (place, _) = inside.iter().find(|e| full(*e))?;
+        let all = 0..quota.place.len() as u32;
+        let blocks = all.filter(|&b| quota.place[b as usize] == *place);
+        Some(Clash::Over(quota.of, blocks.collect()))
+    }
+
+    /// A group that is too large for every place it may lie in.
+    fn large(&self, draft: &Draft, quota: &Quota, met: &[u32], sizes: &[i64]) -> Option<u32> {
+        let roomiest = |set: &Vec<u32>| {
+            let rooms = set.iter();
+            let rooms = rooms.map(|&b| quota.upper[quota.place[b as usize] as usize]);
+            rooms.max().unwrap_or(0)
+        };
+        let most: Vec<i64> = draft.sets.iter().map(roomiest).collect();
+        let large = |&&root: &&u32| sizes[root as usize] > most[draft.set[root as usize] as usize];
+        met.iter().filter(large).min().copied()
+    }
+}
+
+/// Too few vertices can lie in a place that wants some.
+fn under(draft: &Draft, problem: &Problem<'_>, quota: &Quota, own: &[i64]) -> Option<Clash> {
+    let Of::Vertices(index) = quota.of else {
+        return None;
+    };
+    let Constraint::Count { places, least, .. } = &problem.constraints[index] else {
+        return None;
+    };
+    if *least == 0 {
+        return None;
+    }
+    let mut reach: BTreeMap<u32, i64> = BTreeMap::new();
+    for (set, &size) in draft.sets.iter().zip(own).filter(|s| *s.1 > 0) {
+        let mut there: Vec<u32> = set.iter().map(|&b| quota.place[b as usize]).collect();
+        there.sort_unstable();
+        there.dedup();
+        for place in there {
+            *reach.entry(place).or_insert(0) += size;
+        }
+    }
+    let short = places.iter().find(|place| {
+        let first = place.iter().min();
+        let near = first.and_then(|first| reach.get(first)).unwrap_or(&0);
+        *near < i64::from(*least)
+    })?;
+    Some(Clash::Under(index, short.clone()))
+}

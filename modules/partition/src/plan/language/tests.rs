@@ -1,0 +1,152 @@
+//! Rules are read as they are meant, and what is none is told at its place.
+
+use super::*;
+use graphmap_kpn::source::SourceMap;
+use proptest::prelude::*;
+
+fn read(word: &str, text: &str) -> Result<Said, Box<Diagnostic>> {
+    rule(word, &SourceMap::new().add("--rule", text).unwrap()).map(|r| r.said)
+}
+
+fn shown(said: &Said) -> String {
+    let name = |p: &Pattern| {
+        if p.literal {
+            format!("{:?}", p.text)
+        } else {
+            p.text.clone()
+        }
+    };
+    let names = |list: &[Pattern]| list.iter().map(name).collect::<Vec<_>>().join(",");
+    let term = |t: &Term| match t.of {
+        Of::Process => name(&t.name),
+        Of::Kind => format!("kind:{}", name(&t.name)),
+        Of::Module => format!("module:{}", name(&t.name)),
+    };
+    let terms = |list: &[Term]| list.iter().map(term).collect::<Vec<_>>().join(",");
+    let place = |p: &Place| match p {
+        Place::Host(p) => format!("host:{}", name(p)),
+        Place::OsProcess(a, b, _) => format!("{a}-{b}"),
+    };
+    let places = |list: &[Place]| list.iter().map(place).collect::<Vec<_>>().join(",");
+    let at = |list: &[Place]| match list {
+        [] => String::new(),
+        _ => format!("@{}", places(list)),
+    };
+    match said {
+        Said::Pin(what, there) => format!("pin {}={}", terms(what), places(there)),
+        Said::Together(what) => format!("together {}", terms(what)),
+        Said::Apart(what, there) => format!("apart {}{}", terms(what), at(there)),
+        Said::Hold(what, least, most, there) => {
+            format!("hold {}={least}-{most}{}", terms(what), at(there))
+        }
+        Said::Whole(modules) => format!("whole {}", names(modules)),
+        Said::Prefer(modules, traffic) => format!("prefer {}={traffic}", names(modules)),
+        Said::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
+    }
+}
+
+#[test]
+fn rules_are_read_as_they_are_meant() {
+    for (word, text, means) in [
+        ("pin", "w*=node1", "pin w*=host:node1"),
+        ("pin", " kind:w , a = 3 , 5-7 ", "pin kind:w,a=3-3,5-7"),
+        (
+            "pin",
+            "\"a=b, c\"=host:3,\"4\"",
+            "pin \"a=b, c\"=host:3,host:\"4\"",
+        ),
+        ("pin", "a=n-1,1-n", "pin a=host:n-1,host:1-n"),
+        ("together", "module:farm?, b", "together module:farm?,b"),
+        ("apart", "kind : \"k\"", "apart kind:\"k\""),
+        ("apart", "a,b @ *", "apart a,b@host:*"),
+        ("apart", "a@n1,0-3", "apart a@host:n1,0-3"),
+        ("hold", "*=4", "hold *=4-4"),
+        ("hold", "*=-4", "hold *=0-4"),
+        ("hold", "*=1-", "hold *=1-4294967295"),
+        ("hold", "a=1 - 4 @ 0-3,x", "hold a=1-4@0-3,host:x"),
+        ("whole", "farm*,module:b", "whole farm*,b"),
+        ("prefer", "farm=0.5", "prefer farm=0.5"),
+        ("memory", "node*=2G", "memory host:node*=2147483648"),
+    ] {
+        assert_eq!(shown(&read(word, text).unwrap()), means, "{word} {text}");
+    }
+}
+
+#[test]
+fn what_is_no_rule_is_told_at_its_place() {
+    for (word, text, at) in [
+        ("pin", "", ""),
+        ("pin", "a", ""),
+        ("pin", "a=", ""),
+        ("pin", "a b=1", "b"),
+        ("pin", "a=3-1", "3-1"),
+        ("pin", "a=99999999999", "99999999999"),
+        ("pin", "\"a=1", "\"a=1"),
+        ("apart", "a,", ""),
+        ("apart", "a=1", "=1"),
+        ("apart", "a@", ""),
+        ("apart", "a@b=1", "=1"),
+        ("hold", "a=", ""),
+        ("hold", "a=4-1", "4-1"),
+        ("hold", "a=x", "x"),
+        ("hold", "a=1@", ""),
+        ("prefer", "a=-1", "-1"),
+        ("prefer", "a=NaN", "NaN"),
+        ("prefer", "a=1e400", "1e400"),
+        ("memory", "a=1X", "1X"),
+        ("memory", "a=99999999T", "99999999T"),
+    ] {
+        let wrong = read(word, text).unwrap_err();
+        assert_eq!(wrong.code, codes::BAD_RULE);
+        let span = wrong.primary.unwrap().span;
+        assert_eq!(
+            &text[span.start as usize..span.end as usize],
+            at,
+            "{word} {text}"
+        );
+    }
+}
+
+#[test]
+fn a_file_has_a_rule_a_line() {
+    let text = "# all\n\n pin a = 1 # here\r\napart \"#\"\npni b=1\n=\ntogether";
+    let mut map = SourceMap::new();
+    map.add("before", "x").unwrap();
+    let mut found = Diagnostics::new();
+    assert_eq!(rules(&map.add("r", text).unwrap(), &mut found), None);
+    let told = found.iter().map(|d| {
+        let place = map.location(d.primary.as_ref().unwrap().span).unwrap();
+        (place.to_string(), d.help[0].clone())
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(
+        told[0],
+        ("r:5:1".to_owned(), "did you mean `pin`?".to_owned())
+    );
+    assert_eq!((told[1].0.as_str(), told[2].0.as_str()), ("r:6:1", "r:7:9"));
+    let sound = text.lines().take(4).collect::<Vec<_>>().join("\n");
+    let read = rules(&map.add("s", sound).unwrap(), &mut found).unwrap();
+    let at: Vec<_> = read
+        .iter()
+        .map(|r| map.location(r.span).unwrap().to_string())
+        .collect();
+    assert_eq!(at, ["s:3:2", "s:4:1"]);
+    let said: Vec<_> = read.iter().map(|r| shown(&r.said)).collect();
+    assert_eq!(said, ["pin a=1-1", "apart \"#\""]);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(word in 0..RULES.len(), text in "[a1:=,@\"*é -]{0,12}") {
+        let _ = read(RULES[word], &text);
+        let mut map = SourceMap::new();
+        let file = format!("{} {text}\n{text}", RULES[word]);
+        let source = map.add("r", file).unwrap();
+        let mut found = Diagnostics::new();
+        let read = rules(&source, &mut found);
+        prop_assert_eq!(read.is_none(), found.has_errors());
+        for finding in found.iter() {
+            prop_assert!(map.range(finding.primary.as_ref().unwrap().span).is_some());
+        }
+    }
+}

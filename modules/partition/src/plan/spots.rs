@@ -1,0 +1,182 @@
+//! Where OS processes are, for those who name them.
+
+use super::codes;
+use super::language::{Place, Rule, Said};
+use super::pattern::Pattern;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Span;
+use graphmap_platform::{self as platform, Platform};
+
+/// Where OS processes are, for those who name them.
+pub(super) struct Spots<'a> {
+    pub(super) platform: &'a Platform,
+    /// By OS process.
+    pub(super) places: &'a [platform::Place],
+    /// Whether the hosts have names that mean something.
+    pub(super) named: bool,
+}
+
+/// What memory is limited.
+pub(super) struct Memory {
+    /// That of OS processes.
+    pub(super) own: Vec<Option<u64>>,
+    /// That of hosts: their OS processes, bytes, and where it is said.
+    pub(super) hosts: Vec<(Vec<u32>, u64, Span)>,
+}
+
+impl Spots<'_> {
+    /// What memory is limited: by the platform, or by a rule, of which the last counts.
+    pub(super) fn memory(&self, rules: &[Rule], found: &mut Diagnostics) -> Memory {
+        let hosts = self.platform.hosts();
+        let mut of_host: Vec<Option<(u64, Span)>> = hosts
+            .iter()
+            .map(|h| h.memory.map(|bytes| (bytes, Span::NONE)))
+            .collect();
+        let mut own = vec![None; self.places.len()];
+        for rule in rules {
+            let Said::Memory(places, bytes) = &rule.said else {
+                continue;
+            };
+            for place in places {
+                let there = self.of(std::slice::from_ref(place), found);
+                for o in there.unwrap_or_default() {
+                    match place {
+                        Place::Host(_) => {
+                            let host = self.places[o as usize].host as usize;
+                            of_host[host] = Some((*bytes, rule.span));
+                        }
+                        Place::OsProcess(..) => own[o as usize] = Some(*bytes),
+                    }
+                }
+            }
+        }
+        let on = self.by_host(|_| true).into_iter();
+        let hosts = on.filter_map(|there| {
+            let host = self.places[*there.first()? as usize].host as usize;
+            of_host[host].map(|(bytes, span)| (there, bytes, span))
+        });
+        Memory {
+            own,
+            hosts: hosts.collect(),
+        }
+    }
+
+    /// The OS processes on each host that is wanted, where there are any.
+    fn by_host(&self, wanted: impl Fn(usize) -> bool) -> Vec<Vec<u32>> {
+        let mut there = vec![Vec::new(); self.platform.hosts().len()];
+        for (o, place) in self.places.iter().enumerate() {
+            if wanted(place.host as usize) {
+                there[place.host as usize].push(o as u32);
+            }
+        }
+        there.retain(|list| !list.is_empty());
+        there
+    }
+
+    /// Each place that is named, a host or an OS process, as the OS processes in it: a list
+    /// without overlaps of all hosts, and one of all OS processes. Empty without names; `None`:
+    /// one is of nothing, and `found` says why.
+    pub(super) fn each(
+        &self,
+        places: &[Place],
+        found: &mut Diagnostics,
+    ) -> Option<Vec<Vec<Vec<u32>>>> {
+        let (hosts, own): (Vec<Place>, Vec<Place>) = places
+            .iter()
+            .cloned()
+            .partition(|place| matches!(place, Place::Host(_)));
+        let mut lists = Vec::new();
+        if !hosts.is_empty() {
+            let mut wanted = vec![false; self.platform.hosts().len()];
+            for o in self.of(&hosts, found)? {
+                wanted[self.places[o as usize].host as usize] = true;
+            }
+            lists.push(self.by_host(|host| wanted[host]));
+        }
+        if !own.is_empty() {
+            let alone = self.of(&own, found)?.into_iter().map(|o| vec![o]);
+            lists.push(alone.collect());
+        }
+        Some(lists)
+    }
+
+    /// The OS processes at some places, ascending. `None`: there are none, and `found` says why.
+    pub(super) fn of(&self, places: &[Place], found: &mut Diagnostics) -> Option<Vec<u32>> {
+        let mut here = vec![false; self.places.len()];
+        for place in places {
+            match place {
+                Place::Host(name) => {
+                    let shown = format!("host `{}`", name.text);
+                    for o in self.on(name, &shown, found)? {
+                        here[o as usize] = true;
+                    }
+                }
+                Place::OsProcess(first, last, span) => {
+                    if *last as usize >= here.len() {
+                        found.push(no_os_process(*last, here.len(), *span));
+                        return None;
+                    }
+                    here[*first as usize..=*last as usize].fill(true);
+                }
+            }
+        }
+        let all = 0..here.len() as u32;
+        Some(all.filter(|&o| here[o as usize]).collect())
+    }
+
+    /// The OS processes on the hosts of a name.
+    pub(super) fn on(
+        &self,
+        name: &Pattern,
+        shown: &str,
+        found: &mut Diagnostics,
+    ) -> Option<Vec<u32>> {
+        let (text, span) = (&name.text, name.span);
+        if !self.named {
+            let message = format!("{shown} has no effect: there are no hosts to choose from");
+            found.push(
+                Diagnostic::warning(codes::HOST_IGNORED, message)
+                    .at(span, "")
+                    .help("name the hosts with `--hosts`"),
+            );
+            return None;
+        }
+        let hosts = self.platform.hosts();
+        let fits: Vec<bool> = hosts.iter().map(|h| name.matches(&h.name)).collect();
+        if !fits.contains(&true) {
+            let names = || hosts.iter().map(|h| h.name.as_str());
+            let message = format!("there is no host `{text}`");
+            let finding = Diagnostic::error(codes::UNKNOWN_HOST, message).at(span, "");
+            let mut list: Vec<&str> = names().take(8).collect();
+            list.extend((hosts.len() > 8).then_some("..."));
+            found.push(match nearest(text, names()) {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => finding.help(format!("the hosts are: {}", list.join(", "))),
+            });
+            return None;
+        }
+        let here = |o: &u32| fits[self.places[*o as usize].host as usize];
+        let there: Vec<u32> = (0..self.places.len() as u32).filter(here).collect();
+        if there.is_empty() {
+            let count = self.places.len();
+            let message = format!("host `{text}` has none of the {count} OS processes");
+            found.push(
+                Diagnostic::error(codes::UNKNOWN_HOST, message)
+                    .at(span, "")
+                    .help("OS processes take the slots in the order of the hostfile: say a larger `-n`, or list this host sooner"),
+            );
+            return None;
+        }
+        Some(there)
+    }
+}
+
+pub(super) fn no_os_process(o: u32, count: usize, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::NO_OS_PROCESS, format!("there is no OS process {o}"))
+        .at(span, format!("they are numbered from 0 to {}", count - 1))
+        .help(format!(
+            "say `-n {}` or more, or the number of another one",
+            u64::from(o) + 1
+        ))
+}

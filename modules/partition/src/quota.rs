@@ -1,0 +1,215 @@
+//! Everything that blocks hold a limited amount of, in one form: load, memory, slots, processes of
+//! a kind. What is limited is a sum over the vertices in a block, or in a place: blocks that share
+//! a limit, such as those of a host.
+
+use crate::problem::{Constraint, Problem};
+
+/// No limit; far from overflow when summed.
+pub(crate) const NO_LIMIT: i64 = i64::MAX / 4;
+
+/// From so many vertices on, keeping apart is holding at most one of them: pairs grow too many.
+const PAIRS: usize = 64;
+
+/// One quantity.
+#[derive(Debug)]
+pub(crate) struct Quota {
+    pub(crate) of: Of,
+    /// The first block of each block's place.
+    pub(crate) place: Vec<u32>,
+    /// Most of it in each place, at its first block; 0 at the others.
+    pub(crate) upper: Vec<i64>,
+    /// Least of it, likewise; empty where nothing is wanted.
+    pub(crate) lower: Vec<i64>,
+    /// The vertices that have some of it, ascending; empty for all.
+    among: Vec<u32>,
+}
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Load,
+    /// Memory of blocks.
+    Memory,
+    /// Memory of places.
+    Shared,
+    Slots,
+    /// Vertices of this constraint.
+    Vertices(usize),
+}
+
+impl Quota {
+    /// All quotas of the constraints that are active, the load first.
+    pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
+        let mut quotas = vec![Self::load(problem)];
+        quotas.extend(Self::memory(problem));
+        quotas.extend(Self::shared(problem, active));
+        quotas.extend(Self::slots(problem));
+        let vertices = active.iter().filter_map(|&i| Self::vertices(problem, i));
+        quotas.extend(vertices);
+        quotas
+    }
+
+    /// No limit anywhere.
+    fn free(of: Of, k: usize) -> Self {
+        Self {
+            of,
+            place: (0..k as u32).collect(),
+            upper: vec![NO_LIMIT; k],
+            lower: Vec::new(),
+            among: Vec::new(),
+        }
+    }
+
+    /// Makes some blocks a place with limits of its own.
+    fn limit(&mut self, blocks: &[u32], least: i64, most: i64) {
+        let Some(&first) = blocks.iter().min() else {
+            return;
+        };
+        for &b in blocks {
+            self.place[b as usize] = first;
+            self.upper[b as usize] = 0;
+        }
+        self.upper[first as usize] = most.min(NO_LIMIT);
+        if least > 0 {
+            self.lower.resize(self.place.len(), 0);
+            self.lower[first as usize] = least;
+        }
+    }
+
+    fn load(problem: &Problem<'_>) -> Self {
+        let bounds = problem.load_bounds();
+        let mut quota = Self::free(Of::Load, bounds.len());
+        quota.upper = bounds.into_iter().map(whole).collect();
+        quota
+    }
+
+    fn memory(problem: &Problem<'_>) -> Option<Self> {
+        let blocks = problem.machine.blocks();
+        if !problem.graph.has_memory() || blocks.iter().all(|b| b.memory.is_none()) {
+            return None;
+        }
+        let mut quota = Self::free(Of::Memory, blocks.len());
+        quota.upper = blocks
+            .iter()
+            .map(|b| b.memory.map_or(NO_LIMIT, whole))
+            .collect();
+        Some(quota)
+    }
+
+    /// Places may overlap: then there are several quotas.
+    fn shared(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
+        let mut quotas: Vec<Self> = Vec::new();
+        if !problem.graph.has_memory() {
+            return quotas;
+        }
+        for &i in active {
+            let Constraint::Memory { blocks, most } = &problem.constraints[i] else {
+                continue;
+            };
+            let free = |q: &&mut Self| blocks.iter().all(|&b| q.upper[b as usize] == NO_LIMIT);
+            match quotas.iter_mut().find(free) {
+                Some(quota) => quota.limit(blocks, 0, whole(*most)),
+                None => {
+                    let mut quota = Self::free(Of::Shared, problem.machine.len());
+                    quota.limit(blocks, 0, whole(*most));
+                    quotas.push(quota);
+                }
+            }
+        }
+        quotas
+    }
+
+    fn slots(problem: &Problem<'_>) -> Option<Self> {
+        let blocks = problem.machine.blocks();
+        blocks.iter().any(|b| b.slots.is_some()).then(|| {
+            let mut quota = Self::free(Of::Slots, blocks.len());
+            let slots = blocks.iter().map(|b| b.slots.map_or(NO_LIMIT, i64::from));
+            quota.upper = slots.collect();
+            quota
+        })
+    }
+
+    fn vertices(problem: &Problem<'_>, index: usize) -> Option<Self> {
+        let mut quota = Self::free(Of::Vertices(index), problem.machine.len());
+        let vertices = match &problem.constraints[index] {
+            Constraint::Count {
+                vertices,
+                places,
+                least,
+                most,
+            } => {
+                for place in places {
+                    quota.limit(place, i64::from(*least), i64::from(*most));
+                }
+                vertices
+            }
+            Constraint::Apart { vertices, places } if vertices.len() > PAIRS => {
+                if places.is_empty() {
+                    quota.upper.fill(1);
+                }
+                for place in places {
+                    quota.limit(place, 0, 1);
+                }
+                vertices
+            }
+            _ => return None,
+        };
+        quota.among.clone_from(vertices);
+        quota.among.sort_unstable();
+        quota.among.dedup();
+        Some(quota)
+    }
+
+    /// Each vertex that has some of it, and how much.
+    pub(crate) fn each(&self, problem: &Problem<'_>, mut visit: impl FnMut(u32, i64)) {
+        let graph = problem.graph;
+        let all = 0..graph.vertices() as u32;
+        match self.of {
+            Of::Load => all.for_each(|v| visit(v, whole(graph.load(v)))),
+            Of::Memory | Of::Shared => all.for_each(|v| visit(v, whole(graph.memory(v)))),
+            Of::Slots => all.for_each(|v| visit(v, 1)),
+            Of::Vertices(_) => self.among.iter().for_each(|&v| visit(v, 1)),
+        }
+    }
+
+    pub(crate) fn total(&self, problem: &Problem<'_>) -> i64 {
+        let mut total = 0;
+        self.each(problem, |_, size| total += size);
+        total
+    }
+
+    /// Whether it is kept whatever lies where.
+    pub(crate) fn idle(&self, problem: &Problem<'_>) -> bool {
+        let firsts = self.upper.iter().zip(&self.place).enumerate();
+        let least = firsts
+            .filter(|(b, (_, place))| **place == *b as u32)
+            .map(|(_, (upper, _))| *upper)
+            .min();
+        self.lower.is_empty() && least.is_none_or(|upper| self.total(problem) <= upper)
+    }
+
+    /// Whether blocks share limits.
+    pub(crate) fn is_grouped(&self) -> bool {
+        self.place.iter().enumerate().any(|(b, &p)| b as u32 != p)
+    }
+
+    /// What these blocks take together at the most; `None` without a limit.
+    pub(crate) fn room(&self, blocks: &[u32]) -> Option<i64> {
+        let mut places: Vec<u32> = blocks.iter().map(|&b| self.place[b as usize]).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.iter().try_fold(0_i64, |sum, &p| {
+            let upper = self.upper[p as usize];
+            (upper < NO_LIMIT).then(|| sum.saturating_add(upper))
+        })
+    }
+}
+
+/// Kept apart as pairs, not as a quota.
+pub(crate) fn by_pairs(vertices: &[u32]) -> bool {
+    vertices.len() <= PAIRS
+}
+
+fn whole(value: u64) -> i64 {
+    value.min(NO_LIMIT as u64) as i64
+}

@@ -1,0 +1,184 @@
+//! Rules over whole hosts, and contradictions that are seen without a search, as users meet them.
+
+mod common;
+
+use common::{Done, Test};
+
+/// Six replicas and a reader, on two hosts of two OS processes and one of four.
+fn replicas(attributes: &str) -> Test {
+    let graph = format!(
+        "digraph g {{
+    source -> replica [bundle=scatter];
+    replica -> sink [bundle=gather];
+    replica [replicas=3, {attributes}];
+}}
+"
+    );
+    let hosts = "node1 slots=2\nnode2 slots=2\nbig slots=4\n";
+    Test::new().file("g.dot", graph).file("hosts", hosts)
+}
+
+fn partition(test: Test, options: &str) -> Done {
+    test.args(&format!("partition g.dot --quiet --hosts hosts {options}"))
+        .run()
+}
+
+/// Host of each process of a kind, by the plan as JSON.
+fn hosts_of(test: Test, options: &str, kind: &str) -> Vec<String> {
+    let test = test.args(&format!(
+        "g.dot --hosts hosts {options} --imbalance 1000 --emit mapping=m.json"
+    ));
+    test.run().status(0);
+    let mapping: serde_json::Value = serde_json::from_str(&test.read("m.json")).unwrap();
+    let places = mapping["os_processes"].as_array().unwrap();
+    let processes = mapping["processes"].as_array().unwrap();
+    let of_kind = processes
+        .iter()
+        .filter(|p| p["name"].as_str().unwrap().starts_with(kind));
+    let mut hosts: Vec<String> = of_kind
+        .map(|p| {
+            let place = &places[p["os_process"].as_u64().unwrap() as usize];
+            place["host"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    hosts.sort();
+    hosts
+}
+
+#[test]
+fn replicas_on_different_hosts() {
+    let test = || replicas("load=1");
+    let all = ["big", "node1", "node2"];
+    assert_eq!(hosts_of(test(), "--apart replica*@*", "replica"), all);
+    let in_graph = || replicas("separate=\"copies@*\"");
+    assert_eq!(hosts_of(in_graph(), "", "replica"), all);
+    // Only these two hosts may not have two of them.
+    let some = hosts_of(
+        test(),
+        "--apart replica*@node* --pin replica*=node*,big",
+        "r",
+    );
+    for node in ["node1", "node2"] {
+        assert!(some.iter().filter(|h| *h == node).count() <= 1, "{some:?}");
+    }
+    partition(test(), "--apart replica*@node* --pin replica*=node*")
+        .status(4)
+        .stderr_has("more processes are kept apart than there are places they may lie in")
+        .stderr_has("no two of `replica1`, `replica2` and `replica3` on one of `node1`, `node2`")
+        .stderr_has(" --> --pin:1:1");
+    partition(test(), "--apart replica*@nodes")
+        .status(1)
+        .stderr_has("error[G0451]: there is no host `nodes`")
+        .stderr_has("--apart:1:10");
+    partition(replicas("separate=\"copies@nodes\""), "")
+        .status(1)
+        .stderr_has("there is no host `nodes`")
+        .stderr_has("g.dot:4:");
+}
+
+#[test]
+fn so_many_on_a_host() {
+    let held = hosts_of(
+        replicas("load=1"),
+        "--hold replica*=-1@node* --hold replica*=-1@big",
+        "replica",
+    );
+    assert_eq!(held, ["big", "node1", "node2"]);
+    let held = hosts_of(replicas("load=1"), "--hold replica*=3@big", "replica");
+    assert_eq!(held, ["big", "big", "big"]);
+    partition(
+        replicas("load=1"),
+        "--hold replica*=-1@node1,node2 --pin replica*=node*",
+    )
+    .status(4)
+    .stderr_has("at most 1 of `replica1`, `replica2` and `replica3` on each of `node1`, `node2`");
+    // Of three, one at the most can be elsewhere.
+    partition(
+        replicas("load=1"),
+        "--hold replica*=2-@big --pin replica1,replica2=node1",
+    )
+    .status(4)
+    .stderr_has("fewer processes can lie in OS process 4 than it is to hold")
+    .stderr_has("at least 2 of `replica1`, `replica2` and `replica3` in OS process 4")
+    .stderr_has("`replica1` and `replica2` on `node1`");
+}
+
+#[test]
+fn the_memory_of_a_host_is_for_all_on_it() {
+    // Six to an OS process would be an even share, which none of the three fits into.
+    let of = |options| hosts_of(replicas("mem=10"), options, "replica");
+    assert_eq!(
+        of("--memory node1=12 --memory big=0 --memory node2=20"),
+        ["node1", "node2", "node2"]
+    );
+    let full = "--memory node*=12 --memory big=5";
+    partition(replicas("mem=10"), full)
+        .status(4)
+        .stderr_has("error[G0456]: there is no feasible mapping")
+        .stderr_has("`big` has 5 bytes of memory");
+    partition(replicas("mem=10"), "--memory node1=25 --pin replica*=node1")
+        .status(4)
+        .stderr_has("what must lie in 2 OS processes exceeds the memory there")
+        .stderr_has("`replica1`, `replica2` and `replica3` on `node1`")
+        .stderr_has("`node1` has 25 bytes of memory");
+    // What the platform says has no line to point at.
+    let test = replicas("mem=10").args("partition g.dot -q --hosts hosts=2:cores=2 memory=14");
+    test.run().status(2);
+    let test = replicas("mem=10").file("two", "hosts=2:cores=2 memory=14");
+    test.args("partition g.dot --quiet --hosts two")
+        .run()
+        .status(4)
+        .stderr_has("`host1` has 14 bytes of memory");
+}
+
+#[test]
+fn contradictions_of_many_are_seen_without_a_search() {
+    let many = |replicas: u32| {
+        let graph = format!(
+            "digraph g {{ a -> w [bundle=scatter]; w -> b [bundle=gather]; w [replicas={replicas}, mem=1] }}"
+        );
+        Test::new()
+            .file("g.dot", graph)
+            .file("hosts", "x slots=4\ny slots=4\n")
+    };
+    for (options, said) in [
+        (
+            "--pin w*=x --memory x=10K",
+            "what must lie in 4 OS processes exceeds the memory there",
+        ),
+        (
+            "--pin w*=0-1 --memory 0-1=9K",
+            "what must lie in 2 OS processes exceeds the memory there",
+        ),
+        (
+            "--pin w*=x --hold w*=-9@x",
+            "more processes must lie in 4 OS processes than may be held",
+        ),
+        (
+            "--pin w*=0 --strict-balance",
+            "what must lie in OS process 0 exceeds the balance bound there",
+        ),
+        (
+            "--apart w*@*",
+            "more processes are kept apart than there are places",
+        ),
+        (
+            "--together w1,w2 --hold w1,w2=-1",
+            "are more than any OS process may hold",
+        ),
+        (
+            "--pin w*=x --pin w*=y",
+            "is pinned to OS processes that share none",
+        ),
+    ] {
+        partition(many(20_000), options)
+            .status(4)
+            .stdout_is("")
+            .stderr_has("error[G0456]: there is no feasible mapping: ")
+            .stderr_has(said);
+    }
+    // Where only the balance bound is in the way it is raised, and told to be unavoidable.
+    partition(many(1_000), "--pin w*=0-1")
+        .status(0)
+        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%");
+}
