@@ -182,3 +182,53 @@ fn contradictions_of_many_are_seen_without_a_search() {
         .status(0)
         .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%");
 }
+
+#[test]
+fn some_processes_are_dearer_to_move_than_others() {
+    let line = |weights: [u32; 3], more: &str| {
+        let [x, y, z] = weights;
+        format!(
+            "digraph line {{ a -> b [traffic={x}]; b -> c [traffic={y}]; c -> d [traffic={z}]; {more} }}"
+        )
+    };
+    let yesterday = |more: &str| {
+        let hosts = "x:1\ny:1\n";
+        let test = Test::new()
+            .file("g.dot", line([9, 1, 9], ""))
+            .file("hosts", hosts);
+        let test = test.args("g.dot --hosts hosts --emit mapping=yesterday.json");
+        test.run().status(0);
+        test.file("g.dot", line([1, 20, 1], more))
+    };
+    // Either `b` and `d` change places, or `a` and `c`.
+    let moved = |more: &str, options: &str| {
+        let options = format!("--json --previous yesterday.json {options}");
+        let text = partition(yesterday(more), &options).status(0).stdout();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let moves = value["since"]["moves"].as_array().unwrap().clone();
+        let name = |m: &serde_json::Value| m["process"].as_str().unwrap().to_owned();
+        moves.iter().map(name).collect::<Vec<String>>().join(" ")
+    };
+    assert_eq!(moved("", "--move b=5"), "a c");
+    assert_eq!(moved("", "--move c,a=5"), "b d");
+    assert_eq!(moved("", "--move *=1000"), "");
+    assert_eq!(moved("", "--migration 1000 --move b,d=0"), "b d");
+    // The last rule counts; what is dear is what has memory.
+    assert_eq!(moved("a [mem=9]; c [mem=9]", "--move *=mem"), "b d");
+    assert_eq!(moved("b [mem=9]; d [mem=9]", "--move *=mem"), "a c");
+    assert_eq!(
+        moved(
+            "b [mem=1000000000000000]; a [mem=1000000000000000]",
+            "--move *=mem"
+        ),
+        ""
+    );
+    partition(yesterday(""), "--previous yesterday.json --move e=3")
+        .status(1)
+        .stderr_has("there is no process `e`")
+        .stderr_has("--move:1:1");
+    partition(yesterday(""), "--previous yesterday.json --move a=much")
+        .status(2)
+        .stderr_has("a number of at least 0 is expected here")
+        .stderr_has("--move:1:3");
+}

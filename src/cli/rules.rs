@@ -34,6 +34,10 @@ pub(crate) struct RuleArgs {
     /// Memory of each of these hosts, for all that lies there, or OS processes: `node*=64G`
     #[arg(long, value_name = "WHERE=SIZE")]
     memory: Vec<String>,
+    /// What it costs to move these out of the mapping in use (`--previous`), other than
+    /// `--migration`: `kind:table=1000`, or `*=mem` for as much as each has of it
+    #[arg(long = "move", value_name = "WHAT=PRICE")]
+    moving: Vec<String>,
     /// A file of rules, one a line: `pin worker* = node1`
     #[arg(long, value_name = "PATH")]
     rules: Vec<PathBuf>,
@@ -50,6 +54,7 @@ impl RuleArgs {
             &self.whole,
             &self.prefer,
             &self.memory,
+            &self.moving,
         ];
         let words = plan::RULES.into_iter().zip(lists);
         words.flat_map(|(word, list)| list.iter().map(move |text| (word, text)))

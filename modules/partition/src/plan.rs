@@ -204,7 +204,10 @@ pub fn plan(
         );
     }
     Weights::check(network).map_err(|e| one(*e))?;
-    let weights = Weights::of(network, platform).map_err(|e| one(weights_error(&e)))?;
+    let moving = request
+        .previous
+        .map_or(0.0, |p| p.most(network, request.rules));
+    let weights = Weights::of(network, platform, moving).map_err(|e| one(weights_error(&e)))?;
     let places = platform.places_for(n);
     let spots = Spots {
         platform,
@@ -221,7 +224,7 @@ pub fn plan(
     let named = request.named_hosts;
     let homes = request
         .previous
-        .map(|p| p.homes(network, &targets, platform, named, &weights));
+        .map(|p| p.homes(network, &targets, platform, named, &weights, &rules.prices));
     let homes = homes.transpose().map_err(|e| one(*e))?;
     let problem = Problem {
         graph: &weights.graph,

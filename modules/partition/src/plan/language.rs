@@ -8,10 +8,12 @@
 //! whole MODULES              each of these modules in one OS process
 //! prefer MODULES=TRAFFIC     the same, if it is worth it
 //! memory WHERE=SIZE          what each host, or OS process, can hold
+//! move WHAT=PRICE            what it costs to move these out of a mapping in use
 //!
 //! WHAT     process {"," process}, each NAME, kind:NAME or module:NAME
 //! WHERE    place {"," place}, each HOST, host:HOST, or N or N-M for OS processes
 //! COUNT    N, N-M, N- (at least) or -M (at most)
+//! PRICE    traffic over distance 1, or `mem`: as much as the process has of it
 //! ```
 //!
 //! `*` and `?` in names stand for any characters; names with other signs go in double quotes. White
@@ -24,8 +26,8 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
 
 /// The words that rules start with, each also the name of an option of the command.
-pub const RULES: [&str; 7] = [
-    "pin", "together", "apart", "hold", "whole", "prefer", "memory",
+pub const RULES: [&str; 8] = [
+    "pin", "together", "apart", "hold", "whole", "prefer", "memory", "move",
 ];
 
 /// One rule, and where it is written.
@@ -47,6 +49,16 @@ pub(super) enum Said {
     Prefer(Vec<Pattern>, f64),
     /// Bytes.
     Memory(Vec<Place>, u64),
+    Move(Vec<Term>, Price),
+}
+
+/// What it costs to move a process over distance 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Price {
+    /// So much traffic.
+    Traffic(f64),
+    /// Its `mem=`, all of which goes with it.
+    Mem,
 }
 
 /// What a name is the name of.
@@ -223,6 +235,20 @@ impl<'a> Reader<'a> {
                 let places = self.places(help)?;
                 self.need('=', help)?;
                 Said::Memory(places, self.bytes(help)?)
+            }
+            "move" => {
+                let help = "the rule is `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`";
+                let what = self.terms(help)?;
+                self.need('=', help)?;
+                self.blank();
+                let price = match self.rest().trim_end() {
+                    "mem" => {
+                        self.last();
+                        Price::Mem
+                    }
+                    _ => Price::Traffic(self.traffic(help)?),
+                };
+                Said::Move(what, price)
             }
             other => {
                 let start = self.at - other.len().min(self.at);

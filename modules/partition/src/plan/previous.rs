@@ -1,6 +1,7 @@
 //! From yesterday's mapping to today's: what stays, what moves, and what that is worth.
 
 use super::codes;
+use super::language::{Price, Rule, Said};
 use super::translate::{Targets, Weights};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -15,7 +16,7 @@ pub struct Previous {
     pub os_process: Vec<Option<u32>>,
     /// Where those OS processes were.
     pub places: Vec<Place>,
-    /// What it costs to move a process over distance 1, in units of traffic.
+    /// What it costs to move a process over distance 1, in units of traffic, where no rule says it.
     pub migration: f64,
 }
 
@@ -69,6 +70,16 @@ impl Previous {
         self.places.iter().map(take).collect()
     }
 
+    /// More than all moves cost over distance 1.
+    pub(super) fn most(&self, network: &Verified, rules: &[Rule]) -> f64 {
+        let prices = rules.iter().filter_map(|rule| match rule.said {
+            Said::Move(_, Price::Traffic(price)) => Some(price * network.processes.len() as f64),
+            Said::Move(_, Price::Mem) => Some(network.processes.values().map(|p| p.mem).sum()),
+            _ => None,
+        });
+        self.migration * network.processes.len() as f64 + prices.sum::<f64>()
+    }
+
     /// Where each process was, as a block of today's machine, and what it costs to move it.
     pub(super) fn homes(
         &self,
@@ -77,6 +88,7 @@ impl Previous {
         platform: &Platform,
         named: bool,
         weights: &Weights,
+        prices: &[Option<f64>],
     ) -> Result<Homes, Box<Diagnostic>> {
         let (was, is) = (self.os_process.len(), network.processes.len());
         let beyond = |o: &&u32| **o as usize >= self.places.len();
@@ -104,10 +116,13 @@ impl Previous {
             let today = o.and_then(|o| numbers[o as usize]);
             today.map_or(u32::MAX, |o| block_of_os[o as usize])
         };
-        let cost = (self.migration * weights.traffic).round().max(0.0) as u64;
+        let cost = |price: &Option<f64>| {
+            let price = price.unwrap_or(self.migration);
+            (price * weights.traffic).round().max(0.0) as u64
+        };
         Ok(Homes {
             block_of: self.os_process.iter().map(home).collect(),
-            cost: vec![cost; is],
+            cost: prices.iter().map(cost).collect(),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a mapping must obey, from the graph, the request and its rules, as constraints of the
 //! engine, each with the place where it is written.
 
-use super::language::{self, Of, Rule, Said, Term};
+use super::language::{self, Of, Price, Rule, Said, Term};
 use super::pattern::Pattern;
 use super::spots::{Spots, no_os_process};
 use super::translate::{Targets, Weights};
@@ -11,7 +11,7 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Constraint as Declared, ModuleId};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::{KindId, Verified};
+use graphmap_kpn::network::{KindId, ProcessId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub(super) struct Rules<'a> {
     pub(super) constraints: Vec<Constraint>,
     pub(super) spans: Vec<Span>,
+    /// What it costs to move each process, where a rule says so.
+    pub(super) prices: Vec<Option<f64>>,
     network: &'a Verified,
     targets: &'a Targets,
     weights: &'a Weights,
@@ -38,6 +40,7 @@ impl<'a> Rules<'a> {
         let mut rules = Rules {
             constraints: Vec::new(),
             spans: Vec::new(),
+            prices: vec![None; network.processes.len()],
             network,
             targets,
             weights,
@@ -266,6 +269,16 @@ impl<'a> Rules<'a> {
             Said::Prefer(names, traffic) => {
                 for vertices in self.modules(names, found) {
                     self.prefer(vertices, *traffic, span);
+                }
+            }
+            Said::Move(what, price) => {
+                let network = self.network;
+                for v in self.processes(what, found).into_iter().flatten() {
+                    let process = &network.processes[ProcessId::from_index(v as usize)];
+                    self.prices[v as usize] = Some(match price {
+                        Price::Traffic(traffic) => *traffic,
+                        Price::Mem => process.mem,
+                    });
                 }
             }
             // Part of the machine, not of the constraints.

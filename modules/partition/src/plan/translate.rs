@@ -46,14 +46,19 @@ impl Weights {
         ))
     }
 
-    pub(super) fn of(network: &Verified, platform: &Platform) -> Result<Weights, Error> {
+    /// `moving` is what moves can cost over distance 1, in the graph's units of traffic.
+    pub(super) fn of(
+        network: &Verified,
+        platform: &Platform,
+        moving: f64,
+    ) -> Result<Weights, Error> {
         let distances = platform.distances().as_array();
         let distance = distance_factor(&distances);
         let diameter = distances[distances.len() - 1] * distance;
         let loads: Vec<f64> = network.processes.values().map(|p| p.load).collect();
         let said: Vec<f64> = network.channels.values().map(|c| c.traffic).collect();
         let (mut units, mut factor) = scale(&said)?;
-        let total: f64 = units.iter().map(|&u| u as f64).sum();
+        let total = units.iter().map(|&u| u as f64).sum::<f64>() + moving * factor;
         if total * diameter.max(1.0) > LARGEST_COST {
             let shrink = LARGEST_COST / (total * diameter);
             factor *= shrink;

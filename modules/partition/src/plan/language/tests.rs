@@ -42,6 +42,8 @@ fn shown(said: &Said) -> String {
         Said::Whole(modules) => format!("whole {}", names(modules)),
         Said::Prefer(modules, traffic) => format!("prefer {}={traffic}", names(modules)),
         Said::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
+        Said::Move(what, Price::Mem) => format!("move {}=mem", terms(what)),
+        Said::Move(what, Price::Traffic(price)) => format!("move {}={price}", terms(what)),
     }
 }
 
@@ -67,6 +69,8 @@ fn rules_are_read_as_they_are_meant() {
         ("whole", "farm*,module:b", "whole farm*,b"),
         ("prefer", "farm=0.5", "prefer farm=0.5"),
         ("memory", "node*=2G", "memory host:node*=2147483648"),
+        ("move", "kind:t, b = 2.5", "move kind:t,b=2.5"),
+        ("move", "*= mem ", "move *=mem"),
     ] {
         assert_eq!(shown(&read(word, text).unwrap()), means, "{word} {text}");
     }
@@ -94,6 +98,9 @@ fn what_is_no_rule_is_told_at_its_place() {
         ("prefer", "a=NaN", "NaN"),
         ("prefer", "a=1e400", "1e400"),
         ("memory", "a=1X", "1X"),
+        ("move", "a", ""),
+        ("move", "a=-1", "-1"),
+        ("move", "a=memo", "memo"),
         ("memory", "a=99999999T", "99999999T"),
     ] {
         let wrong = read(word, text).unwrap_err();
