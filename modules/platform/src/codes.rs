@@ -30,7 +30,7 @@ pub const LEVELS: Code = Code(421);
 pub const DISTANCES: Code = Code(422);
 /// A text that is not well-formed XML.
 pub const XML: Code = Code(423);
-/// XML that is not a topology of hwloc 2.
+/// XML that is not a topology of hwloc 2 or 3.
 pub const TOPOLOGY: Code = Code(424);
 /// A machine whose description cannot be read.
 pub const LOCAL: Code = Code(425);

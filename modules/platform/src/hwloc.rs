@@ -1,9 +1,9 @@
-//! The XML of hwloc 2: what `lstopo --of xml` writes for one host.
+//! The XML of hwloc 2 and 3: what `lstopo --of xml` writes for one host.
 //!
 //! Taken from it: the host's name, packages (sockets), for each core the outermost cache below its
 //! package (the cores that share it are a cache group), the numbers of hardware threads, the memory
-//! of all NUMA nodes. Hardware threads that are not in `allowed_cpuset` are left out. The host has
-//! a slot a core. For several hosts read a file each and [join](Platform::join) the platforms.
+//! of all NUMA nodes. Hardware threads that are not in `allowed_cpuset` and NUMA nodes that are not
+//! in `allowed_nodeset` are left out: those of another cgroup. The host has a slot a core. For several hosts read a file each and [join](Platform::join) the platforms.
 
 use crate::build::Report;
 use crate::codes;
@@ -97,6 +97,20 @@ struct Inside {
     core: Option<u32>,
 }
 
+/// What may be used of a machine; `None` is all.
+struct Allowed {
+    cpus: Option<Vec<u32>>,
+    nodes: Option<Vec<u32>>,
+}
+
+/// Whether a number is in a set of words of 32 bits, lowest first.
+fn is_in(set: Option<&[u32]>, number: u64) -> bool {
+    set.is_none_or(|words| {
+        let word = usize::try_from(number / 32).ok().and_then(|i| words.get(i));
+        word.is_some_and(|word| word >> (number % 32) & 1 == 1)
+    })
+}
+
 struct Reader<'a, 'r> {
     text: Word<'a>,
     report: &'r mut Report,
@@ -150,20 +164,27 @@ impl<'a, 'r> Reader<'a, 'r> {
         match root.attribute("version") {
             Some(version) if version.starts_with("2.") || version.starts_with("3.") => {}
             Some(version) => {
-                let what = format!("this is the form of hwloc version `{version}`, and 2 is read");
+                let what =
+                    format!("this is the form of hwloc version `{version}`, and 2 and 3 are read");
                 return self.not_a_topology(at, &what);
             }
-            None => return self.not_a_topology(at, "this is the form of hwloc 1, and 2 is read"),
+            None => {
+                return self
+                    .not_a_topology(at, "this is the form of hwloc 1, and 2 and 3 are read");
+            }
         }
         let object = |n: &Node| n.is_element() && n.tag_name().name() == "object";
         let Some(machine) = root.children().find(object) else {
             return self.not_a_topology(at, "the topology has no machine in it");
         };
-        let allowed = self.mask(machine, "allowed_cpuset");
+        let allowed = Allowed {
+            cpus: self.mask(machine, "allowed_cpuset"),
+            nodes: self.mask(machine, "allowed_nodeset"),
+        };
         // An explicit stack: objects may be nested deeper than the call stack reaches.
         let mut open = vec![(machine, Inside::default())];
         while let Some((node, inside)) = open.pop() {
-            let inside = self.enter(node, inside, allowed.as_deref());
+            let inside = self.enter(node, inside, &allowed);
             let children = node.children().rev().filter(object);
             open.extend(children.map(|child| (child, inside)));
             if self.threads.len() > MAX_CORES {
@@ -175,7 +196,8 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
         let info =
             |n: &Node| n.tag_name().name() == "info" && n.attribute("name") == Some("HostName");
-        let name = machine.children().find(info);
+        // Version 3 tells it of the topology, version 2 of the machine.
+        let name = machine.children().chain(root.children()).find(info);
         let name = name
             .and_then(|n| n.attribute("value"))
             .unwrap_or("localhost");
@@ -187,7 +209,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         Some(host)
     }
 
-    fn enter(&mut self, node: Node, mut inside: Inside, allowed: Option<&[u32]>) -> Inside {
+    fn enter(&mut self, node: Node, mut inside: Inside, allowed: &Allowed) -> Inside {
         let kind = node.attribute("type").unwrap_or("");
         let next = |counter: &mut u32| {
             *counter += 1;
@@ -200,8 +222,11 @@ impl<'a, 'r> Reader<'a, 'r> {
             }
             "Core" => inside.core = next(&mut self.cores),
             "NUMANode" => {
-                let bytes = self.number(node, "local_memory").unwrap_or(0);
-                self.memory = self.memory.saturating_add(bytes);
+                let index = self.number(node, "os_index");
+                if index.is_none_or(|index| is_in(allowed.nodes.as_deref(), index)) {
+                    let bytes = self.number(node, "local_memory").unwrap_or(0);
+                    self.memory = self.memory.saturating_add(bytes);
+                }
             }
             "PU" => {
                 let Some(cpu) = self.number(node, "os_index") else {
@@ -209,12 +234,8 @@ impl<'a, 'r> Reader<'a, 'r> {
                     self.not_a_topology(at, "a hardware thread has no `os_index`");
                     return inside;
                 };
-                let bit = |mask: &[u32]| {
-                    let word = mask.get(cpu as usize / 32).copied().unwrap_or(0);
-                    word >> (cpu % 32) & 1 == 1
-                };
-                if let Ok(cpu) = u32::try_from(cpu)
-                    && allowed.is_none_or(bit)
+                if is_in(allowed.cpus.as_deref(), cpu)
+                    && let Ok(cpu) = u32::try_from(cpu)
                 {
                     // A topology without cores (some virtual machines) has one a thread.
                     let core = inside.core.or_else(|| next(&mut self.cores));

@@ -213,6 +213,49 @@ fn a_topology_of_hwloc() {
     assert_eq!(cpus, expected);
 }
 
+/// As hwloc 3 writes it: what is known of the whole stands beside the machine. An irregular machine,
+/// of which a cgroup leaves a NUMA node and three cores; hardware thread 9 is off.
+const XML_3: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="3.0">
+  <object type="Machine" os_index="0" cpuset="0x000001ff" complete_cpuset="0x000003ff" allowed_cpuset="0x0000000e" nodeset="0x00000003" allowed_nodeset="0x00000002">
+    <info name="DMIProductName" value="none of these"/>
+    <object type="Package" os_index="0">
+      <object type="NUMANode" os_index="0" local_memory="1000"><page_type size="4096" count="1"/></object>
+      <object type="L3Cache">
+        <object type="L2Cache"><object type="L1Cache"><object type="L1iCache"><object type="Core"><object type="PU" os_index="0"/><object type="PU" os_index="4"/></object></object></object></object>
+        <object type="L2Cache"><object type="L1Cache"><object type="L1iCache"><object type="Core"><object type="PU" os_index="1"/><object type="PU" os_index="5"/></object></object></object></object>
+      </object>
+    </object>
+    <object type="Package" os_index="1">
+      <object type="MemCache" cache_size="64"><object type="NUMANode" os_index="1" local_memory="500"/></object>
+      <object type="Die">
+        <object type="Core"><object type="PU" os_index="2"/></object>
+        <object type="Core"><object type="PU" os_index="3"/></object>
+        <object type="Core"><object type="PU" os_index="6"/></object>
+      </object>
+    </object>
+    <object type="Bridge" bridge_type="0-1"><object type="PCIDev"/></object>
+  </object>
+  <support name="discovery.pu"/>
+  <info name="HostName" value="cell7"/>
+</topology>"#;
+
+#[test]
+fn a_topology_of_hwloc_3_inside_a_cgroup() {
+    let platform = good(None, XML_3);
+    let host = &platform.hosts()[0];
+    assert_eq!(
+        (host.name.as_str(), host.slots, host.memory),
+        ("cell7", 3, Some(500))
+    );
+    let cpus: Vec<_> = host
+        .cores()
+        .map(|(socket, cache, c)| (socket, cache, c.cpus.clone()))
+        .collect();
+    assert_eq!(cpus, [(0, 0, vec![1]), (1, 1, vec![2]), (1, 2, vec![3])]);
+}
+
 #[test]
 fn xml_that_is_none_or_no_topology() {
     let one = |text: &str| findings(Some(Dialect::Hwloc), text).join("\n");
@@ -227,7 +270,7 @@ fn xml_that_is_none_or_no_topology() {
     );
     assert_eq!(
         one("<topology/>"),
-        "G0424 error 1:1 this is the form of hwloc 1, and 2 is read"
+        "G0424 error 1:1 this is the form of hwloc 1, and 2 and 3 are read"
     );
     assert_eq!(
         one("<topology version=\"2.0\"/>"),
