@@ -23,8 +23,9 @@ impl Order {
     /// nothing by their numbers. So both are tried on a stretch of it.
     pub(crate) fn of(level: &Level, random: &mut Random) -> Self {
         let sample = level.first(SAMPLE.max(level.len() / 32));
+        let heaviest = 5 * sample.total_load() / sample.len().max(1) as i64;
         let mut arcs = |order| {
-            let (map, clusters) = cluster(&sample, None, order, i64::MAX, random);
+            let (map, clusters) = cluster(&sample, None, order, heaviest, random);
             sample.contract(&map, clusters).arcs.len() as f64 / clusters.max(1) as f64
         };
         if arcs(Self::Numbered) < SPARSER * arcs(Self::Random) {
@@ -40,10 +41,12 @@ const SAMPLE: usize = 4096;
 /// Arcs a vertex of a contracted mesh, against those after random contraction, at most.
 const SPARSER: f64 = 0.9;
 
-/// Pairs vertices along heavy edges with light ends, then lets those left over join the cluster
-/// of a neighbour (without which the leaves around a hub would stay apart for ever). With
-/// `within`, a cluster stays inside one block. No cluster gets heavier than `heaviest` but a
-/// vertex that is so alone. Returns the cluster of each vertex and how many there are.
+/// Lets every vertex, one after the other, join the neighbour or the cluster of neighbours that it
+/// is tied to most strongly for its load: dense regions grow together (as when labels spread,
+/// Raghavan, Albert, Kumara 2007), and the leaves of a hub do not stay apart for ever. Numbered
+/// meshes are paired instead, and only those left over join a cluster. With `within`, a cluster
+/// stays inside one block. No cluster gets heavier than `heaviest` but a vertex that is so alone.
+/// Returns the cluster of each vertex and how many there are.
 pub(crate) fn cluster(
     level: &Level,
     within: Option<&[u32]>,
@@ -54,9 +57,10 @@ pub(crate) fn cluster(
     let n = level.len();
     let mut map = vec![u32::MAX; n];
     let mut load: Vec<i64> = Vec::with_capacity(n / 2 + 1);
-    // What a neighbour is rated by; 0 for those that are taken.
-    let light = |&l: &i64| 1.0 / (l.max(1) as f32);
-    let mut worth: Vec<f32> = level.load.iter().map(light).collect();
+    // Weight to each cluster from the vertex that is being looked at.
+    let mut ties: Vec<u32> = Vec::with_capacity(n / 2 + 1);
+    let mut around: Vec<u32> = Vec::new();
+    let rate = |tie: u32, load: i64| tie as f32 * tie as f32 / load.max(1) as f32;
     let mut order: Vec<u32> = Vec::with_capacity(STRETCH);
     for from in (0..n).step_by(STRETCH) {
         order.clear();
@@ -68,8 +72,8 @@ pub(crate) fn cluster(
             if map[v as usize] != u32::MAX {
                 continue;
             }
-            worth[v as usize] = 0.0;
-            let room = heaviest - level.load[v as usize];
+            let own = level.load[v as usize];
+            let room = heaviest - own;
             let row = level.row(v);
             // Rows of a mesh all start in the same direction: start elsewhere, or random clusters
             // would all lie the same way.
@@ -78,44 +82,49 @@ pub(crate) fn cluster(
             } else {
                 random.below(row.len())
             };
-            let near = |u: u32| within.is_none_or(|b| b[u as usize] == b[v as usize]);
             let mut best = (0.0_f32, u32::MAX);
-            for part in [&row[turn..], &row[..turn]] {
-                for arc in part {
-                    let weight = arc.weight as f32;
-                    let rate = weight * weight * worth[arc.to as usize];
-                    if rate > best.0 && near(arc.to) && level.load[arc.to as usize] <= room {
-                        best = (rate, arc.to);
-                    }
-                }
-            }
-            if best.1 != u32::MAX {
-                worth[best.1 as usize] = 0.0;
-                map[v as usize] = load.len() as u32;
-                map[best.1 as usize] = load.len() as u32;
-                load.push(level.load[v as usize] + level.load[best.1 as usize]);
-                continue;
-            }
-            let mut beside = (0.0_f32, u32::MAX);
-            for arc in row {
-                let there = map[arc.to as usize];
-                if there == u32::MAX || !near(arc.to) {
+            for arc in row[turn..].iter().chain(&row[..turn]) {
+                if within.is_some_and(|b| b[arc.to as usize] != b[v as usize]) {
                     continue;
                 }
-                let weight = arc.weight as f32;
-                let held = load[there as usize];
-                let rate = weight * weight / (held.max(1) as f32);
-                if rate > beside.0 && held <= room {
-                    beside = (rate, there);
+                let there = map[arc.to as usize];
+                if there == u32::MAX {
+                    let load = level.load[arc.to as usize];
+                    let rate = rate(arc.weight, load);
+                    if rate > best.0 && load <= room {
+                        best = (rate, arc.to);
+                    }
+                } else {
+                    if ties[there as usize] == 0 {
+                        around.push(there);
+                    }
+                    ties[there as usize] += arc.weight;
                 }
             }
-            if beside.1 != u32::MAX {
-                map[v as usize] = beside.1;
-                load[beside.1 as usize] += level.load[v as usize];
-            } else {
-                map[v as usize] = load.len() as u32;
-                load.push(level.load[v as usize]);
+            let mut join = None;
+            let paired = visit == Order::Numbered && best.1 != u32::MAX;
+            for &c in &around {
+                let rate = rate(ties[c as usize], load[c as usize]);
+                ties[c as usize] = 0;
+                if !paired && rate > best.0 && load[c as usize] <= room {
+                    best.0 = rate;
+                    join = Some(c);
+                }
             }
+            around.clear();
+            if let Some(c) = join {
+                map[v as usize] = c;
+                load[c as usize] += own;
+                continue;
+            }
+            map[v as usize] = load.len() as u32;
+            let mut sum = own;
+            if best.1 != u32::MAX {
+                map[best.1 as usize] = load.len() as u32;
+                sum += level.load[best.1 as usize];
+            }
+            load.push(sum);
+            ties.push(0);
         }
     }
     (map, load.len())

@@ -191,7 +191,7 @@ fn coarser(
         }
         // No cluster gets several times heavier than its like.
         let like = 5 * total / fine.len() as i64;
-        let heaviest = like.min(3 * total / (2 * target as i64)).max(1);
+        let heaviest = like.min(3 * total / target as i64).max(1);
         let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
         let (map, clusters) = cluster(fine, within, order, heaviest, random);
         if clusters * 20 > fine.len() * 19 {
