@@ -1,7 +1,7 @@
 //! The quality benchmark of the mapping: the same networks to our strategies and to the peers, one
 //! judge for all.
 //!
-//! usage: graphmap-bench-mapping SUITE [--seeds N] [--peers a,b,c | --no-peers] [--ours a@ms,...]
+//! usage: graphmap-bench-mapping SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers] [--ours a@ms,...]
 //!        [--only TEXT] [--work DIR] [--tries N] [--shift N] [--record] [--details]
 //!
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
@@ -28,6 +28,8 @@ use table::{Result as Row, Table};
 pub struct Arguments {
     suite: String,
     seeds: u64,
+    /// The first of the seeds.
+    from: u64,
     peers: Vec<String>,
     ours: Vec<(String, Option<u64>)>,
     only: String,
@@ -46,6 +48,7 @@ fn arguments() -> Result<Arguments, String> {
             .next()
             .ok_or("which suite: small, exact, structured, medium, large, huge, growth?")?,
         seeds: 3,
+        from: 0,
         peers: Vec::new(),
         ours: Vec::new(),
         only: String::new(),
@@ -88,6 +91,7 @@ fn arguments() -> Result<Arguments, String> {
         let mut value = || words.next().ok_or(format!("{word} wants a value"));
         match word.as_str() {
             "--seeds" => read.seeds = value()?.parse().map_err(|_| "--seeds wants a number")?,
+            "--from" => read.from = value()?.parse().map_err(|_| "--from wants a number")?,
             "--peers" => read.peers = value()?.split(',').map(str::to_owned).collect(),
             "--no-peers" => read.peers.clear(),
             "--ours" => read.ours = strategies(&value()?),
@@ -124,7 +128,7 @@ fn main() {
         .iter()
         .filter(|c| c.name().contains(&read.only))
     {
-        for seed in 0..read.seeds {
+        for seed in read.from..read.from + read.seeds {
             one(case, seed, &read, &mut table);
         }
         if read.details {

@@ -62,6 +62,31 @@ impl Shared {
         let places = &self.layers[layer as usize];
         places[a as usize] == places[b as usize] && places[a as usize] != OUTSIDE
     }
+
+    /// So many blocks at distance 1 from one another, with these bounds.
+    pub(crate) fn flat(
+        k: usize,
+        upper: Vec<i64>,
+        lower: Vec<i64>,
+        excess: Vec<f64>,
+        sets: Vec<Vec<bool>>,
+        dims: usize,
+    ) -> Self {
+        let machine = Machine::regular(&[(k, 1)]).expect("few blocks");
+        let mut table = vec![1; k * k];
+        (0..k).for_each(|b| table[b * k + b] = 0);
+        Self {
+            machine,
+            table,
+            upper,
+            lower,
+            at: Vec::new(),
+            layers: vec![(0..k as u32).collect()],
+            excess,
+            sets,
+            dims,
+        }
+    }
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.

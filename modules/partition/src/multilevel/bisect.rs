@@ -1,7 +1,6 @@
 //! Cutting a set of vertices in two: multilevel bisection with Fiduccia-Mattheyses refinement.
 
-use std::collections::BinaryHeap;
-
+use super::passes::{grow, refine};
 use crate::random::Random;
 
 /// A graph with one size per vertex, and for some vertices the side they must lie on.
@@ -32,7 +31,7 @@ impl Sub {
     }
 
     #[inline]
-    fn row(&self, v: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
+    pub(super) fn row(&self, v: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
         let range = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
         self.targets[range.clone()]
             .iter()
@@ -40,7 +39,7 @@ impl Sub {
             .zip(self.weights[range].iter().copied())
     }
 
-    fn fixed(&self, v: u32) -> u8 {
+    pub(super) fn fixed(&self, v: u32) -> u8 {
         self.fixed.get(v as usize).copied().unwrap_or(0)
     }
 
@@ -166,181 +165,4 @@ pub(crate) fn bisect(sub: &Sub, sides: Sides, tries: usize, random: &mut Random)
         refine(fine, &mut side, sides, random);
     }
     side
-}
-
-/// Grows the first side from a random vertex, always by the vertex that adds least to the cut.
-fn grow(sub: &Sub, sides: Sides, attempt: usize, random: &mut Random) -> Vec<u8> {
-    let n = sub.len();
-    let mut side = vec![1_u8; n];
-    if n == 0 {
-        return side;
-    }
-    let mut inside = 0;
-    let mut gain: Vec<i64> = vec![0; n];
-    let mut heap = BinaryHeap::new();
-    for v in 0..n as u32 {
-        gain[v as usize] = -sub.row(v).map(|e| e.1).sum::<i64>();
-        if sub.fixed(v) == 1 {
-            heap.push((i64::MAX, 0, v));
-        }
-    }
-    let mut unseen: Vec<u32> = (0..n as u32).filter(|&v| sub.fixed(v) == 0).collect();
-    if attempt % 4 != 3 {
-        random.shuffle(&mut unseen);
-    }
-    loop {
-        let Some((key, _, v)) = heap.pop() else {
-            match unseen.pop() {
-                Some(v) if side[v as usize] == 1 && inside < sides.want => {
-                    heap.push((gain[v as usize], 0, v));
-                    continue;
-                }
-                Some(_) => continue,
-                None => break,
-            }
-        };
-        let must = key == i64::MAX;
-        if side[v as usize] == 0 || (!must && key != gain[v as usize]) {
-            continue;
-        }
-        let size = sub.size[v as usize];
-        // Past the target only when that is nearer to it than stopping here.
-        if !must && inside + size - sides.want > sides.want - inside {
-            if inside >= sides.want {
-                break;
-            }
-            continue;
-        }
-        side[v as usize] = 0;
-        inside += size;
-        for (u, w) in sub.row(v) {
-            gain[u as usize] += 2 * w;
-            if side[u as usize] == 1 && sub.fixed(u) == 0 {
-                heap.push((gain[u as usize], random.next() >> 40, u));
-            }
-        }
-    }
-    side
-}
-
-/// Passes of single moves with rollback to the best prefix; returns violation and cut.
-fn refine(sub: &Sub, side: &mut [u8], sides: Sides, random: &mut Random) -> (i64, i64) {
-    let n = sub.len();
-    let mut load = [0_i64; 2];
-    for v in 0..n {
-        load[side[v] as usize] += sub.size[v];
-    }
-    let violation =
-        |load: [i64; 2]| (load[0] - sides.most[0]).max(0) + (load[1] - sides.most[1]).max(0);
-    let mut gain = vec![0_i64; n];
-    let mut cut = 0;
-    for v in 0..n as u32 {
-        for (u, w) in sub.row(v) {
-            if side[u as usize] == side[v as usize] {
-                gain[v as usize] -= w;
-            } else {
-                gain[v as usize] += w;
-                cut += w;
-            }
-        }
-    }
-    cut /= 2;
-    let patience = (n / 16).clamp(40, 2000);
-    let mut moved = vec![false; n];
-    let mut trail: Vec<u32> = Vec::new();
-    for _ in 0..6 {
-        let mut heaps = [BinaryHeap::new(), BinaryHeap::new()];
-        for v in 0..n as u32 {
-            let boundary = sub
-                .row(v)
-                .any(|(u, _)| side[u as usize] != side[v as usize]);
-            let over = load[side[v as usize] as usize] > sides.most[side[v as usize] as usize];
-            if sub.fixed(v) == 0 && (boundary || over || n <= 64) {
-                heaps[side[v as usize] as usize].push((gain[v as usize], random.next() >> 40, v));
-            }
-        }
-        trail.clear();
-        let start = (violation(load), cut);
-        let mut best = (start, 0);
-        while trail.len() < best.1 + patience {
-            let Some(from) = next_side(&mut heaps, &gain, side, &moved, load, sides) else {
-                break;
-            };
-            let (_, _, v) = heaps[from].pop().expect("a heap that was looked at");
-            moved[v as usize] = true;
-            cut -= gain[v as usize];
-            gain[v as usize] = -gain[v as usize];
-            side[v as usize] = 1 - from as u8;
-            load[from] -= sub.size[v as usize];
-            load[1 - from] += sub.size[v as usize];
-            trail.push(v);
-            for (u, w) in sub.row(v) {
-                let other = side[u as usize] as usize;
-                gain[u as usize] += if other == from { 2 * w } else { -2 * w };
-                if !moved[u as usize] && sub.fixed(u) == 0 {
-                    heaps[other].push((gain[u as usize], random.next() >> 40, u));
-                }
-            }
-            let now = (violation(load), cut);
-            if now < best.0 {
-                best = (now, trail.len());
-            }
-        }
-        for &v in trail[best.1..].iter().rev() {
-            let from = side[v as usize] as usize;
-            cut -= gain[v as usize];
-            gain[v as usize] = -gain[v as usize];
-            side[v as usize] = 1 - from as u8;
-            load[from] -= sub.size[v as usize];
-            load[1 - from] += sub.size[v as usize];
-            for (u, w) in sub.row(v) {
-                let same = side[u as usize] as usize == from;
-                gain[u as usize] += if same { 2 * w } else { -2 * w };
-            }
-        }
-        trail.iter().for_each(|&v| moved[v as usize] = false);
-        if best.0 == start {
-            break;
-        }
-    }
-    (violation(load), cut)
-}
-
-type Heap = BinaryHeap<(i64, u64, u32)>;
-
-/// The side to move from next: the overfull one, else the better gain. A move may overfill the
-/// other side by one vertex; the next ones then come back.
-fn next_side(
-    heaps: &mut [Heap; 2],
-    gain: &[i64],
-    side: &[u8],
-    moved: &[bool],
-    load: [i64; 2],
-    sides: Sides,
-) -> Option<usize> {
-    let mut top = [None, None];
-    for from in 0..2 {
-        while let Some(&(key, _, v)) = heaps[from].peek() {
-            let stale =
-                moved[v as usize] || side[v as usize] as usize != from || key != gain[v as usize];
-            if !stale {
-                top[from] = Some(key);
-                break;
-            }
-            heaps[from].pop();
-        }
-    }
-    let over = [load[0] > sides.most[0], load[1] > sides.most[1]];
-    match (top, over) {
-        ([Some(_), _], [true, false]) => Some(0),
-        ([_, Some(_)], [false, true]) => Some(1),
-        ([Some(a), Some(b)], _) if a != b => Some(usize::from(b > a)),
-        // Even gains: move from the side that is fuller against its bound.
-        ([Some(_), Some(_)], _) => Some(usize::from(
-            sides.most[1] - load[1] < sides.most[0] - load[0],
-        )),
-        ([Some(_), None], [_, false]) => Some(0),
-        ([None, Some(_)], [false, _]) => Some(1),
-        _ => None,
-    }
 }

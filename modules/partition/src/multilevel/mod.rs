@@ -4,4 +4,6 @@ pub(crate) mod bisect;
 pub(crate) mod coarsen;
 pub(crate) mod initial;
 pub(crate) mod line;
+mod passes;
 pub(crate) mod vcycle;
+pub(crate) mod view;

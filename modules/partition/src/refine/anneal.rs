@@ -187,6 +187,10 @@ pub(crate) fn anneal_within(
         };
         late += u64::from(share == 0.0);
     }
+    // Of equals the last: the search drifts over plateaus.
+    if best.feasible() && state.faults == 0 && state.cost == best.cost {
+        best.block.copy_from_slice(&state.block);
+    }
     if !best.feasible() && late > 0 {
         let now = Best::of(state);
         if now.beats(&best) {

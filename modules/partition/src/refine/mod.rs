@@ -6,4 +6,5 @@ pub(crate) mod combine;
 pub(crate) mod fm;
 pub(crate) mod rebalance;
 pub(crate) mod region;
+pub(crate) mod regroup;
 pub(crate) mod state;

@@ -13,6 +13,7 @@ mod outside;
 mod round_robin;
 mod small;
 mod stack;
+mod ways;
 
 /// What a strategy has to work with.
 pub(crate) struct Context<'a> {

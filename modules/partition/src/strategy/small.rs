@@ -1,13 +1,13 @@
 //! The search for networks whose table of costs fits: starts, then whatever pays.
 //!
-//! A few whole mappings are made by multisection and by cutting orders into runs. From then on
-//! four ways compete to improve the best: filling part of the machine anew, mixing it with another
-//! mapping, annealing its clusters, and starting over. Each is chosen by what it gained for its
-//! steps so far; the steps are counted, not timed, so that a run without a time limit can be
-//! repeated.
+//! Whole mappings are made by multisection and by cutting orders into runs. The best of them is
+//! improved, until nothing gains any more; then the next best, and in the last part of the time the
+//! best of all, mixed with what the others came to. How it is improved: see [`super::ways`]. Steps
+//! are counted, not timed, so that a run without a time limit can be repeated.
 
 use std::time::Instant;
 
+use super::ways::{Kind, Ways};
 use super::{Context, Found};
 use crate::exact::branch::{Limit, Outcome};
 use crate::exact::{self, symmetry};
@@ -19,14 +19,23 @@ use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::combine::combine;
 use crate::refine::rebalance::repair_rules;
 use crate::refine::region::{Manner, Region};
+use crate::refine::regroup::{Effort, regroup};
 use crate::refine::state::State;
 
 /// Up to so many vertices a proof is tried.
 const PROVABLE: usize = 256;
 /// Mappings kept to be mixed with the best.
 const KEPT: usize = 6;
-/// What older tries of a way count against the last.
-const FADE: f64 = 0.95;
+/// At first so many starts are made at most, in this share of the budget.
+const STARTS: u64 = 64;
+const OPENING: f64 = 0.35;
+/// Share from which on only the best is improved.
+const LAST: f64 = 0.75;
+/// Another start is improved after so many tries without a gain that took so much of the budget, and
+/// so much of the time that led to the last gain.
+const IDLE: u32 = 80;
+const STALLED: f64 = 0.04;
+const STALLING: f64 = 0.7;
 
 /// Tries to prove the optimum, starting from what is known.
 fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
@@ -48,52 +57,17 @@ fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
     exact::solve(context.inst, known, Limit { nodes, stop_at })
 }
 
-/// A way to improve the best mapping, and what it was worth.
-struct Way {
-    kind: Kind,
-    /// Gain and steps of late.
-    gained: f64,
-    spent: f64,
-    /// All its steps.
-    total: u64,
-}
-
-impl Way {
-    fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            gained: 0.0,
-            spent: 0.0,
-            total: 0,
-        }
-    }
-
-    /// Books a try. The first one counts as if it had gained a little: all are worth some tries.
-    fn book(&mut self, gain: f64, hope: f64, steps: u64) {
-        if self.total == 0 {
-            self.gained = hope;
-            self.spent = 3.0 * steps as f64;
-        }
-        self.gained = self.gained * FADE + gain;
-        self.spent = self.spent * FADE + steps as f64;
-        self.total += steps;
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Start,
-    /// Part of a group of this depth is improved.
-    Region(u32, Manner),
-    Combine,
-    Cycle,
-}
-
 struct Search<'a> {
     inst: &'a Instance,
     stop_at: Option<Instant>,
+    /// The best of all.
     best: Best,
-    others: Vec<Best>,
+    /// What is being improved.
+    now: Best,
+    /// Starts not yet improved, the best first.
+    pool: Vec<Best>,
+    /// What others came to, to be mixed with.
+    elite: Vec<Best>,
     starts: usize,
     /// Whether orders cut into runs are near what multisection finds.
     lines: bool,
@@ -146,87 +120,89 @@ fn start(
     (found, round(inst) + work as u64)
 }
 
-impl<'a> Search<'a> {
-    /// Keeps a mapping that did not become the best, if it is one of the better ones.
-    fn keep(&mut self, found: Best) {
-        if self.others.iter().any(|o| o.block == found.block) || self.best.block == found.block {
-            return;
+/// Keeps a mapping in a list of the best, unless it is there.
+fn keep(list: &mut Vec<Best>, found: Best, most: usize) {
+    if list.iter().all(|o| o.block != found.block) {
+        let at = list.partition_point(|o| !found.beats(o));
+        list.insert(at, found);
+        list.truncate(most);
+    }
+}
+
+impl Search<'_> {
+    fn note(&mut self, found: &Best) {
+        if found.beats(&self.best) {
+            self.best = found.clone();
         }
-        let at = self.others.partition_point(|o| !found.beats(o));
-        self.others.insert(at, found);
-        self.others.truncate(KEPT);
     }
 
-    /// A mapping was found: it becomes the best or one of the others.
-    fn take(&mut self, found: Best) {
-        if found.beats(&self.best) {
-            let old = std::mem::replace(&mut self.best, found);
-            self.keep(old);
-        } else {
-            self.keep(found);
+    /// Makes one more start for the pool; returns the steps it took.
+    fn start(&mut self, random: &mut Random) -> u64 {
+        let (found, spent) = start(self.inst, self.starts, self.lines, self.stop_at, random);
+        // On meshes no order is any good: more than one try is wasted there.
+        self.lines &= self.starts != 1
+            || !found.feasible()
+            || (self.best.cost as f64) < 1.5 * found.cost as f64;
+        self.starts += 1;
+        self.note(&found);
+        keep(&mut self.pool, found, KEPT);
+        spent
+    }
+
+    /// What is improved has come to its end: the best start that waits is next.
+    fn turn(&mut self) {
+        if !self.pool.is_empty() {
+            let next = self.pool.remove(0);
+            let old = std::mem::replace(&mut self.now, next);
+            keep(&mut self.elite, old, KEPT);
         }
     }
 
     /// Tries one way; returns the steps it took.
     fn go(&mut self, kind: Kind, random: &mut Random) -> u64 {
-        match kind {
-            Kind::Start => {
-                let (found, spent) =
-                    start(self.inst, self.starts, self.lines, self.stop_at, random);
-                // On meshes no order is any good: more than one try is wasted there.
-                self.lines &= self.starts != 1
-                    || !found.feasible()
-                    || (self.best.cost as f64) < 1.5 * found.cost as f64;
-                self.starts += 1;
-                self.take(found);
-                spent
-            }
-            Kind::Region(depth, manner) => {
-                let Some(region) = Region::at(self.inst, depth, random) else {
-                    return 1;
+        let (inst, stop_at) = (self.inst, self.stop_at);
+        let improved = match kind {
+            Kind::Region(depth, manner) => Region::at(inst, depth, random)
+                .map(|region| region.improve(inst, &self.now, (manner, 40), stop_at, random)),
+            Kind::Regroup(depth, from, steps) => {
+                let nodes = inst.shared.machine.nodes();
+                let deep = |&i: &usize| nodes[i].depth == depth && nodes[i].children.len() > 1;
+                let groups: Vec<usize> = (0..nodes.len()).filter(deep).collect();
+                let effort = Effort {
+                    from,
+                    steps,
+                    stop_at,
                 };
-                let (found, spent) =
-                    region.improve(self.inst, &self.best, (manner, 40), self.stop_at, random);
-                self.best = found;
-                spent
+                (!groups.is_empty() && self.now.feasible()).then(|| {
+                    let node = groups[random.below(groups.len())] as u32;
+                    regroup(inst, &self.now, node, &effort, random)
+                })
             }
             Kind::Combine => {
-                if self.others.is_empty() || !self.best.feasible() {
-                    return 1;
-                }
-                let other = random.below(self.others.len());
-                let other = &self.others[other].block;
-                let (found, spent) = combine(self.inst, &self.best, other, self.stop_at, random);
-                if found.beats(&self.best) {
-                    self.best = found;
-                }
-                spent
+                let others = self.elite.len() + self.pool.len();
+                (others > 0 && self.now.feasible()).then(|| {
+                    // Those that were improved are worth more.
+                    let other = match self.elite.len() {
+                        0 => &self.pool[random.below(others)],
+                        some => &self.elite[random.below(some)],
+                    };
+                    combine(inst, &self.now, &other.block, stop_at, random)
+                })
             }
             Kind::Cycle => {
-                let (whole, manner) = (Region::whole(self.inst), (Manner::Clusters, 250));
-                let (found, spent) =
-                    whole.improve(self.inst, &self.best, manner, self.stop_at, random);
-                self.best = found;
-                spent
+                let manner = (Manner::Clusters, 250);
+                Some(Region::whole(inst).improve(inst, &self.now, manner, stop_at, random))
             }
+        };
+        let Some((found, spent)) = improved else {
+            return 1;
+        };
+        if !self.now.beats(&found) {
+            self.note(&found);
+            self.now = found;
         }
+        spent
     }
-}
-
-/// The way to go next: one not yet tried, mostly the one that paid best of late, at times the one
-/// that had least.
-fn choose(ways: &[Way], random: &mut Random) -> usize {
-    let all = || ways.iter().enumerate();
-    if let Some((new, _)) = all().find(|w| w.1.total == 0) {
-        return new;
-    }
-    let best = if random.below(4) == 0 {
-        all().min_by_key(|w| w.1.total)
-    } else {
-        let rate = |w: &Way| w.gained / w.spent;
-        all().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)))
-    };
-    best.map_or(0, |w| w.0)
 }
 
 pub(crate) fn search(context: &mut Context<'_>) -> Found {
@@ -249,26 +225,29 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
     let mut search = Search {
         inst,
         stop_at,
-        best: first,
-        others: Vec::new(),
+        best: first.clone(),
+        now: first.clone(),
+        pool: vec![first],
+        elite: Vec::new(),
         starts: 1,
         lines: true,
     };
-    let mut kinds = vec![Kind::Start, Kind::Combine, Kind::Cycle];
-    for depth in 0..Region::depths(inst) {
-        kinds.push(Kind::Region(depth, Manner::Anew));
-        kinds.push(Kind::Region(depth, Manner::Clusters));
-    }
-    let mut ways: Vec<Way> = kinds.into_iter().map(Way::new).collect();
+    let mut ways = Ways::new(inst);
     let provable = inst.len() <= PROVABLE;
     let (mut bound, mut rounds) = (None, 1);
+    // When the present mapping began to be improved, and was improved last.
+    let (mut began, mut gained) = (None, 0.0);
+    let mut idle = 0;
     while used(spent) < 1.0 || (provable && bound.is_none()) {
-        if provable && bound.is_none() && rounds >= 8 {
+        rounds += 1;
+        if provable && bound.is_none() && rounds > 8 {
             let outcome = prove(context, Some(&search.best));
             bound = Some(outcome.bound);
             spent += budget.steps / 20;
             if let Some((block, _)) = outcome.better {
-                search.take(Best::of(&State::new(inst, block)));
+                let found = Best::of(&State::new(inst, block));
+                search.note(&found);
+                search.now = found;
             }
             if outcome.complete {
                 context.log.push("proved by branch and bound".to_owned());
@@ -276,28 +255,51 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
             }
             continue;
         }
-        let opening = rounds < 4 || (rounds < 16 && used(spent) < 0.25);
-        let at = if opening {
-            0
-        } else {
-            choose(&ways, &mut context.random)
-        };
-        let before = search.best.clone();
-        let steps = search.go(ways[at].kind, &mut context.random);
+        let at = used(spent);
+        if rounds < 4 || (rounds < STARTS && at < OPENING) {
+            spent += search.start(&mut context.random);
+            continue;
+        }
+        let since = at - gained;
+        match began {
+            None => {
+                search.turn();
+                (began, gained) = (Some(at), at);
+            }
+            Some(_) if at > LAST => {
+                // The last part of the time belongs to the best.
+                if search.best.beats(&search.now) {
+                    let best = search.best.clone();
+                    let old = std::mem::replace(&mut search.now, best);
+                    keep(&mut search.elite, old, KEPT);
+                }
+            }
+            Some(start) if idle >= IDLE && since > STALLED.max(STALLING * (gained - start)) => {
+                for _ in 0..3 {
+                    spent += search.start(&mut context.random);
+                }
+                context.log.push(format!(
+                    "turn at {at:.3}: {} of {}",
+                    search.now.cost, search.best.cost
+                ));
+                search.turn();
+                ways.refresh();
+                idle = 0;
+                (began, gained) = (Some(used(spent)), used(spent));
+            }
+            Some(_) => {}
+        }
+        let before = search.now.clone();
+        let way = ways.choose(&mut context.random);
+        let steps = search.go(ways.kind(way), &mut context.random);
         spent += steps;
-        rounds += 1;
-        let way = &mut ways[at];
-        let hope = search.best.cost as f64 * 0.01;
-        let gain = (before.cost - search.best.cost).max(0) as f64;
-        way.book(if opening { 0.0 } else { gain }, hope, steps);
-        if search.best.beats(&before) {
-            context.log.push(format!(
-                "{:?} {rounds} at {:.3}: {} {}",
-                way.kind,
-                used(spent),
-                search.best.cost,
-                search.best.excess
-            ));
+        let gain = (before.cost - search.now.cost).max(0) as f64;
+        ways.book(way, gain, before.cost as f64 * 0.01, steps);
+        if search.now.beats(&before) {
+            gained = used(spent);
+            idle = 0;
+        } else {
+            idle += 1;
         }
     }
     context.log.push(format!("{rounds} rounds, {spent} steps"));

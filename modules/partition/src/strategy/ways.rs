@@ -1,0 +1,98 @@
+//! The ways in which a mapping is improved, and which to try next: that which gained most for its
+//! steps of late.
+
+use crate::instance::Instance;
+use crate::random::Random;
+use crate::refine::region::{Manner, Region};
+use crate::refine::regroup::From;
+
+/// What older tries of a way count against the last.
+const FADE: f64 = 0.95;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// Part of a group of this depth is improved.
+    Region(u32, Manner),
+    /// A group of this depth is divided anew, with so many steps for each vertex.
+    Regroup(u32, From, u64),
+    /// The mapping is mixed with another.
+    Combine,
+    /// Clusters are moved all over the machine.
+    Cycle,
+}
+
+struct Way {
+    kind: Kind,
+    /// Gain and steps of late.
+    gained: f64,
+    spent: f64,
+    /// All its steps.
+    total: u64,
+}
+
+pub(crate) struct Ways(Vec<Way>);
+
+impl Ways {
+    pub(crate) fn new(inst: &Instance) -> Self {
+        let mut kinds = vec![Kind::Combine, Kind::Cycle];
+        let depths = Region::depths(inst);
+        for depth in 0..depths {
+            let lowest = depth + 1 == depths;
+            kinds.push(Kind::Region(depth, Manner::Clusters));
+            if depth > 0 || lowest {
+                kinds.push(Kind::Region(depth, Manner::Anew));
+            }
+            if !lowest {
+                kinds.push(Kind::Regroup(depth, From::Nothing, 20));
+                kinds.push(Kind::Regroup(depth, From::Here, 30));
+                kinds.push(Kind::Regroup(depth, From::Here, 300));
+            }
+        }
+        let way = |kind| Way {
+            kind,
+            gained: 0.0,
+            spent: 0.0,
+            total: 0,
+        };
+        Self(kinds.into_iter().map(way).collect())
+    }
+
+    pub(crate) fn kind(&self, way: usize) -> Kind {
+        self.0[way].kind
+    }
+
+    /// Another mapping is improved: what failed with the last may gain again.
+    pub(crate) fn refresh(&mut self) {
+        for way in &mut self.0 {
+            way.spent *= 0.2;
+        }
+    }
+
+    /// Books a try. The first one counts as if it had gained a little: all are worth some tries.
+    pub(crate) fn book(&mut self, way: usize, gain: f64, hope: f64, steps: u64) {
+        let way = &mut self.0[way];
+        if way.total == 0 {
+            way.gained = hope;
+            way.spent = 3.0 * steps as f64;
+        }
+        way.gained = way.gained * FADE + gain;
+        way.spent = way.spent * FADE + steps as f64;
+        way.total += steps;
+    }
+
+    /// The way to go next: one not yet tried, mostly the one that paid best of late, at times the one
+    /// that had least.
+    pub(crate) fn choose(&self, random: &mut Random) -> usize {
+        let all = || self.0.iter().enumerate();
+        if let Some((new, _)) = all().find(|w| w.1.total == 0) {
+            return new;
+        }
+        let best = if random.below(4) == 0 {
+            all().min_by_key(|w| w.1.total)
+        } else {
+            let rate = |w: &Way| w.gained / w.spent;
+            all().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)))
+        };
+        best.map_or(0, |w| w.0)
+    }
+}
