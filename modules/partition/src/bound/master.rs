@@ -19,9 +19,8 @@ struct Column {
     kind: usize,
     members: Vec<u32>,
     cut: Vec<u32>,
-    /// The same as bits.
+    /// The members as bits.
     inside: Vec<u64>,
-    crossed: Vec<u64>,
     weight: f64,
     times: f64,
     /// Rounds for which it was not used.
@@ -31,7 +30,10 @@ struct Column {
 /// Columns unused for so many rounds are dropped.
 const IDLE: u32 = 25;
 /// Most exchanges for one step.
-const MOVES: usize = 1000;
+const MOVES: usize = 400;
+/// Rounds that must gain this share of what is missing.
+const PATIENCE: u64 = 40;
+const PROGRESS: f64 = 0.02;
 
 pub(crate) struct Master {
     columns: Vec<Column>,
@@ -121,7 +123,6 @@ impl Master {
             layer,
             kind,
             inside: bits(&members, inside.len()),
-            crossed: bits(&cut, relaxation.sweep.ends.len()),
             members,
             cut,
             weight,
@@ -183,6 +184,16 @@ impl Master {
             }
         }
         let mut worth: Vec<f64> = self.columns.iter().map(|c| self.worth(c)).collect();
+        // Columns that cross each edge, where a toll depends on them.
+        let mut crossing: Vec<Vec<u32>> = Vec::new();
+        if !self.centre.toll.is_empty() {
+            crossing.resize(relaxation.sweep.ends.len(), Vec::new());
+            for (c, column) in self.columns.iter().enumerate() {
+                for &e in &column.cut {
+                    crossing[e as usize].push(c as u32);
+                }
+            }
+        }
         let mut model = f64::INFINITY;
         for _ in 0..MOVES / groups.len() {
             let (mut slack, mut dearest) = (0.0, 0.0);
@@ -200,7 +211,7 @@ impl Master {
                     .map(|&c| self.columns[c].times * (worth[up] - worth[c]))
                     .sum::<f64>();
                 if up != down {
-                    self.exchange(up, down, &mut worth);
+                    self.exchange(up, down, &mut worth, &crossing);
                 }
             }
             let prices: f64 = self.point.price.iter().flatten().sum();
@@ -213,7 +224,7 @@ impl Master {
     }
 
     /// Moves multiplicity from one column to another, as much as is best.
-    fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64]) {
+    fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64], crossing: &[Vec<u32>]) {
         let (a, b) = (&self.columns[up], &self.columns[down]);
         let differ = a
             .inside
@@ -254,7 +265,7 @@ impl Master {
         let amount = self.reach * times;
         a.members.iter().for_each(|&v| price[v as usize] -= amount);
         b.members.iter().for_each(|&v| price[v as usize] += amount);
-        for (c, worth) in self.columns.iter().zip(worth) {
+        for (c, worth) in self.columns.iter().zip(worth.iter_mut()) {
             if c.layer == layer {
                 let shared = |other: &Column| -> u32 {
                     let both = c.inside.iter().zip(&other.inside);
@@ -262,10 +273,14 @@ impl Master {
                 };
                 *worth -= amount * (f64::from(shared(a)) - f64::from(shared(b)));
             }
-            for &(l, e, change) in &changed {
-                let above = c.layer == l + 1;
-                if (above || c.layer == l) && c.crossed[e as usize / 64] >> (e % 64) & 1 == 1 {
-                    *worth += if above { -change } else { change };
+        }
+        for &(l, e, change) in &changed {
+            for &c in &crossing[e as usize] {
+                let at = self.columns[c as usize].layer;
+                if at == l {
+                    worth[c as usize] += change;
+                } else if at == l + 1 {
+                    worth[c as usize] -= change;
                 }
             }
         }
@@ -285,6 +300,7 @@ impl Master {
         }
         let last = self.rounds + limits.rounds;
         let (mut nulls, mut still) = (0, 0);
+        let mut earlier = (self.rounds, self.best);
         while self.rounds < last && limits.stop_at.is_none_or(|t| Instant::now() < t) {
             self.rounds += 1;
             let model = if below == f64::NEG_INFINITY {
@@ -341,6 +357,13 @@ impl Master {
             }
             if still > 3 {
                 return true;
+            }
+            if self.rounds >= earlier.0 + PATIENCE {
+                let missing = relaxation.least(limits.enough) as f64 - earlier.1 as f64;
+                if self.best as f64 - (earlier.1 as f64) < PROGRESS * missing {
+                    return true;
+                }
+                earlier = (self.rounds, self.best);
             }
             self.forget();
         }

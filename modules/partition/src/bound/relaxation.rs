@@ -22,6 +22,9 @@ use crate::instance::Instance;
 /// Weights are scaled so that they sum to about this.
 const FINE: i64 = 1 << 24;
 
+/// Most groups of a kind that a round yields, beside the dearest.
+const MET: usize = 16;
+
 /// Groups of a level with one capacity.
 #[derive(Debug)]
 pub(crate) struct Kind {
@@ -204,8 +207,8 @@ impl Relaxation {
 
     /// The value of these prices and tolls (which must not be negative): twice the scaled cost of
     /// every mapping is at least this. `None` for prices too large to count with, and
-    /// where there is no group for some capacity. Fills the tables; `met` gets the dearest set of
-    /// each kind and layer.
+    /// where there is no group for some capacity. Fills the tables; `met` gets dear sets of each
+    /// kind and layer, the dearest first.
     pub(crate) fn value(
         &mut self,
         prices: &Prices<i32>,
@@ -228,11 +231,11 @@ impl Relaxation {
                     return None;
                 }
                 sum -= kind.count * i64::from(worth);
-                met(
-                    l,
-                    k,
-                    kind.table.dearest(&self.sweep, &layer.loads, price, weight),
-                );
+                let count = (kind.count as usize).min(MET);
+                let groups = kind
+                    .table
+                    .dearest(&self.sweep, &layer.loads, price, weight, count);
+                groups.into_iter().for_each(|group| met(l, k, group));
             }
         }
         Some(sum)

@@ -130,17 +130,61 @@ impl Table {
         self.value[from + pattern as usize * length + load]
     }
 
-    /// The dearest group, after [`Self::fill`] with the same prices.
+    /// The dearest groups, after [`Self::fill`] with the same prices: the dearest of all first, then
+    /// up to `count` that hardly share vertices, each the dearest among those that begin at some
+    /// vertex of the order.
     pub(crate) fn dearest(
         &self,
         sweep: &Sweep,
         loads: &Loads,
         price: &[i32],
         weight: &[i32],
+        count: usize,
+    ) -> Vec<Vec<bool>> {
+        let mut first: Vec<(i32, usize)> = Vec::new();
+        for (i, step) in sweep.steps.iter().enumerate() {
+            let v = step.vertex as usize;
+            let alone = step.after(1 << step.width);
+            let worth = self.value(i + 1, alone, loads.of[v] as usize);
+            if worth > NEVER / 2 {
+                first.push((worth + price[v] - cut(step, 0, weight).1, i));
+            }
+        }
+        first.sort_unstable_by_key(|f| (std::cmp::Reverse(f.0), f.1));
+        let mut taken = vec![false; sweep.steps.len()];
+        let mut groups = vec![self.from(sweep, loads, price, weight, None)];
+        let mut tries = 2 * count;
+        for (_, start) in first {
+            if groups.len() > count || tries == 0 {
+                break;
+            }
+            if taken[sweep.steps[start].vertex as usize] {
+                continue;
+            }
+            tries -= 1;
+            let group = self.from(sweep, loads, price, weight, Some(start));
+            let size = group.iter().filter(|x| **x).count();
+            let shared = group.iter().zip(&taken).filter(|x| *x.0 && *x.1).count();
+            if 4 * shared <= size {
+                taken.iter_mut().zip(&group).for_each(|(t, g)| *t |= g);
+                groups.push(group);
+            }
+        }
+        groups
+    }
+
+    /// The dearest group, or that whose first vertex stands at a place.
+    fn from(
+        &self,
+        sweep: &Sweep,
+        loads: &Loads,
+        price: &[i32],
+        weight: &[i32],
+        start: Option<usize>,
     ) -> Vec<bool> {
         let mut inside = vec![false; sweep.steps.len()];
         let (mut pattern, mut load) = (0, 0);
-        for (i, step) in sweep.steps.iter().enumerate() {
+        for (i, step) in sweep.steps.iter().enumerate().skip(start.unwrap_or(0)) {
             let v = step.vertex as usize;
             let (out, within) = cut(step, pattern, weight);
             let own = loads.of[v] as usize;
@@ -152,7 +196,7 @@ impl Table {
             } else {
                 NEVER
             };
-            if join > stay {
+            if join > stay || start == Some(i) {
                 inside[v] = true;
                 (pattern, load) = (with, load + own);
             } else {

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::branch::Outcome;
 use super::front::{Front, HEAVIEST, MOST_CELLS};
 use crate::bound::Effort;
+use crate::bound::levels::levels;
 use crate::bound::master::{Limits, Master};
 use crate::bound::relaxation::Relaxation;
 use crate::bound::sweep::Sweep;
@@ -13,8 +14,10 @@ use crate::strategy::keeps;
 
 /// Up to so many vertices.
 const MOST: usize = 5_000;
-/// Entries of a table, which take half a nanosecond each in every round.
-const ENTRIES: usize = 3_000_000;
+/// Entries of the tables, which take about a nanosecond each in every round.
+const ENTRIES: u64 = 9_000_000;
+/// Rounds that there must be time for.
+const FEWEST: u64 = 80;
 /// Most rounds of pricing.
 const ROUNDS: u64 = 2_000;
 /// Beginnings of a length kept in the first pass, and how many times as many in the next.
@@ -35,11 +38,19 @@ pub(crate) fn solve(
         return None;
     }
     let sweep = Sweep::new(inst)?;
-    let mut relaxation = Relaxation::new(inst, sweep, ENTRIES)?;
     let start = Instant::now();
+    // The less time, the coarser the loads; flows are better than rough prices.
+    let mut looks = effort.looks.saturating_mul(16);
+    let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
+    let entries = time.map_or(looks, |t| t.as_nanos() as u64) / FEWEST;
+    if entries < (inst.len() * inst.k()) as u64 {
+        return None;
+    }
+    let layers = levels(inst).len().max(1) as u64;
+    let entries = entries.min(ENTRIES) / layers;
+    let mut relaxation = Relaxation::new(inst, sweep, entries as usize)?;
     let mut best = inst.cost(known);
     let round = relaxation.entries() as u64 + 50_000;
-    let mut looks = effort.looks.saturating_mul(16);
     let mut master = Master::new(&relaxation, known);
     let half = |t: Instant| start + t.saturating_duration_since(start) / 2;
     let limits = Limits {
@@ -125,7 +136,7 @@ mod tests {
             };
             let known = &all[random.below(all.len())];
             let effort = Effort {
-                looks: [10, 1_000, 1 << 20][random.below(3)],
+                looks: [100, 5_000, 1 << 20][random.below(3)],
                 stop_at: None,
             };
             let Some(outcome) = solve(&inst, known, effort, &mut Vec::new()) else {
