@@ -36,7 +36,7 @@ def run(command, **options):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
-def scotch(graph, hierarchy, distances, seed, out):
+def scotch(graph, hierarchy, distances, seed, out, threads):
     xadj, adjncy, vwgt, ewgt = read(graph)
     source, target, mapped = out + ".grf", out + ".tgt", out + ".map"
     with open(source, "w") as file:
@@ -47,9 +47,11 @@ def scotch(graph, hierarchy, distances, seed, out):
     levels = " ".join(f"{a} {d}" for a, d in zip(reversed(hierarchy), reversed(distances)))
     with open(target, "w") as file:
         file.write(f"tleaf {len(hierarchy)} {levels}\n")
-    # One thread, as all others here. Its own clock tells wall time: the CPU time of the program
-    # less that of a run onto a single block, which reads and writes the same files.
-    environment = dict(os.environ, SCOTCH_RANDOM_FIXED_SEED="0", SCOTCH_PTHREAD_NUMBER="1")
+    # Its own clock tells wall time: the CPU time of the program less that of a run onto a single
+    # block, which reads and writes the same files.
+    environment = dict(os.environ, SCOTCH_RANDOM_FIXED_SEED="0")
+    if threads:
+        environment["SCOTCH_PTHREAD_NUMBER"] = str(threads)
     trivial = out + ".one"
     with open(trivial, "w") as file:
         file.write("cmplt 1\n")
@@ -178,7 +180,8 @@ ENGINES = {
     "metis-r": lambda *a: metis(*a, True),
     "gpmetis": lambda *a: gpmetis(*a, "kway"),
     "gpmetis-r": lambda *a: gpmetis(*a, "rb"),
-    "scotch": scotch,
+    "scotch": lambda *a: scotch(*a, 1),
+    "scotch-threads": lambda *a: scotch(*a, None),
     "kahip-fast": lambda *a: kahip(*a, "fast"),
     "kahip-eco": lambda *a: kahip(*a, "eco"),
     "kahip-strong": lambda *a: kahip(*a, "strong"),

@@ -20,7 +20,15 @@ pub const FOR_SMALL: &[&str] = &[
     "sharedmap-e",
     "sharedmap-s",
 ];
-pub const FOR_LARGE: &[&str] = &["gpmetis", "scotch", "kahip-eco", "kaminpar"];
+/// Each on one thread, but for Scotch also as many as it takes when nobody says how many.
+pub const FOR_LARGE: &[&str] = &[
+    "gpmetis",
+    "gpmetis-r",
+    "scotch",
+    "scotch-threads",
+    "kahip-eco",
+    "kaminpar",
+];
 
 const LONGEST: &str = "300";
 

@@ -31,8 +31,12 @@ use mapping::Mapping;
 /// How much work goes into a mapping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Vertices of the network when it is mapped, about; and so many a block, if that is more.
-    small: [usize; 2],
+    /// Vertices of the network when it is mapped, about.
+    small: usize,
+    /// So many a block, if that is more.
+    per_block: usize,
+    /// One of so many, if that is more.
+    share: usize,
     /// Stages of dividing: one for each class of distances up to so many.
     stages: usize,
     /// Whole attempts below the level of `core` vertices, of which the best goes on: in the first
@@ -62,7 +66,9 @@ pub(crate) struct Effort {
 
 /// In a hurry.
 pub(crate) const FAST: Effort = Effort {
-    small: [6000, 48],
+    small: 6000,
+    per_block: 48,
+    share: 160,
     stages: 2,
     attempts: [8, 1],
     core: 1000,
@@ -79,7 +85,9 @@ pub(crate) const FAST: Effort = Effort {
 
 /// For good mappings.
 pub(crate) const GOOD: Effort = Effort {
-    small: [20_000, 240],
+    small: 20_000,
+    per_block: 240,
+    share: 25,
     stages: 3,
     attempts: [12, 2],
     core: 2000,
@@ -118,7 +126,7 @@ pub(crate) fn map(
         parts: Parts::whole(&halving),
         part: vec![0; finest.len()],
     };
-    let small = effort.small[0].max(effort.small[1] * inst.k());
+    let small = (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
     let mut levels = coarser(&finest, small, order, &mut divided, random);
     // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
     // smallest vertex there is before anything is divided more finely, and so on for each class of
