@@ -18,7 +18,7 @@ use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Budget, Context, by_name, keeps};
+use crate::strategy::{Budget, Context, Found, Strategy, by_name, keeps};
 
 /// How to solve.
 #[derive(Clone, Debug)]
@@ -150,7 +150,12 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             log: Vec::new(),
             remarks: Vec::new(),
         };
-        let found = strategy.run(&mut context)?;
+        let found = match options.time {
+            Some(time) if bounding && strategy.name == "auto" && structure::is_near(inst) => {
+                in_turns(strategy, &mut context, time)?
+            }
+            _ => strategy.run(&mut context)?,
+        };
         log.append(&mut context.log);
         remarks = context.remarks;
         Ok::<_, Error>(found)
@@ -189,7 +194,8 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     }
     let cost = inst.cost(&found.block);
     let open = bounding && found.bound.is_none_or(|b| b < cost) && keeps(&inst, &found.block);
-    let narrow = open.then(|| structure::solve(&inst, &found.block, effort, &mut log));
+    let tried = options.time.is_some() && strategy.name == "auto" && structure::is_near(&inst);
+    let narrow = (open && !tried).then(|| structure::solve(&inst, &found.block, effort, &mut log));
     if let Some(outcome) = narrow.flatten() {
         found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
         if let Some((block, _)) = outcome.better {
@@ -248,6 +254,48 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     })
 }
 
+/// Where a proof is near: a short search, the proof, and where it fails the rest of the search.
+fn in_turns(
+    strategy: &Strategy,
+    context: &mut Context<'_>,
+    time: Duration,
+) -> Result<Found, Error> {
+    let (inst, budget) = (context.inst, context.budget);
+    let opening = time.mul_f64(FIRST).min(LONGEST);
+    context.budget.time = Some(opening);
+    let mut first = strategy.run(context)?;
+    let cost = inst.cost(&first.block);
+    if first.bound.is_some_and(|b| b >= cost) || !keeps(inst, &first.block) {
+        return Ok(first);
+    }
+    let effort = Effort {
+        looks: u64::MAX,
+        stop_at: Some(budget.start + opening + time.mul_f64(PROVING)),
+    };
+    let proof = structure::solve(inst, &first.block, effort, &mut context.log);
+    let proved = proof.as_ref().is_some_and(|p| p.complete);
+    if let Some(outcome) = proof {
+        first.bound = first.bound.max(Some(outcome.bound));
+        first.block = outcome.better.map_or(first.block, |b| b.0);
+    }
+    if proved {
+        return Ok(first);
+    }
+    context.budget = budget;
+    context.start = Some(first.block.clone());
+    let mut last = strategy.run(context)?;
+    if !keeps(inst, &last.block) || inst.cost(&last.block) > inst.cost(&first.block) {
+        last.block = first.block;
+    }
+    last.bound = last.bound.max(first.bound);
+    Ok(last)
+}
+
+/// Share of a time limit for the first search where a proof is near, and for the proof.
+const FIRST: f64 = 0.15;
+const PROVING: f64 = 0.35;
+/// The first search takes no longer.
+const LONGEST: Duration = Duration::from_millis(500);
 /// Up to so many vertices flows are looked for to bound the cost.
 const BOUNDABLE: usize = 20_000;
 /// Up to so many vertices branch and bound is asked whether there is a mapping.
