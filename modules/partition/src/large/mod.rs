@@ -80,7 +80,7 @@ pub(crate) const FAST: Effort = Effort {
     passes: 0,
     patience: 0,
     cycles: 0,
-    greed: 0.8,
+    greed: 0.6,
 };
 
 /// For good mappings.
