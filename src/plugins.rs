@@ -79,6 +79,15 @@ pub(crate) fn interrupted() -> bool {
     signals().interrupt.load(Ordering::Relaxed)
 }
 
+/// The same, and it is forgotten: the next one ends us as it would any program.
+pub(crate) fn take_interrupt() -> bool {
+    let taken = signals().interrupt.swap(false, Ordering::SeqCst);
+    if taken {
+        signals().idle.store(true, Ordering::SeqCst);
+    }
+    taken
+}
+
 /// While one lives, Ctrl-C and `kill` set [`interrupt`] instead of ending us: an external pass or
 /// emitter is in a process group of its own, which a terminal's signal does not reach, and must be
 /// ended by us.

@@ -62,7 +62,9 @@ graphmap: 1 error
     refused(mixed, "--hosts hosts", 1).stderr_has("hosts:2:7");
     let picture = farm().file("hosts", [0x89, b'P', b'N', b'G', 0xff, 0]);
     refused(picture, "--hosts hosts", 2).stderr_has("error[G0002]");
-    refused(farm(), "--hosts hosts", 2).stderr_has("error[G0001]");
+    refused(farm(), "--hosts hosts", 2)
+        .stderr_has("error[G0001]")
+        .stderr_has("names=node1,node2 slots=4");
     refused(farm().file("hosts", "# none\n"), "--hosts hosts", 1).stderr_has("error[G0410]");
 }
 

@@ -232,3 +232,96 @@ fn some_processes_are_dearer_to_move_than_others() {
         .stderr_has("a number of at least 0 is expected here")
         .stderr_has("--move:1:3");
 }
+
+/// Whether a process catches SIGINT.
+#[cfg(target_os = "linux")]
+fn catches(id: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("SigCgt:"));
+    line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok())
+        .is_some_and(|set| set & 2 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+    let ring: String = (0..300)
+        .map(|i| {
+            let (near, far) = ((i + 1) % 300, (i * 7 + 3) % 300);
+            format!("p{i} -> p{near} [src=a, dst=b]; p{i} -> p{far} [src=c{i}, dst=d{i}]; p{i} [kind=k{i}]; ")
+        })
+        .collect();
+    let test = Test::new().file("g.dot", format!("digraph g {{ {ring} }}"));
+    let start = || {
+        let mut search = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        search
+            .current_dir(test.folder())
+            .args([
+                "partition",
+                "g.dot",
+                "-n",
+                "16",
+                "--time",
+                "1000s",
+                "-o",
+                "plan",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let search = search.spawn().unwrap();
+        for _ in 0..1000 {
+            if catches(search.id()) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        search
+    };
+    let interrupt = |id: u32| {
+        let sent = Command::new("kill")
+            .args(["-INT", &id.to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    let search = start();
+    interrupt(search.id());
+    let done = search.wait_with_output().unwrap();
+    let (said, shown) = (
+        String::from_utf8_lossy(&done.stderr),
+        String::from_utf8_lossy(&done.stdout),
+    );
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("warning[G0463]: the search was ended: the best mapping found so far"),
+        "{said}"
+    );
+    assert!(
+        shown.contains("g: 300 processes in 16 OS processes"),
+        "{shown}"
+    );
+    assert!(test.files().contains(&"plan/mapping.json".to_owned()));
+    // Elsewhere the interrupt means what it always does: nothing is written.
+    let mut other = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut other = other
+        .current_dir(test.folder())
+        .args([
+            "g.dot",
+            "-n",
+            "16",
+            "--time",
+            "1000s",
+            "--emit",
+            "svg=x.svg",
+        ])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    interrupt(other.id());
+    assert_eq!(other.wait().unwrap().signal(), Some(2));
+    assert!(!test.files().contains(&"x.svg".to_owned()));
+}

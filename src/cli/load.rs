@@ -22,7 +22,7 @@ impl<'t> Session<'t> {
     /// Reads a graph file, verifies it, and runs the passes asked for.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
         let passes = self.find_passes(graph)?;
-        let _progress = Progress::start(self, "reading the graph");
+        let _progress = Progress::start(self, "reading the graph", None);
         let declared = self.declared(file, graph)?;
         let options = Self::options(graph);
         self.verify(declared, &passes, &options)

@@ -2,7 +2,7 @@
 
 use super::args::GraphArgs;
 use super::exit::Exit;
-use super::progress::Progress;
+use super::progress::{Patience, Progress};
 use super::rules::RuleArgs;
 use super::session::{Outcome, Session};
 use crate::codes;
@@ -184,7 +184,7 @@ impl Session<'_> {
         }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
         if !one || !args.rules.is_empty() {
-            return Ok(self.plan(&network, args)?.mapped);
+            return Ok(self.plan(&network, args, None)?.mapped);
         }
         // All in one OS process: nothing to choose.
         let mapping = Mapping::stack(network.processes.len(), 1);
@@ -253,8 +253,14 @@ impl Session<'_> {
         })
     }
 
-    /// Maps a network.
-    pub(crate) fn plan(&mut self, network: &Verified, args: &MappingArgs) -> Outcome<Plan> {
+    /// Maps a network, while somebody watches.
+    pub(crate) fn plan(
+        &mut self,
+        network: &Verified,
+        args: &MappingArgs,
+        patience: Option<&Patience>,
+    ) -> Outcome<Plan> {
+        let watch = patience.map(Patience::watch);
         if args.solver.is_some() && args.strategy != "ilp" {
             let message = format!("`--solver` is not for the strategy `{}`", args.strategy);
             let diagnostic = Diagnostic::error(codes::USAGE, message)
@@ -282,6 +288,7 @@ impl Session<'_> {
                 seed: args.seed,
                 strict_balance: args.strict_balance,
                 solver: args.solver.clone(),
+                watch,
                 ..Options::default()
             },
             objective,
@@ -290,7 +297,7 @@ impl Session<'_> {
             rules: &rules,
             previous: previous.as_ref(),
         };
-        let progress = Progress::start(self, "looking for a mapping");
+        let progress = Progress::start(self, "looking for a mapping", watch);
         let result = self.timed("map", |_| plan::plan(network, &platform, &request));
         drop(progress);
         let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);
@@ -340,6 +347,12 @@ impl Session<'_> {
                 let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
                 self.fail(Exit::Usage, diagnostic)
             })?
+        } else if !path.exists() && !text.contains('/') {
+            // As to `mpiexec -host node1,node2`.
+            let message = format!("there is no file `{text}`");
+            let help = "`--hosts` wants a file, `local`, `slurm`, or words such as `names=node1,node2 slots=4`";
+            let diagnostic = Diagnostic::error(codes::CANNOT_READ, message).help(help);
+            return self.fail(Exit::Usage, diagnostic);
         } else {
             self.text_file(path)?
         };

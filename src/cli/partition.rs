@@ -3,6 +3,7 @@
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::mapping::MappingArgs;
+use super::progress::Patience;
 use super::session::{Outcome, Session};
 use super::{output, shown_plan};
 use crate::codes;
@@ -23,6 +24,7 @@ Examples:
 
 With -o the mapping is written as mapping.json, as a picture (mapped.svg, mapped.dot), and, where the
 hosts have names, as a script that starts it (mpiexec.sh; `--set launcher=openmpi` for another one).
+Ctrl-C ends the search, and the best mapping found so far is used; a second one ends the command.
 Ends with 4 when no mapping meets all constraints.")]
 pub(crate) struct PartitionArgs {
     /// Graph file; `-` is standard input
@@ -48,7 +50,12 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         return session.fail(Exit::Usage, error);
     }
     let network = session.verified(&args.file, &args.graph)?;
-    let plan = session.plan(&network, &args.mapping)?;
+    let plan = {
+        // Other verbs go on to something else: there Ctrl-C means what it always does.
+        let searches = ["auto", "fast"].contains(&args.mapping.strategy.as_str());
+        let patience = searches.then(Patience::new);
+        session.plan(&network, &args.mapping, patience.as_ref())?
+    };
     let shown = if args.json {
         shown_plan::as_json(&plan)
     } else {

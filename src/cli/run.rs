@@ -217,7 +217,7 @@ fn mapping(
         (None, Some(strategy)) => {
             let n = args.os_processes.unwrap_or(NonZeroU32::MIN);
             let how = MappingArgs::simple(n, strategy);
-            session.plan(network, &how)?.mapped.mapping().clone()
+            session.plan(network, &how, None)?.mapped.mapping().clone()
         }
         (None, None) => return Ok(None),
     };

@@ -23,7 +23,10 @@ fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
     kinds
 }
 
-/// The kinds as a list: `manager, worker x 3`.
+/// Width of the list of kinds; all of them are in the JSON.
+const KINDS: usize = 60;
+
+/// The kinds as a list: `manager, worker x 3`, cut where it gets too wide for a terminal.
 fn listed(plan: &Plan, kinds: &BTreeMap<KindId, usize>) -> String {
     let network = plan.mapped.network();
     let kinds = kinds.iter().map(|(kind, n)| {
@@ -33,9 +36,19 @@ fn listed(plan: &Plan, kinds: &BTreeMap<KindId, usize>) -> String {
             n => format!("{name} x {n}"),
         }
     });
-    match kinds.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => "(nothing)".to_owned(),
-        list => list,
+    let mut kinds: Vec<String> = kinds.collect();
+    let mut width = 0;
+    let fit = |kind: &&String| {
+        width += kind.chars().count() + 2;
+        width <= KINDS
+    };
+    let shown = kinds.iter().take_while(fit).count().max(1);
+    let more = kinds.len().saturating_sub(shown);
+    kinds.truncate(shown);
+    match (kinds.join(", "), more) {
+        (none, _) if none.is_empty() => "(nothing)".to_owned(),
+        (list, 0) => list,
+        (list, more) => format!("{list} and {more} more"),
     }
 }
 

@@ -17,6 +17,7 @@ const SEARCHABLE: usize = 2000;
 const BRIEF: Limit = Limit {
     nodes: 10_000,
     stop_at: None,
+    watch: None,
 };
 
 /// Leaves out of `kept` what the conflict does not need: halves, then quarters, then one by one.

@@ -41,6 +41,7 @@ mod random;
 mod refine;
 mod solve;
 mod strategy;
+mod watch;
 
 pub use error::{Conflict, Error, Part};
 pub use evaluate::{Evaluation, evaluate};
@@ -49,3 +50,4 @@ pub use machine::{Block, Machine, Tree};
 pub use problem::{Constraint, Migration, Objective, Problem};
 pub use solve::{Options, Solution, solve};
 pub use strategy::{Strategy, strategies};
+pub use watch::Watch;

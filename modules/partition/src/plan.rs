@@ -234,6 +234,12 @@ pub fn plan(
         imbalance: request.imbalance,
         migration: homes.as_ref().map(|h| h.migration()),
     };
+    if let Some(watch) = request.options.watch {
+        watch.set_unit(match request.objective {
+            Objective::RemoteChannels => 1.0,
+            _ => weights.traffic * weights.distance,
+        });
+    }
     let solution = solve(&problem, &request.options)
         .map_err(|error| one(failure(&error, &rules, &targets, platform, network)))?;
     if let Some(factor) = solution.raised {
@@ -247,10 +253,11 @@ pub fn plan(
         ));
     }
     for remark in &solution.remarks {
-        found.push(
-            Diagnostic::warning(codes::UNFINISHED, remark.clone())
-                .help("give a solver more `--time`; `--strategy auto` needs none"),
-        );
+        let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
+        found.push(match request.options.strategy.as_str() {
+            "auto" | "fast" => finding,
+            _ => finding.help("give a solver more `--time`; `--strategy auto` needs none"),
+        });
     }
     let judged = &solution.evaluation;
     let os_process: Vec<u32> = solution

@@ -40,6 +40,7 @@ pub(crate) fn least_load(inst: &Instance, machine: &Machine, loads: &[u64]) -> b
     let limit = Limit {
         nodes: TRIES,
         stop_at: None,
+        watch: None,
     };
     let outcome = branch::feasible(&inst.with_load_bounds(&bounds), limit);
     outcome.complete && outcome.better.is_none()

@@ -19,6 +19,7 @@ use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
 use crate::strategy::{Budget, Context, Found, Strategy, by_name, keeps};
+use crate::watch::Watch;
 
 /// How to solve.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub struct Options {
     pub strict_balance: bool,
     /// An external solver for the strategy `ilp`: an executable that takes an LP file.
     pub solver: Option<PathBuf>,
+    /// Somebody who waits, and may end the search of `auto` and `fast`.
+    pub watch: Option<&'static Watch>,
 }
 
 impl Default for Options {
@@ -49,6 +52,7 @@ impl Default for Options {
             seed: 0,
             strict_balance: false,
             solver: None,
+            watch: None,
         }
     }
 }
@@ -111,7 +115,16 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         start,
         time: options.time.map(|t| t.mul_f64(share)),
         steps: options.steps,
+        watch: options.watch,
     };
+    // Only what is left of the distances inside blocks is constant and not part of the search.
+    let base = match problem.objective {
+        Objective::RemoteChannels => 0,
+        _ => problem.graph.total_traffic() * u64::from(problem.machine.collocated()),
+    };
+    if let Some(watch) = options.watch {
+        watch.set_base(base);
+    }
     let (mut raised, mut unavoidable, mut least) = (None, false, 1.0);
     if problem.objective == Objective::LargestLoad {
         let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
@@ -193,6 +206,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         evaluation = evaluate(problem, &expand(&found.block))?;
     }
     let cost = inst.cost(&found.block);
+    let mut effort = effort;
+    if budget.ended() {
+        remarks.push("the search was ended: the best mapping found so far is used".to_owned());
+        (effort.looks, effort.stop_at) = (0, Some(Instant::now()));
+    }
     let open = bounding && found.bound.is_none_or(|b| b < cost) && keeps(&inst, &found.block);
     let tried = options.time.is_some() && strategy.name == "auto" && structure::is_near(&inst);
     let narrow = (open && !tried).then(|| structure::solve(&inst, &found.block, effort, &mut log));
@@ -216,11 +234,6 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             reason: "these rules are broken by the best mapping found".to_owned(),
         }));
     }
-    // Only what is left of the distances inside blocks is constant and not part of the search.
-    let base = match problem.objective {
-        Objective::RemoteChannels => 0,
-        _ => problem.graph.total_traffic() * u64::from(problem.machine.collocated()),
-    };
     let cost = inst.cost(&found.block);
     let minimised = cost as u64 + base;
     debug_assert!(
@@ -336,6 +349,7 @@ fn settle(
     let limit = Limit {
         nodes: (options.steps / 2).max(100_000),
         stop_at,
+        watch: options.watch,
     };
     let outcome = branch::feasible(inst, limit);
     if let Some((block, _)) = outcome.better {

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::symmetry::{Blocks, twins};
 use crate::instance::Instance;
+use crate::watch::Watch;
 
 /// How the search ended.
 #[derive(Clone, Debug)]
@@ -28,6 +29,14 @@ pub(crate) struct Outcome {
 pub(crate) struct Limit {
     pub(crate) nodes: u64,
     pub(crate) stop_at: Option<Instant>,
+    pub(crate) watch: Option<&'static Watch>,
+}
+
+impl Limit {
+    /// Whether it is late, or somebody has had enough.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop_at.is_some_and(|t| Instant::now() >= t) || self.watch.is_some_and(Watch::enough)
+    }
 }
 
 struct Search<'a> {
@@ -298,8 +307,7 @@ impl Search<'_> {
     fn place(&mut self, at: usize, paid: i64, start: usize) {
         self.nodes += 1;
         if self.nodes >= self.limit.nodes
-            || (self.nodes.is_multiple_of(2048)
-                && self.limit.stop_at.is_some_and(|t| Instant::now() >= t))
+            || (self.nodes.is_multiple_of(2048) && self.limit.is_over())
         {
             self.stopped = true;
             return;

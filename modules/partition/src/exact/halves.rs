@@ -192,12 +192,9 @@ impl<'a> Search<'a> {
     fn count(&mut self, nodes: u64) {
         let before = self.nodes;
         self.nodes += nodes;
-        let late = || {
-            self.limit
-                .stop_at
-                .is_some_and(|t| std::time::Instant::now() >= t)
-        };
-        if self.nodes >= self.limit.nodes || (before >> 12 != self.nodes >> 12 && late()) {
+        if self.nodes >= self.limit.nodes
+            || (before >> 12 != self.nodes >> 12 && self.limit.is_over())
+        {
             self.stopped = true;
         }
     }
@@ -470,6 +467,7 @@ mod tests {
         let endless = Limit {
             nodes: u64::MAX,
             stop_at: None,
+            watch: None,
         };
         let host = |near, speeds: &[u32]| Tree::Group {
             distance: near,
@@ -550,6 +548,7 @@ mod tests {
                     let short = Limit {
                         nodes,
                         stop_at: None,
+                        watch: None,
                     };
                     let part = solve(&inst, None, short).expect("of the kind");
                     assert!(part.bound <= there.bound);

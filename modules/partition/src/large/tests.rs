@@ -141,6 +141,7 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
         start: std::time::Instant::now(),
         time: None,
         steps: 0,
+        watch: None,
     };
     for machine in [
         Machine::regular(&[(4, 1), (2, 10), (3, 100)]).unwrap(),

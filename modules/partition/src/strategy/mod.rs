@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::watch::Watch;
 
 mod auto;
 mod ilp;
@@ -47,6 +48,7 @@ pub(crate) struct Budget {
     pub(crate) start: Instant,
     pub(crate) time: Option<Duration>,
     pub(crate) steps: u64,
+    pub(crate) watch: Option<&'static Watch>,
 }
 
 impl Budget {
@@ -54,8 +56,16 @@ impl Budget {
         self.time.map(|t| self.start + t)
     }
 
+    /// Whether somebody has had enough.
+    pub(crate) fn ended(&self) -> bool {
+        self.watch.is_some_and(Watch::enough)
+    }
+
     /// Share of the time used; 0 when only steps count.
     pub(crate) fn used(&self) -> f64 {
+        if self.ended() {
+            return 1.0;
+        }
         self.time.map_or(0.0, |t| {
             self.start.elapsed().as_secs_f64() / t.as_secs_f64().max(1e-9)
         })

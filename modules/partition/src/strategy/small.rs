@@ -54,7 +54,13 @@ fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
     } else {
         (context.budget.steps / steps).max(50_000)
     };
-    exact::solve(context.inst, known, Limit { nodes, stop_at })
+    let watch = context.budget.watch;
+    let limit = Limit {
+        nodes,
+        stop_at,
+        watch,
+    };
+    exact::solve(context.inst, known, limit)
 }
 
 struct Search<'a> {
@@ -238,7 +244,10 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
     // When the present mapping began to be improved, and was improved last.
     let (mut began, mut gained) = (None, 0.0);
     let mut idle = 0;
-    while used(spent) < 1.0 || (provable && bound.is_none()) {
+    while !budget.ended() && (used(spent) < 1.0 || (provable && bound.is_none())) {
+        if let Some(watch) = budget.watch.filter(|_| search.best.feasible()) {
+            watch.found(search.best.cost);
+        }
         rounds += 1;
         if provable && bound.is_none() && rounds > 8 {
             let outcome = prove(context, Some(&search.best));
