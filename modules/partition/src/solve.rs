@@ -18,7 +18,7 @@ use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Budget, Context, Found, Strategy, by_name, keeps};
+use crate::strategy::{Budget, Context, Found, Strategy, auto, by_name, keeps};
 use crate::watch::Watch;
 
 /// How to solve.
@@ -100,8 +100,7 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     let mut random = Random::new(options.seed);
     let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
     // Part of the time is for the bound, where flows can be found in it.
-    let bounding =
-        searches && inst.len() <= BOUNDABLE && problem.objective != Objective::Bottleneck;
+    let bounding = searches && inst.len() <= BOUNDABLE;
     let effort = Effort {
         looks: match options.time {
             _ if !bounding => 0,
@@ -188,9 +187,9 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
             Ok::<_, Error>(block)
         };
         if packed.feasible() {
-            found = packed.block.into();
+            found = auto::touch_up(&inst, packed.block, &mut random).into();
         } else if let Some(block) = settled(&mut unavoidable)? {
-            found = block.into();
+            found = auto::touch_up(&inst, block, &mut random).into();
         } else {
             let more = raise(problem, &mut inst, options, 1.0, &mut random, &mut log)?;
             raised = Some(raised.unwrap_or(1.0) * more);
@@ -199,10 +198,6 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
                 found = pack::pack(&inst, &mut random, packing(&inst)).block.into();
             }
         }
-        evaluation = evaluate(problem, &expand(&found.block))?;
-    }
-    if problem.objective == Objective::Bottleneck && searches {
-        bottleneck::refine(&inst, &mut found.block);
         evaluation = evaluate(problem, &expand(&found.block))?;
     }
     let cost = inst.cost(&found.block);
@@ -224,6 +219,10 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
         if outcome.complete {
             log.push("proved by the programme over the front".to_owned());
         }
+    }
+    if problem.objective == Objective::Bottleneck && searches {
+        bottleneck::refine(&inst, &mut found.block);
+        evaluation = evaluate(problem, &expand(&found.block))?;
     }
     let block_of = expand(&found.block);
     if !evaluation.allowed() {

@@ -231,7 +231,7 @@ fn other_objectives_are_better_in_what_they_are_for() {
     let run = |problem: &Problem<'_>, strategy: &str| {
         let options = Options {
             strategy: strategy.to_owned(),
-            steps: 1_000_000,
+            steps: 100_000,
             ..Options::default()
         };
         solve(problem, &options).unwrap()

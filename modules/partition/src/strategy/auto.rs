@@ -7,7 +7,9 @@ use crate::instance::Instance;
 use crate::large;
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::multilevel::vcycle;
+use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
+use crate::refine::fm;
 use crate::refine::state::State;
 
 /// Up to so many table entries (vertices times blocks) the table of costs is used throughout.
@@ -41,20 +43,34 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     let mut best: Option<Best> = None;
     for _ in 0..4 {
         let first = multisection(inst, THOROUGH, 0.0, &mut context.random);
-        let mut state = State::new(inst, first);
-        let hot = typical(&state) * 0.3;
-        let schedule = Schedule {
-            steps: 20_000,
-            hot,
-            cold: hot * 0.01,
-            stop_at: None,
-        };
-        let found = anneal(&mut state, &mut context.random, &schedule);
+        let found = annealed(inst, first, 20_000, &mut context.random);
         if best.as_ref().is_none_or(|b| found.beats(b)) {
             best = Some(found);
         }
     }
     best.map(|b| b.block).unwrap_or_default()
+}
+
+/// Improves a mapping that keeps all rules, and keeps them.
+pub(crate) fn touch_up(inst: &Instance, mut block: Vec<u32>, random: &mut Random) -> Vec<u32> {
+    if is_small(inst) {
+        annealed(inst, block, 200_000, random).block
+    } else {
+        fm::refine(inst, &mut block, random);
+        block
+    }
+}
+
+fn annealed(inst: &Instance, first: Vec<u32>, steps: u64, random: &mut Random) -> Best {
+    let mut state = State::new(inst, first);
+    let hot = typical(&state) * 0.3;
+    let schedule = Schedule {
+        steps,
+        hot,
+        cold: hot * 0.01,
+        stop_at: None,
+    };
+    anneal(&mut state, random, &schedule)
 }
 
 fn is_small(inst: &Instance) -> bool {
@@ -88,4 +104,36 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         rounds += 1;
     }
     Ok(block.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::machine::Machine;
+    use crate::pack;
+    use crate::problem::Problem;
+    use crate::strategy::keeps;
+
+    #[test]
+    fn what_was_packed_by_size_gets_cheaper_and_keeps_its_bounds() {
+        // A ring of pairs; loads that fill the blocks to the last unit in few ways.
+        let loads: Vec<u64> = (0..60).map(|v| 10 + v % 7 * 9).collect();
+        let channels = (0..60).map(|v| Channel {
+            from: v,
+            to: (v + 1) % 60,
+            traffic: 1 + u64::from(v % 2) * 20,
+        });
+        let graph = Graph::new(loads, &channels.collect::<Vec<_>>()).unwrap();
+        let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let mut random = Random::new(3);
+        let packed = pack::pack(&inst, &mut random, 100_000);
+        assert!(packed.feasible());
+        let before = inst.cost(&packed.block);
+        let block = touch_up(&inst, packed.block, &mut random);
+        assert!(keeps(&inst, &block));
+        let after = inst.cost(&block);
+        assert!(after * 2 < before, "{after} of {before}");
+    }
 }

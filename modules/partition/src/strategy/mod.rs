@@ -7,7 +7,7 @@ use crate::instance::Instance;
 use crate::random::Random;
 use crate::watch::Watch;
 
-mod auto;
+pub(crate) mod auto;
 mod ilp;
 mod metis;
 mod outside;
