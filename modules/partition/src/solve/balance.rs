@@ -1,0 +1,123 @@
+//! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
+
+use std::time::{Duration, Instant};
+
+use crate::diagnose;
+use crate::error::{Conflict, Error, Part};
+use crate::evaluate::Evaluation;
+use crate::exact::branch::{self, Limit};
+use crate::instance::Instance;
+use crate::pack;
+use crate::problem::Problem;
+use crate::random::Random;
+use crate::solve::Options;
+use crate::strategy::Budget;
+
+/// Up to so many vertices branch and bound is asked whether there is a mapping.
+const SETTLED: usize = 20_000;
+
+/// Steps spent on packing before the balance bound is raised.
+pub(super) fn packing(inst: &Instance) -> u64 {
+    (inst.len() as u64 * 1000).clamp(10_000, 2_000_000)
+}
+
+/// Whether the loads are within the bounds of the instance (which may have been raised).
+pub(super) fn within(inst: &Instance, judged: &Evaluation) -> bool {
+    judged
+        .loads
+        .iter()
+        .enumerate()
+        .all(|(b, &load)| load as i64 <= inst.load_bound(b))
+}
+
+/// When neither search nor packing found a feasible mapping: looks for one by branch and bound.
+/// `None` when there is none within the balance bound (or none was found in time), and whether the
+/// search was complete; an error when there is proved to be none and raising the bound cannot help
+/// or is not wanted.
+pub(super) fn settle(
+    inst: &Instance,
+    problem: &Problem<'_>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<(Option<Vec<u32>>, bool), Error> {
+    // The order of its vertices alone takes time in their square.
+    if inst.len() > SETTLED {
+        return Ok((None, false));
+    }
+    let late = Instant::now() + Duration::from_secs(1);
+    let stop_at = budget.stop_at().map(|t| t.max(late));
+    let limit = Limit {
+        nodes: (options.steps / 2).max(100_000),
+        stop_at,
+        watch: options.watch,
+    };
+    let outcome = branch::feasible(inst, limit);
+    if let Some((block, _)) = outcome.better {
+        return Ok((Some(block), outcome.complete));
+    }
+    let complete = outcome.complete;
+    let strict = options.strict_balance && outcome.complete;
+    if !problem.constraints.is_empty() || inst.dims() > 1 {
+        let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+        let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
+        let outcome = branch::feasible(&free, limit);
+        if outcome.complete && outcome.better.is_none() {
+            return Err(Error::Infeasible(diagnose::smallest(problem, limit)));
+        }
+    }
+    if strict {
+        let conflict = diagnose::smallest_balanced(problem, limit);
+        return Err(Error::Infeasible(conflict));
+    }
+    Ok((None, complete))
+}
+
+/// A vertex heavier than the bound of every block.
+pub(super) fn too_heavy(inst: &Instance) -> Option<u32> {
+    let most = (0..inst.k()).map(|b| inst.load_bound(b)).max().unwrap_or(0);
+    (0..inst.len() as u32).find(|&v| inst.load(v) > most)
+}
+
+/// Raises the load bounds to the least found, no less than by a factor; returns by what factor.
+pub(super) fn raise(
+    problem: &Problem<'_>,
+    inst: &mut Instance,
+    options: &Options,
+    least: f64,
+    random: &mut Random,
+    log: &mut Vec<String>,
+) -> Result<f64, Error> {
+    if options.strict_balance {
+        let heavy = too_heavy(inst);
+        return Err(Error::Infeasible(Conflict {
+            parts: heavy.map(Part::Vertex).into_iter().collect(),
+            proved: heavy.is_some(),
+            minimal: heavy.is_some(),
+            reason: match heavy {
+                Some(_) => "a vertex alone is heavier than the balance bound of every block",
+                None => "no mapping within the balance bound was found",
+            }
+            .to_owned(),
+        }));
+    }
+    let steps = (inst.len() as u64 * 200).clamp(4_000, 1_000_000);
+    let Some(bounds) = pack::least_bounds(inst, least, random, steps) else {
+        return Err(Error::Infeasible(Conflict {
+            parts: (0..problem.constraints.len())
+                .map(Part::Constraint)
+                .collect(),
+            proved: false,
+            minimal: false,
+            reason: "no mapping keeps memory, slots and constraints, even without a balance bound"
+                .to_owned(),
+        }));
+    };
+    let factor = (0..inst.k())
+        .map(|b| bounds[b] as f64 / inst.load_bound(b).max(1) as f64)
+        .fold(1.0, f64::max);
+    log.push(format!(
+        "balance bound raised by a factor of {factor:.3}: nothing fits within it"
+    ));
+    *inst = inst.with_load_bounds(&bounds);
+    Ok(factor)
+}

@@ -1,0 +1,365 @@
+//! The stages of a solution: bounds on loads, a search, what mends its faults, proofs.
+
+use std::time::{Duration, Instant};
+
+use super::balance::{packing, raise, settle, too_heavy, within};
+use super::{Options, Solution};
+use crate::bound::{Effort, lower_bound};
+use crate::constraints::Draft;
+use crate::diagnose;
+use crate::error::{Conflict, Error};
+use crate::evaluate::evaluate;
+use crate::exact::structure;
+use crate::explain::explain;
+use crate::instance::Instance;
+use crate::pack;
+use crate::pigeonhole;
+use crate::problem::{Objective, Problem};
+use crate::proof;
+use crate::random::Random;
+use crate::refine::bottleneck;
+use crate::strategy::{Budget, Context, Found, Strategy, auto, by_name, keeps};
+
+/// Share of a time limit for the first search where a proof is near, and for the proof.
+const FIRST: f64 = 0.15;
+const PROVING: f64 = 0.35;
+/// The first search takes no longer.
+const LONGEST: Duration = Duration::from_millis(500);
+/// Up to so many vertices flows are looked for to bound the cost.
+const BOUNDABLE: usize = 20_000;
+/// Share of a time limit that they get.
+const BOUNDING: f64 = 0.1;
+
+/// What the stages share. They are taken in the order in which they stand.
+pub(super) struct Stages<'a> {
+    problem: &'a Problem<'a>,
+    options: &'a Options,
+    strategy: &'static Strategy,
+    /// Whether the strategy searches, rather than showing what a plain rule gives.
+    searches: bool,
+    /// Whether part of the time is for the bound.
+    bounding: bool,
+    budget: Budget,
+    effort: Effort,
+    inst: Instance,
+    /// Vertex of the instance for each of the graph.
+    group: Vec<u32>,
+    random: Random,
+    /// By what factor the load bounds were raised.
+    raised: Option<f64>,
+    unavoidable: bool,
+    remarks: Vec<String>,
+    log: Vec<String>,
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(problem: &'a Problem<'a>, options: &'a Options) -> Result<Self, Error> {
+        let start = Instant::now();
+        problem.check()?;
+        let strategy = by_name(&options.strategy)?;
+        let (inst, group) = Instance::new(problem)
+            .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
+        let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
+        let bounding = searches && inst.len() <= BOUNDABLE;
+        let share = if bounding { 1.0 - BOUNDING } else { 1.0 };
+        let stages = Self {
+            problem,
+            options,
+            strategy,
+            searches,
+            bounding,
+            budget: Budget {
+                start,
+                time: options.time.map(|t| t.mul_f64(share)),
+                steps: options.steps,
+                watch: options.watch,
+            },
+            effort: Effort {
+                looks: match options.time {
+                    _ if !bounding => 0,
+                    Some(_) => u64::MAX,
+                    None => options.steps,
+                },
+                stop_at: options.time.map(|t| start + t),
+            },
+            inst,
+            group,
+            random: Random::new(options.seed),
+            raised: None,
+            unavoidable: false,
+            remarks: Vec::new(),
+            log: Vec::new(),
+        };
+        if let Some(watch) = options.watch {
+            watch.set_base(stages.base());
+        }
+        Ok(stages)
+    }
+
+    /// What is left of the distances inside blocks: constant, and no part of the search.
+    fn base(&self) -> u64 {
+        match self.problem.objective {
+            Objective::RemoteChannels => 0,
+            _ => {
+                let collocated = u64::from(self.problem.machine.collocated());
+                self.problem.graph.total_traffic() * collocated
+            }
+        }
+    }
+
+    /// Lowers the load bounds where the largest load is to be small, and raises them where it can
+    /// be seen without a search that nothing keeps them.
+    pub(super) fn bound_loads(&mut self) -> Result<(), Error> {
+        let (problem, options) = (self.problem, self.options);
+        if problem.objective == Objective::LargestLoad {
+            let inst = &self.inst;
+            let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
+            let low = problem.graph.total_load() as f64 / bounds.max(1.0);
+            let steps = packing(inst) / 4;
+            if let Some(bounds) = pack::least_bounds(inst, low, &mut self.random, steps) {
+                self.inst = self.inst.with_load_bounds(&bounds);
+            }
+        }
+        let all: Vec<usize> = (0..problem.constraints.len()).collect();
+        let overload = pigeonhole::overload(&Draft::new(problem, &all), problem);
+        let mut least = 1.0;
+        if let Some((clash, factor)) = overload {
+            if options.strict_balance {
+                return Err(Error::Infeasible(explain(problem, clash)));
+            }
+            if problem.objective != Objective::LargestLoad {
+                self.unavoidable = true;
+                least = factor;
+            }
+        } else if too_heavy(&self.inst).is_some() {
+            self.unavoidable = true;
+        }
+        if self.unavoidable {
+            let plain = problem.constraints.is_empty() && self.inst.dims() == 1;
+            if !(plain || options.strict_balance) {
+                settle(&self.inst, problem, options, &self.budget)?;
+            }
+            self.raise(least)?;
+        }
+        Ok(())
+    }
+
+    fn raise(&mut self, least: f64) -> Result<(), Error> {
+        let (random, log) = (&mut self.random, &mut self.log);
+        let more = raise(
+            self.problem,
+            &mut self.inst,
+            self.options,
+            least,
+            random,
+            log,
+        )?;
+        self.raised = Some(self.raised.unwrap_or(1.0) * more);
+        Ok(())
+    }
+
+    /// Whether a proof comes in the middle of the search, not after it.
+    fn in_turns(&self) -> bool {
+        let auto = self.bounding && self.strategy.name == "auto";
+        auto && self.options.time.is_some() && structure::is_near(&self.inst)
+    }
+
+    /// What the strategy finds.
+    pub(super) fn search(&mut self) -> Result<Found, Error> {
+        let mut context = Context {
+            inst: &self.inst,
+            budget: self.budget,
+            random: self.random.clone(),
+            start: old_mapping(self.problem, &self.inst, &self.group),
+            solver: self.options.solver.as_deref(),
+            log: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let found = match self.options.time {
+            Some(time) if self.in_turns() => in_turns(self.strategy, &mut context, time)?,
+            _ => self.strategy.run(&mut context)?,
+        };
+        let (mut log, remarks) = (context.log, context.remarks);
+        self.log.append(&mut log);
+        self.remarks = remarks;
+        Ok(found)
+    }
+
+    fn expand(&self, block: &[u32]) -> Vec<u32> {
+        self.group.iter().map(|&g| block[g as usize]).collect()
+    }
+
+    /// Whether a mapping may be handed out. Plain strategies need not keep the balance bound.
+    fn is_sound(&self, block: &[u32]) -> Result<bool, Error> {
+        if self.searches {
+            return Ok(keeps(&self.inst, block));
+        }
+        let judged = evaluate(self.problem, &self.expand(block))?;
+        Ok(judged.allowed())
+    }
+
+    /// Another mapping where the search found none that keeps rules and bounds: packed by size, or
+    /// by branch and bound, or under raised bounds.
+    pub(super) fn mend(&mut self, found: Found) -> Result<Found, Error> {
+        if self.is_sound(&found.block)? {
+            return Ok(found);
+        }
+        let note = "nothing feasible found: packing by size";
+        self.log.push(note.to_owned());
+        let packed = pack::pack(&self.inst, &mut self.random, packing(&self.inst));
+        if packed.feasible() {
+            return Ok(auto::touch_up(&self.inst, packed.block, &mut self.random).into());
+        }
+        let (settled, complete) = settle(&self.inst, self.problem, self.options, &self.budget)?;
+        if let Some(block) = settled {
+            return Ok(auto::touch_up(&self.inst, block, &mut self.random).into());
+        }
+        self.unavoidable |= complete;
+        self.raise(1.0)?;
+        let found = self.search()?;
+        if self.is_sound(&found.block)? {
+            return Ok(found);
+        }
+        let packed = pack::pack(&self.inst, &mut self.random, packing(&self.inst));
+        Ok(packed.block.into())
+    }
+
+    /// Bounds the cost by the structure of the network, and takes the better mapping if that is
+    /// met; what else is to be small comes after the cost.
+    pub(super) fn prove(&mut self, found: &mut Found) {
+        let inst = &self.inst;
+        if self.budget.ended() {
+            let remark = "the search was ended: the best mapping found so far is used";
+            self.remarks.push(remark.to_owned());
+            (self.effort.looks, self.effort.stop_at) = (0, Some(Instant::now()));
+        }
+        let cost = inst.cost(&found.block);
+        let open = self.bounding && found.bound.is_none_or(|b| b < cost);
+        if open && keeps(inst, &found.block) && !self.in_turns() {
+            let outcome = structure::solve(inst, &found.block, self.effort, &mut self.log);
+            if let Some(outcome) = outcome {
+                found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
+                if let Some((block, _)) = outcome.better {
+                    let note = "improved by the programme over the front";
+                    self.log.push(note.to_owned());
+                    found.block = block;
+                }
+                if outcome.complete {
+                    let note = "proved by the programme over the front";
+                    self.log.push(note.to_owned());
+                }
+            }
+        }
+        if self.problem.objective == Objective::Bottleneck && self.searches {
+            bottleneck::refine(inst, &mut found.block);
+        }
+    }
+
+    /// The mapping with all that is known about it.
+    pub(super) fn conclude(self, found: Found) -> Result<Solution, Error> {
+        let (problem, inst) = (self.problem, &self.inst);
+        let block_of = self.expand(&found.block);
+        let evaluation = evaluate(problem, &block_of)?;
+        if !evaluation.allowed() {
+            return Err(Error::Infeasible(Conflict {
+                parts: evaluation.broken.clone(),
+                proved: false,
+                minimal: false,
+                reason: "these rules are broken by the best mapping found".to_owned(),
+            }));
+        }
+        let cost = inst.cost(&found.block);
+        let minimised = cost as u64 + self.base();
+        debug_assert!(
+            problem.objective == Objective::RemoteChannels
+                || minimised == evaluation.cost + evaluation.preference + evaluation.migration
+        );
+        let bound = match found.bound {
+            Some(bound) if bound >= cost => bound,
+            bound => bound.unwrap_or(0).max(lower_bound(inst, cost, self.effort)),
+        };
+        let lower_bound = bound.max(0) as u64 + self.base();
+        let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
+        let first = || match problem.objective {
+            Objective::Cost | Objective::RemoteChannels => true,
+            Objective::LargestLoad => proof::least_load(inst, problem.machine, &evaluation.loads),
+            Objective::Bottleneck => proof::least_bottleneck(inst, problem, evaluation.bottleneck),
+        };
+        let proved = within(inst, &evaluation) && minimised <= lower_bound && first();
+        Ok(Solution {
+            block_of,
+            evaluation,
+            lower_bound,
+            minimised,
+            gap,
+            proved,
+            raised: self.raised,
+            unavoidable: self.unavoidable,
+            remarks: self.remarks,
+            log: self.log,
+        })
+    }
+}
+
+/// Where a proof is near: a short search, the proof, and where it fails the rest of the search.
+fn in_turns(
+    strategy: &Strategy,
+    context: &mut Context<'_>,
+    time: Duration,
+) -> Result<Found, Error> {
+    let (inst, budget) = (context.inst, context.budget);
+    let opening = time.mul_f64(FIRST).min(LONGEST);
+    context.budget.time = Some(opening);
+    let mut first = strategy.run(context)?;
+    let cost = inst.cost(&first.block);
+    if first.bound.is_some_and(|b| b >= cost) || !keeps(inst, &first.block) {
+        return Ok(first);
+    }
+    let effort = Effort {
+        looks: u64::MAX,
+        stop_at: Some(budget.start + opening + time.mul_f64(PROVING)),
+    };
+    let proof = structure::solve(inst, &first.block, effort, &mut context.log);
+    let proved = proof.as_ref().is_some_and(|p| p.complete);
+    if let Some(outcome) = proof {
+        first.bound = first.bound.max(Some(outcome.bound));
+        first.block = outcome.better.map_or(first.block, |b| b.0);
+    }
+    if proved {
+        return Ok(first);
+    }
+    context.budget = budget;
+    context.start = Some(first.block.clone());
+    let mut last = strategy.run(context)?;
+    if !keeps(inst, &last.block) || inst.cost(&last.block) > inst.cost(&first.block) {
+        last.block = first.block;
+    }
+    last.bound = last.bound.max(first.bound);
+    Ok(last)
+}
+
+/// The old mapping in vertices of the instance, new vertices beside their heaviest neighbour.
+fn old_mapping(problem: &Problem<'_>, inst: &Instance, group: &[u32]) -> Option<Vec<u32>> {
+    let old = problem.migration?;
+    let mut block = vec![u32::MAX; inst.len()];
+    for (v, &g) in group.iter().enumerate() {
+        if block[g as usize] == u32::MAX {
+            block[g as usize] = old.block_of[v];
+        }
+    }
+    for v in 0..inst.len() as u32 {
+        if block[v as usize] == u32::MAX || !inst.may_lie(v, block[v as usize]) {
+            let near = inst.row(v).filter(|e| block[e.0 as usize] != u32::MAX);
+            let beside = near.max_by_key(|e| e.1).map_or(0, |e| block[e.0 as usize]);
+            let open = (0..inst.k() as u32)
+                .find(|&b| inst.may_lie(v, b))
+                .unwrap_or(0);
+            block[v as usize] = if inst.may_lie(v, beside) {
+                beside
+            } else {
+                open
+            };
+        }
+    }
+    Some(block)
+}
