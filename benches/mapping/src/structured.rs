@@ -98,7 +98,7 @@ pub fn run(read: &Arguments) {
                     }
                     let machine: Case = case("", size, hierarchy);
                     let machine = machine.machine();
-                    for seed in 0..read.seeds {
+                    for seed in read.from..read.from + read.seeds {
                         let graph = network(kind, size, most, seed);
                         let problem = Problem::new(&graph, &machine);
                         for (t, (strategy, time)) in read.ours.iter().enumerate() {
