@@ -20,6 +20,7 @@ use std::cell::OnceCell;
 use std::time::Instant;
 
 use crate::instance::Instance;
+use crate::union::find;
 
 mod flow;
 pub(crate) mod levels;
@@ -138,14 +139,6 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
     result
 }
 
-fn find(root: &mut [u32], mut v: u32) -> u32 {
-    while root[v as usize] != v {
-        root[v as usize] = root[root[v as usize] as usize];
-        v = root[v as usize];
-    }
-    v
-}
-
 impl Forest {
     fn nodes(&self, n: usize) -> &[(u32, u32, i64)] {
         self.nodes.get_or_init(|| rooted(n, &self.edges))
@@ -154,7 +147,7 @@ impl Forest {
     /// Least weight of edges of the forest that any grouping at this level cuts.
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
         let trees = (inst.len() - self.edges.len()) as i64;
-        let least = usize::try_from(level.fewest(total(inst)) - trees).unwrap_or(0);
+        let least = usize::try_from(level.fewest(inst.total_load()) - trees).unwrap_or(0);
         let by_number = self.edges.iter().rev().take(least).map(|e| e.0).sum();
         self.by_load(inst, level).max(by_number)
     }
@@ -243,10 +236,6 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
         }
     }
     nodes
-}
-
-fn total(inst: &Instance) -> i64 {
-    (0..inst.len() as u32).map(|v| inst.load(v)).sum()
 }
 
 const NEVER: i64 = i64::MAX / 4;

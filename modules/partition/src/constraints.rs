@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
 use crate::quota::{Of, by_pairs};
+use crate::union::find;
 
 /// No place for those who keep apart.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
@@ -69,14 +70,6 @@ pub(crate) struct Draft {
     pub(crate) set: Vec<u32>,
     /// Sets of blocks, ascending; the first is all.
     pub(crate) sets: Vec<Vec<u32>>,
-}
-
-fn find(root: &mut [u32], mut v: u32) -> u32 {
-    while root[v as usize] != v {
-        root[v as usize] = root[root[v as usize] as usize];
-        v = root[v as usize];
-    }
-    v
 }
 
 impl Draft {

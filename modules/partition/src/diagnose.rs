@@ -155,7 +155,7 @@ fn impossible(problem: &Problem<'_>, kept: &[Part], limit: Limit, balanced: bool
     let Ok((inst, _)) = Instance::new(&smaller) else {
         return Some(true);
     };
-    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let total = inst.total_load();
     let inst = match balanced {
         true => inst,
         false => inst.with_load_bounds(&vec![total.max(1); inst.k()]),

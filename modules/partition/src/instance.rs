@@ -307,6 +307,10 @@ impl Instance {
         self.size[v as usize * self.shared.dims]
     }
 
+    pub(crate) fn total_load(&self) -> i64 {
+        (0..self.len() as u32).map(|v| self.load(v)).sum()
+    }
+
     pub(crate) fn load_bound(&self, block: usize) -> i64 {
         self.shared.upper[block * self.shared.dims]
     }

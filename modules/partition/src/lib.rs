@@ -41,6 +41,7 @@ mod random;
 mod refine;
 mod solve;
 mod strategy;
+mod union;
 mod watch;
 
 pub use error::{Conflict, Error, Part};

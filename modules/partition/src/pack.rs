@@ -108,7 +108,7 @@ pub(crate) fn least_bounds(
     random: &mut Random,
     steps: u64,
 ) -> Option<Vec<i64>> {
-    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let total = inst.total_load();
     let bounds = |factor: f64| -> Vec<i64> {
         let scaled = |b: usize| ((inst.load_bound(b).max(1)) as f64 * factor).floor() as i64;
         (0..inst.k()).map(scaled).collect()

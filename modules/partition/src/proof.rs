@@ -32,7 +32,7 @@ pub(crate) fn least_load(inst: &Instance, machine: &Machine, loads: &[u64]) -> b
         return true;
     }
     let bounds: Vec<i64> = blocks.map(|b| less(b).max(0) as i64).collect();
-    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let total = inst.total_load();
     let heaviest = (0..inst.len() as u32).map(|v| inst.load(v)).max();
     if total > bounds.iter().sum() || heaviest > bounds.iter().max().copied() {
         return true;

@@ -83,7 +83,7 @@ impl Relaxation {
         }
         let grain = levels.iter().fold(0, |g, l| gcd(g, l.step));
         let grain = grain * sweep.weight.iter().fold(0, |g, &w| gcd(g, w));
-        let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+        let total = inst.total_load();
         let common = (0..inst.len() as u32).fold(0, |g, v| gcd(g, inst.load(v)));
         if levels.iter().any(|l| l.holds() < total) {
             return None;

@@ -27,6 +27,8 @@ const WIDTH: usize = 100;
 const WIDER: usize = 6;
 /// Beginnings kept in all, 8 bytes each.
 const KEPT: usize = 12_000_000;
+/// Cells of all that may follow on the beginnings of one length, 4 bytes each.
+const CELLS: usize = 1 << 26;
 
 /// Whether the network is small enough for its machine, and its fronts narrow enough, that a proof
 /// is worth half of the time.
@@ -84,7 +86,8 @@ pub(crate) fn solve(
     relaxation.value(&master.prices, &mut |_, _, _| ())?;
     let front = Front::new(&relaxation, &master.prices);
     let mut width = WIDTH;
-    while outcome.bound < best && width * inst.len() <= KEPT {
+    let cells = inst.k() * inst.k();
+    while outcome.bound < best && width * inst.len() <= KEPT && width * cells <= CELLS {
         let pass = front.pass(relaxation.least(best), width, effort.stop_at);
         looks = looks.saturating_sub(pass.looks * 64 * inst.k() as u64);
         if pass.stopped {

@@ -25,7 +25,7 @@ pub(crate) fn multilevel(inst: &Instance, rounds: usize, random: &mut Random) ->
 /// A V-cycle from a mapping: clusters inside its blocks are refined from coarse to fine.
 pub(crate) fn again(inst: &Instance, block: Vec<u32>, random: &mut Random) -> Vec<u32> {
     let target = (inst.k() * 24).max(400);
-    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let total = inst.total_load();
     let heaviest = (total / target as i64).max(1) * 2;
     let mut levels: Vec<(Instance, Vec<u32>)> = Vec::new();
     let mut current = block;

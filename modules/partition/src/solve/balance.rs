@@ -58,7 +58,7 @@ pub(super) fn settle(
     let complete = outcome.complete;
     let strict = options.strict_balance && outcome.complete;
     if !problem.constraints.is_empty() || inst.dims() > 1 {
-        let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+        let total = inst.total_load();
         let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
         let outcome = branch::feasible(&free, limit);
         if outcome.complete && outcome.better.is_none() {

@@ -8,7 +8,7 @@ use crate::pack::Ledger;
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
     let k = inst.k();
-    let total: i64 = (0..inst.len() as u32).map(|v| inst.load(v)).sum();
+    let total = inst.total_load();
     let speeds: Vec<i64> = inst
         .shared
         .machine

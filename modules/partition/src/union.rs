@@ -1,0 +1,11 @@
+//! Sets that are joined over time, each named by one of its members (Tarjan 1975).
+
+/// The member that names the set of `v`: the only one of the set with `root[x] == x`. Halves the
+/// paths it walks.
+pub(crate) fn find(root: &mut [u32], mut v: u32) -> u32 {
+    while root[v as usize] != v {
+        root[v as usize] = root[root[v as usize] as usize];
+        v = root[v as usize];
+    }
+    v
+}
