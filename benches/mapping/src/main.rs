@@ -7,7 +7,7 @@
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
 //! each graph so often with seeds of its own, `--shift` is added to those seeds, `--record` keeps
 //! what is better than the best known. Suites `large`, `huge` and `growth`: see `large.rs`, `structured`: see
-//! `structured.rs`.
+//! `structured.rs`, `tight`: see `tight.rs`.
 
 mod generate;
 mod known;
@@ -16,6 +16,7 @@ mod peers;
 mod structured;
 mod suite;
 mod table;
+mod tight;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -46,7 +47,7 @@ fn arguments() -> Result<Arguments, String> {
     let mut read = Arguments {
         suite: words
             .next()
-            .ok_or("which suite: small, exact, structured, medium, large, huge, growth?")?,
+            .ok_or("which suite: small, exact, structured, tight, medium, large, huge, growth?")?,
         seeds: 3,
         from: 0,
         peers: Vec::new(),
@@ -60,7 +61,7 @@ fn arguments() -> Result<Arguments, String> {
     };
     let large = ["large", "huge", "growth"].contains(&read.suite.as_str());
     let names = match read.suite.as_str() {
-        "exact" | "structured" => &[],
+        "exact" | "structured" | "tight" => &[],
         _ if large => peers::FOR_LARGE,
         _ => peers::FOR_SMALL,
     };
@@ -68,6 +69,7 @@ fn arguments() -> Result<Arguments, String> {
     let ours = match read.suite.as_str() {
         "exact" => "auto@1000",
         "structured" => "auto@1000,auto@10000",
+        "tight" => "auto@1000",
         _ if large => "fast,auto",
         _ => "auto@100,auto@1000",
     };
@@ -119,8 +121,10 @@ fn main() {
     if ["large", "huge", "growth"].contains(&read.suite.as_str()) {
         return large::run(&read);
     }
-    if read.suite == "structured" {
-        return structured::run(&read);
+    match read.suite.as_str() {
+        "structured" => return structured::run(&read),
+        "tight" => return tight::run(&read),
+        _ => {}
     }
     let mut table = Table::default();
     table.known = Known::read();

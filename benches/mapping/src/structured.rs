@@ -24,7 +24,7 @@ const KINDS: [(&str, &[usize]); 6] = [
 const MACHINES: [&[usize]; 5] = [&[4], &[2, 2], &[8], &[4, 4], &[4, 2, 4]];
 
 /// Loads and traffic up to `most`.
-fn network(kind: &str, size: usize, most: u64, seed: u64) -> Graph {
+pub fn network(kind: &str, size: usize, most: u64, seed: u64) -> Graph {
     let mut dice = Dice::new(seed);
     let mut edges: Vec<(usize, usize)> = Vec::new();
     let mut n = size;
@@ -128,7 +128,11 @@ pub fn run(read: &Arguments) {
                                     found.minimised,
                                     found.gap * 100.0,
                                     if found.proved { " proved" } else { "" },
-                                    found.raised.map_or("", |_| " raised"),
+                                    match (found.raised, found.unavoidable) {
+                                        (None, _) => "",
+                                        (_, true) => " raised, unavoidable",
+                                        (_, false) => " raised",
+                                    },
                                 );
                             }
                             let sum = sums.entry((k, s, m, w, t)).or_default();
