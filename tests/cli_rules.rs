@@ -231,6 +231,9 @@ fn some_processes_are_dearer_to_move_than_others() {
         .status(2)
         .stderr_has("a number of at least 0 is expected here")
         .stderr_has("--move:1:3");
+    partition(yesterday(""), "--move a=5")
+        .status(2)
+        .stderr_has("--previous <PATH>");
 }
 
 /// Whether a process catches SIGINT.

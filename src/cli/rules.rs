@@ -36,7 +36,7 @@ pub(crate) struct RuleArgs {
     memory: Vec<String>,
     /// What it costs to move these out of the mapping in use (`--previous`), other than
     /// `--migration`: `kind:table=1000`, or `*=mem` for as much as each has of it
-    #[arg(long = "move", value_name = "WHAT=PRICE")]
+    #[arg(long = "move", value_name = "WHAT=PRICE", requires = "previous")]
     moving: Vec<String>,
     /// A file of rules, one a line: `pin worker* = node1`
     #[arg(long, value_name = "PATH")]

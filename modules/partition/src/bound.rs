@@ -2,7 +2,7 @@
 //!
 //! The distance of two blocks is the sum of the steps between the levels that separate them, so
 //! the cost is a sum over levels of step times the traffic cut by the groups of that level, and a
-//! bound on each cut gives one on the whole. Groups hold no more than their blocks may. Three bounds
+//! bound on each cut gives one on the whole. Groups hold no more than their blocks may. Four bounds
 //! on a cut are used, the best one counts:
 //!
 //! - Edge-disjoint spanning forests, the heaviest first. In each, the edges left uncut join
@@ -11,6 +11,7 @@
 //!   down, which can only make it cheaper.
 //! - Around each vertex only so many neighbours fit into its group. What does not fit is cut;
 //!   counted in full over vertices that are no neighbours, or half over all.
+//! - Around a few vertices that are beside very many, flows along trees, see [`hubs`].
 //! - Flows between vertices that cannot all lie in one group, see [`flow`].
 //!
 //! Where the network has an order of narrow fronts, [`relaxation`] bounds all levels together, mostly
@@ -23,6 +24,7 @@ use crate::instance::Instance;
 use crate::union::find;
 
 mod flow;
+mod hubs;
 pub(crate) mod levels;
 pub(crate) mod master;
 pub(crate) mod relaxation;
@@ -32,6 +34,7 @@ pub(crate) mod table;
 pub(crate) mod testing;
 
 use flow::Flow;
+use hubs::Hubs;
 use levels::{Level, levels};
 
 /// How long to look for flows: so many looks at channels, or until a time.
@@ -51,10 +54,12 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     }
     let forests = forests(inst, if n > 50_000 { 1 } else { 3 });
     let levels = levels(inst);
-    let around = Stars::new(inst, &levels);
+    let (around, hubs) = (Stars::new(inst, &levels), Hubs::new(inst));
     let simple = |level: &Level| {
         let trees: i64 = forests.iter().map(|f| f.cut(inst, level)).sum();
-        trees.max(around.cut(inst, level))
+        trees
+            .max(around.cut(inst, level))
+            .max(hubs.cut(level.most()))
     };
     let mut cuts: Vec<i64> = levels.iter().map(simple).collect();
     let sum = |cuts: &[i64]| -> i64 { cuts.iter().zip(&levels).map(|(c, l)| c * l.step).sum() };
@@ -89,7 +94,8 @@ pub(crate) fn between_hosts(inst: &Instance) -> i64 {
         return 0;
     };
     let trees: i64 = forests(inst, 3).iter().map(|f| f.cut(inst, top)).sum();
-    trees.max(Stars::new(inst, &levels).cut(inst, top))
+    let around = Stars::new(inst, &levels).cut(inst, top);
+    trees.max(around).max(Hubs::new(inst).cut(top.most()))
 }
 
 /// A spanning forest.

@@ -195,12 +195,14 @@ impl<'a> Word<'a> {
 
     /// The text, cut to what fits into a message.
     pub(crate) fn shown(self) -> String {
-        let mut shown: String = self
-            .text
-            .chars()
-            .take(60)
-            .flat_map(char::escape_debug)
-            .collect();
+        let mut shown = String::new();
+        for c in self.text.chars().take(60) {
+            match c {
+                // Quotes need no escape between the backquotes of a message.
+                '"' | '\'' | '\\' => shown.push(c),
+                _ => shown.extend(c.escape_debug()),
+            }
+        }
         if self.text.chars().nth(60).is_some() {
             shown.push_str("...");
         }

@@ -351,3 +351,26 @@ fn large_inputs_stay_linear_and_bounded() {
         "n[000001-100000]"
     );
 }
+
+#[test]
+fn a_file_of_another_purpose_is_told_once() {
+    let told = |text: &str| {
+        let found = findings(None, text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0].clone()
+    };
+    let mapping = "{\n  \"format\": \"graphmap-mapping\",\n  \"version\": 1\n}\n";
+    assert_eq!(
+        told(mapping),
+        "G0410 error - `hosts` is a mapping, no description of hosts"
+    );
+    assert_eq!(
+        told("{\"nodes\": []}"),
+        "G0410 error - `hosts` is JSON, which no description of hosts is written in"
+    );
+    assert_eq!(
+        told("digraph farm {\n a -> b\n}\n"),
+        "G0410 error - `hosts` is a graph, no description of hosts"
+    );
+    assert_eq!(findings(None, "graph\nstrict\n"), Vec::<String>::new());
+}
