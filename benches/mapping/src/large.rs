@@ -41,7 +41,7 @@ pub fn run(read: &Arguments) {
         let machine = machine(&case);
         let mut runs: Vec<Vec<Run>> = engines.iter().map(|_| Vec::new()).collect();
         let mut size = (0, 0);
-        for seed in 0..read.seeds {
+        for seed in read.from..read.from + read.seeds {
             let graph = generate::generate(case.family, case.size, seed);
             size = (graph.vertices(), graph.edges());
             let problem = Problem::new(&graph, &machine);

@@ -1,7 +1,8 @@
 //! Mapping of large instances: coarsened once, divided while they grow again.
 //!
 //! The network is contracted once to some hundred vertices a block, mapped in that form, and
-//! refined on traffic times distance while it grows again.
+//! refined on traffic times distance while it grows again. Where that would leave most of its edges
+//! in place it is mapped as it is.
 //!
 //! What is left of it is mapped for one class of distances after the other, the farthest first. Each
 //! time it is contracted further, until little is left; on the way back up, whenever a level has
@@ -127,7 +128,15 @@ pub(crate) fn map(
         part: vec![0; finest.len()],
     };
     let small = (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
-    let mut levels = coarser(&finest, small, order, &mut divided, random);
+    let mut levels = Levels::new();
+    if let Some(first) = contracted(&finest, small, order, &mut divided, random) {
+        if is_tangled(&finest, &first.0) {
+            divided.part = vec![0; finest.len()];
+        } else {
+            levels.push(first);
+            coarser(&finest, &mut levels, small, order, &mut divided, random);
+        }
+    }
     // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
     // smallest vertex there is before anything is divided more finely, and so on for each class of
     // distances.
@@ -182,37 +191,61 @@ impl Divided {
 /// Coarser levels, finest first, each with the cluster of every vertex of the one before.
 type Levels = Vec<(Level, Vec<u32>)>;
 
+/// Whether the first contraction leaves most edges in place, as where hubs tie everything to
+/// everything. What is contracted then costs as much to refine as the whole, and says less about
+/// it.
+fn is_tangled(fine: &Level, coarse: &Level) -> bool {
+    coarse.arcs.len() as f64 > TANGLED * fine.arcs.len() as f64
+}
+
+/// Edges left by a contraction, at least: hubs leave 0.85 of them, random networks of few edges a
+/// vertex 0.7, meshes and chains half and fewer.
+const TANGLED: f64 = 0.77;
+
 /// Contracts inside the parts down to about `target` vertices; carries the parts along.
 fn coarser(
     finest: &Level,
+    levels: &mut Levels,
     target: usize,
     order: Order,
     divided: &mut Divided,
     random: &mut Random,
-) -> Levels {
-    let total = finest.total_load();
-    let mut levels: Levels = Vec::new();
+) {
     loop {
         let fine = levels.last().map_or(finest, |l| &l.0);
-        if fine.len() <= target {
-            return levels;
-        }
-        // No cluster gets several times heavier than its like.
-        let like = 5 * total / fine.len() as i64;
-        let heaviest = like.min(3 * total / target as i64).max(1);
-        let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
-        let (map, clusters) = cluster(fine, within, order, heaviest, random);
-        if clusters * 20 > fine.len() * 19 {
-            return levels;
-        }
-        let mut part = vec![0; clusters];
-        for (&c, &p) in map.iter().zip(&divided.part) {
-            part[c as usize] = p;
-        }
-        divided.part = part;
-        let coarse = fine.contract(&map, clusters);
-        levels.push((coarse, map));
+        let Some(next) = contracted(fine, target, order, divided, random) else {
+            return;
+        };
+        levels.push(next);
     }
+}
+
+/// The next level on the way to about `target` vertices, unless it would hardly be smaller.
+fn contracted(
+    fine: &Level,
+    target: usize,
+    order: Order,
+    divided: &mut Divided,
+    random: &mut Random,
+) -> Option<(Level, Vec<u32>)> {
+    if fine.len() <= target {
+        return None;
+    }
+    let total = fine.total_load();
+    // No cluster gets several times heavier than its like.
+    let like = 5 * total / fine.len() as i64;
+    let heaviest = like.min(3 * total / target as i64).max(1);
+    let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
+    let (map, clusters) = cluster(fine, within, order, heaviest, random);
+    if clusters * 20 > fine.len() * 19 {
+        return None;
+    }
+    let mut part = vec![0; clusters];
+    for (&c, &p) in map.iter().zip(&divided.part) {
+        part[c as usize] = p;
+    }
+    divided.part = part;
+    Some((fine.contract(&map, clusters), map))
 }
 
 /// Dividing into all parts that are at least some distance apart.
@@ -228,7 +261,15 @@ impl Stage<'_> {
     fn divide(&self, finest: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let effort = self.effort;
         let target = effort.core.max(4 * effort.per_part * divided.parts.len());
-        let mut levels = coarser(finest, target, self.order, &mut divided, random);
+        let mut levels = Levels::new();
+        coarser(
+            finest,
+            &mut levels,
+            target,
+            self.order,
+            &mut divided,
+            random,
+        );
         let core = levels.last().map_or(finest, |l| &l.0);
         let mut best: Option<((i64, i64), Divided)> = None;
         let attempts = effort.attempts[usize::from(divided.parts.len() > 1)];
@@ -258,7 +299,8 @@ impl Stage<'_> {
     /// Divides a small level as far as it has vertices for, through coarser levels of its own.
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
-        let mut levels = coarser(core, target, self.order, &mut divided, random);
+        let mut levels = Levels::new();
+        coarser(core, &mut levels, target, self.order, &mut divided, random);
         let coarsest = levels.last().map_or(core, |l| &l.0);
         self.raise(coarsest, &mut divided, random);
         self.grow(core, &mut levels, &mut divided, random);

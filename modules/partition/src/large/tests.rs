@@ -161,6 +161,43 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
     }
 }
 
+/// Every newcomer joins four ends of channels there are, so that the old ones become hubs.
+fn hubs(count: u32) -> Graph {
+    let mut random = Random::new(9);
+    let mut channels = Vec::new();
+    let mut ends = vec![0];
+    for v in 1..count {
+        for _ in 0..4 {
+            let to = ends[random.below(ends.len())];
+            if to != v {
+                let (from, traffic) = (v, 1);
+                channels.push(Channel { from, to, traffic });
+                ends.extend([v, to]);
+            }
+        }
+    }
+    Graph::new(vec![1; count as usize], &channels).unwrap()
+}
+
+#[test]
+fn hubs_are_mapped_uncontracted_and_meshes_are_not() {
+    let machine = irregular();
+    let tangled = |graph: &Graph| {
+        let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
+        let fine = Level::of(&inst);
+        let whole = Halving::new(&inst, fine.total_load(), 0.5);
+        let mut divided = Divided {
+            parts: Parts::whole(&whole),
+            part: vec![0; fine.len()],
+        };
+        let mut random = Random::new(3);
+        let found = contracted(&fine, 500, Order::Random, &mut divided, &mut random);
+        is_tangled(&fine, &found.expect("a level").0)
+    };
+    assert!(tangled(&hubs(20_000)));
+    assert!(!tangled(&mesh(140)));
+}
+
 #[test]
 fn only_meshes_are_contracted_as_they_are_numbered() {
     let machine = irregular();
