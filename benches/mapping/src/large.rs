@@ -125,7 +125,7 @@ fn row(case: &Case, size: (usize, usize), engines: &[String], runs: &[Vec<Run>])
             } else {
                 format!(" !{worst:.2}")
             };
-            format!("{cost}{mark} · {seconds:.2} s")
+            format!("{cost}{mark} · {seconds:.3} s")
         })
         .collect();
     let levels: Vec<String> = case.hierarchy.iter().map(ToString::to_string).collect();

@@ -202,13 +202,8 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
     }
 }
 
-/// CPU time of this OS process, from the kernel.
+/// CPU time of this OS process, all threads. (The files below `/proc` tell it in ticks only.)
 fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let nanoseconds: f64 = text
-        .split(' ')
-        .next()
-        .and_then(|t| t.parse().ok())
-        .unwrap_or(0.0);
-    nanoseconds / 1e9
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
