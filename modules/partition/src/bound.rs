@@ -26,6 +26,7 @@ use crate::union::find;
 mod flow;
 mod hubs;
 pub(crate) mod levels;
+mod lightest;
 pub(crate) mod master;
 pub(crate) mod relaxation;
 pub(crate) mod sweep;
@@ -36,6 +37,7 @@ pub(crate) mod testing;
 use flow::Flow;
 use hubs::Hubs;
 use levels::{Level, levels};
+use lightest::Lightest;
 
 /// How long to look for flows: so many looks at channels, or until a time.
 #[derive(Clone, Copy, Debug)]
@@ -44,24 +46,35 @@ pub(crate) struct Effort {
     pub(crate) stop_at: Option<Instant>,
 }
 
+/// From so many vertices on, only one forest is looked at.
+const LARGE: usize = 50_000;
+
 /// A lower bound on the search cost of all feasible mappings; not much more than `enough`. Time:
-/// nearly linear in the edges, times levels, times load units (fewer for large instances), and the
-/// effort asked for.
+/// nearly linear in the edges, times levels, times load units (fewer for large instances, and none
+/// where their vertices are light), and the effort asked for.
 pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     let n = inst.len();
     if n == 0 || inst.k() < 2 {
         return 0;
     }
-    let forests = forests(inst, if n > 50_000 { 1 } else { 3 });
     let levels = levels(inst);
     let (around, hubs) = (Stars::new(inst, &levels), Hubs::new(inst));
-    let simple = |level: &Level| {
-        let trees: i64 = forests.iter().map(|f| f.cut(inst, level)).sum();
-        trees
-            .max(around.cut(inst, level))
-            .max(hubs.cut(level.most()))
+    let total = inst.total_load();
+    let trees: Vec<i64> = if n > LARGE && levels.iter().all(|l| is_fine(inst, l)) {
+        let fewest: Vec<i64> = levels.iter().map(|l| l.fewest(total)).collect();
+        let most = fewest.iter().max().map_or(0, |&f| f as usize);
+        let lightest = Lightest::new(inst, most);
+        fewest.into_iter().map(|f| lightest.cut(f)).collect()
+    } else {
+        let forests = forests(inst, if n > LARGE { 1 } else { 3 });
+        let cut = |l| forests.iter().map(|f| f.cut(inst, l)).sum();
+        levels.iter().map(cut).collect()
     };
-    let mut cuts: Vec<i64> = levels.iter().map(simple).collect();
+    let cut = |(level, &trees): (&Level, &i64)| {
+        let around = around.cut(inst, level);
+        trees.max(around).max(hubs.cut(level.most()))
+    };
+    let mut cuts: Vec<i64> = levels.iter().zip(&trees).map(cut).collect();
     let sum = |cuts: &[i64]| -> i64 { cuts.iter().zip(&levels).map(|(c, l)| c * l.step).sum() };
     if effort.looks == 0 || sum(&cuts) >= enough {
         return sum(&cuts);
@@ -161,17 +174,9 @@ impl Forest {
     /// Cheapest cut into pieces that each fit into the largest group.
     fn by_load(&self, inst: &Instance, level: &Level) -> i64 {
         let n = inst.len();
-        let units = if n <= 5_000 {
-            256
-        } else if n <= 200_000 {
-            64
-        } else {
-            16
-        };
-        let unit = (level.most() / units).max(1);
+        let unit = unit(inst, level);
         let most = (level.most() / unit) as usize;
-        // No load is left of vertices that are lighter than a unit.
-        if (0..n as u32).all(|v| inst.load(v) < unit) {
+        if is_fine(inst, level) {
             return 0;
         }
         let nodes = self.nodes(n);
@@ -204,6 +209,22 @@ impl Forest {
         }
         sum
     }
+}
+
+/// Of loads that are rounded down.
+fn unit(inst: &Instance, level: &Level) -> i64 {
+    let units = match inst.len() {
+        0..=5_000 => 256,
+        5_001..=200_000 => 64,
+        _ => 16,
+    };
+    (level.most() / units).max(1)
+}
+
+/// Whether all vertices are lighter than a unit: rounded down no load is left of them.
+fn is_fine(inst: &Instance, level: &Level) -> bool {
+    let unit = unit(inst, level);
+    (0..inst.len() as u32).all(|v| inst.load(v) < unit)
 }
 
 /// The nodes of a forest.
@@ -279,6 +300,12 @@ struct Stars {
 impl Stars {
     fn new(inst: &Instance, levels: &[Level]) -> Self {
         let least = levels.iter().map(Level::most).min().unwrap_or(0);
+        let all = 0..inst.len() as u32;
+        let widest = all.clone().map(|v| inst.degree(v)).max().unwrap_or(0) as i64;
+        let heaviest = all.map(|v| inst.load(v)).max().unwrap_or(0);
+        if heaviest.saturating_mul(widest + 1) <= least {
+            return Self { rows: Vec::new() };
+        }
         let crowded = |v: &u32| {
             let around = inst.row(*v).map(|(u, _)| inst.load(u));
             around.fold(inst.load(*v), i64::saturating_add) > least

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
-use crate::quota::{Of, by_pairs};
+use crate::quota::{Of, Quota, by_pairs};
 use crate::union::find;
 
 /// No place for those who keep apart.
@@ -14,7 +14,7 @@ pub(crate) const OUTSIDE: u32 = u32::MAX;
 /// Groups of vertices that must lie together, with what the pins leave of the blocks.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// Group of each vertex.
+    /// Group of each vertex; empty when each is its own.
     pub(crate) of: Vec<u32>,
     /// Index of the set of blocks of each group; empty when all are free.
     pub(crate) set: Vec<u32>,
@@ -34,12 +34,40 @@ impl Groups {
         self.count
     }
 
+    /// The group of a vertex.
+    #[inline]
+    pub(crate) fn at(&self, v: usize) -> usize {
+        self.of.get(v).map_or(v, |&g| g as usize)
+    }
+
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Clash> {
+        if problem.constraints.is_empty()
+            && problem.migration.is_none()
+            && Quota::all(problem, &[]).len() == 1
+        {
+            return Ok(Self::alone(problem));
+        }
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         let draft = Draft::new(problem, &all);
         match draft.clash(problem, &all) {
             Some(clash) => Err(clash),
             None => Ok(draft.finish(problem)),
+        }
+    }
+}
+
+impl Groups {
+    /// Nothing ties anything, and nothing but the load is limited.
+    fn alone(problem: &Problem<'_>) -> Self {
+        let k = problem.machine.len();
+        Self {
+            of: Vec::new(),
+            set: Vec::new(),
+            sets: vec![vec![true; k]],
+            apart: Vec::new(),
+            layers: vec![layer(&[], k)],
+            home: Vec::new(),
+            count: problem.graph.vertices(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The network to be mapped, as arrays: vertices with loads, undirected edges with traffic.
 
+use std::sync::Arc;
+
 use crate::error::Error;
 
 /// One channel of the network. Direction does not matter to a mapping: both ways of a pair are
@@ -22,17 +24,29 @@ pub struct Channel {
 ///
 /// Memory: 12 bytes a vertex (4 offset, 8 load; 8 more with memory needs) and 24 bytes an edge
 /// (each edge is stored from both ends: 4 target, 8 traffic). Where parallel channels exist, 8
-/// bytes more an edge hold how many channels it stands for.
+/// bytes more an edge hold how many channels it stands for. A clone, and the search where nothing
+/// changes the network for it, share the arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    offsets: Vec<u32>,
-    targets: Vec<u32>,
-    traffic: Vec<u64>,
+    rows: Rows,
     /// Channels behind each entry; empty when every edge is one channel.
     channels: Vec<u32>,
-    load: Vec<u64>,
+    load: Arc<Vec<i64>>,
     /// Bytes needed by each vertex; empty when nobody said.
     memory: Vec<u64>,
+    total_load: u64,
+    total_traffic: u64,
+    /// Some edges have no traffic.
+    silent: bool,
+}
+
+/// Edges in compressed rows, shared. Signed weights, because the search subtracts them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// Where the row of each vertex begins, and the end of the last.
+    pub(crate) offsets: Arc<Vec<u32>>,
+    pub(crate) targets: Arc<Vec<u32>>,
+    pub(crate) weights: Arc<Vec<i64>>,
 }
 
 /// Largest accepted sum of loads, of memory, and of traffic: leaves room for products with
@@ -52,7 +66,7 @@ impl Graph {
         if n >= u32::MAX as usize || channels.len() >= (1 << 31) {
             return Err(Error::input("more than 2^31 vertices or channels"));
         }
-        checked_total("load", &load)?;
+        let total_load = checked_total("load", &load)?;
         let mut total = 0_u64;
         let mut start = vec![0_u32; n + 1];
         for (index, channel) in channels.iter().enumerate() {
@@ -86,14 +100,14 @@ impl Graph {
             }
         }
         drop(fill);
-        Ok(Self::merge_parallel(load, &start, &raw))
+        Ok(Self::merge_parallel(load, total_load, &start, &raw))
     }
 
-    fn merge_parallel(load: Vec<u64>, start: &[u32], raw: &[(u32, u64)]) -> Self {
+    fn merge_parallel(load: Vec<u64>, total_load: u64, start: &[u32], raw: &[(u32, u64)]) -> Self {
         let n = load.len();
         let mut offsets = Vec::with_capacity(n + 1);
         let mut targets: Vec<u32> = Vec::with_capacity(raw.len());
-        let mut traffic: Vec<u64> = Vec::with_capacity(raw.len());
+        let mut traffic: Vec<i64> = Vec::with_capacity(raw.len());
         let mut channels: Vec<u32> = Vec::new();
         let mut place = vec![u32::MAX; n];
         offsets.push(0);
@@ -102,7 +116,7 @@ impl Graph {
             for &(u, t) in &raw[start[v] as usize..start[v + 1] as usize] {
                 let seen = place[u as usize] as usize;
                 if seen != u32::MAX as usize && seen >= row {
-                    traffic[seen] += t;
+                    traffic[seen] += t as i64;
                     if channels.is_empty() {
                         channels.resize(targets.len(), 1);
                     }
@@ -110,7 +124,7 @@ impl Graph {
                 } else {
                     place[u as usize] = targets.len() as u32;
                     targets.push(u);
-                    traffic.push(t);
+                    traffic.push(t as i64);
                     if !channels.is_empty() {
                         channels.push(1);
                     }
@@ -121,11 +135,16 @@ impl Graph {
         // A pair has as many channels seen from either end, so a later duplicate cannot leave an
         // earlier row short: rows pushed before the first duplicate were filled with ones.
         Self {
-            offsets,
-            targets,
-            traffic,
+            total_load,
+            total_traffic: traffic.iter().sum::<i64>() as u64 / 2,
+            silent: traffic.contains(&0),
+            rows: Rows {
+                offsets: Arc::new(offsets),
+                targets: Arc::new(targets),
+                weights: Arc::new(traffic),
+            },
             channels,
-            load,
+            load: Arc::new(load.into_iter().map(|l| l as i64).collect()),
             memory: Vec::new(),
         }
     }
@@ -157,19 +176,23 @@ impl Graph {
     /// Number of undirected edges, parallel channels counted once.
     #[must_use]
     pub fn edges(&self) -> usize {
-        self.targets.len() / 2
+        self.rows.targets.len() / 2
     }
 
     /// Load of a vertex.
     #[must_use]
     pub fn load(&self, vertex: u32) -> u64 {
-        self.load[vertex as usize]
+        self.load[vertex as usize] as u64
     }
 
-    /// Loads of all vertices.
-    #[must_use]
-    pub fn loads(&self) -> &[u64] {
+    /// Loads of all vertices, shared.
+    pub(crate) fn loads(&self) -> &Arc<Vec<i64>> {
         &self.load
+    }
+
+    /// The edges, shared; `None` when some have no traffic, which the search does without.
+    pub(crate) fn rows(&self) -> Option<Rows> {
+        (!self.silent).then(|| self.rows.clone())
     }
 
     /// Bytes a vertex needs; 0 when nobody said.
@@ -186,41 +209,52 @@ impl Graph {
 
     /// Neighbours of a vertex with the traffic summed over both directions.
     pub fn neighbours(&self, vertex: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.row(vertex).map(|i| (self.targets[i], self.traffic[i]))
+        let row = self.row(vertex);
+        let targets = self.rows.targets[row.clone()].iter().copied();
+        targets.zip(self.rows.weights[row].iter().map(|&t| t as u64))
     }
 
     /// Neighbours of a vertex with the number of channels behind each edge.
     pub fn channels(&self, vertex: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.row(vertex)
-            .map(|i| (self.targets[i], self.channels.get(i).copied().unwrap_or(1)))
+        self.row(vertex).map(|i| {
+            (
+                self.rows.targets[i],
+                self.channels.get(i).copied().unwrap_or(1),
+            )
+        })
     }
 
     fn row(&self, vertex: u32) -> std::ops::Range<usize> {
         let v = vertex as usize;
-        self.offsets[v] as usize..self.offsets[v + 1] as usize
+        self.rows.offsets[v] as usize..self.rows.offsets[v + 1] as usize
     }
 
     /// Sum of all loads.
     #[must_use]
     pub fn total_load(&self) -> u64 {
-        self.load.iter().sum()
+        self.total_load
     }
 
     /// Sum of the traffic of all edges, each counted once.
     #[must_use]
     pub fn total_traffic(&self) -> u64 {
-        self.traffic.iter().sum::<u64>() / 2
+        self.total_traffic
     }
 
     /// Bytes held by the graph.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        4 * (self.offsets.len() + self.targets.len() + self.channels.len())
-            + 8 * (self.traffic.len() + self.load.len() + self.memory.len())
+        let Rows {
+            offsets,
+            targets,
+            weights,
+        } = &self.rows;
+        4 * (offsets.len() + targets.len() + self.channels.len())
+            + 8 * (weights.len() + self.load.len() + self.memory.len())
     }
 }
 
-fn checked_total(what: &str, values: &[u64]) -> Result<(), Error> {
+fn checked_total(what: &str, values: &[u64]) -> Result<u64, Error> {
     let mut total = 0_u64;
     for (vertex, &value) in values.iter().enumerate() {
         total = total.saturating_add(value);
@@ -230,7 +264,7 @@ fn checked_total(what: &str, values: &[u64]) -> Result<(), Error> {
             )));
         }
     }
-    Ok(())
+    Ok(total)
 }
 
 /// Turns measured values (seconds, fractions) into integers: the largest becomes about a million,

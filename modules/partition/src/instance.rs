@@ -2,8 +2,10 @@
 //! every capacity, slot and count rule turned into the same thing, an interval per block or place.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::constraints::{Clash, Groups, OUTSIDE};
+use crate::graph::Rows;
 use crate::machine::{Block, Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};
 pub(crate) use crate::quota::NO_LIMIT;
@@ -90,13 +92,14 @@ impl Shared {
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.
+/// Clones share the large arrays, with the caller's network too where nothing changes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
-    pub(crate) offsets: Vec<u32>,
-    pub(crate) targets: Vec<u32>,
-    pub(crate) weights: Vec<i64>,
+    pub(crate) offsets: Arc<Vec<u32>>,
+    pub(crate) targets: Arc<Vec<u32>>,
+    pub(crate) weights: Arc<Vec<i64>>,
     /// `vertex * dims + dim`.
-    pub(crate) size: Vec<i64>,
+    pub(crate) size: Arc<Vec<i64>>,
     /// Index into the sets of blocks, by vertex; empty when all vertices are free.
     pub(crate) set: Vec<u32>,
     /// Vertices that may not share a block, or a place of a layer, with each vertex; empty when
@@ -106,7 +109,8 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Builds the instance and the vertex of the instance that each vertex of the problem is in.
+    /// Builds the instance and the vertex of the instance that each vertex of the problem is in (a
+    /// list without entries when each is its own).
     pub(crate) fn new(problem: &Problem<'_>) -> Result<(Self, Vec<u32>), Clash> {
         let groups = Groups::new(problem)?;
         let (graph, n) = (problem.graph, problem.graph.vertices());
@@ -121,12 +125,16 @@ impl Instance {
         dims.retain(|q| std::mem::take(&mut first) || !q.idle(problem));
         let (d, k, m) = (dims.len(), machine.len(), groups.len());
 
-        let mut size = vec![0; m * d];
-        for (i, dim) in dims.iter().enumerate() {
-            dim.each(problem, |v, s| {
-                size[groups.of[v as usize] as usize * d + i] += s
-            });
-        }
+        let alone = m == n && groups.of.iter().enumerate().all(|(v, &g)| g as usize == v);
+        let size = if alone && d == 1 {
+            Arc::clone(graph.loads())
+        } else {
+            let mut size = vec![0; m * d];
+            for (i, dim) in dims.iter().enumerate() {
+                dim.each(problem, |v, s| size[groups.at(v as usize) * d + i] += s);
+            }
+            Arc::new(size)
+        };
         let mut upper = vec![0; k * d];
         let mut lower = vec![0; k * d];
         let mut at = vec![0; k * d];
@@ -193,16 +201,17 @@ impl Instance {
                 graph.neighbours(v).for_each(|(u, t)| visit(u, t as i64));
             }
         };
-        let alone = m == n && groups.of.iter().enumerate().all(|(v, &g)| g as usize == v);
-        let csr = if alone && edges.is_empty() {
-            copy(n, 2 * graph.edges(), row)
-        } else {
-            contract(&groups.of, m, row, &edges)
+        let plain = alone && edges.is_empty();
+        let shares = plain && !count_channels;
+        let rows = match shares.then(|| graph.rows()).flatten() {
+            Some(rows) => rows,
+            None if plain => copy(n, 2 * graph.edges(), row),
+            None => contract(&groups.of, m, row, &edges),
         };
         let instance = Self {
-            offsets: csr.0,
-            targets: csr.1,
-            weights: csr.2,
+            offsets: rows.offsets,
+            targets: rows.targets,
+            weights: rows.weights,
             size,
             set: groups.set,
             apart: groups.apart,
@@ -242,12 +251,12 @@ impl Instance {
         let row = |v: u32, visit: &mut dyn FnMut(u32, i64)| {
             self.row(v).for_each(|(u, w)| visit(u, w));
         };
-        let (offsets, targets, weights) = contract(map, clusters, row, &[]);
+        let rows = contract(map, clusters, row, &[]);
         Self {
-            offsets,
-            targets,
-            weights,
-            size,
+            offsets: rows.offsets,
+            targets: rows.targets,
+            weights: rows.weights,
+            size: Arc::new(size),
             set,
             apart,
             shared: Rc::clone(&self.shared),
@@ -377,10 +386,8 @@ fn flat(blocks: &[Block]) -> Machine {
     .expect("blocks of a machine")
 }
 
-type Csr = (Vec<u32>, Vec<u32>, Vec<i64>);
-
 /// The rows as they are, without edges of weight 0.
-fn copy(n: usize, entries: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -> Csr {
+fn copy(n: usize, entries: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -> Rows {
     let mut offsets = Vec::with_capacity(n + 1);
     let mut targets: Vec<u32> = Vec::with_capacity(entries);
     let mut weights: Vec<i64> = Vec::with_capacity(entries);
@@ -394,7 +401,11 @@ fn copy(n: usize, entries: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -
         });
         offsets.push(targets.len() as u32);
     }
-    (offsets, targets, weights)
+    Rows {
+        offsets: Arc::new(offsets),
+        targets: Arc::new(targets),
+        weights: Arc::new(weights),
+    }
 }
 
 /// The members of each cluster in a row, by counting: those of cluster `c` stand from place `c` of
@@ -425,7 +436,7 @@ fn contract(
     clusters: usize,
     row: impl Fn(u32, &mut dyn FnMut(u32, i64)),
     extra: &[(u32, u32, i64)],
-) -> Csr {
+) -> Rows {
     let (start, members) = members(map, clusters);
     let mut more: Vec<(u32, u32, i64)> = extra
         .iter()
@@ -462,5 +473,9 @@ fn contract(
         }
         offsets.push(targets.len() as u32);
     }
-    (offsets, targets, weights)
+    Rows {
+        offsets: Arc::new(offsets),
+        targets: Arc::new(targets),
+        weights: Arc::new(weights),
+    }
 }

@@ -1,6 +1,8 @@
 //! Getting everything in: packing by size, and the least load bound when the wanted one is too
 //! tight.
 
+use std::sync::Arc;
+
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal};
@@ -72,9 +74,9 @@ impl<'a> Ledger<'a> {
 /// annealing on the excess alone. The result has excess 0 when it is one.
 pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
     let bare = Instance {
-        offsets: vec![0; inst.len() + 1],
-        targets: Vec::new(),
-        weights: Vec::new(),
+        offsets: Arc::new(vec![0; inst.len() + 1]),
+        targets: Arc::default(),
+        weights: Arc::default(),
         ..inst.clone()
     };
     let mut order: Vec<u32> = (0..inst.len() as u32).collect();

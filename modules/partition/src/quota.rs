@@ -173,6 +173,9 @@ impl Quota {
     }
 
     pub(crate) fn total(&self, problem: &Problem<'_>) -> i64 {
+        if self.of == Of::Load {
+            return whole(problem.graph.total_load());
+        }
         let mut total = 0;
         self.each(problem, |_, size| total += size);
         total

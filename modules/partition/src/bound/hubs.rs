@@ -54,7 +54,7 @@ impl Hubs {
             for &(edge, load) in &tree.edges {
                 flow[edge as usize] += amount * load as f64;
             }
-            let full = flow.iter().zip(&inst.weights);
+            let full = flow.iter().zip(inst.weights.iter());
             let full = full.filter(|f| *f.0 > 0.0).map(|(f, &w)| f / w as f64);
             Sum {
                 amount,

@@ -6,6 +6,7 @@
 //! search from the last vertex backwards (Russian doll search, Verfaillie, Lemaitre and Schiex
 //! 1996). Alike blocks and alike vertices are tried in one order only.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::symmetry::{Blocks, twins};
@@ -155,9 +156,9 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit)
 /// is none.
 pub(crate) fn feasible(inst: &Instance, limit: Limit) -> Outcome {
     let bare = Instance {
-        offsets: vec![0; inst.len() + 1],
-        targets: Vec::new(),
-        weights: Vec::new(),
+        offsets: Arc::new(vec![0; inst.len() + 1]),
+        targets: Arc::default(),
+        weights: Arc::default(),
         ..inst.clone()
     };
     solve(&bare, None, limit)

@@ -1,5 +1,7 @@
 //! One level of a large instance: a graph held small, and its contraction.
 
+use std::sync;
+
 use crate::instance::{Instance, members};
 
 /// One end of an edge, as seen from the other.
@@ -10,12 +12,13 @@ pub(crate) struct Arc {
     pub(crate) weight: u32,
 }
 
-/// A graph with loads in compressed rows: 12 bytes a vertex and 16 an edge.
+/// A graph with loads in compressed rows: 12 bytes a vertex (on the finest level those of the
+/// instance) and 16 an edge.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
-    pub(crate) offsets: Vec<u32>,
+    pub(crate) offsets: sync::Arc<Vec<u32>>,
     pub(crate) arcs: Vec<Arc>,
-    pub(crate) load: Vec<i64>,
+    pub(crate) load: sync::Arc<Vec<i64>>,
 }
 
 /// Weights are scaled so that all together stay below this: then no sum of them overflows.
@@ -34,16 +37,20 @@ impl Level {
                 ((w + divisor / 2) / divisor).max(1) as u32
             }
         };
-        let ends = inst.targets.iter().zip(&inst.weights);
+        let ends = inst.targets.iter().zip(inst.weights.iter());
+        let load = match inst.dims() {
+            1 => sync::Arc::clone(&inst.size),
+            _ => sync::Arc::new((0..inst.len() as u32).map(|v| inst.load(v)).collect()),
+        };
         Self {
-            offsets: inst.offsets.clone(),
+            offsets: sync::Arc::clone(&inst.offsets),
             arcs: ends
                 .map(|(&to, &w)| Arc {
                     to,
                     weight: scaled(w),
                 })
                 .collect(),
-            load: (0..inst.len() as u32).map(|v| inst.load(v)).collect(),
+            load,
         }
     }
 
@@ -63,33 +70,31 @@ impl Level {
     /// The first vertices, and the arcs among them.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
-        let mut first = Self {
-            offsets: vec![0],
-            arcs: Vec::new(),
-            load: self.load[..count].to_vec(),
-        };
+        let (mut offsets, mut arcs) = (vec![0], Vec::new());
         for v in 0..count as u32 {
             let inside = |arc: &&Arc| (arc.to as usize) < count;
-            first.arcs.extend(self.row(v).iter().filter(inside));
-            first.offsets.push(first.arcs.len() as u32);
+            arcs.extend(self.row(v).iter().filter(inside));
+            offsets.push(arcs.len() as u32);
         }
-        first
+        Self {
+            offsets: offsets.into(),
+            arcs,
+            load: self.load[..count].to_vec().into(),
+        }
     }
 
     /// The graph with the vertices of each cluster made one; `map` names the cluster of each
     /// vertex. Time and memory linear in vertices and edges: no hashing, one array of places.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
         let (start, members) = members(map, clusters);
-        let mut coarse = Self {
-            offsets: Vec::with_capacity(clusters + 1),
-            arcs: Vec::with_capacity(self.arcs.len() / 2),
-            load: Vec::with_capacity(clusters),
-        };
-        coarse.offsets.push(0);
+        let mut offsets = Vec::with_capacity(clusters + 1);
+        let mut arcs: Vec<Arc> = Vec::with_capacity(self.arcs.len() / 2);
+        let mut loads = Vec::with_capacity(clusters);
+        offsets.push(0);
         // Where the arc to each cluster stands in the row being built; older rows stand before it.
         let mut place = vec![0_u32; clusters];
         for c in 0..clusters {
-            let row = coarse.arcs.len() as u32;
+            let row = arcs.len() as u32;
             let mut load = 0;
             for &v in &members[start[c] as usize..start[c + 1] as usize] {
                 load += self.load[v as usize];
@@ -102,23 +107,27 @@ impl Level {
                     // A place from an older row is below this row's start, or it is a first row
                     // at 0 that holds another target.
                     if at >= row
-                        && let Some(seen) = coarse.arcs.get_mut(at as usize)
+                        && let Some(seen) = arcs.get_mut(at as usize)
                         && seen.to == to
                     {
                         seen.weight += arc.weight;
                     } else {
-                        place[to as usize] = coarse.arcs.len() as u32;
-                        coarse.arcs.push(Arc {
+                        place[to as usize] = arcs.len() as u32;
+                        arcs.push(Arc {
                             to,
                             weight: arc.weight,
                         });
                     }
                 }
             }
-            coarse.load.push(load);
-            coarse.offsets.push(coarse.arcs.len() as u32);
+            loads.push(load);
+            offsets.push(arcs.len() as u32);
         }
-        coarse.arcs.shrink_to_fit();
-        coarse
+        arcs.shrink_to_fit();
+        Self {
+            offsets: offsets.into(),
+            arcs,
+            load: loads.into(),
+        }
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct Mapping<'a> {
 impl<'a> Mapping<'a> {
     pub(crate) fn new(level: &'a Level, parts: &'a Parts, part: &'a mut [u32]) -> Self {
         let mut load = vec![0; parts.len()];
-        for (&p, &l) in part.iter().zip(&level.load) {
+        for (&p, &l) in part.iter().zip(level.load.iter()) {
             load[p as usize] += l;
         }
         Self {

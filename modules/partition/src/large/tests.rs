@@ -104,6 +104,41 @@ proptest! {
         prop_assert_eq!(Mapping::new(&fine, &parts, &mut below).cost(), cost);
     }
 
+    /// The instance shares the arrays of the network where nothing changes them; with a constraint
+    /// that says nothing it gets its own.
+    #[test]
+    fn a_shared_instance_is_the_same_as_one_of_its_own(graph in network(), seed in 0_u64..1000) {
+        let machine = irregular();
+        let plain = Problem::new(&graph, &machine);
+        let constraints = &[crate::Constraint::Prefer {
+            vertices: vec![0, 1],
+            weight: 0,
+        }];
+        let (shared, same) = Instance::new(&plain).unwrap();
+        let (own, group) = Instance::new(&Problem { constraints, ..plain }).unwrap();
+        prop_assert!(same.is_empty());
+        prop_assert_eq!(group, (0..graph.vertices() as u32).collect::<Vec<_>>());
+        prop_assert!(std::sync::Arc::ptr_eq(&shared.size, graph.loads()));
+        if let Some(rows) = graph.rows() {
+            prop_assert!(std::sync::Arc::ptr_eq(&shared.targets, &rows.targets));
+            prop_assert!(!std::sync::Arc::ptr_eq(&own.targets, &rows.targets));
+        }
+        prop_assert_eq!(&shared.offsets, &own.offsets);
+        prop_assert_eq!(&shared.targets, &own.targets);
+        prop_assert_eq!(&shared.weights, &own.weights);
+        prop_assert_eq!(&shared.size, &own.size);
+        prop_assert_eq!(&shared.shared.upper, &own.shared.upper);
+        prop_assert_eq!(&shared.shared.sets, &own.shared.sets);
+        let budget = Budget {
+            start: std::time::Instant::now(),
+            time: None,
+            steps: 0,
+            watch: None,
+        };
+        let map = |inst| map(inst, &FAST, &budget, &mut Random::new(seed));
+        prop_assert_eq!(map(&shared), map(&own));
+    }
+
     #[test]
     fn refinement_lowers_the_cost_by_what_it_says_and_overfills_nothing(
         graph in network(),

@@ -6,6 +6,7 @@
 //! blurs what it is worth.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::instance::{Instance, NO_LIMIT, Shared};
 
@@ -62,26 +63,29 @@ pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f6
     for (i, &v) in vertices.iter().enumerate() {
         local[v as usize] = i as u32;
     }
+    let (mut targets, mut weights) = (Vec::new(), Vec::new());
+    let mut offsets = Vec::with_capacity(vertices.len() + 1);
+    let mut size = Vec::with_capacity(vertices.len() * d);
+    offsets.push(0);
+    for &v in vertices {
+        for (u, w) in inst.row(v) {
+            if local[u as usize] != u32::MAX {
+                targets.push(local[u as usize]);
+                weights.push(w);
+            }
+        }
+        offsets.push(targets.len() as u32);
+        size.extend_from_slice(&inst.size_of(v)[..d]);
+    }
     let mut view = Instance {
-        offsets: Vec::with_capacity(vertices.len() + 1),
-        targets: Vec::new(),
-        weights: Vec::new(),
-        size: Vec::with_capacity(vertices.len() * d),
+        offsets: Arc::new(offsets),
+        targets: Arc::new(targets),
+        weights: Arc::new(weights),
+        size: Arc::new(size),
         set: Vec::new(),
         apart: Vec::new(),
         shared: Rc::clone(&inst.shared),
     };
-    view.offsets.push(0);
-    for &v in vertices {
-        for (u, w) in inst.row(v) {
-            if local[u as usize] != u32::MAX {
-                view.targets.push(local[u as usize]);
-                view.weights.push(w);
-            }
-        }
-        view.offsets.push(view.targets.len() as u32);
-        view.size.extend_from_slice(&inst.size_of(v)[..d]);
-    }
     if !inst.set.is_empty() {
         view.set = vertices.iter().map(|&v| inst.set[v as usize]).collect();
     }

@@ -42,7 +42,7 @@ pub(super) struct Stages<'a> {
     budget: Budget,
     effort: Effort,
     inst: Instance,
-    /// Vertex of the instance for each of the graph.
+    /// Vertex of the instance for each of the graph; empty when they are the same.
     group: Vec<u32>,
     random: Random,
     /// By what factor the load bounds were raised.
@@ -121,7 +121,9 @@ impl<'a> Stages<'a> {
             }
         }
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
-        let overload = pigeonhole::overload(&Draft::new(problem, &all), problem);
+        // Without constraints every vertex may lie anywhere.
+        let confined = (!all.is_empty()).then(|| Draft::new(problem, &all));
+        let overload = confined.and_then(|draft| pigeonhole::overload(&draft, problem));
         let mut least = 1.0;
         if let Some((clash, factor)) = overload {
             if options.strict_balance {
@@ -185,7 +187,11 @@ impl<'a> Stages<'a> {
         Ok(found)
     }
 
-    fn expand(&self, block: &[u32]) -> Vec<u32> {
+    /// The block of each vertex of the graph.
+    fn expand(&self, block: Vec<u32>) -> Vec<u32> {
+        if self.group.is_empty() {
+            return block;
+        }
         self.group.iter().map(|&g| block[g as usize]).collect()
     }
 
@@ -194,7 +200,7 @@ impl<'a> Stages<'a> {
         if self.searches {
             return Ok(keeps(&self.inst, block));
         }
-        let judged = evaluate(self.problem, &self.expand(block))?;
+        let judged = evaluate(self.problem, &self.expand(block.to_vec()))?;
         Ok(judged.allowed())
     }
 
@@ -233,8 +239,8 @@ impl<'a> Stages<'a> {
             self.remarks.push(remark.to_owned());
             (self.effort.looks, self.effort.stop_at) = (0, Some(Instant::now()));
         }
-        let cost = inst.cost(&found.block);
-        let open = self.bounding && found.bound.is_none_or(|b| b < cost);
+        let met = |bound: i64| bound >= inst.cost(&found.block);
+        let open = self.bounding && !found.bound.is_some_and(met);
         if open && keeps(inst, &found.block) && !self.in_turns() {
             let outcome = structure::solve(inst, &found.block, self.effort, &mut self.log);
             if let Some(outcome) = outcome {
@@ -258,7 +264,9 @@ impl<'a> Stages<'a> {
     /// The mapping with all that is known about it.
     pub(super) fn conclude(self, found: Found) -> Result<Solution, Error> {
         let (problem, inst) = (self.problem, &self.inst);
-        let block_of = self.expand(&found.block);
+        let counted = (problem.objective == Objective::RemoteChannels || cfg!(debug_assertions))
+            .then(|| inst.cost(&found.block));
+        let block_of = self.expand(found.block);
         let evaluation = evaluate(problem, &block_of)?;
         if !evaluation.allowed() {
             return Err(Error::Infeasible(Conflict {
@@ -268,12 +276,15 @@ impl<'a> Stages<'a> {
                 reason: "these rules are broken by the best mapping found".to_owned(),
             }));
         }
-        let cost = inst.cost(&found.block);
+        // The judge has counted what is minimised, but for the number of channels with all that
+        // pulls at it.
+        let judged = evaluation.cost + evaluation.preference + evaluation.migration;
+        let cost = match counted {
+            Some(cost) if problem.objective == Objective::RemoteChannels => cost,
+            _ => (judged - self.base()) as i64,
+        };
+        debug_assert!(counted.is_none_or(|counted| counted == cost));
         let minimised = cost as u64 + self.base();
-        debug_assert!(
-            problem.objective == Objective::RemoteChannels
-                || minimised == evaluation.cost + evaluation.preference + evaluation.migration
-        );
         let bound = match found.bound {
             Some(bound) if bound >= cost => bound,
             bound => bound.unwrap_or(0).max(lower_bound(inst, cost, self.effort)),
