@@ -49,15 +49,20 @@ impl Step {
         if self.keep == (2 << self.width) - 1 {
             return pattern;
         }
-        let (mut result, mut at, mut rest) = (0, 0, self.keep);
-        while rest != 0 {
-            let bit = rest.trailing_zeros();
-            result |= (pattern >> bit & 1) << at;
-            at += 1;
-            rest &= rest - 1;
-        }
-        result
+        kept(pattern, self.keep)
     }
+}
+
+/// The bits of a pattern that stay, closed up.
+pub(crate) fn kept(pattern: u32, mut keep: u32) -> u32 {
+    let (mut result, mut at) = (0, 0);
+    while keep != 0 {
+        let bit = keep.trailing_zeros();
+        result |= (pattern >> bit & 1) << at;
+        at += 1;
+        keep &= keep - 1;
+    }
+    result
 }
 
 impl Sweep {

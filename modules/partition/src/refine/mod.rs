@@ -4,6 +4,7 @@ pub(crate) mod anneal;
 pub(crate) mod bottleneck;
 pub(crate) mod combine;
 pub(crate) mod fm;
+pub(crate) mod pair;
 pub(crate) mod rebalance;
 pub(crate) mod region;
 pub(crate) mod regroup;

@@ -6,12 +6,14 @@
 use std::time::Instant;
 
 use super::anneal::{Best, Schedule, anneal, typical};
+use super::pair;
 use super::state::State;
 use crate::instance::Instance;
 use crate::multilevel::coarsen::matching;
 use crate::multilevel::initial::{Tries, section};
 use crate::multilevel::view::{Groups, view};
 use crate::random::Random;
+use crate::strategy::keeps;
 
 /// Where a new division starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) enum From {
     Here,
     /// Bisections.
     Nothing,
+    /// How it is, but for two members, divided exactly.
+    Pair,
 }
 
 /// How long a division is annealed.
@@ -83,6 +87,7 @@ pub(crate) fn regroup(
     let found = match effort.from {
         From::Here => work.warm(&part, old.clone()),
         From::Nothing => work.fresh(&part, &old),
+        From::Pair => work.pair(&part, old.clone()),
     };
     let farther = inst.shared.machine.nodes()[groups_node(inst, node) as usize].distance;
     let worse = (found.cost - now) as f64 * f64::from(farther);
@@ -96,6 +101,12 @@ pub(crate) fn regroup(
     let lies = |v: &u32| inst.may_lie(*v, block[*v as usize]);
     if !inst.set.is_empty() && !vertices.iter().all(lies) {
         return (best.clone(), work.spent);
+    }
+    if pair::fits(inst) && keeps(inst, &block) {
+        let mut changed = vec![false; inst.k()];
+        let moved = block.iter().zip(&best.block).filter(|b| b.0 != b.1);
+        moved.for_each(|(&b, &o)| (changed[b as usize], changed[o as usize]) = (true, true));
+        work.spent += pair::polish(inst, &mut block, &changed, work.random);
     }
     let found = Best::of(&State::new(inst, block));
     work.spent += (inst.len() * inst.k() / 8) as u64;
@@ -167,6 +178,19 @@ impl Work<'_> {
             rename(part, old, &mut found.block);
         }
         found
+    }
+
+    /// Two members, exactly.
+    fn pair(&mut self, part: &Instance, mut block: Vec<u32>) -> Best {
+        let k = part.k();
+        let first = self.random.below(k);
+        let second = (first + 1 + self.random.below(k - 1)) % k;
+        let state = State::new(part, block.clone());
+        if pair::fits(part) && state.faults == 0 {
+            let sides = [first as u32, second as u32];
+            self.spent += pair::redivide(part, &mut block, sides, self.random).1;
+        }
+        Best::of(&State::new(part, block))
     }
 
     fn heat(&mut self, part: &Instance, block: Vec<u32>, warmth: f64, steps: u64) -> Best {
@@ -290,7 +314,6 @@ mod tests {
     use crate::graph::{Channel, Graph};
     use crate::machine::Machine;
     use crate::problem::Problem;
-    use crate::strategy::keeps;
 
     /// A ring with chords, loads from 1 to 5.
     fn ring(n: u32) -> Graph {
@@ -318,7 +341,7 @@ mod tests {
         let mut best = Best::of(&State::new(&inst, block));
         let first = best.cost;
         for round in 0..40 {
-            for from in [From::Here, From::Nothing] {
+            for from in [From::Here, From::Nothing, From::Pair] {
                 let effort = Effort {
                     from,
                     steps: 50,

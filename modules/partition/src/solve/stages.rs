@@ -27,8 +27,10 @@ const PROVING: f64 = 0.35;
 const LONGEST: Duration = Duration::from_millis(500);
 /// Up to so many vertices flows are looked for to bound the cost.
 const BOUNDABLE: usize = 20_000;
-/// Share of a time limit that they get.
+/// Share of a time limit that they get, and of one of a tenth of a second or less: there the first
+/// flows are what counts, and the search gains more by the rest.
 const BOUNDING: f64 = 0.1;
+const BRIEFLY: f64 = 0.04;
 
 /// What the stages share. They are taken in the order in which they stand.
 pub(super) struct Stages<'a> {
@@ -61,7 +63,11 @@ impl<'a> Stages<'a> {
             .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
         let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
         let bounding = searches && inst.len() <= BOUNDABLE;
-        let share = if bounding { 1.0 - BOUNDING } else { 1.0 };
+        let share = match options.time {
+            _ if !bounding => 1.0,
+            Some(time) if time <= Duration::from_millis(100) => 1.0 - BRIEFLY,
+            _ => 1.0 - BOUNDING,
+        };
         let stages = Self {
             problem,
             options,

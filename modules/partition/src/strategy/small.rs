@@ -13,11 +13,13 @@ use crate::exact::branch::{Limit, Outcome};
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
 use crate::large;
+use crate::machine::Node;
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::multilevel::line;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::combine::combine;
+use crate::refine::pair::redivide;
 use crate::refine::rebalance::repair_rules;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::{Effort, regroup};
@@ -40,6 +42,9 @@ const LAST: f64 = 0.75;
 const IDLE: u32 = 80;
 const STALLED: f64 = 0.04;
 const STALLING: f64 = 0.7;
+
+/// Pairs of blocks that are divided anew in a row.
+const PAIRS: usize = 8;
 
 /// Tries to prove the optimum, starting from what is known.
 fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
@@ -198,6 +203,7 @@ impl Search<'_> {
                     regroup(inst, &self.now, node, &effort, random)
                 })
             }
+            Kind::Pairs(depth) => self.pairs(depth, random),
             Kind::Combine => {
                 let others = self.elite.len() + self.pool.len();
                 (others > 0 && self.now.feasible()).then(|| {
@@ -222,6 +228,33 @@ impl Search<'_> {
             self.now = found;
         }
         spent
+    }
+}
+
+impl Search<'_> {
+    /// Divides some pairs of blocks anew that meet in a group of this depth.
+    fn pairs(&self, depth: u32, random: &mut Random) -> Option<(Best, u64)> {
+        let nodes = self.inst.shared.machine.nodes();
+        let deep = |n: &&Node| n.depth == depth && n.children.len() > 1;
+        let groups: Vec<&Node> = nodes.iter().filter(deep).collect();
+        if groups.is_empty() || !self.now.feasible() {
+            return None;
+        }
+        let mut found = self.now.clone();
+        let mut spent = 0;
+        for _ in 0..PAIRS {
+            let children = &groups[random.below(groups.len())].children;
+            let first = random.below(children.len());
+            let second = (first + 1 + random.below(children.len() - 1)) % children.len();
+            let sides = [first, second].map(|c| {
+                let blocks = &nodes[children[c] as usize].blocks;
+                blocks[random.below(blocks.len())]
+            });
+            let (gain, took) = redivide(self.inst, &mut found.block, sides, random);
+            found.cost -= gain;
+            spent += took;
+        }
+        Some((found, spent))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::refine::pair;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::From;
 
@@ -15,6 +16,8 @@ pub(crate) enum Kind {
     Region(u32, Manner),
     /// A group of this depth is divided anew, with so many steps for each vertex.
     Regroup(u32, From, u64),
+    /// Pairs of blocks that a group of this depth holds are divided anew, exactly.
+    Pairs(u32),
     /// The mapping is mixed with another.
     Combine,
     /// Clusters are moved all over the machine.
@@ -39,6 +42,9 @@ impl Ways {
         for depth in 0..depths {
             let lowest = depth + 1 == depths;
             kinds.push(Kind::Region(depth, Manner::Clusters));
+            if pair::fits(inst) {
+                kinds.push(Kind::Pairs(depth));
+            }
             if depth > 0 || lowest {
                 kinds.push(Kind::Region(depth, Manner::Anew));
             }
@@ -46,6 +52,9 @@ impl Ways {
                 kinds.push(Kind::Regroup(depth, From::Nothing, 20));
                 kinds.push(Kind::Regroup(depth, From::Here, 30));
                 kinds.push(Kind::Regroup(depth, From::Here, 300));
+                if pair::fits(inst) {
+                    kinds.push(Kind::Regroup(depth, From::Pair, 0));
+                }
             }
         }
         let way = |kind| Way {

@@ -1,0 +1,428 @@
+//! Two blocks divided anew, exactly: of all ways to put what lies in them into the two, within
+//! their load bounds, one of the cheapest.
+//!
+//! What lies in two blocks is mostly a forest, or a strip of a mesh, with an order in which few
+//! vertices are open at any time. A dynamic programme goes along it: for every side that the open
+//! vertices may lie on, and every load of the first block, what the vertices so far cost at least.
+//! (For trees this is the knapsack over subtrees; whole subtrees change places with others of equal
+//! load, which single moves and swaps do not find.) Of ways that cost the same one is drawn, so that
+//! the search drifts.
+
+use crate::bound::sweep::kept;
+use crate::instance::Instance;
+use crate::random::Random;
+
+/// Fronts are never wider.
+const WIDEST: usize = 10;
+/// Loads of both blocks together are counted in so many units at most.
+const UNITS: i64 = 2_000;
+/// Table entries that a division may take.
+const ENTRIES: u64 = 3_000_000;
+const NEVER: i32 = i32::MAX / 2;
+
+/// Whether load is all that limits a block, so that pairs can be divided.
+pub(crate) fn fits(inst: &Instance) -> bool {
+    inst.dims() == 1 && inst.shared.lower.is_empty() && inst.apart.is_empty()
+}
+
+/// One vertex takes its side.
+struct Step {
+    /// Vertex, counted within the pair.
+    v: usize,
+    /// Open vertices before.
+    width: u32,
+    /// Which of them, and of the vertex as the last, are open after it.
+    keep: u32,
+    /// Edges to open vertices: place in the front and what it costs to lie apart.
+    back: Vec<(u32, i32)>,
+    /// The least load of the first block before, and how many loads from there on are counted.
+    least: i64,
+    loads: usize,
+    /// Where its part of the tables begins.
+    table: usize,
+}
+
+impl Step {
+    /// What a side costs next to the open ones.
+    fn toll(&self, pattern: u32, side: u32) -> i32 {
+        let apart = |b: &&(u32, i32)| pattern >> b.0 & 1 != side;
+        self.back.iter().filter(apart).map(|b| b.1).sum()
+    }
+}
+
+/// What lies in two blocks.
+struct Pair {
+    vertices: Vec<u32>,
+    /// What each costs on either side for its neighbours outside; `NEVER` where it may not lie.
+    outside: Vec<[i32; 2]>,
+    load: Vec<i64>,
+    /// Neighbours inside, with what it costs to lie apart from them.
+    first: Vec<u32>,
+    near: Vec<(u32, i32)>,
+    /// Most load of each side.
+    most: [i64; 2],
+}
+
+impl Pair {
+    fn new(inst: &Instance, block: &[u32], sides: [u32; 2]) -> Option<Self> {
+        let mut local = vec![u32::MAX; inst.len()];
+        let mut vertices = Vec::new();
+        for (v, b) in block.iter().enumerate() {
+            if sides.contains(b) {
+                local[v] = vertices.len() as u32;
+                vertices.push(v as u32);
+            }
+        }
+        let total: i64 = vertices.iter().map(|&v| inst.load(v)).sum();
+        let unit = total / UNITS + 1;
+        let apart = inst.distance(sides[0], sides[1]);
+        let rows = sides.map(|b| inst.distances(b));
+        let mut pair = Self {
+            outside: Vec::with_capacity(vertices.len()),
+            load: Vec::with_capacity(vertices.len()),
+            first: vec![0],
+            near: Vec::new(),
+            most: sides.map(|b| inst.load_bound(b as usize).min(total) / unit),
+            vertices,
+        };
+        let mut sum = 0_i64;
+        for &v in &pair.vertices {
+            let mut costs = [0_i64; 2];
+            for (u, w) in inst.row(v) {
+                let there = local[u as usize];
+                if there == u32::MAX {
+                    let b = block[u as usize] as usize;
+                    costs[0] += w * rows[0][b];
+                    costs[1] += w * rows[1][b];
+                } else if there != local[v as usize] {
+                    sum += w * apart;
+                    pair.near.push((there, i32::try_from(w * apart).ok()?));
+                }
+            }
+            // What both sides cost counts nothing.
+            let least = costs[0].min(costs[1]);
+            sum += (costs[0] - least) + (costs[1] - least);
+            if sum >= i64::from(NEVER) {
+                return None;
+            }
+            let cost = |s: usize| match inst.may_lie(v, sides[s]) {
+                true => (costs[s] - least) as i32,
+                false => NEVER,
+            };
+            pair.outside.push([cost(0), cost(1)]);
+            pair.load.push((inst.load(v) + unit / 2) / unit);
+            pair.first.push(pair.near.len() as u32);
+        }
+        Some(pair)
+    }
+
+    /// What depends on the sides.
+    fn cost(&self, side_of: &[u8]) -> i64 {
+        let mut sum = 0;
+        for (v, &side) in side_of.iter().enumerate() {
+            sum += i64::from(self.outside[v][usize::from(side)]);
+            let apart = |e: &&(u32, i32)| (e.0 as usize) < v && side_of[e.0 as usize] != side;
+            sum += self
+                .near(v)
+                .iter()
+                .filter(apart)
+                .map(|e| i64::from(e.1))
+                .sum::<i64>();
+        }
+        sum
+    }
+
+    fn near(&self, v: usize) -> &[(u32, i32)] {
+        &self.near[self.first[v] as usize..self.first[v + 1] as usize]
+    }
+
+    /// An order in which few are open: next always the vertex that leaves fewest.
+    fn steps(&self, random: &mut Random) -> Option<Vec<Step>> {
+        let n = self.vertices.len();
+        // Neighbours that are not yet placed.
+        let mut left: Vec<u32> = (0..n).map(|v| self.near(v).len() as u32).collect();
+        let mut placed = vec![false; n];
+        let mut front: Vec<u32> = Vec::new();
+        let mut steps = Vec::with_capacity(n);
+        let turn = random.below(n);
+        let mut roots = (turn..n).chain(0..turn);
+        let (mut sum, mut table) = (0_i64, 0_u64);
+        while steps.len() < n {
+            let mut best = (i32::MAX, usize::MAX);
+            for &(u, _) in front.iter().flat_map(|&f| self.near(f as usize)) {
+                if placed[u as usize] {
+                    continue;
+                }
+                let row = self.near(u as usize).iter();
+                let closed = row.filter(|e| placed[e.0 as usize] && left[e.0 as usize] == 1);
+                let opens = i32::from(left[u as usize] > 0);
+                best = best.min((opens - closed.count() as i32, u as usize));
+            }
+            let v = match best.1 {
+                usize::MAX => roots.find(|&r| !placed[r])?,
+                near => near,
+            };
+            let place = |u: u32| front.iter().position(|&f| f == u).map(|p| p as u32);
+            let back = self.near(v).iter();
+            let back = back.filter_map(|&(u, c)| Some((place(u)?, c))).collect();
+            placed[v] = true;
+            for &(u, _) in self.near(v) {
+                left[u as usize] -= 1;
+            }
+            let width = front.len() as u32;
+            front.push(v as u32);
+            let open = |u: u32| left[u as usize] > 0;
+            let bits = front.iter().enumerate();
+            let keep = bits.fold(0, |mask, (i, &u)| mask | u32::from(open(u)) << i);
+            front.retain(|&u| open(u));
+            let least = (sum - self.most[1]).max(0);
+            let loads = (sum.min(self.most[0]) - least + 1).max(0) as usize;
+            steps.push(Step {
+                v,
+                width,
+                keep,
+                back,
+                least,
+                loads,
+                table: table as usize,
+            });
+            table += (loads as u64) << width;
+            sum += self.load[v];
+            if front.len() > WIDEST || table > ENTRIES {
+                return None;
+            }
+        }
+        // The end: nothing is open.
+        let least = (sum - self.most[1]).max(0);
+        steps.push(Step {
+            v: n,
+            width: 0,
+            keep: 0,
+            back: Vec::new(),
+            least,
+            loads: (sum.min(self.most[0]) - least + 1).max(0) as usize,
+            table: table as usize,
+        });
+        Some(steps)
+    }
+
+    /// What beginnings cost at least: by step, pattern of the open vertices (a bit says the second
+    /// side), and load of the first side.
+    fn tables(&self, steps: &[Step]) -> Vec<i32> {
+        let last = &steps[steps.len() - 1];
+        let mut tables = vec![NEVER; last.table + last.loads];
+        if steps[0].loads > 0 {
+            tables[0] = 0;
+        }
+        for pair in steps.windows(2) {
+            let (step, next) = (&pair[0], &pair[1]);
+            let (old, new) = tables[step.table..].split_at_mut(next.table - step.table);
+            for pattern in 0..1_u32 << step.width {
+                let from = &old[pattern as usize * step.loads..][..step.loads];
+                for side in 0..2 {
+                    let own = self.outside[step.v][side as usize];
+                    if own == NEVER {
+                        continue;
+                    }
+                    let toll = own + step.toll(pattern, side);
+                    let to = kept(pattern | side << step.width, step.keep) as usize;
+                    let into = &mut new[to * next.loads..][..next.loads];
+                    // Loads that are counted on both sides of the step.
+                    let shift =
+                        step.least - next.least + if side == 0 { self.load[step.v] } else { 0 };
+                    let skip = (-shift).max(0) as usize;
+                    let start = shift.max(0) as usize;
+                    let from = from.get(skip..).unwrap_or(&[]);
+                    let into = into.get_mut(start..).unwrap_or(&mut []);
+                    for (i, f) in into.iter_mut().zip(from) {
+                        *i = (*i).min(f.saturating_add(toll));
+                    }
+                }
+            }
+        }
+        tables
+    }
+
+    /// One of the cheapest ways, from its end to its beginning: the side of each vertex.
+    fn trace(&self, steps: &[Step], tables: &[i32], random: &mut Random) -> Option<Vec<u8>> {
+        let mut draw = Draw::default();
+        let last = steps.last()?;
+        for (i, &cost) in tables[last.table..].iter().enumerate() {
+            draw.offer(cost, i, random);
+        }
+        let (mut cost, mut load) = (draw.least, last.least + draw.taken as i64);
+        if cost >= NEVER {
+            return None;
+        }
+        let mut side_of = vec![0; self.vertices.len()];
+        let mut now = 0;
+        for step in steps[..steps.len() - 1].iter().rev() {
+            let mut met = 0;
+            let mut found = None;
+            for pattern in 0..1_u32 << step.width {
+                for side in 0..2_u32 {
+                    let own = self.outside[step.v][side as usize];
+                    let before = load - if side == 0 { self.load[step.v] } else { 0 };
+                    let at = before - step.least;
+                    if own == NEVER
+                        || !(0..step.loads as i64).contains(&at)
+                        || kept(pattern | side << step.width, step.keep) != now
+                    {
+                        continue;
+                    }
+                    let toll = own + step.toll(pattern, side);
+                    let paid = tables[step.table + pattern as usize * step.loads + at as usize];
+                    if paid < NEVER && paid + toll == cost {
+                        met += 1;
+                        if random.below(met) == 0 {
+                            found = Some((pattern, side, before, paid));
+                        }
+                    }
+                }
+            }
+            let (pattern, side, before, paid) = found?;
+            side_of[step.v] = side as u8;
+            (now, load, cost) = (pattern, before, paid);
+        }
+        Some(side_of)
+    }
+}
+
+/// The least of some numbers, one of those that are equal.
+struct Draw {
+    least: i32,
+    taken: usize,
+    met: usize,
+}
+
+impl Default for Draw {
+    fn default() -> Self {
+        Self {
+            least: NEVER,
+            taken: 0,
+            met: 0,
+        }
+    }
+}
+
+impl Draw {
+    fn offer(&mut self, cost: i32, index: usize, random: &mut Random) {
+        if cost < self.least {
+            (self.least, self.taken, self.met) = (cost, index, 1);
+        } else if cost == self.least && cost < NEVER {
+            self.met += 1;
+            if random.below(self.met) == 0 {
+                self.taken = index;
+            }
+        }
+    }
+}
+
+/// Divides two blocks of a feasible mapping anew, for an instance that [`fits`]; returns what is
+/// gained, and what it took in steps of annealing. Nothing changes where the front is too wide.
+pub(crate) fn redivide(
+    inst: &Instance,
+    block: &mut [u32],
+    sides: [u32; 2],
+    random: &mut Random,
+) -> (i64, u64) {
+    let Some(pair) = Pair::new(inst, block, sides).filter(|p| !p.vertices.is_empty()) else {
+        return (0, inst.len() as u64 / 8);
+    };
+    let found = pair.steps(random);
+    let mut spent = inst.len() as u64 / 16 + pair.vertices.len() as u64 * 4;
+    let Some(steps) = found else {
+        return (0, spent);
+    };
+    let tables = pair.tables(&steps);
+    spent += tables.len() as u64 / 8;
+    let Some(side_of) = pair.trace(&steps, &tables, random) else {
+        return (0, spent);
+    };
+    let old = |&v: &u32| u8::from(block[v as usize] == sides[1]);
+    let old: Vec<u8> = pair.vertices.iter().map(old).collect();
+    let gain = pair.cost(&old) - pair.cost(&side_of);
+    // Loads in units are rounded: what counts are the loads themselves.
+    let mut load = [0; 2];
+    for (v, &s) in side_of.iter().enumerate() {
+        load[usize::from(s)] += inst.load(pair.vertices[v]);
+    }
+    let holds = |i: usize| load[i] <= inst.load_bound(sides[i] as usize);
+    if gain < 0 || !(holds(0) && holds(1)) {
+        return (0, spent);
+    }
+    for (v, &s) in side_of.iter().enumerate() {
+        block[pair.vertices[v] as usize] = sides[usize::from(s)];
+    }
+    (gain, spent)
+}
+
+/// Divides all pairs of blocks anew that share a lowest group of the machine with a block that is
+/// marked; returns the steps it took.
+pub(crate) fn polish(
+    inst: &Instance,
+    block: &mut [u32],
+    marked: &[bool],
+    random: &mut Random,
+) -> u64 {
+    let nodes = inst.shared.machine.nodes();
+    let mut spent = 0;
+    for node in nodes {
+        let lies = |&c: &u32| nodes[c as usize].children.is_empty();
+        let lowest = node.children.len() > 1 && node.children.iter().all(lies);
+        if !lowest || !node.blocks.iter().any(|&b| marked[b as usize]) {
+            continue;
+        }
+        let all = node.blocks.iter().enumerate();
+        let pairs = all.flat_map(|(i, &a)| node.blocks[..i].iter().map(move |&b| [a, b]));
+        let mut pairs: Vec<[u32; 2]> = pairs.collect();
+        random.shuffle(&mut pairs);
+        for sides in pairs {
+            spent += redivide(inst, block, sides, random).1;
+        }
+    }
+    spent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::testing::{instance, mappings};
+    use crate::strategy::keeps;
+
+    #[test]
+    fn nothing_in_the_two_blocks_is_cheaper() {
+        let mut random = Random::new(4);
+        let mut gained = 0;
+        for _ in 0..200 {
+            let inst = instance(&mut random);
+            let all = mappings(&inst);
+            if all.is_empty() || !fits(&inst) {
+                continue;
+            }
+            let mut block = all[random.below(all.len())].clone();
+            let a = random.below(inst.k()) as u32;
+            let b = random.below(inst.k()) as u32;
+            if a == b {
+                continue;
+            }
+            let same = |m: &&Vec<u32>| {
+                let stays = |v: usize| m[v] == block[v];
+                (0..inst.len()).all(|v| match [a, b].contains(&block[v]) {
+                    true => [a, b].contains(&m[v]),
+                    false => stays(v),
+                })
+            };
+            let least = all.iter().filter(same).map(|m| inst.cost(m)).min();
+            let before = inst.cost(&block);
+            let (gain, _) = redivide(&inst, &mut block, [a, b], &mut random);
+            assert_eq!(before - gain, inst.cost(&block));
+            assert!(gain >= 0 && keeps(&inst, &block));
+            if inst.total_load() <= UNITS && before < 1 << 20 {
+                assert_eq!(Some(inst.cost(&block)), least);
+            }
+            gained += usize::from(gain > 0);
+        }
+        assert!(gained > 5, "{gained}");
+    }
+}
