@@ -175,6 +175,11 @@ impl<'a> State<'a> {
         loose + 2 * edge * self.inst.distance(a, b)
     }
 
+    /// The vertices of a block, in no order.
+    pub(crate) fn members(&self, block: u32) -> &[u32] {
+        &self.members[block as usize]
+    }
+
     /// A random vertex of a block.
     #[inline]
     pub(crate) fn some_member(&self, block: u32, random: usize) -> Option<u32> {

@@ -329,7 +329,13 @@ fn in_turns(
     context.budget.time = Some(opening);
     let mut first = strategy.run(context)?;
     let cost = inst.cost(&first.block);
-    if first.bound.is_some_and(|b| b >= cost) || !keeps(inst, &first.block) {
+    if !keeps(inst, &first.block) {
+        // Nothing to prove yet: the search has the rest of the time.
+        context.budget = budget;
+        context.start = Some(first.block);
+        return strategy.run(context);
+    }
+    if first.bound.is_some_and(|b| b >= cost) {
         return Ok(first);
     }
     let effort = Effort {

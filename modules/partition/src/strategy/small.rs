@@ -19,6 +19,7 @@ use crate::multilevel::line;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::combine::combine;
+use crate::refine::exchange;
 use crate::refine::pair::redivide;
 use crate::refine::rebalance::repair_rules;
 use crate::refine::region::{Manner, Region};
@@ -35,6 +36,8 @@ const KEPT: usize = 6;
 /// At first so many starts are made at most, in this share of the budget.
 const STARTS: u64 = 64;
 const OPENING: f64 = 0.35;
+/// Steps to bring a start within its bounds, as long as nothing within them is known.
+const REPAIR: u64 = 300_000;
 /// Share from which on only the best is improved.
 const LAST: f64 = 0.75;
 /// Another start is improved after so many tries without a gain that took so much of the budget, and
@@ -86,6 +89,8 @@ struct Search<'a> {
     starts: usize,
     /// Whether orders cut into runs are near what multisection finds.
     lines: bool,
+    /// Whether some start was not within its bounds.
+    tight: bool,
 }
 
 /// Steps that a start is annealed for.
@@ -163,7 +168,13 @@ impl Search<'_> {
 
     /// Makes one more start for the pool; returns the steps it took.
     fn start(&mut self, random: &mut Random) -> u64 {
-        let (found, spent) = start(self.inst, self.starts, self.lines, self.stop_at, random);
+        let (mut found, mut spent) =
+            start(self.inst, self.starts, self.lines, self.stop_at, random);
+        self.tight |= !found.feasible();
+        if !found.feasible() && !self.best.feasible() {
+            let repair = exchange::improve(self.inst, &found, REPAIR, self.stop_at, random);
+            (found, spent) = (repair.0, spent + repair.1);
+        }
         // On meshes no order is any good: more than one try is wasted there.
         self.lines &= self.starts != 1
             || !found.feasible()
@@ -204,6 +215,9 @@ impl Search<'_> {
                 })
             }
             Kind::Pairs(depth) => self.pairs(depth, random),
+            Kind::Exchange(steps) => {
+                Some(exchange::improve(inst, &self.now, steps, stop_at, random))
+            }
             Kind::Combine => {
                 let others = self.elite.len() + self.pool.len();
                 (others > 0 && self.now.feasible()).then(|| {
@@ -284,6 +298,7 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
         elite: Vec::new(),
         starts: 1,
         lines: true,
+        tight: false,
     };
     let mut ways = Ways::new(inst);
     let provable = inst.len() <= PROVABLE;
@@ -345,17 +360,26 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
             }
             Some(_) => {}
         }
+        if search.tight {
+            ways.fit_tightly();
+        }
         let before = search.now.clone();
-        let way = ways.choose(&mut context.random);
+        let way = match search.now.feasible() {
+            true => ways.choose(&mut context.random),
+            false => ways.repair(),
+        };
         let steps = search.go(ways.kind(way), &mut context.random);
         spent += steps;
-        let gain = (before.cost - search.now.cost).max(0) as f64;
+        let gain = match before.feasible() {
+            true => (before.cost - search.now.cost).max(0) as f64,
+            false => 0.0,
+        };
         ways.book(way, gain, before.cost as f64 * 0.01, steps);
         if search.now.beats(&before) {
             gained = used(spent);
             idle = 0;
         } else {
-            idle += 1;
+            idle += if before.feasible() { 1 } else { IDLE / 4 };
         }
     }
     context.log.push(format!("{rounds} rounds, {spent} steps"));

@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Combine,
     /// Clusters are moved all over the machine.
     Cycle,
+    /// A few blocks at a time are divided anew, for so many steps.
+    Exchange(u64),
 }
 
 struct Way {
@@ -31,6 +33,17 @@ struct Way {
     spent: f64,
     /// All its steps.
     total: u64,
+}
+
+impl Way {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            gained: 0.0,
+            spent: 0.0,
+            total: 0,
+        }
+    }
 }
 
 pub(crate) struct Ways(Vec<Way>);
@@ -57,17 +70,26 @@ impl Ways {
                 }
             }
         }
-        let way = |kind| Way {
-            kind,
-            gained: 0.0,
-            spent: 0.0,
-            total: 0,
-        };
-        Self(kinds.into_iter().map(way).collect())
+        Self(kinds.into_iter().map(Way::new).collect())
     }
 
     pub(crate) fn kind(&self, way: usize) -> Kind {
         self.0[way].kind
+    }
+
+    /// Loads hardly fit: from now on a few blocks at a time are divided anew too, a way that takes
+    /// more time than it gains where they fit easily.
+    pub(crate) fn fit_tightly(&mut self) {
+        if !self.0.iter().any(|w| matches!(w.kind, Kind::Exchange(_))) {
+            let more = [50_000, 400_000].map(Kind::Exchange);
+            self.0.extend(more.map(Way::new));
+        }
+    }
+
+    /// The way to bring a mapping within its bounds.
+    pub(crate) fn repair(&mut self) -> usize {
+        self.fit_tightly();
+        self.0.len() - 1
     }
 
     /// Another mapping is improved: what failed with the last may gain again.

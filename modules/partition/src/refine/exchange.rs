@@ -1,0 +1,468 @@
+//! Where loads hardly fit: what lies in two or three blocks is divided anew among them, all at once.
+//!
+//! Moves of one vertex and swaps of two leave few mappings within tight bounds to go to. Divisions
+//! of a dozen vertices are many more; the cheapest is found by branch and bound over cost and a
+//! price for excess. Each choice is given a little random cost of its own, less and less of it:
+//! then the cheapest is a sample that favours the cheap ones (as in "perturb and map", Papandreou
+//! and Yuille 2011), and the search goes on from there as annealing does.
+
+use std::time::Instant;
+
+use super::anneal::{Best, Schedule, typical};
+use super::state::State;
+use crate::instance::Instance;
+use crate::random::Random;
+
+/// Most vertices that are divided anew among two, three and four blocks.
+const MOST: [usize; 3] = [14, 10, 8];
+/// Tries of a division until the cheapest one met counts.
+const TRIES: u32 = 1_000;
+/// What one try counts beside a proposed move of annealing.
+const PACE: u64 = 4;
+/// Rounds until the price of excess is looked at.
+const EPOCH: u64 = 16;
+/// Excess that a pair in one block counts that should be apart, as in [`State`].
+const TOGETHER: f64 = 0.25;
+
+/// A division in the making: lists by item (vertex), choice (block) and sum (of what is limited).
+struct Division {
+    blocks: Vec<u32>,
+    items: Vec<u32>,
+    /// `item * choices + choice`: what the item pays there to all that is no item; infinite where
+    /// it may not lie.
+    outside: Vec<f64>,
+    /// From each item on, the least that they all pay so.
+    rest: Vec<f64>,
+    /// By item: earlier items it is tied to, with the weight.
+    ties: Vec<Vec<(usize, f64)>>,
+    /// By item: earlier items that it is to be kept apart from, with the layer.
+    apart: Vec<Vec<(usize, u32)>>,
+    /// `choice * choices + choice`.
+    distance: Vec<f64>,
+    /// Which sum each choice takes part in, by dimension: `choice * dims + dim`.
+    sum_of: Vec<usize>,
+    /// Limits of each sum, what a unit of excess costs, and what lies there.
+    upper: Vec<i64>,
+    lower: Vec<i64>,
+    unit: Vec<f64>,
+    load: Vec<i64>,
+    choice: Vec<usize>,
+    best: Vec<usize>,
+    least: f64,
+    tries: u32,
+}
+
+impl Division {
+    /// What an item adds to the cost in a block, those before it lying where they do.
+    fn added(&self, state: &State<'_>, at: usize, c: usize, price: f64) -> f64 {
+        let (k, d) = (self.blocks.len(), state.inst.dims());
+        let mut more = self.outside[at * k + c];
+        for &(other, weight) in &self.ties[at] {
+            more += weight * self.distance[c * k + self.choice[other]];
+        }
+        for &(other, layer) in &self.apart[at] {
+            let (here, there) = (self.blocks[c], self.blocks[self.choice[other]]);
+            if state.inst.shared.same(layer, here, there) {
+                more += price * TOGETHER;
+            }
+        }
+        let size = state.inst.size_of(self.items[at]);
+        for (&sum, &size) in self.sum_of[c * d..(c + 1) * d].iter().zip(size) {
+            let over = self.load[sum] + size - self.upper[sum];
+            if over > 0 {
+                more += over.min(size) as f64 * self.unit[sum];
+            }
+        }
+        more
+    }
+
+    fn put(&mut self, state: &State<'_>, at: usize, c: usize, sign: i64) {
+        let d = state.inst.dims();
+        let size = state.inst.size_of(self.items[at]);
+        for (&sum, &size) in self.sum_of[c * d..(c + 1) * d].iter().zip(size) {
+            self.load[sum] += sign * size;
+        }
+        self.choice[at] = c;
+    }
+
+    /// What falls short of the limits from below, all items placed.
+    fn under(&self) -> f64 {
+        let under = |s: usize| (self.lower[s] - self.load[s]).max(0) as f64 * self.unit[s];
+        (0..self.load.len()).map(under).sum()
+    }
+
+    /// The cost as the items lie now, the least until something cheaper is met.
+    fn begin(&mut self, state: &State<'_>, price: f64) {
+        let mut paid = 0.0;
+        for at in 0..self.items.len() {
+            let c = self.choice[at];
+            paid += self.added(state, at, c, price);
+            self.put(state, at, c, 1);
+        }
+        self.least = paid + self.under();
+        for at in 0..self.items.len() {
+            self.put(state, at, self.choice[at], -1);
+        }
+    }
+
+    /// Places the items from this one on.
+    fn place(&mut self, state: &State<'_>, at: usize, paid: f64, price: f64) {
+        self.tries += 1;
+        if at == self.items.len() {
+            let total = paid + self.under();
+            if total < self.least {
+                self.least = total;
+                self.best.clone_from(&self.choice);
+            }
+            return;
+        }
+        let k = self.blocks.len();
+        let mut open = [(f64::INFINITY, 0_usize); 4];
+        for (c, slot) in open.iter_mut().enumerate().take(k) {
+            *slot = (self.added(state, at, c, price), c);
+        }
+        open[..k].sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for &(more, c) in &open[..k] {
+            if paid + more + self.rest[at + 1] >= self.least || self.tries > TRIES {
+                return;
+            }
+            self.put(state, at, c, 1);
+            self.place(state, at + 1, paid + more, price);
+            self.put(state, at, c, -1);
+        }
+    }
+}
+
+/// Vertices and blocks to be divided: those of a random vertex and of what it talks to, overfull
+/// blocks first.
+fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
+    let (inst, k) = (state.inst, state.inst.k() as u32);
+    let any = |random: &mut Random| random.below(inst.len()) as u32;
+    let mut v = any(random);
+    if state.faults > 0 && random.below(2) == 0 {
+        // One of those that lie where too much does.
+        let over = |b: u32| {
+            let mut sums = (0..inst.dims()).map(|i| inst.shared.at(b as usize, i));
+            sums.any(|at| state.load[at] > inst.shared.upper[at])
+        };
+        let from = random.below(k as usize) as u32;
+        let full = (0..k).map(|i| (from + i) % k).find(|&b| over(b));
+        if let Some(u) = full.and_then(|b| state.some_member(b, random.next() as usize >> 16)) {
+            v = u;
+        }
+    }
+    let wanted = match random.below(8) {
+        0..5 => 2,
+        5..7 => 3,
+        _ => 4,
+    };
+    let mut blocks = vec![state.block[v as usize]];
+    let mut items = vec![v];
+    let mut tries = 0;
+    while blocks.len() < wanted.min(k as usize) && tries < 20 {
+        tries += 1;
+        let near = items[random.below(items.len())];
+        let degree = inst.degree(near);
+        let next = if degree > 0 && random.below(3) > 0 {
+            let e = inst.offsets[near as usize] as usize + random.below(degree);
+            state.block[inst.targets[e] as usize]
+        } else {
+            random.below(k as usize) as u32
+        };
+        if !blocks.contains(&next) {
+            blocks.push(next);
+            items.extend(state.some_member(next, random.next() as usize >> 16));
+        }
+    }
+    let most = MOST[(blocks.len().max(2) - 2).min(2)];
+    items.clear();
+    for &b in &blocks {
+        items.extend(state.members(b));
+    }
+    if items.len() > most {
+        random.shuffle(&mut items);
+        // Half of them those who talk across: they have most to gain.
+        let crosses = |v: u32| {
+            let here = state.block[v as usize];
+            let mut others = inst.row(v).map(|e| state.block[e.0 as usize]);
+            !others.any(|b| b != here && blocks.contains(&b))
+        };
+        items.sort_by_cached_key(|&v| crosses(v));
+        random.shuffle(&mut items[most / 2..]);
+        items.truncate(most);
+    }
+    (blocks, items)
+}
+
+/// Divides some vertices anew; returns the tries it took.
+fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> u64 {
+    let inst = state.inst;
+    let (blocks, mut items) = choose(state, random);
+    let (k, d, m) = (blocks.len(), inst.dims(), items.len());
+    if k < 2 || m == 0 {
+        return 1;
+    }
+    let size = |v: u32| inst.load(v);
+    items.sort_by_key(|&v| (std::cmp::Reverse(size(v)), v));
+    let at = |v: u32| items.iter().position(|&u| u == v);
+    let now = |v: u32| {
+        let here = state.block[v as usize];
+        blocks.iter().position(|&b| b == here).unwrap_or(0)
+    };
+    let mut sums: Vec<usize> = Vec::new();
+    let mut sum_of = Vec::with_capacity(k * d);
+    for &b in &blocks {
+        for i in 0..d {
+            let sum = inst.shared.at(b as usize, i);
+            let known = sums.iter().position(|&s| s == sum);
+            sum_of.push(known.unwrap_or(sums.len()));
+            if known.is_none() {
+                sums.push(sum);
+            }
+        }
+    }
+    let shared = &inst.shared;
+    let mut load: Vec<i64> = sums.iter().map(|&s| state.load[s]).collect();
+    for &v in &items {
+        for (i, &size) in inst.size_of(v).iter().enumerate() {
+            load[sum_of[now(v) * d + i]] -= size;
+        }
+    }
+    let dims: Vec<usize> = (0..sums.len())
+        .map(|s| sum_of.iter().position(|&x| x == s).unwrap_or(0) % d)
+        .collect();
+    let distance: Vec<f64> = (0..k * k)
+        .map(|i| inst.distance(blocks[i / k], blocks[i % k]) as f64)
+        .collect();
+    let mut outside = vec![0.0; m * k];
+    let mut ties = vec![Vec::new(); m];
+    let mut apart = vec![Vec::new(); m];
+    for (i, &v) in items.iter().enumerate() {
+        let row = &mut outside[i * k..(i + 1) * k];
+        for (c, &b) in blocks.iter().enumerate() {
+            row[c] = state.costs(v)[b as usize] as f64;
+        }
+        for (u, w) in inst.row(v) {
+            if let Some(j) = at(u) {
+                for (c, slot) in row.iter_mut().enumerate() {
+                    *slot -= w as f64 * distance[c * k + now(u)];
+                }
+                if j < i {
+                    ties[i].push((j, w as f64));
+                }
+            }
+        }
+        if let Some(list) = inst.apart.get(v as usize) {
+            for &(u, layer) in list {
+                match at(u) {
+                    Some(j) if j < i => apart[i].push((j, layer)),
+                    Some(_) => {}
+                    None => {
+                        let there = state.block[u as usize];
+                        for (c, slot) in row.iter_mut().enumerate() {
+                            let same = shared.same(layer, blocks[c], there);
+                            *slot += if same { price * TOGETHER } else { 0.0 };
+                        }
+                    }
+                }
+            }
+        }
+        for (c, slot) in row.iter_mut().enumerate() {
+            if c != now(v) && !inst.may_lie(v, blocks[c]) {
+                *slot = f64::INFINITY;
+            } else if heat > 0.0 {
+                *slot -= heat * random.unit().max(1e-12).ln();
+            }
+        }
+    }
+    let mut rest = vec![0.0; m + 1];
+    for i in (0..m).rev() {
+        let row = outside[i * k..(i + 1) * k].iter();
+        rest[i] = rest[i + 1] + row.copied().fold(f64::INFINITY, f64::min);
+    }
+    let choice: Vec<usize> = items.iter().map(|&v| now(v)).collect();
+    let upper = sums.iter().map(|&s| shared.upper[s]).collect();
+    let lower = sums.iter().map(|&s| match shared.lower.get(s) {
+        Some(&least) => least,
+        None => i64::MIN / 2,
+    });
+    let mut division = Division {
+        lower: lower.collect(),
+        upper,
+        unit: dims.iter().map(|&i| shared.excess[i] * price).collect(),
+        best: choice.clone(),
+        choice,
+        blocks,
+        items,
+        outside,
+        rest,
+        ties,
+        apart,
+        distance,
+        sum_of,
+        load,
+        least: f64::INFINITY,
+        tries: 0,
+    };
+    division.begin(state, price);
+    division.place(state, 0, 0.0, price);
+    for (i, &v) in division.items.iter().enumerate() {
+        state.shift(v, division.blocks[division.best[i]]);
+    }
+    u64::from(division.tries)
+}
+
+/// Runs the schedule from the given state, its steps counted as those of annealing; returns the
+/// best mapping met and the steps taken.
+pub(crate) fn exchange(
+    state: &mut State<'_>,
+    random: &mut Random,
+    schedule: &Schedule,
+) -> (Best, u64) {
+    let inst = state.inst;
+    let mut best = Best::of(state);
+    let mean =
+        (inst.shared.excess[0] * inst.total_load() as f64 / inst.len().max(1) as f64).max(1e-9);
+    let mut price = 4.0 * schedule.hot / mean;
+    let floor = schedule.cold / mean;
+    let mut spent = 0;
+    let (mut rounds, mut feasible) = (0, 0);
+    while spent < schedule.steps {
+        let part = spent as f64 / schedule.steps as f64;
+        let heat = schedule.hot * (schedule.cold / schedule.hot).powf(part);
+        spent += PACE * divide(state, heat, price, random) + 20;
+        rounds += 1;
+        feasible += u64::from(state.faults == 0);
+        if state.faults == 0 && (state.cost < best.cost || !best.feasible()) {
+            best = Best::of(state);
+        }
+        if rounds % EPOCH == 0 {
+            price = if feasible * 5 < EPOCH {
+                price * 1.1
+            } else {
+                (price * 0.95).max(floor)
+            };
+            feasible = 0;
+            if schedule.stop_at.is_some_and(|t| Instant::now() >= t) {
+                break;
+            }
+        }
+    }
+    if !best.feasible() {
+        let now = Best::of(state);
+        if now.beats(&best) {
+            best = now;
+        }
+    }
+    (best, spent)
+}
+
+/// Divisions from a mapping on, for so many steps; returns a mapping no worse and the steps taken.
+pub(crate) fn improve(
+    inst: &Instance,
+    best: &Best,
+    steps: u64,
+    stop_at: Option<Instant>,
+    random: &mut Random,
+) -> (Best, u64) {
+    let mut state = State::new(inst, best.block.clone());
+    let warmth = match best.feasible() {
+        true => 0.3 * random.unit() * random.unit(),
+        false => 0.05 + 0.15 * random.unit(),
+    };
+    let hot = typical(&state) * warmth.max(0.001);
+    let schedule = Schedule {
+        steps,
+        hot,
+        cold: hot * 0.02,
+        stop_at,
+    };
+    let (found, spent) = exchange(&mut state, random, &schedule);
+    if best.beats(&found) {
+        return (best.clone(), spent);
+    }
+    (found, spent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::keeps;
+    use crate::{Block, Channel, Constraint, Graph, Machine, Problem, Tree};
+
+    /// Two hosts of three blocks with memory; loads and memory of many sizes, pins, some apart.
+    fn case(random: &mut Random) -> (Graph, Machine, Vec<Constraint>) {
+        let n = 24;
+        let memory = (0..n).map(|_| random.below(9) as u64).collect();
+        let load = (0..n).map(|_| 1 + random.below(30) as u64).collect();
+        let channels: Vec<Channel> = (0..2 * n)
+            .map(|_| Channel {
+                from: random.below(n as usize) as u32,
+                to: random.below(n as usize) as u32,
+                traffic: random.below(20) as u64,
+            })
+            .filter(|c| c.from != c.to)
+            .collect();
+        let graph = Graph::new(load, &channels).unwrap();
+        let graph = graph.with_memory(memory).unwrap();
+        let block = Block {
+            memory: Some(26),
+            ..Block::default()
+        };
+        let host = Tree::Group {
+            distance: 1,
+            members: vec![Tree::Block(block); 3],
+        };
+        let machine = Tree::Group {
+            distance: 9,
+            members: vec![host; 2],
+        };
+        let constraints = vec![
+            Constraint::Pin {
+                vertex: 0,
+                blocks: vec![1].into(),
+            },
+            Constraint::Apart {
+                vertices: vec![1, 2, 3],
+                places: Vec::new(),
+            },
+            Constraint::Apart {
+                vertices: vec![4, 5],
+                places: vec![vec![0, 1, 2], vec![3, 4, 5]],
+            },
+        ];
+        (graph, Machine::new(&machine, 0).unwrap(), constraints)
+    }
+
+    #[test]
+    fn what_fits_is_found_and_never_lost() {
+        let mut random = Random::new(1);
+        let mut found = 0;
+        for _ in 0..40 {
+            let (graph, machine, constraints) = case(&mut random);
+            let problem = Problem {
+                constraints: &constraints,
+                imbalance: 0.2,
+                ..Problem::new(&graph, &machine)
+            };
+            let (inst, _) = Instance::new(&problem).unwrap();
+            let start: Vec<u32> = (0..inst.len() as u32)
+                .map(|v| {
+                    let b = random.below(inst.k()) as u32;
+                    if inst.may_lie(v, b) { b } else { 1 }
+                })
+                .collect();
+            let mut best = Best::of(&State::new(&inst, start));
+            for _ in 0..4 {
+                let (next, spent) = improve(&inst, &best, 20_000, None, &mut random);
+                assert!(spent > 0 && !best.beats(&next));
+                assert_eq!(next.cost, inst.cost(&next.block));
+                assert_eq!(next.feasible(), keeps(&inst, &next.block));
+                assert!((0..inst.len() as u32).all(|v| inst.may_lie(v, next.block[v as usize])));
+                best = next;
+            }
+            found += usize::from(best.feasible());
+        }
+        assert!(found > 15, "{found} of 40");
+    }
+}
