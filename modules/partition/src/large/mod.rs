@@ -103,10 +103,13 @@ pub(crate) const GOOD: Effort = Effort {
     greed: 0.8,
 };
 
+/// Up to so many blocks: their table of distances takes 128 MB.
+const BLOCKS: usize = 4096;
+
 /// Whether an instance can be mapped here: nothing to keep but load bounds, and few enough blocks
 /// for a table of distances.
 pub(crate) fn fits(inst: &Instance) -> bool {
-    inst.has_table()
+    inst.k() <= BLOCKS
         && inst.dims() == 1
         && inst.set.is_empty()
         && inst.apart.is_empty()
