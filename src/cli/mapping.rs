@@ -14,9 +14,10 @@ use graphmap_kpn::source::{Source, Span};
 use graphmap_partition::plan::{self, Modules, Plan, Previous, Request};
 use graphmap_partition::{Objective, Options};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 /// Onto what, and how, a network is mapped.
@@ -42,6 +43,10 @@ pub(crate) struct MappingArgs {
     /// Time to search, such as 100ms or 2s; without it the result depends on the seed alone
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) time: Option<Duration>,
+    /// Threads to search on, with --time; else all cores that we may use. Without --time it is one,
+    /// whatever is said
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroU16>,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -88,6 +93,7 @@ impl MappingArgs {
             strategy: strategy.to_owned(),
             objective: Aim::Cost,
             time: None,
+            threads: None,
             seed: 0,
             imbalance: 3.0,
             strict_balance: false,
@@ -98,6 +104,12 @@ impl MappingArgs {
             migration: 0.0,
             rules: RuleArgs::default(),
         }
+    }
+
+    /// Threads to search on.
+    fn threads(&self) -> NonZeroUsize {
+        let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.map_or_else(all, NonZeroUsize::from)
     }
 }
 
@@ -285,6 +297,7 @@ impl Session<'_> {
             options: Options {
                 strategy: args.strategy.clone(),
                 time: args.time,
+                threads: args.threads(),
                 seed: args.seed,
                 strict_balance: args.strict_balance,
                 solver: args.solver.clone(),

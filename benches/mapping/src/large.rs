@@ -26,7 +26,7 @@ struct Run {
 const YARDSTICK: &str = "kahip-eco";
 
 pub fn run(read: &Arguments) {
-    let ours: Vec<String> = read.ours.iter().map(|o| o.0.clone()).collect();
+    let ours: Vec<String> = read.ours.iter().map(|o| o.strategy.clone()).collect();
     let engines: Vec<String> = ours.iter().chain(&read.peers).cloned().collect();
     println!(
         "`J` as ratio to {YARDSTICK}, geometric mean over seeds | CPU seconds, mean over seeds; `!`: balance bound broken\n"

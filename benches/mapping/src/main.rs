@@ -1,7 +1,7 @@
 //! The quality benchmark of the mapping: the same networks to our strategies and to the peers, one
 //! judge for all.
 //!
-//! usage: graphmap-bench-mapping SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers] [--ours a@ms,...]
+//! usage: graphmap-bench-mapping SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers] [--ours a@ms[xTHREADS],...]
 //!        [--only TEXT] [--work DIR] [--tries N] [--shift N] [--record] [--details]
 //!
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
@@ -18,13 +18,50 @@ mod suite;
 mod table;
 mod tight;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use graphmap_partition::{Options, Problem, Solution, evaluate, solve};
 use known::Known;
 use suite::Case;
 use table::{Result as Row, Table};
+
+/// One of our strategies: `auto`, `auto@100` (milliseconds), `auto@100x2` (on two threads).
+pub struct Ours {
+    said: String,
+    strategy: String,
+    time: Option<u64>,
+    threads: NonZeroUsize,
+}
+
+impl Ours {
+    fn read(said: &str) -> Result<Self, String> {
+        let (strategy, rest) = said.split_once('@').unwrap_or((said, ""));
+        let (time, threads) = rest.split_once('x').unwrap_or((rest, "1"));
+        let wrong = || format!("{said}: a strategy such as auto, auto@100, auto@100x2 is wanted");
+        let time = match time {
+            "" => None,
+            ms => Some(ms.parse().map_err(|_| wrong())?),
+        };
+        Ok(Self {
+            said: said.to_owned(),
+            strategy: strategy.to_owned(),
+            time,
+            threads: threads.parse().map_err(|_| wrong())?,
+        })
+    }
+
+    fn options(&self, seed: u64) -> Options {
+        Options {
+            strategy: self.strategy.clone(),
+            time: self.time.map(Duration::from_millis),
+            threads: self.threads,
+            seed,
+            ..Options::default()
+        }
+    }
+}
 
 pub struct Arguments {
     suite: String,
@@ -32,7 +69,7 @@ pub struct Arguments {
     /// The first of the seeds.
     from: u64,
     peers: Vec<String>,
-    ours: Vec<(String, Option<u64>)>,
+    ours: Vec<Ours>,
     only: String,
     work: PathBuf,
     /// Searches of ours for each graph, with different seeds of their own.
@@ -79,16 +116,10 @@ fn arguments() -> Result<Arguments, String> {
         _ => 3,
     };
     let strategies = |list: &str| {
-        let one = |s: &str| {
-            let (name, time) = s.split_once('@').unwrap_or((s, "0"));
-            (name.to_owned(), time.parse().ok().filter(|t| *t > 0))
-        };
-        list.split(',')
-            .filter(|s| !s.is_empty())
-            .map(one)
-            .collect::<Vec<_>>()
+        let all = list.split(',').filter(|s| !s.is_empty());
+        all.map(Ours::read).collect::<Result<Vec<_>, _>>()
     };
-    read.ours = strategies(ours);
+    read.ours = strategies(ours)?;
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} wants a value"));
         match word.as_str() {
@@ -96,7 +127,7 @@ fn arguments() -> Result<Arguments, String> {
             "--from" => read.from = value()?.parse().map_err(|_| "--from wants a number")?,
             "--peers" => read.peers = value()?.split(',').map(str::to_owned).collect(),
             "--no-peers" => read.peers.clear(),
-            "--ours" => read.ours = strategies(&value()?),
+            "--ours" => read.ours = strategies(&value()?)?,
             "--only" => read.only = value()?,
             "--tries" => read.tries = value()?.parse().map_err(|_| "--tries wants a number")?,
             "--shift" => read.shift = value()?.parse().map_err(|_| "--shift wants a number")?,
@@ -170,28 +201,22 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
         };
         table.add(&case.name(), row);
     };
-    for ((name, time), attempt) in read
+    for (ours, attempt) in read
         .ours
         .iter()
         .flat_map(|o| (0..read.tries).map(move |t| (o, t)))
     {
-        let options = Options {
-            strategy: name.clone(),
-            time: time.map(Duration::from_millis),
-            seed: seed + 1000 * attempt + read.shift,
-            ..Options::default()
-        };
-        let start = (Instant::now(), cpu_seconds());
+        let options = ours.options(seed + 1000 * attempt + read.shift);
+        let start = cpu_seconds();
         match solve(&problem, &options) {
             Ok(found) => {
-                let label = time.map_or_else(|| name.clone(), |t| format!("{name}@{t}"));
-                let seconds = cpu_seconds() - start.1;
+                let seconds = cpu_seconds() - start;
                 if std::env::var_os("MAPPING_LOG").is_some() {
                     println!("{}", found.log.join("\n"));
                 }
-                note(label, &found.block_of, seconds, Some(&found));
+                note(ours.said.clone(), &found.block_of, seconds, Some(&found));
             }
-            Err(error) => eprintln!("{} {name}: {error}", case.name()),
+            Err(error) => eprintln!("{} {}: {error}", case.name(), ours.said),
         }
     }
     for name in &read.peers {

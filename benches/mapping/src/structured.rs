@@ -4,9 +4,8 @@
 //! Prints, for each kind of network, machine and time, how many were proved and the gap of all.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use graphmap_partition::{Channel, Graph, Options, Problem, solve};
+use graphmap_partition::{Channel, Graph, Problem, solve};
 
 use crate::generate::{Dice, generate};
 use crate::suite::{Case, case};
@@ -101,13 +100,8 @@ pub fn run(read: &Arguments) {
                     for seed in read.from..read.from + read.seeds {
                         let graph = network(kind, size, most, seed);
                         let problem = Problem::new(&graph, &machine);
-                        for (t, (strategy, time)) in read.ours.iter().enumerate() {
-                            let options = Options {
-                                strategy: strategy.clone(),
-                                time: time.map(Duration::from_millis),
-                                seed,
-                                ..Options::default()
-                            };
+                        for (t, ours) in read.ours.iter().enumerate() {
+                            let options = ours.options(seed);
                             let start = cpu_seconds();
                             let found = match solve(&problem, &options) {
                                 Ok(found) => found,
@@ -123,7 +117,7 @@ pub fn run(read: &Arguments) {
                             if read.details {
                                 println!(
                                     "{name}, seed {seed}, {}: {} of {} ({:.1}%){}{} {seconds:.2} s",
-                                    label(*time),
+                                    label(ours.time),
                                     found.lower_bound,
                                     found.minimised,
                                     found.gap * 100.0,
@@ -155,8 +149,8 @@ pub fn run(read: &Arguments) {
     for (k, (kind, sizes)) in KINDS.iter().enumerate() {
         for (s, size) in sizes.iter().enumerate() {
             for (w, weights) in ["1", "many"].iter().enumerate() {
-                for (t, (_, time)) in read.ours.iter().enumerate() {
-                    let mut line = format!("| {kind}, {size} | {weights} | {} |", label(*time));
+                for (t, ours) in read.ours.iter().enumerate() {
+                    let mut line = format!("| {kind}, {size} | {weights} | {} |", label(ours.time));
                     let (mut runs, mut proved, mut gap, mut seconds) = (0, 0, 0.0, 0.0);
                     for m in 0..MACHINES.len() {
                         let Some(sum) = sums.get(&(k, s, m, w, t)) else {
@@ -182,7 +176,7 @@ pub fn run(read: &Arguments) {
             }
         }
     }
-    for (t, (_, time)) in read.ours.iter().enumerate() {
+    for (t, ours) in read.ours.iter().enumerate() {
         let of: Vec<&Sum> = sums.iter().filter(|s| s.0.4 == t).map(|s| s.1).collect();
         let all: usize = of.iter().map(|s| s.runs).sum();
         let proved: usize = of.iter().map(|s| s.proved).sum();
@@ -191,7 +185,7 @@ pub fn run(read: &Arguments) {
         let cost: f64 = of.iter().map(|s| s.cost).sum();
         println!(
             "\n{}: {proved} of {all} proved, gap {:.2}% in the mean, {:.1}% at most; J {cost} in all.",
-            label(*time),
+            label(ours.time),
             100.0 * gap / all as f64,
             100.0 * worst
         );

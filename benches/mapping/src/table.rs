@@ -257,10 +257,18 @@ impl Table {
 
 fn name(engine: &str) -> String {
     match engine.split_once('@') {
-        Some((strategy, time)) => match time.parse::<u64>() {
-            Ok(ms) if ms >= 1000 && ms % 1000 == 0 => format!("`{strategy}`, {} s", ms / 1000),
-            _ => format!("`{strategy}`, {time} ms"),
-        },
+        Some((strategy, rest)) => {
+            let (time, threads) = match rest.split_once('x') {
+                Some((time, threads)) => (time, format!(", {threads} threads")),
+                None => (rest, String::new()),
+            };
+            match time.parse::<u64>() {
+                Ok(ms) if ms >= 1000 && ms % 1000 == 0 => {
+                    format!("`{strategy}`, {} s{threads}", ms / 1000)
+                }
+                _ => format!("`{strategy}`, {time} ms{threads}"),
+            }
+        }
         None => match engine {
             "metis-k" => "METIS k-way",
             "metis-r" => "METIS recursive",

@@ -5,9 +5,7 @@
 //! and the ratio to it, and how often nothing within the balance bound was found. What was found
 //! under a raised bound is compared with nothing.
 
-use std::time::Duration;
-
-use graphmap_partition::{Block, Channel, Graph, Machine, Options, Problem, Tree, solve};
+use graphmap_partition::{Block, Channel, Graph, Machine, Problem, Tree, solve};
 
 use crate::generate::{Dice, generate};
 use crate::known::Known;
@@ -198,20 +196,15 @@ pub fn run(read: &Arguments) {
     let pairs = ROWS.iter().flat_map(|row| [(row, 0), (row, 1)]);
     for (row, m) in pairs.filter(|(row, m)| row.name(*m).contains(&read.only)) {
         let name = row.name(m);
-        for ((strategy, time), all) in read.ours.iter().zip(&mut all) {
-            let label = time.map_or("steps".to_owned(), |t| format!("{t} ms"));
+        for (ours, all) in read.ours.iter().zip(&mut all) {
+            let label = ours.time.map_or("steps".to_owned(), |t| format!("{t} ms"));
             let mut sum = Sum::default();
             for seed in read.from..read.from + read.seeds {
                 let graph = row.graph(m, seed);
                 let machine = row.machine(m, &graph);
                 for attempt in 0..read.tries {
                     let problem = Problem::new(&graph, &machine);
-                    let options = Options {
-                        strategy: strategy.clone(),
-                        time: time.map(Duration::from_millis),
-                        seed: seed + 1000 * attempt + read.shift,
-                        ..Options::default()
-                    };
+                    let options = ours.options(seed + 1000 * attempt + read.shift);
                     let start = cpu_seconds();
                     let found = match solve(&problem, &options) {
                         Ok(found) => found,
@@ -223,7 +216,12 @@ pub fn run(read: &Arguments) {
                     let seconds = cpu_seconds() - start;
                     let judged = &found.evaluation;
                     if judged.feasible() {
-                        known.learn(&name, seed, judged.cost, &format!("{strategy}, {label}"));
+                        known.learn(
+                            &name,
+                            seed,
+                            judged.cost,
+                            &format!("{}, {label}", ours.strategy),
+                        );
                     }
                     let best = known.cost(&name, seed).filter(|_| judged.feasible());
                     if std::env::var_os("MAPPING_LOG").is_some() {
@@ -266,8 +264,8 @@ pub fn run(read: &Arguments) {
             }
         }
     }
-    for ((_, time), sum) in read.ours.iter().zip(&all).filter(|p| p.1.runs > 0) {
-        let label = time.map_or("steps".to_owned(), |t| format!("{t} ms"));
+    for (ours, sum) in read.ours.iter().zip(&all).filter(|p| p.1.runs > 0) {
+        let label = ours.time.map_or("steps".to_owned(), |t| format!("{t} ms"));
         sum.print("all, mean", &label);
         println!(
             "\n{label}: over the bound without a word in {} of {} runs.",

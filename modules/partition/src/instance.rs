@@ -1,7 +1,6 @@
 //! What the search works on: the problem with all that must lie together made one vertex, and
 //! every capacity, slot and count rule turned into the same thing, an interval per block or place.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::constraints::{Clash, Groups, OUTSIDE};
@@ -105,7 +104,7 @@ pub(crate) struct Instance {
     /// Vertices that may not share a block, or a place of a layer, with each vertex; empty when
     /// there are none.
     pub(crate) apart: Vec<Vec<(u32, u32)>>,
-    pub(crate) shared: Rc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Instance {
@@ -215,7 +214,7 @@ impl Instance {
             size,
             set: groups.set,
             apart: groups.apart,
-            shared: Rc::new(shared),
+            shared: Arc::new(shared),
         };
         Ok((instance, groups.of))
     }
@@ -259,7 +258,7 @@ impl Instance {
             size: Arc::new(size),
             set,
             apart,
-            shared: Rc::clone(&self.shared),
+            shared: Arc::clone(&self.shared),
         }
     }
 
@@ -287,7 +286,7 @@ impl Instance {
             ..Shared::clone(&self.shared)
         };
         Self {
-            shared: Rc::new(shared),
+            shared: Arc::new(shared),
             ..self.clone()
         }
     }

@@ -1,5 +1,6 @@
 //! The way in: a problem and options, out comes a mapping that the judge has seen.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ pub struct Options {
     pub strict_balance: bool,
     /// An external solver for the strategy `ilp`: an executable that takes an LP file.
     pub solver: Option<PathBuf>,
+    /// Threads that `auto` searches on, with a time and up to 20,000 vertices; without a time it
+    /// takes one, so that nothing but the input and the seed counts. Bounds and proofs take one.
+    pub threads: NonZeroUsize,
     /// Somebody who waits, and may end the search of `auto` and `fast`.
     pub watch: Option<&'static Watch>,
 }
@@ -42,6 +46,7 @@ impl Default for Options {
             seed: 0,
             strict_balance: false,
             solver: None,
+            threads: NonZeroUsize::MIN,
             watch: None,
         }
     }

@@ -1,10 +1,14 @@
 //! What each strategy promises on networks larger than brute force reaches.
 
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use graphmap_partition::{
-    Channel, Error, Graph, Machine, Migration, Objective, Options, Problem, Solution, evaluate,
-    solve,
+    Channel, Error, Graph, Machine, Migration, Objective, Options, Problem, Solution, Watch,
+    evaluate, solve,
 };
 
 /// A layered network with weights, the same for a seed.
@@ -335,4 +339,69 @@ fn mappings_of(n: u32, k: usize) -> impl Iterator<Item = Vec<u32>> {
         };
         (0..n).map(digit).collect()
     })
+}
+
+/// Several threads begin from what one begins from.
+#[test]
+fn threads_keep_the_bounds_and_lose_nothing_to_the_first_start() {
+    let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
+    let graph = layered(300, 8);
+    let problem = Problem::new(&graph, &machine);
+    let first = Options {
+        steps: 1,
+        ..Options::default()
+    };
+    let first = solve(&problem, &first).unwrap();
+    for threads in [1, 4] {
+        let options = Options {
+            time: Some(Duration::from_millis(80)),
+            threads: NonZeroUsize::new(threads).unwrap(),
+            ..Options::default()
+        };
+        let found = solve(&problem, &options).unwrap();
+        assert!(found.evaluation.feasible());
+        assert!(found.lower_bound <= found.minimised);
+        assert!(found.minimised <= first.minimised, "{threads} threads");
+    }
+}
+
+#[test]
+fn without_a_time_the_number_of_threads_changes_nothing() {
+    let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
+    let graph = layered(100, 9);
+    let problem = Problem::new(&graph, &machine);
+    let run = |threads| {
+        let options = Options {
+            steps: 200_000,
+            threads: NonZeroUsize::new(threads).unwrap(),
+            ..Options::default()
+        };
+        solve(&problem, &options).unwrap().block_of
+    };
+    assert_eq!(run(1), run(4));
+}
+
+#[test]
+fn a_watch_that_has_enough_ends_all_threads() {
+    let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
+    let graph = layered(300, 8);
+    let enough = Arc::new(AtomicBool::new(false));
+    let watch: &'static Watch = Box::leak(Box::new(Watch::new(Arc::clone(&enough))));
+    let options = Options {
+        time: Some(Duration::from_secs(3600)),
+        threads: NonZeroUsize::new(3).unwrap(),
+        watch: Some(watch),
+        ..Options::default()
+    };
+    // As soon as there is something to see.
+    let waiter = thread::spawn(move || {
+        while watch.best().is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        enough.store(true, Ordering::Relaxed);
+    });
+    let found = solve(&Problem::new(&graph, &machine), &options).unwrap();
+    waiter.join().unwrap();
+    assert!(found.evaluation.feasible() && !found.remarks.is_empty());
+    assert!(watch.best().unwrap() >= found.minimised as f64);
 }

@@ -133,6 +133,7 @@ proptest! {
             start: std::time::Instant::now(),
             time: None,
             steps: 0,
+            threads: std::num::NonZeroUsize::MIN,
             watch: None,
         };
         let map = |inst| map(inst, &FAST, &budget, &mut Random::new(seed));
@@ -176,6 +177,7 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
         start: std::time::Instant::now(),
         time: None,
         steps: 0,
+        threads: std::num::NonZeroUsize::MIN,
         watch: None,
     };
     for machine in [

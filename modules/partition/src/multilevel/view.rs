@@ -5,7 +5,6 @@
 //! instance with as many blocks as the group has members, in which a move is cheap and nothing
 //! blurs what it is worth.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::instance::{Instance, NO_LIMIT, Shared};
@@ -84,7 +83,7 @@ pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f6
         size: Arc::new(size),
         set: Vec::new(),
         apart: Vec::new(),
-        shared: Rc::clone(&inst.shared),
+        shared: Arc::clone(&inst.shared),
     };
     if !inst.set.is_empty() {
         view.set = vertices.iter().map(|&v| inst.set[v as usize]).collect();
@@ -99,7 +98,7 @@ pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f6
         };
         view.apart = vertices.iter().map(inside).collect();
     }
-    view.shared = Rc::new(shared(inst, &view, &blocks, greed));
+    view.shared = Arc::new(shared(inst, &view, &blocks, greed));
     view
 }
 

@@ -78,6 +78,7 @@ impl<'a> Stages<'a> {
                 start,
                 time: options.time.map(|t| t.mul_f64(share)),
                 steps: options.steps,
+                threads: options.threads,
                 watch: options.watch,
             },
             effort: Effort {

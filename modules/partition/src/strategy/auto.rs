@@ -1,7 +1,7 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
-use super::{Context, Found, small, stack};
+use super::{Context, Found, stack, team};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::large;
@@ -82,7 +82,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(vec![0; context.inst.len()].into());
     }
     if is_small(context.inst) {
-        return Ok(small::search(context));
+        return Ok(team::search(context));
     }
     let inst = context.inst;
     if large::fits(inst) {

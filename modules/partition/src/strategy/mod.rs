@@ -1,5 +1,6 @@
 //! The ways to find a mapping, by name, in one list.
 
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
@@ -14,6 +15,7 @@ mod outside;
 mod round_robin;
 mod small;
 mod stack;
+mod team;
 mod ways;
 
 /// What a strategy has to work with.
@@ -48,6 +50,8 @@ pub(crate) struct Budget {
     pub(crate) start: Instant,
     pub(crate) time: Option<Duration>,
     pub(crate) steps: u64,
+    /// Threads to search on where there is a time.
+    pub(crate) threads: NonZeroUsize,
     pub(crate) watch: Option<&'static Watch>,
 }
 

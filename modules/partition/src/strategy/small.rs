@@ -5,10 +5,12 @@
 //! best of all, mixed with what the others came to. How it is improved: see [`super::ways`]. Steps
 //! are counted, not timed, so that a run without a time limit can be repeated.
 
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
+use super::team::Team;
 use super::ways::{Kind, Ways};
-use super::{Budget, Context, Found};
+use super::{Budget, Context};
 use crate::exact::branch::{Limit, Outcome};
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
@@ -46,6 +48,8 @@ const IDLE: u32 = 80;
 const STALLED: f64 = 0.04;
 const STALLING: f64 = 0.7;
 
+/// Share of the budget after which a search trades with those on other threads.
+const TRADE: f64 = 0.04;
 /// Pairs of blocks that are divided anew in a row.
 const PAIRS: usize = 8;
 
@@ -115,6 +119,7 @@ fn start(
                 time: None,
                 steps: 0,
                 start: Instant::now(),
+                threads: NonZeroUsize::MIN,
                 watch: None,
             };
             let block = large::map(inst, &large::GOOD, &budget, random);
@@ -272,7 +277,9 @@ impl Search<'_> {
     }
 }
 
-pub(crate) fn search(context: &mut Context<'_>) -> Found {
+/// One search of a team; the first of its members proves. Returns the best mapping met, and a bound
+/// on the cost of all.
+pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (Best, Option<i64>) {
     let inst = context.inst;
     let budget = context.budget;
     let stop_at = budget.stop_at();
@@ -286,7 +293,7 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
     };
     let (first, steps) = match context.start.take() {
         Some(block) => (Best::of(&State::new(inst, block)), 0),
-        None => start(inst, 0, true, stop_at, &mut context.random),
+        None => start(inst, member, true, stop_at, &mut context.random),
     };
     spent += steps;
     let mut search = Search {
@@ -296,19 +303,21 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
         now: first.clone(),
         pool: vec![first],
         elite: Vec::new(),
-        starts: 1,
+        starts: member + 1,
         lines: true,
         tight: false,
     };
     let mut ways = Ways::new(inst);
-    let provable = inst.len() <= PROVABLE;
+    let provable = member == 0 && inst.len() <= PROVABLE;
     let (mut bound, mut rounds) = (None, 1);
     // When the present mapping began to be improved, and was improved last.
     let (mut began, mut gained) = (None, 0.0);
     let mut idle = 0;
-    while !budget.ended() && (used(spent) < 1.0 || (provable && bound.is_none())) {
+    let mut trade = TRADE;
+    while !budget.ended() && !team.is_over() && (used(spent) < 1.0 || (provable && bound.is_none()))
+    {
         if let Some(watch) = budget.watch.filter(|_| search.best.feasible()) {
-            watch.found(search.best.cost);
+            watch.found(team.tell(search.best.cost));
         }
         rounds += 1;
         if provable && bound.is_none() && rounds > 8 {
@@ -327,6 +336,13 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
             continue;
         }
         let at = used(spent);
+        if at >= trade {
+            trade = at + TRADE;
+            for other in team.trade(member, &search.best) {
+                search.note(&other);
+                keep(&mut search.elite, other, KEPT);
+            }
+        }
         if rounds < 4 || (rounds < STARTS && at < OPENING) {
             spent += search.start(&mut context.random);
             continue;
@@ -383,8 +399,5 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
         }
     }
     context.log.push(format!("{rounds} rounds, {spent} steps"));
-    Found {
-        block: search.best.block,
-        bound,
-    }
+    (search.best, bound)
 }

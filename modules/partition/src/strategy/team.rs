@@ -1,0 +1,96 @@
+//! Several searches of one instance at a time, each on a thread of its own.
+//!
+//! Each has its own random numbers and its own first start, and now and then leaves its best with the
+//! others and takes theirs, to be mixed with what it has. In the last part of the time all improve the
+//! best of all.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::{Context, Found, small};
+use crate::random::Random;
+use crate::refine::anneal::Best;
+
+/// What the searches of an instance know of one another.
+pub(super) struct Team {
+    /// The best of each, as it was left last.
+    left: Mutex<Vec<Option<Best>>>,
+    least: AtomicI64,
+    over: AtomicBool,
+}
+
+impl Team {
+    fn new(members: usize) -> Self {
+        Self {
+            left: Mutex::new(vec![None; members]),
+            least: AtomicI64::new(i64::MAX),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// The least cost that any of them told, this one included.
+    pub(super) fn tell(&self, cost: i64) -> i64 {
+        self.least.fetch_min(cost, Ordering::Relaxed).min(cost)
+    }
+
+    /// Leaves the best of a member, and takes that of each other.
+    pub(super) fn trade(&self, member: usize, best: &Best) -> Vec<Best> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        if left[member].as_ref().is_none_or(|old| best.beats(old)) {
+            left[member] = Some(best.clone());
+        }
+        let others = left.iter().enumerate().filter(|o| o.0 != member);
+        others.filter_map(|o| o.1.clone()).collect()
+    }
+
+    /// Whether one has found what cannot be better.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+/// Searches on as many threads as the budget allows; on one where only steps are counted, so that the
+/// result depends on the seed alone.
+pub(crate) fn search(context: &mut Context<'_>) -> Found {
+    let threads = match context.budget.time {
+        Some(_) => context.budget.threads.get(),
+        None => 1,
+    };
+    let team = Team::new(threads);
+    // The first searches as it would alone.
+    let mut random = context.random.clone();
+    let seeds: Vec<u64> = (1..threads).map(|_| random.next()).collect();
+    thread::scope(|scope| {
+        let mut others = Vec::new();
+        for (i, &seed) in seeds.iter().enumerate() {
+            let mut own = Context {
+                inst: context.inst,
+                budget: context.budget,
+                random: Random::new(seed),
+                start: context.start.clone(),
+                solver: None,
+                log: Vec::new(),
+                remarks: Vec::new(),
+            };
+            let team = &team;
+            let work = move || small::search(&mut own, team, i + 1);
+            // Where there is no room for another thread, those that run have to do.
+            let Ok(thread) = thread::Builder::new().spawn_scoped(scope, work) else {
+                break;
+            };
+            others.push(thread);
+        }
+        let (mut best, bound) = small::search(context, &team, 0);
+        team.over.store(true, Ordering::Relaxed);
+        for thread in others {
+            let (found, _) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            if found.beats(&best) {
+                best = found;
+            }
+        }
+        let block = best.block;
+        Found { block, bound }
+    })
+}
