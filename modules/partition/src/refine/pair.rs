@@ -16,8 +16,9 @@ use crate::random::Random;
 const WIDEST: usize = 10;
 /// Loads of both blocks together are counted in so many units at most.
 const UNITS: i64 = 2_000;
-/// Table entries that a division may take.
-const ENTRIES: u64 = 3_000_000;
+/// Table entries that a division may take, and one of many in passing.
+pub(crate) const ENTRIES: u64 = 3_000_000;
+pub(crate) const FEW: u64 = 30_000;
 const NEVER: i32 = i32::MAX / 2;
 
 /// Whether load is all that limits a block, so that pairs can be divided.
@@ -137,7 +138,7 @@ impl Pair {
     }
 
     /// An order in which few are open: next always the vertex that leaves fewest.
-    fn steps(&self, random: &mut Random) -> Option<Vec<Step>> {
+    fn steps(&self, most: u64, random: &mut Random) -> Option<Vec<Step>> {
         let n = self.vertices.len();
         // Neighbours that are not yet placed.
         let mut left: Vec<u32> = (0..n).map(|v| self.near(v).len() as u32).collect();
@@ -188,7 +189,7 @@ impl Pair {
             });
             table += (loads as u64) << width;
             sum += self.load[v];
-            if front.len() > WIDEST || table > ENTRIES {
+            if front.len() > WIDEST || table > most {
                 return None;
             }
         }
@@ -319,18 +320,20 @@ impl Draw {
 }
 
 /// Divides two blocks of a feasible mapping anew, for an instance that [`fits`]; returns what is
-/// gained, and what it took in steps of annealing. Nothing changes where the front is too wide.
+/// gained, and what it took in steps of annealing. Nothing changes where the tables would hold more
+/// than `most`.
 pub(crate) fn redivide(
     inst: &Instance,
     block: &mut [u32],
     sides: [u32; 2],
+    most: u64,
     random: &mut Random,
 ) -> (i64, u64) {
     let Some(pair) = Pair::new(inst, block, sides).filter(|p| !p.vertices.is_empty()) else {
         return (0, inst.len() as u64 / 8);
     };
-    let found = pair.steps(random);
-    let mut spent = inst.len() as u64 / 16 + pair.vertices.len() as u64 * 4;
+    let found = pair.steps(most, random);
+    let mut spent = inst.len() as u64 / 8 + pair.vertices.len() as u64 * 12;
     let Some(steps) = found else {
         return (0, spent);
     };
@@ -378,7 +381,7 @@ pub(crate) fn polish(
         let mut pairs: Vec<[u32; 2]> = pairs.collect();
         random.shuffle(&mut pairs);
         for sides in pairs {
-            spent += redivide(inst, block, sides, random).1;
+            spent += redivide(inst, block, sides, FEW, random).1;
         }
     }
     spent
@@ -415,7 +418,7 @@ mod tests {
             };
             let least = all.iter().filter(same).map(|m| inst.cost(m)).min();
             let before = inst.cost(&block);
-            let (gain, _) = redivide(&inst, &mut block, [a, b], &mut random);
+            let (gain, _) = redivide(&inst, &mut block, [a, b], ENTRIES, &mut random);
             assert_eq!(before - gain, inst.cost(&block));
             assert!(gain >= 0 && keeps(&inst, &block));
             if inst.total_load() <= UNITS && before < 1 << 20 {

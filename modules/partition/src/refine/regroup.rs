@@ -188,7 +188,7 @@ impl Work<'_> {
         let state = State::new(part, block.clone());
         if pair::fits(part) && state.faults == 0 {
             let sides = [first as u32, second as u32];
-            self.spent += pair::redivide(part, &mut block, sides, self.random).1;
+            self.spent += pair::redivide(part, &mut block, sides, pair::ENTRIES, self.random).1;
         }
         Best::of(&State::new(part, block))
     }

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use super::team::Team;
-use super::ways::{Kind, Ways};
+use super::ways::{CYCLE, Kind, Ways};
 use super::{Budget, Context};
 use crate::exact::branch::{Limit, Outcome};
 use crate::exact::{self, symmetry};
@@ -22,7 +22,7 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::combine::combine;
 use crate::refine::exchange;
-use crate::refine::pair::redivide;
+use crate::refine::pair::{FEW, redivide};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::{Effort, regroup};
@@ -235,7 +235,7 @@ impl Search<'_> {
                 })
             }
             Kind::Cycle => {
-                let manner = (Manner::Clusters, 250);
+                let manner = (Manner::Clusters, CYCLE);
                 Some(Region::whole(inst).improve(inst, &self.now, manner, stop_at, random))
             }
         };
@@ -269,7 +269,7 @@ impl Search<'_> {
                 let blocks = &nodes[children[c] as usize].blocks;
                 blocks[random.below(blocks.len())]
             });
-            let (gain, took) = redivide(self.inst, &mut found.block, sides, random);
+            let (gain, took) = redivide(self.inst, &mut found.block, sides, 8 * FEW, random);
             found.cost -= gain;
             spent += took;
         }
@@ -307,7 +307,7 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (
         lines: true,
         tight: false,
     };
-    let mut ways = Ways::new(inst);
+    let mut ways = Ways::new(inst, &budget);
     let provable = member == 0 && inst.len() <= PROVABLE;
     let (mut bound, mut rounds) = (None, 1);
     // When the present mapping began to be improved, and was improved last.

@@ -1,12 +1,19 @@
 //! The ways in which a mapping is improved, and which to try next: that which gained most for its
 //! steps of late.
 
+use super::Budget;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::pair;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::From;
 
+/// Nanoseconds of a step.
+const STEP: u128 = 12;
+/// A way is left out if the budget has no room for so many tries of it.
+const TRIES: u64 = 50;
+/// Steps for each vertex and level of a cycle.
+pub(crate) const CYCLE: u64 = 250;
 /// What older tries of a way count against the last.
 const FADE: f64 = 0.95;
 
@@ -48,8 +55,26 @@ impl Way {
 
 pub(crate) struct Ways(Vec<Way>);
 
+/// About what a try of the dearest ways takes, in steps; 0 for the others.
+fn expected(inst: &Instance, kind: Kind) -> u64 {
+    let nodes = inst.shared.machine.nodes();
+    let at = |depth: u32| nodes.iter().filter(|n| n.depth == depth).count().max(1);
+    let n = inst.len() as u64;
+    match kind {
+        Kind::Cycle => 2 * CYCLE * n,
+        Kind::Regroup(depth, From::Here, steps) => 2 * steps * n / at(depth) as u64,
+        _ => 0,
+    }
+}
+
 impl Ways {
-    pub(crate) fn new(inst: &Instance) -> Self {
+    /// Those for an instance that are worth trying within a budget.
+    pub(crate) fn new(inst: &Instance, budget: &Budget) -> Self {
+        let all = match budget.time {
+            Some(time) => (time.as_nanos() / STEP) as u64,
+            None => budget.steps,
+        };
+        let fits = |kind: &Kind| expected(inst, *kind) * TRIES <= all;
         let mut kinds = vec![Kind::Combine, Kind::Cycle];
         let depths = Region::depths(inst);
         for depth in 0..depths {
@@ -70,7 +95,7 @@ impl Ways {
                 }
             }
         }
-        Self(kinds.into_iter().map(Way::new).collect())
+        Self(kinds.into_iter().filter(fits).map(Way::new).collect())
     }
 
     pub(crate) fn kind(&self, way: usize) -> Kind {
