@@ -388,6 +388,23 @@ fn a_mapping_that_is_there_is_not_looked_for() {
     refused(farm(), "--mapping mapping.json", 2).stderr_has("`--previous`");
 }
 
+#[test]
+fn so_many_threads() {
+    for wrong in ["0", "1025", "-1", "all"] {
+        let said = format!("'{wrong}' for '--threads <N>'");
+        refused(farm(), &format!("-n 2 --time 20ms --threads={wrong}"), 2).stderr_has(&said);
+    }
+    for sound in [
+        "--threads 3",
+        "--time 20ms --threads 1",
+        "--time 20ms --threads 5",
+    ] {
+        partition(farm(), &format!("-n 2 {sound}"))
+            .status(0)
+            .stderr_is("");
+    }
+}
+
 /// A pipeline and, as `yesterday.json`, its mapping onto two hosts of one slot.
 fn yesterday() -> Test {
     let text = "digraph line { a -> b [traffic=9]; b -> c [traffic=1]; c -> d [traffic=9] }";

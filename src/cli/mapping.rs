@@ -14,7 +14,7 @@ use graphmap_kpn::source::{Source, Span};
 use graphmap_partition::plan::{self, Modules, Plan, Previous, Request};
 use graphmap_partition::{Objective, Options};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
-use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -45,8 +45,8 @@ pub(crate) struct MappingArgs {
     pub(crate) time: Option<Duration>,
     /// Threads to search on, with --time; else all cores that we may use. Without --time it is one,
     /// whatever is said
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroU16>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -109,7 +109,8 @@ impl MappingArgs {
     /// Threads to search on.
     fn threads(&self) -> NonZeroUsize {
         let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.threads.map_or_else(all, NonZeroUsize::from)
+        let said = self.threads.and_then(|n| NonZeroUsize::new(n.into()));
+        said.unwrap_or_else(all)
     }
 }
 

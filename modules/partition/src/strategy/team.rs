@@ -51,6 +51,17 @@ impl Team {
     }
 }
 
+/// Ends all searches when one of them panics: nobody wants what the others find.
+struct Alarm<'a>(&'a Team);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.over.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Searches on as many threads as the budget allows; on one where only steps are counted, so that the
 /// result depends on the seed alone.
 pub(crate) fn search(context: &mut Context<'_>) -> Found {
@@ -75,13 +86,17 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
                 remarks: Vec::new(),
             };
             let team = &team;
-            let work = move || small::search(&mut own, team, i + 1);
+            let work = move || {
+                let _alarm = Alarm(team);
+                small::search(&mut own, team, i + 1)
+            };
             // Where there is no room for another thread, those that run have to do.
             let Ok(thread) = thread::Builder::new().spawn_scoped(scope, work) else {
                 break;
             };
             others.push(thread);
         }
+        let _alarm = Alarm(&team);
         let (mut best, bound) = small::search(context, &team, 0);
         team.over.store(true, Ordering::Relaxed);
         for thread in others {
@@ -93,4 +108,27 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
         let block = best.block;
         Found { block, bound }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_the_searches_of_all() {
+        let team = Team::new(2);
+        let quiet = thread::scope(|scope| {
+            let end = scope.spawn(|| drop(Alarm(&team))).join();
+            end.is_ok() && !team.is_over()
+        });
+        assert!(quiet);
+        let panicked = thread::scope(|scope| {
+            let work = || {
+                let _alarm = Alarm(&team);
+                panic!("on purpose")
+            };
+            scope.spawn(work).join().is_err()
+        });
+        assert!(panicked && team.is_over());
+    }
 }
