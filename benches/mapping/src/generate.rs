@@ -189,8 +189,10 @@ fn geometric(n: usize, dice: &mut Dice) -> Graph {
         let (row, column) = cell(p);
         for r in row.saturating_sub(1)..=(row + 1).min(cells - 1) {
             for c in column.saturating_sub(1)..=(column + 1).min(cells - 1) {
-                for j in start[r * cells + c]..start[r * cells + c + 1] {
-                    let (dx, dy) = (p.0 - points[j].0, p.1 - points[j].1);
+                let first = start[r * cells + c];
+                let near = &points[first..start[r * cells + c + 1]];
+                for (j, q) in (first..).zip(near) {
+                    let (dx, dy) = (p.0 - q.0, p.1 - q.1);
                     if i < j && dx * dx + dy * dy < radius * radius {
                         draft.join(i, j, 1);
                     }

@@ -194,7 +194,7 @@ impl Table {
                 broken += own.iter().filter(|r| !r.feasible).count();
                 let pairs = || {
                     let pair = |r: &&Result| Some((r.cost as f64, rivals.get(&r.seed)?.0 as f64));
-                    own.iter().filter_map(move |r| pair(r))
+                    own.iter().filter_map(pair)
                 };
                 if let (Some(a), Some(b)) = (mean(pairs().map(|p| p.0)), mean(pairs().map(|p| p.1)))
                 {
