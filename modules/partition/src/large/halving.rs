@@ -123,15 +123,14 @@ impl Parts {
         }
     }
 
-    /// One part for each block, numbered as the blocks are.
-    #[cfg(test)]
-    pub(crate) fn blocks(inst: &Instance) -> Self {
+    /// One part for each block, numbered as the blocks are, with these bounds.
+    pub(crate) fn blocks(inst: &Instance, bound: Vec<i64>) -> Self {
         let k = inst.k();
         let pairs = (0..k as u32).flat_map(|a| (0..k as u32).map(move |b| (a, b)));
         Self {
             half: Vec::new(),
             distance: pairs.map(|(a, b)| inst.distance(a, b)).collect(),
-            bound: (0..k).map(|b| inst.load_bound(b)).collect(),
+            bound,
         }
     }
 

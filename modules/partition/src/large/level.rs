@@ -28,15 +28,11 @@ impl Level {
     /// The finest level. Where traffic sums to more than 2^31 it is scaled down, an edge to no less
     /// than 1: the search then sees rounded weights, the judge the true ones.
     pub(crate) fn of(inst: &Instance) -> Self {
-        let twice: i64 = inst.weights.iter().fold(0, |a, &w| a.saturating_add(w));
-        let divisor = (twice / 2 / (LARGEST_TOTAL / 2) + 1).max(1);
-        let scaled = |w: i64| -> u32 {
-            if divisor == 1 {
-                w as u32
-            } else {
-                ((w + divisor / 2) / divisor).max(1) as u32
-            }
-        };
+        let scaled = scale(
+            inst.weights
+                .iter()
+                .fold(0, |a: i64, &w| a.saturating_add(w)),
+        );
         let ends = inst.targets.iter().zip(inst.weights.iter());
         let load = match inst.dims() {
             1 => sync::Arc::clone(&inst.size),
@@ -51,6 +47,31 @@ impl Level {
                 })
                 .collect(),
             load,
+        }
+    }
+
+    /// After so many vertices without load and row the given ones, each with its load and its ends.
+    pub(crate) fn with_fixed<Ends: Iterator<Item = (u32, i64)>>(
+        fixed: usize,
+        rows: impl Iterator<Item = (i64, Ends)>,
+    ) -> Self {
+        let mut offsets = vec![0; fixed + 1];
+        let mut load = vec![0; fixed];
+        let mut ends: Vec<(u32, i64)> = Vec::new();
+        for (own, row) in rows {
+            load.push(own);
+            ends.extend(row);
+            offsets.push(ends.len() as u32);
+        }
+        let scaled = scale(ends.iter().fold(0, |a: i64, e| a.saturating_add(e.1)));
+        let arc = |(to, w)| Arc {
+            to,
+            weight: scaled(w),
+        };
+        Self {
+            offsets: offsets.into(),
+            arcs: ends.into_iter().map(arc).collect(),
+            load: load.into(),
         }
     }
 
@@ -128,6 +149,19 @@ impl Level {
             offsets: offsets.into(),
             arcs,
             load: loads.into(),
+        }
+    }
+}
+
+/// Divides weights, all of which, each met twice, sum to so much, so that they stay below the
+/// largest total.
+fn scale(twice: i64) -> impl Fn(i64) -> u32 {
+    let divisor = (twice / 2 / (LARGEST_TOTAL / 2) + 1).max(1);
+    move |w| {
+        if divisor == 1 {
+            w as u32
+        } else {
+            ((w + divisor / 2) / divisor).max(1) as u32
         }
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Mapping<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) part: &'a mut [u32],
     pub(crate) load: Vec<i64>,
+    /// Vertices below this one stay where they are.
+    pub(crate) fixed: u32,
     /// Edges and parts looked at by [`Mapping::best`].
     pub(crate) looked: usize,
     around: Around,
@@ -69,6 +71,7 @@ impl<'a> Mapping<'a> {
             parts,
             part,
             load,
+            fixed: 0,
             looked: 0,
             around: Around::new(parts.len()),
         }
@@ -115,6 +118,9 @@ impl<'a> Mapping<'a> {
     /// equally good ones the emptiest.
     #[inline]
     pub(crate) fn best(&mut self, v: u32) -> Option<(i64, u32)> {
+        if v < self.fixed {
+            return None;
+        }
         let here = self.part[v as usize];
         self.around.fill(self.level, self.part, v);
         match self.around.parts[..] {
@@ -147,6 +153,9 @@ impl<'a> Mapping<'a> {
 
     /// The cheapest part with room, touched or not.
     pub(crate) fn anywhere(&mut self, v: u32) -> Option<(i64, u32)> {
+        if v < self.fixed {
+            return None;
+        }
         let here = self.part[v as usize];
         self.around.fill(self.level, self.part, v);
         let now = self.around.cost(self.parts, here);

@@ -1,4 +1,5 @@
-//! Mapping of large instances: coarsened once, divided while they grow again.
+//! Mapping of large instances: coarsened once, divided while they grow again; or, where few channels
+//! pass over any point of the order, cut in that order, see [`narrow`].
 //!
 //! The network is contracted once to some hundred vertices a block, mapped in that form, and
 //! refined on traffic times distance while it grows again. Where that would leave most of its edges
@@ -15,6 +16,7 @@ mod coarsen;
 mod halving;
 mod level;
 mod mapping;
+mod narrow;
 mod pairs;
 mod refine;
 mod split;
@@ -63,6 +65,11 @@ pub(crate) struct Effort {
     patience: usize,
     /// Share of the slack for the dearest cuts.
     greed: f64,
+    /// Channels over a cut through a narrow order, on average and at most, relative to the side of a
+    /// square of as many vertices as a block has.
+    narrow: f64,
+    /// Vertices on either side of such a cut that are refined.
+    near: usize,
 }
 
 /// In a hurry.
@@ -82,6 +89,8 @@ pub(crate) const FAST: Effort = Effort {
     patience: 0,
     cycles: 0,
     greed: 0.6,
+    narrow: 0.5,
+    near: 64,
 };
 
 /// For good mappings.
@@ -101,6 +110,8 @@ pub(crate) const GOOD: Effort = Effort {
     patience: 40,
     cycles: 2,
     greed: 0.8,
+    narrow: 0.35,
+    near: 256,
 };
 
 /// Up to so many blocks: their table of distances takes 128 MB.
@@ -116,60 +127,35 @@ pub(crate) fn fits(inst: &Instance) -> bool {
         && inst.shared.lower.is_empty()
 }
 
-/// Maps an instance that [`fits`]. With a time to use, V-cycles go on while it lasts.
+/// Maps an instance that [`fits`]: by its order where that is narrow, else by contraction. With a
+/// time to use, V-cycles go on while it lasts.
 pub(crate) fn map(
     inst: &Instance,
     effort: &Effort,
     budget: &Budget,
     random: &mut Random,
 ) -> Vec<u32> {
+    let narrow = narrow::map(inst, effort, random);
+    let goes_on = budget.time.is_some() && effort.cycles > 0;
+    let narrow = match narrow {
+        Some(block) if !goes_on => return block,
+        narrow => narrow,
+    };
     let finest = Level::of(inst);
     let halving = Halving::new(inst, finest.total_load(), effort.greed);
-    let order = Order::of(&finest, random);
-    let mut divided = Divided {
-        parts: Parts::whole(&halving),
-        part: vec![0; finest.len()],
-    };
-    let small = (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
-    let mut levels = Levels::new();
-    if let Some(first) = contracted(&finest, small, order, &mut divided, random) {
-        if is_tangled(&finest, &first.0) {
-            divided.part = vec![0; finest.len()];
-        } else {
-            levels.push(first);
-            coarser(&finest, &mut levels, small, order, &mut divided, random);
-        }
-    }
-    // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
-    // smallest vertex there is before anything is divided more finely, and so on for each class of
-    // distances.
-    let base = i64::from(inst.shared.machine.collocated());
-    let nodes = inst.shared.machine.nodes();
-    let beyond = nodes.iter().map(|n| i64::from(n.distance) - base);
-    let mut distances: Vec<i64> = beyond.filter(|&d| d > 0).collect();
-    distances.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
-    distances.dedup();
-    // Finer classes go together where there are more than wanted.
-    distances.pop();
-    distances.truncate(effort.stages - 1);
-    distances.push(0);
-    let stage = |least| Stage {
+    let whole = Stage {
         inst,
         halving: &halving,
         effort,
-        order,
-        least,
+        order: Order::of(&finest, random),
+        least: 0,
     };
-    for &least in &distances {
-        if divided.parts.divisible(inst, &halving, least) {
-            let level = levels.last().map_or(&finest, |l| &l.0);
-            divided = stage(least).divide(level, divided, random);
-        }
-    }
-    let whole = stage(0);
-    whole.grow(&finest, &mut levels, &mut divided, random);
+    let mut divided = match narrow {
+        Some(block) => Divided::among_blocks(inst, &halving, &block),
+        None => whole.contract_and_divide(&finest, random),
+    };
     // Checks and the bound come after the search.
-    while budget.time.is_some() && effort.cycles > 0 && budget.used() < 0.6 {
+    while goes_on && budget.used() < 0.6 {
         divided = whole.attempt(&finest, divided, random);
     }
     let block = divided.parts.block_of(&halving);
@@ -185,6 +171,20 @@ struct Divided {
 }
 
 impl Divided {
+    /// As far as can be, with every vertex in the part that stands for its block.
+    fn among_blocks(inst: &Instance, halving: &Halving, block: &[u32]) -> Self {
+        let mut parts = Parts::whole(halving);
+        while parts.divisible(inst, halving, 0) {
+            parts = parts.halved(inst, halving, 0).0;
+        }
+        let mut part_of = vec![0; inst.k()];
+        for (part, &block) in parts.block_of(halving).iter().enumerate() {
+            part_of[block as usize] = part as u32;
+        }
+        let part = block.iter().map(|&b| part_of[b as usize]).collect();
+        Self { parts, part }
+    }
+
     /// The same on the finer level that `map` came from.
     fn project(&mut self, map: &[u32]) {
         self.part = map.iter().map(|&c| self.part[c as usize]).collect();
@@ -252,6 +252,7 @@ fn contracted(
 }
 
 /// Dividing into all parts that are at least some distance apart.
+#[derive(Clone, Copy)]
 struct Stage<'a> {
     inst: &'a Instance,
     halving: &'a Halving,
@@ -261,6 +262,47 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// A mapping by contraction of the whole, from nothing.
+    fn contract_and_divide(&self, finest: &Level, random: &mut Random) -> Divided {
+        let (inst, effort, order) = (self.inst, self.effort, self.order);
+        let mut divided = Divided {
+            parts: Parts::whole(self.halving),
+            part: vec![0; finest.len()],
+        };
+        let small =
+            (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
+        let mut levels = Levels::new();
+        if let Some(first) = contracted(finest, small, order, &mut divided, random) {
+            if is_tangled(finest, &first.0) {
+                divided.part = vec![0; finest.len()];
+            } else {
+                levels.push(first);
+                coarser(finest, &mut levels, small, order, &mut divided, random);
+            }
+        }
+        // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
+        // smallest vertex there is before anything is divided more finely, and so on for each class of
+        // distances.
+        let base = i64::from(inst.shared.machine.collocated());
+        let nodes = inst.shared.machine.nodes();
+        let beyond = nodes.iter().map(|n| i64::from(n.distance) - base);
+        let mut distances: Vec<i64> = beyond.filter(|&d| d > 0).collect();
+        distances.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
+        distances.dedup();
+        // Finer classes go together where there are more than wanted.
+        distances.pop();
+        distances.truncate(effort.stages - 1);
+        distances.push(0);
+        for &least in &distances {
+            if divided.parts.divisible(inst, self.halving, least) {
+                let level = levels.last().map_or(finest, |l| &l.0);
+                divided = Stage { least, ..*self }.divide(level, divided, random);
+            }
+        }
+        self.grow(finest, &mut levels, &mut divided, random);
+        divided
+    }
+
     fn divide(&self, finest: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let effort = self.effort;
         let target = effort.core.max(4 * effort.per_part * divided.parts.len());

@@ -133,7 +133,8 @@ fn between(
         rooms.looked += level.row(v).len();
         for arc in level.row(v) {
             let (u, p) = (arc.to as usize, mapping.part[arc.to as usize]);
-            if rooms.moved[u] == rooms.search || (p != pair[0] && p != pair[1]) {
+            let fixed = arc.to < mapping.fixed;
+            if fixed || rooms.moved[u] == rooms.search || (p != pair[0] && p != pair[1]) {
                 continue;
             }
             if rooms.seen[u] != rooms.search {
@@ -157,7 +158,7 @@ fn between(
 fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, random: &mut Random) {
     let here = mapping.part[v as usize];
     let side = usize::from(here == pair[1]);
-    if here != pair[side] {
+    if here != pair[side] || v < mapping.fixed {
         return;
     }
     let (near, far) = (

@@ -58,6 +58,10 @@ fn irregular() -> Machine {
     Machine::new(&Tree::Group { distance, members }, 1).unwrap()
 }
 
+fn bounds(inst: &Instance) -> Vec<i64> {
+    (0..inst.k()).map(|b| inst.load_bound(b)).collect()
+}
+
 fn edges(level: &Level) -> u64 {
     level.arcs.iter().map(|arc| u64::from(arc.weight)).sum()
 }
@@ -96,7 +100,7 @@ proptest! {
             let first = map.iter().position(|&d| d == c).unwrap();
             prop_assert_eq!(within[v], within[first]);
         }
-        let parts = Parts::blocks(&inst);
+        let parts = Parts::blocks(&inst, bounds(&inst));
         let mut block: Vec<u32> = (0..clusters).map(|_| random.below(10) as u32).collect();
         let mut below: Vec<u32> = map.iter().map(|&c| block[c as usize]).collect();
         let cost = inst.cost(&below);
@@ -149,7 +153,7 @@ proptest! {
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let mut random = Random::new(seed);
         let level = Level::of(&inst);
-        let parts = Parts::blocks(&inst);
+        let parts = Parts::blocks(&inst, bounds(&inst));
         let mut block: Vec<u32> = (0..level.len()).map(|_| random.below(10) as u32).collect();
         let mut mapping = Mapping::new(&level, &parts, &mut block);
         let excess = mapping.excess();

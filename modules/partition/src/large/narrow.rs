@@ -1,0 +1,419 @@
+//! Networks with an order in which few channels pass over most points, such as chains of modules:
+//! the order is cut into a run for each block, and only what lies near the cuts is refined.
+//!
+//! The order is that of the vertices' numbers. One pass over it finds the cheapest places to cut;
+//! which of them are taken, a dynamic programme over the blocks says: all cuts at once, with the
+//! distances that they are over and the load bounds kept. So nothing is contracted, and the time is
+//! that of reading the network a few times.
+//!
+//! Whether a network is of this kind is measured, first on a sample, then on the cut: it must be
+//! shorter than the boundaries of blocks of a mesh, and what passes over it must come from near. A
+//! cut that also goes through channels from afar, as on a ring or on a tree, is far from the best.
+
+use std::collections::VecDeque;
+
+use super::Effort;
+use super::halving::Parts;
+use super::level::Level;
+use super::mapping::Mapping;
+use super::{pairs, refine};
+use crate::instance::Instance;
+use crate::random::Random;
+
+/// Places to choose from, for each block.
+const PLACES: usize = 1024;
+/// Between the cuts so many times as many channels may pass.
+const BETWEEN: f64 = 4.0;
+/// So much of the traffic over the cuts, at least, is between vertices that stand so near to them.
+const SHORT: f64 = 0.9;
+const REACH: usize = 256;
+/// One vertex of so many is asked how far its channels go.
+const SAMPLE: usize = 61;
+
+/// The blocks of an instance that [`fits`](super::fits), if its order is narrow.
+pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Option<Vec<u32>> {
+    let (n, k) = (inst.len(), inst.k());
+    let most = effort.narrow * (n as f64 / k as f64).sqrt();
+    if spanned(inst) > BETWEEN * most {
+        return None;
+    }
+    let cut = Cut::new(inst, most)?;
+    Some(cut.refined(inst, effort, random))
+}
+
+/// How many channels pass over a point of the order of numbers: the sum of what all span, shared
+/// out. Estimated from a sample.
+fn spanned(inst: &Instance) -> f64 {
+    let mut sum = 0_u64;
+    let sample = (0..inst.len() as u32).step_by(SAMPLE);
+    let looked = sample.len().max(1);
+    for v in sample {
+        let later = inst.row(v).filter(|e| e.0 > v);
+        sum += later.map(|(u, _)| u64::from(u - v)).sum::<u64>();
+    }
+    sum as f64 / looked as f64
+}
+
+/// A gap in the order.
+#[derive(Clone, Copy)]
+struct Gap {
+    /// How many vertices stand before it, and their load.
+    at: usize,
+    before: i64,
+    /// Traffic and channels over it.
+    traffic: i64,
+    channels: i64,
+}
+
+/// The cheapest gap of every stretch of the order, and both ends.
+fn gaps(inst: &Instance) -> Vec<Gap> {
+    let n = inst.len();
+    let stretch = (n / (inst.k() * PLACES)).max(1);
+    let mut here = Gap {
+        at: 0,
+        before: 0,
+        traffic: 0,
+        channels: 0,
+    };
+    let mut gaps = vec![here];
+    let mut best: Option<Gap> = None;
+    for at in 0..n {
+        let v = at as u32;
+        for (u, w) in inst.row(v) {
+            let sign = if u > v { 1 } else { -1 };
+            here.traffic += sign * w;
+            here.channels += sign;
+        }
+        here.at = at + 1;
+        here.before += inst.load(v);
+        if here.at < n && best.is_none_or(|b| here.traffic < b.traffic) {
+            best = Some(here);
+        }
+        if here.at.is_multiple_of(stretch) || here.at == n {
+            gaps.extend(best.take());
+        }
+    }
+    gaps.push(here);
+    gaps
+}
+
+/// A network cut into runs.
+struct Cut {
+    /// Where the run of each block begins, and the end of the last.
+    start: Vec<usize>,
+}
+
+impl Cut {
+    /// The cheapest cut that keeps the load bounds; `None` if there is none at the gaps that were
+    /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
+    fn new(inst: &Instance, most: f64) -> Option<Self> {
+        let gaps = gaps(inst);
+        let ends = cheapest(inst, &gaps)?;
+        let inner = &ends[..ends.len() - 1];
+        let channels: i64 = inner.iter().map(|&g| gaps[g].channels).sum();
+        if channels as f64 > most * inner.len() as f64 {
+            return None;
+        }
+        let traffic: i64 = inner.iter().map(|&g| gaps[g].traffic).sum();
+        let start = std::iter::once(0).chain(ends.iter().map(|&g| gaps[g].at));
+        let cut = Self {
+            start: start.collect(),
+        };
+        let short = cut.short(inst);
+        (short as f64 >= SHORT * traffic as f64).then_some(cut)
+    }
+
+    /// Traffic over the cuts that begins and ends near them.
+    fn short(&self, inst: &Instance) -> i64 {
+        let mut sum = 0;
+        for runs in self.start.windows(3) {
+            let [left, cut, right] = [runs[0], runs[1], runs[2]];
+            for at in left.max(cut.saturating_sub(REACH))..cut {
+                let reach = cut..right.min(cut + REACH);
+                let row = inst.row(at as u32);
+                let over = row.filter(|e| reach.contains(&(e.0 as usize)));
+                sum += over.map(|e| e.1).sum::<i64>();
+            }
+        }
+        sum
+    }
+
+    /// The blocks after refinement near the cuts.
+    fn refined(self, inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
+        let (n, k) = (inst.len(), inst.k());
+        let mut block = vec![0; n];
+        for b in 0..k {
+            block[self.start[b]..self.start[b + 1]].fill(b as u32);
+        }
+        let near = self.near(effort.near);
+        let (level, bound) = surroundings(inst, &block, &near);
+        let mut part: Vec<u32> = (0..k as u32).collect();
+        part.extend(near.iter().map(|&v| block[v as usize]));
+        let parts = Parts::blocks(inst, bound);
+        let mut mapping = Mapping::new(&level, &parts, &mut part);
+        mapping.fixed = k as u32;
+        for _ in 0..effort.rounds {
+            pairs::refine(&mut mapping, effort.rounds, random);
+            if refine::search(&mut mapping, effort.patience, random) == 0 {
+                break;
+            }
+        }
+        for (i, &v) in near.iter().enumerate() {
+            block[v as usize] = part[k + i];
+        }
+        block
+    }
+
+    /// Up to so many vertices on either side of each cut, no further than to the middle of a run.
+    fn near(&self, most: usize) -> Vec<u32> {
+        let mut near = Vec::new();
+        let end = self.start[self.start.len() - 1];
+        for run in self.start.windows(2) {
+            let side = ((run[1] - run[0]) / 2).min(most);
+            if run[0] > 0 {
+                near.extend(run[0] as u32..(run[0] + side) as u32);
+            }
+            if run[1] < end {
+                near.extend((run[1] - side) as u32..run[1] as u32);
+            }
+        }
+        near
+    }
+}
+
+/// The vertices near the cuts, after one for each block that stands for all others in it and lies
+/// fixed: without load, and without a row of its own. Also the load that each block may get from
+/// those that are near.
+fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64>) {
+    let k = inst.k();
+    let mut local = vec![0_u32; inst.len()];
+    for (i, &v) in near.iter().enumerate() {
+        local[v as usize] = (k + i) as u32;
+    }
+    let mut bound: Vec<i64> = (0..k).map(|b| inst.load_bound(b)).collect();
+    for (v, &b) in block.iter().enumerate() {
+        if local[v] == 0 {
+            bound[b as usize] -= inst.load(v as u32);
+        }
+    }
+    let rows = near.iter().map(|&v| {
+        let ends = inst.row(v).map(|(u, w)| match local[u as usize] {
+            0 => (block[u as usize], w),
+            other => (other, w),
+        });
+        (inst.load(v), ends)
+    });
+    (Level::with_fixed(k, rows), bound)
+}
+
+/// Which gaps end the blocks, so that traffic over the cuts times the distance there is least;
+/// `None` when no choice of them keeps the load bounds. Time: the gaps that each block can end at,
+/// all in all a few times their number where the bounds are close.
+fn cheapest(inst: &Instance, gaps: &[Gap]) -> Option<Vec<usize>> {
+    const NEVER: i64 = i64::MAX / 2;
+    let k = inst.k();
+    let last = gaps.len() - 1;
+    let total = gaps[last].before;
+    let room = |b: usize| inst.load_bound(b);
+    // What all blocks after each hold together.
+    let mut behind = vec![0_i64; k];
+    for b in (1..k).rev() {
+        behind[b - 1] = behind[b].saturating_add(room(b));
+    }
+    let mut ahead = 0_i64;
+    // By block: the first gap it can end at, and for each from there on where it then begins.
+    let mut from: Vec<(usize, Vec<u32>)> = Vec::with_capacity(k);
+    let (mut first, mut best) = (0, vec![0_i64]);
+    for (b, &behind) in behind.iter().enumerate() {
+        ahead = ahead.saturating_add(room(b));
+        let low = gaps.partition_point(|g| g.before < total - behind);
+        let high = gaps.partition_point(|g| g.before <= ahead);
+        let distance = if b == 0 {
+            0
+        } else {
+            inst.distance(b as u32 - 1, b as u32)
+        };
+        let mut next = Vec::with_capacity(high.saturating_sub(low));
+        let mut begin = Vec::with_capacity(high.saturating_sub(low));
+        let mut open: VecDeque<(i64, usize)> = VecDeque::new();
+        let mut entered = first;
+        for end in low..high {
+            while entered <= end && entered < first + best.len() {
+                let cost = best[entered - first].saturating_add(gaps[entered].traffic * distance);
+                while open.back().is_some_and(|o| o.0 > cost) {
+                    open.pop_back();
+                }
+                open.push_back((cost, entered));
+                entered += 1;
+            }
+            while open
+                .front()
+                .is_some_and(|o| gaps[end].before - gaps[o.1].before > room(b))
+            {
+                open.pop_front();
+            }
+            let (cost, at) = open.front().copied().unwrap_or((NEVER, 0));
+            next.push(cost.min(NEVER));
+            begin.push(at as u32);
+        }
+        from.push((low, begin));
+        (first, best) = (low, next);
+    }
+    let mut end = last;
+    if end < first || best.get(end - first).is_none_or(|&cost| cost >= NEVER) {
+        return None;
+    }
+    let mut ends = vec![0; k];
+    for b in (0..k).rev() {
+        ends[b] = end;
+        let (low, begin) = &from[b];
+        end = begin[end - low] as usize;
+    }
+    Some(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FAST, GOOD, fits};
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::machine::Machine;
+    use crate::problem::Problem;
+    use crate::strategy::keeps;
+
+    fn network(load: &[u64], ends: &[(u32, u32, u64)]) -> Graph {
+        let one = |&(from, to, traffic): &_| Channel { from, to, traffic };
+        Graph::new(load.to_vec(), &ends.iter().map(one).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// Channels to the next vertices, up to `reach` away, and loads of many sizes.
+    fn strip(n: u32, reach: u32, random: &mut Random) -> Graph {
+        let load: Vec<u64> = (0..n).map(|_| 1 + random.below(9) as u64).collect();
+        let mut ends = Vec::new();
+        for v in 1..n {
+            for _ in 0..1 + random.below(2) {
+                let back = 1 + random.below(reach.min(v) as usize) as u32;
+                ends.push((v - back, v, 1 + random.below(20) as u64));
+            }
+        }
+        network(&load, &ends)
+    }
+
+    /// The cheapest cut among all, by trying them.
+    fn tried(inst: &Instance, gaps: &[Gap], b: usize, from: usize) -> Option<i64> {
+        let last = gaps.len() - 1;
+        if b == inst.k() {
+            return (from == last).then_some(0);
+        }
+        let over = match b {
+            0 => 0,
+            _ => gaps[from].traffic * inst.distance(b as u32 - 1, b as u32),
+        };
+        let full = |&end: &usize| gaps[end].before - gaps[from].before <= inst.load_bound(b);
+        let ends = (from..=last).take_while(full);
+        let rest = ends.filter_map(|end| tried(inst, gaps, b + 1, end)).min();
+        rest.map(|cost| cost + over)
+    }
+
+    #[test]
+    fn no_other_cut_is_cheaper() {
+        let mut random = Random::new(5);
+        let mut found = 0;
+        for round in 0..300 {
+            let graph = strip(2 + round % 12, 3, &mut random);
+            let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+            let imbalance = [0.0, 0.1, 0.5, 1000.0][random.below(4)];
+            let problem = Problem {
+                imbalance,
+                ..Problem::new(&graph, &machine)
+            };
+            let (inst, _) = Instance::new(&problem).unwrap();
+            let gaps = gaps(&inst);
+            let best = tried(&inst, &gaps, 0, 0);
+            let ends = cheapest(&inst, &gaps);
+            assert_eq!(ends.is_some(), best.is_some());
+            let Some(ends) = ends else { continue };
+            let over = |b: usize| inst.distance(b as u32, b as u32 + 1);
+            let cost = (0..3).map(|b| gaps[ends[b]].traffic * over(b)).sum();
+            assert_eq!(Some(cost), best);
+            let (mut from, mut block) = (0, Vec::new());
+            for (b, &end) in ends.iter().enumerate() {
+                block.resize(gaps[end].at, b as u32);
+                assert!(from <= end);
+                from = end;
+            }
+            assert!(keeps(&inst, &block));
+            // Channels over several cuts are counted at each.
+            assert!(inst.cost(&block) <= cost);
+            found += 1;
+        }
+        assert!(found > 100);
+    }
+
+    #[test]
+    fn refinement_keeps_all_bounds_and_costs_no_more() {
+        let mut random = Random::new(8);
+        let machine = Machine::regular(&[(4, 1), (2, 10), (2, 100)]).unwrap();
+        for round in 0..40 {
+            let graph = strip(400 + 97 * round, 4, &mut random);
+            let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+            assert!(fits(&inst));
+            let cut = Cut::new(&inst, 1e9).unwrap();
+            let runs = cut.start.windows(2).enumerate();
+            let runs: Vec<u32> = runs
+                .flat_map(|(b, run)| vec![b as u32; run[1] - run[0]])
+                .collect();
+            for effort in [&FAST, &GOOD] {
+                let block = Cut::new(&inst, 1e9)
+                    .unwrap()
+                    .refined(&inst, effort, &mut random);
+                assert!(keeps(&inst, &block));
+                assert!(inst.cost(&block) <= inst.cost(&runs));
+            }
+        }
+    }
+
+    #[test]
+    fn only_narrow_orders_are_cut() {
+        let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+        let is_narrow = |graph: &Graph| {
+            let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
+            let found = map(&inst, &GOOD, &mut Random::new(1));
+            found.is_some_and(|block| keeps(&inst, &block))
+        };
+        let n = 30_000;
+        let ones = vec![1; n as usize];
+        let strip = strip(n, 4, &mut Random::new(2));
+        assert!(is_narrow(&strip));
+        // The same, its vertices numbered at random.
+        let mut number: Vec<u32> = (0..n).collect();
+        Random::new(3).shuffle(&mut number);
+        let at = |v: u32| number[v as usize];
+        let ends = |v: u32| strip.neighbours(v).map(move |(u, w)| (v, u, w));
+        let all = (0..n).flat_map(ends).filter(|e| e.0 < e.1);
+        let shuffled: Vec<_> = all.map(|(v, u, w)| (at(v), at(u), w)).collect();
+        assert!(!is_narrow(&network(&ones, &shuffled)));
+        let mesh: Vec<_> = (0..n)
+            .flat_map(|v| [(v, v + 1, 1), (v, v + 150, 1)])
+            .filter(|e| e.1 < n)
+            .collect();
+        assert!(!is_narrow(&network(&ones, &mesh)));
+        // The channel that closes a ring goes over all cuts.
+        let path = (1..n).map(|v| (v - 1, v, 1));
+        let ring: Vec<_> = path.clone().chain([(0, n - 1, 1)]).collect();
+        assert!(is_narrow(&network(&ones, &path.collect::<Vec<_>>())));
+        assert!(!is_narrow(&network(&ones, &ring)));
+        // Depth first, so that few channels are open at a time, but many of them from afar.
+        let mut tree = Vec::new();
+        let mut open = vec![(0, n)];
+        while let Some((first, below)) = open.pop() {
+            let each = (below - 1) / 3;
+            for c in 0..if each > 0 { 3 } else { 0 } {
+                tree.push((first, first + 1 + c * each, 1));
+                open.push((first + 1 + c * each, each));
+            }
+        }
+        assert!(!is_narrow(&network(&ones, &tree)));
+        assert!(is_narrow(&network(&ones, &[])));
+    }
+}
