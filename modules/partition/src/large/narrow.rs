@@ -9,6 +9,8 @@
 //! Whether a network is of this kind is measured, first on a sample, then on the cut: it must be
 //! shorter than the boundaries of blocks of a mesh, and what passes over it must come from near. A
 //! cut that also goes through channels from afar, as on a ring or on a tree, is far from the best.
+//! So is a cut across several lines that stand numbered turn by turn: windows of the order are
+//! bisected by contraction, and where that is cheaper the order is not used.
 
 use std::collections::VecDeque;
 
@@ -18,8 +20,11 @@ use super::level::Level;
 use super::mapping::Mapping;
 use super::{pairs, refine};
 use crate::instance::Instance;
+use crate::multilevel::bisect::{Sides, Sub, bisect};
 use crate::random::Random;
 
+/// Smaller networks take no time worth saving, and their searches want starts that differ.
+const LEAST: usize = 10_000;
 /// Places to choose from, for each block.
 const PLACES: usize = 1024;
 /// Between the cuts so many times as many channels may pass.
@@ -29,12 +34,20 @@ const SHORT: f64 = 0.9;
 const REACH: usize = 256;
 /// One vertex of so many is asked how far its channels go.
 const SAMPLE: usize = 61;
+/// The dynamic programme may look at so many gaps for each vertex, over all blocks: loose bounds on
+/// many blocks would make it quadratic.
+const LOOKS: usize = 8;
+/// So many windows of the order are bisected, with up to so many vertices each.
+const WINDOWS: usize = 3;
+const WINDOW: usize = 2048;
+/// What a bisection may save, at most.
+const ACROSS: f64 = 0.75;
 
 /// The blocks of an instance that [`fits`](super::fits), if its order is narrow.
 pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Option<Vec<u32>> {
     let (n, k) = (inst.len(), inst.k());
     let most = effort.narrow * (n as f64 / k as f64).sqrt();
-    if spanned(inst) > BETWEEN * most {
+    if n < LEAST || spanned(inst) > BETWEEN * most || !is_cheapest_across(inst, random) {
         return None;
     }
     let cut = Cut::new(inst, most)?;
@@ -52,6 +65,52 @@ fn spanned(inst: &Instance) -> f64 {
         sum += later.map(|(u, _)| u64::from(u - v)).sum::<u64>();
     }
     sum as f64 / looked as f64
+}
+
+/// Whether windows of the order are cut in two as cheaply between two numbers as in any other way.
+fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
+    let length = (inst.len() / inst.k()).min(WINDOW);
+    (1..=WINDOWS).all(|i| {
+        let middle = inst.len() * i / (WINDOWS + 1);
+        let from = middle - length / 2;
+        let window = window(inst, from, from + length);
+        let total: i64 = window.size.iter().sum();
+        let most = (total as f64 * 0.6) as i64;
+        let (mut before, mut traffic, mut across) = (0, 0, i64::MAX);
+        for v in 0..window.len() {
+            before += window.size[v];
+            for e in window.offsets[v] as usize..window.offsets[v + 1] as usize {
+                let later = window.targets[e] as usize > v;
+                traffic += if later { 1 } else { -1 } * window.weights[e];
+            }
+            if before <= most && total - before <= most {
+                across = across.min(traffic);
+            }
+        }
+        let sides = Sides {
+            want: total / 2,
+            most: [most; 2],
+        };
+        let side = bisect(&window, sides, 2, random);
+        let (excess, cut) = window.judge(&side, sides);
+        excess > 0 || cut as f64 >= ACROSS * across as f64
+    })
+}
+
+/// The vertices with numbers in a range, and the edges between them.
+fn window(inst: &Instance, from: usize, to: usize) -> Sub {
+    let mut window = Sub::default();
+    window.offsets.push(0);
+    for v in from as u32..to as u32 {
+        let inside = |e: &(u32, i64)| (from..to).contains(&(e.0 as usize));
+        for (u, w) in inst.row(v).filter(inside) {
+            window.targets.push(u - from as u32);
+            window.weights.push(w);
+        }
+        window.offsets.push(window.targets.len() as u32);
+        window.size.push(inst.load(v));
+    }
+    window
 }
 
 /// A gap in the order.
@@ -97,9 +156,25 @@ fn gaps(inst: &Instance) -> Vec<Gap> {
     gaps
 }
 
+/// All blocks, those of each group of the machine one after the other.
+fn blocks(inst: &Instance) -> Vec<u32> {
+    let nodes = inst.shared.machine.nodes();
+    let (mut open, mut blocks) = (vec![0_u32], Vec::with_capacity(inst.k()));
+    while let Some(node) = open.pop() {
+        let node = &nodes[node as usize];
+        if node.children.is_empty() {
+            blocks.extend(&node.blocks);
+        }
+        open.extend(node.children.iter().rev());
+    }
+    blocks
+}
+
 /// A network cut into runs.
 struct Cut {
-    /// Where the run of each block begins, and the end of the last.
+    /// The block of each run.
+    blocks: Vec<u32>,
+    /// Where each run begins, and the end of the last.
     start: Vec<usize>,
 }
 
@@ -108,7 +183,8 @@ impl Cut {
     /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
     fn new(inst: &Instance, most: f64) -> Option<Self> {
         let gaps = gaps(inst);
-        let ends = cheapest(inst, &gaps)?;
+        let blocks = blocks(inst);
+        let ends = cheapest(inst, &blocks, &gaps)?;
         let inner = &ends[..ends.len() - 1];
         let channels: i64 = inner.iter().map(|&g| gaps[g].channels).sum();
         if channels as f64 > most * inner.len() as f64 {
@@ -117,6 +193,7 @@ impl Cut {
         let traffic: i64 = inner.iter().map(|&g| gaps[g].traffic).sum();
         let start = std::iter::once(0).chain(ends.iter().map(|&g| gaps[g].at));
         let cut = Self {
+            blocks,
             start: start.collect(),
         };
         let short = cut.short(inst);
@@ -142,8 +219,8 @@ impl Cut {
     fn refined(self, inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
         let (n, k) = (inst.len(), inst.k());
         let mut block = vec![0; n];
-        for b in 0..k {
-            block[self.start[b]..self.start[b + 1]].fill(b as u32);
+        for (run, &b) in self.start.windows(2).zip(&self.blocks) {
+            block[run[0]..run[1]].fill(b);
         }
         let near = self.near(effort.near);
         let (level, bound) = surroundings(inst, &block, &near);
@@ -206,21 +283,23 @@ fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64
     (Level::with_fixed(k, rows), bound)
 }
 
-/// Which gaps end the blocks, so that traffic over the cuts times the distance there is least;
-/// `None` when no choice of them keeps the load bounds. Time: the gaps that each block can end at,
-/// all in all a few times their number where the bounds are close.
-fn cheapest(inst: &Instance, gaps: &[Gap]) -> Option<Vec<usize>> {
+/// Which gaps end the runs of the blocks, so that traffic over the cuts times the distance there is
+/// least; `None` when no choice of them keeps the load bounds, or there are too many. Time and
+/// memory: the gaps that each block can end at, all in all a few times their number where the
+/// bounds are close.
+fn cheapest(inst: &Instance, blocks: &[u32], gaps: &[Gap]) -> Option<Vec<usize>> {
     const NEVER: i64 = i64::MAX / 2;
     let k = inst.k();
     let last = gaps.len() - 1;
     let total = gaps[last].before;
-    let room = |b: usize| inst.load_bound(b);
+    let room = |b: usize| inst.load_bound(blocks[b] as usize);
     // What all blocks after each hold together.
     let mut behind = vec![0_i64; k];
     for b in (1..k).rev() {
         behind[b - 1] = behind[b].saturating_add(room(b));
     }
     let mut ahead = 0_i64;
+    let mut looks = 0;
     // By block: the first gap it can end at, and for each from there on where it then begins.
     let mut from: Vec<(usize, Vec<u32>)> = Vec::with_capacity(k);
     let (mut first, mut best) = (0, vec![0_i64]);
@@ -231,8 +310,12 @@ fn cheapest(inst: &Instance, gaps: &[Gap]) -> Option<Vec<usize>> {
         let distance = if b == 0 {
             0
         } else {
-            inst.distance(b as u32 - 1, b as u32)
+            inst.distance(blocks[b - 1], blocks[b])
         };
+        looks += high.saturating_sub(low);
+        if looks > LOOKS * gaps[last].at.max(LEAST) {
+            return None;
+        }
         let mut next = Vec::with_capacity(high.saturating_sub(low));
         let mut begin = Vec::with_capacity(high.saturating_sub(low));
         let mut open: VecDeque<(i64, usize)> = VecDeque::new();
@@ -277,7 +360,7 @@ mod tests {
     use super::super::{FAST, GOOD, fits};
     use super::*;
     use crate::graph::{Channel, Graph};
-    use crate::machine::Machine;
+    use crate::machine::{Block, Machine};
     use crate::problem::Problem;
     use crate::strategy::keeps;
 
@@ -330,7 +413,7 @@ mod tests {
             let (inst, _) = Instance::new(&problem).unwrap();
             let gaps = gaps(&inst);
             let best = tried(&inst, &gaps, 0, 0);
-            let ends = cheapest(&inst, &gaps);
+            let ends = cheapest(&inst, &blocks(&inst), &gaps);
             assert_eq!(ends.is_some(), best.is_some());
             let Some(ends) = ends else { continue };
             let over = |b: usize| inst.distance(b as u32, b as u32 + 1);
@@ -415,5 +498,56 @@ mod tests {
         }
         assert!(!is_narrow(&network(&ones, &tree)));
         assert!(is_narrow(&network(&ones, &[])));
+        // Ten lines numbered turn by turn, with and without ties between them now and then.
+        let lines: Vec<_> = (10..n).map(|v| (v - 10, v, 1)).collect();
+        assert!(!is_narrow(&network(&ones, &lines)));
+        let rungs = (0..n - 1).step_by(301).map(|v| (v, v + 1, 1));
+        let ladder: Vec<_> = lines.into_iter().chain(rungs).collect();
+        assert!(!is_narrow(&network(&ones, &ladder)));
+    }
+
+    #[test]
+    fn unusual_instances_are_cut_or_left() {
+        let n = 12_000;
+        let path = |traffic| (1..n).map(move |v| (v - 1, v, traffic)).collect::<Vec<_>>();
+        let plain = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+        let one = Machine::regular(&[(1, 1)]).unwrap();
+        let few = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+        let many = Machine::regular(&[(64, 1), (64, 10)]).unwrap();
+        let most = 1 << 30;
+        let cases = [
+            ("one block", 1, path(1), &one, 0.03, Some(0)),
+            ("no load", 0, path(1), &few, 0.03, Some(0)),
+            ("large numbers", most, path(1 << 20), &plain, 0.03, None),
+            ("loose bounds on many blocks", 1, path(1), &many, 50.0, None),
+            ("many blocks", 1, path(1), &many, 0.4, None),
+        ];
+        for (name, load, ends, machine, imbalance, cost) in cases {
+            let graph = network(&vec![load; n as usize], &ends);
+            let problem = Problem {
+                imbalance,
+                ..Problem::new(&graph, machine)
+            };
+            let (inst, _) = Instance::new(&problem).unwrap();
+            let found = map(&inst, &GOOD, &mut Random::new(1));
+            if let Some(block) = found {
+                assert!(keeps(&inst, &block), "{name}");
+                assert!(cost.is_none_or(|c| c == inst.cost(&block)), "{name}");
+            } else {
+                assert_eq!(cost, None, "{name}");
+            }
+        }
+        // Blocks of a group stand apart in the matrix: runs follow the groups.
+        let distance = |a: usize, b: usize| match (a == b, a % 2 == b % 2) {
+            (true, _) => 0,
+            (_, true) => 1,
+            (_, false) => 100,
+        };
+        let matrix: Vec<u32> = (0..64).map(|i| distance(i / 8, i % 8)).collect();
+        let machine = Machine::from_distances(&[Block::default(); 8], &matrix).unwrap();
+        let graph = network(&vec![1; n as usize], &path(1));
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let block = map(&inst, &GOOD, &mut Random::new(1)).unwrap();
+        assert_eq!(inst.cost(&block), 106);
     }
 }
