@@ -61,6 +61,12 @@ pub(crate) struct Effort {
     passes: usize,
     /// V-cycles at the end of each stage: other clusters, inside the parts, moved as wholes.
     cycles: usize,
+    /// The same where most vertices lie at a boundary, so that there is no shape to improve.
+    cycles_if_dense: usize,
+    /// Searches between pairs of parts end when they have looked at every edge of a level so many
+    /// times: dense networks, in which every part touches every other, would be searched without
+    /// end.
+    looks: usize,
     /// Moves after the best point of a local search.
     patience: usize,
     /// Share of the slack for the dearest cuts.
@@ -88,6 +94,8 @@ pub(crate) const FAST: Effort = Effort {
     passes: 0,
     patience: 0,
     cycles: 0,
+    cycles_if_dense: 0,
+    looks: 3,
     greed: 0.6,
     narrow: 0.5,
     near: 64,
@@ -109,10 +117,29 @@ pub(crate) const GOOD: Effort = Effort {
     passes: 1,
     patience: 40,
     cycles: 2,
+    cycles_if_dense: 0,
+    looks: 3,
     greed: 0.8,
     narrow: 0.35,
     near: 256,
 };
+
+impl Effort {
+    /// The same for networks that are tangled: small levels say little about them and cost much, so
+    /// that there are few attempts there and many searches on all levels; slack gains less at the
+    /// dearest cuts than it would further down.
+    fn tangled(&self) -> Self {
+        Self {
+            attempts: self.attempts.map(|a| a.div_ceil(3).min(4)),
+            rounds: self.rounds + 2,
+            looks: 2 * self.looks,
+            passes: 0,
+            cycles_if_dense: self.cycles.min(1),
+            greed: 0.5 * self.greed,
+            ..*self
+        }
+    }
+}
 
 /// Up to so many blocks: their table of distances takes 128 MB.
 const BLOCKS: usize = 4096;
@@ -142,17 +169,28 @@ pub(crate) fn map(
         narrow => narrow,
     };
     let finest = Level::of(inst);
-    let halving = Halving::new(inst, finest.total_load(), effort.greed);
+    let mut effort = *effort;
+    let mut halving = Halving::new(inst, finest.total_load(), effort.greed);
+    let order = Order::of(&finest, random);
+    let (mut levels, mut divided) = (Levels::new(), Divided::whole(&halving, finest.len()));
+    if narrow.is_none() {
+        let small =
+            (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
+        if !contract(&finest, &mut levels, small, order, &mut divided, random) {
+            effort = effort.tangled();
+            halving = Halving::new(inst, finest.total_load(), effort.greed);
+        }
+    }
     let whole = Stage {
         inst,
         halving: &halving,
-        effort,
-        order: Order::of(&finest, random),
+        effort: &effort,
+        order,
         least: 0,
     };
-    let mut divided = match narrow {
+    divided = match narrow {
         Some(block) => Divided::among_blocks(inst, &halving, &block),
-        None => whole.contract_and_divide(&finest, random),
+        None => whole.divide_all(&finest, levels, divided, random),
     };
     // Checks and the bound come after the search.
     while goes_on && budget.used() < 0.6 {
@@ -171,6 +209,14 @@ struct Divided {
 }
 
 impl Divided {
+    /// Nothing divided.
+    fn whole(halving: &Halving, vertices: usize) -> Self {
+        Self {
+            parts: Parts::whole(halving),
+            part: vec![0; vertices],
+        }
+    }
+
     /// As far as can be, with every vertex in the part that stands for its block.
     fn among_blocks(inst: &Instance, halving: &Halving, block: &[u32]) -> Self {
         let mut parts = Parts::whole(halving);
@@ -204,6 +250,27 @@ fn is_tangled(fine: &Level, coarse: &Level) -> bool {
 /// Edges left by a contraction, at least: hubs leave 0.85 of them, random networks of few edges a
 /// vertex 0.7, meshes and chains half and fewer.
 const TANGLED: f64 = 0.77;
+
+/// Contracts the whole down to about `small` vertices, unless it is tangled: says whether it did.
+fn contract(
+    finest: &Level,
+    levels: &mut Levels,
+    small: usize,
+    order: Order,
+    divided: &mut Divided,
+    random: &mut Random,
+) -> bool {
+    let Some(first) = contracted(finest, small, order, divided, random) else {
+        return true;
+    };
+    if is_tangled(finest, &first.0) {
+        divided.part = vec![0; finest.len()];
+        return false;
+    }
+    levels.push(first);
+    coarser(finest, levels, small, order, divided, random);
+    true
+}
 
 /// Contracts inside the parts down to about `target` vertices; carries the parts along.
 fn coarser(
@@ -262,24 +329,15 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// A mapping by contraction of the whole, from nothing.
-    fn contract_and_divide(&self, finest: &Level, random: &mut Random) -> Divided {
-        let (inst, effort, order) = (self.inst, self.effort, self.order);
-        let mut divided = Divided {
-            parts: Parts::whole(self.halving),
-            part: vec![0; finest.len()],
-        };
-        let small =
-            (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
-        let mut levels = Levels::new();
-        if let Some(first) = contracted(finest, small, order, &mut divided, random) {
-            if is_tangled(finest, &first.0) {
-                divided.part = vec![0; finest.len()];
-            } else {
-                levels.push(first);
-                coarser(finest, &mut levels, small, order, &mut divided, random);
-            }
-        }
+    /// Divides the whole into blocks, one class of distances after the other.
+    fn divide_all(
+        &self,
+        finest: &Level,
+        mut levels: Levels,
+        mut divided: Divided,
+        random: &mut Random,
+    ) -> Divided {
+        let inst = self.inst;
         // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
         // smallest vertex there is before anything is divided more finely, and so on for each class of
         // distances.
@@ -291,7 +349,7 @@ impl Stage<'_> {
         distances.dedup();
         // Finer classes go together where there are more than wanted.
         distances.pop();
-        distances.truncate(effort.stages - 1);
+        distances.truncate(self.effort.stages - 1);
         distances.push(0);
         for &least in &distances {
             if divided.parts.divisible(inst, self.halving, least) {
@@ -331,11 +389,15 @@ impl Stage<'_> {
         while self.unfinished(&divided) {
             self.halve(finest, &mut divided, random);
         }
-        // Where most vertices lie at a boundary there is no shape to improve.
         let seen = Mapping::new(finest, &divided.parts, &mut divided.part);
         let bordering = (0..finest.len() as u32).filter(|&v| seen.at_boundary(v));
         let dense = 2 * bordering.count() > finest.len();
-        for _ in 0..if dense { 0 } else { effort.cycles } {
+        let cycles = if dense {
+            effort.cycles_if_dense
+        } else {
+            effort.cycles
+        };
+        for _ in 0..cycles {
             divided = self.attempt(finest, divided, random);
         }
         divided
@@ -393,7 +455,7 @@ impl Stage<'_> {
         let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);
         refine::unload(&mut mapping);
         refine::sweep(&mut mapping, self.effort.sweeps, random);
-        pairs::refine(&mut mapping, self.effort.rounds, random);
+        pairs::refine(&mut mapping, self.effort.rounds, self.effort.looks, random);
         for _ in 0..self.effort.passes {
             if refine::search(&mut mapping, self.effort.patience, random) == 0 {
                 break;

@@ -230,7 +230,7 @@ impl Cut {
         let mut mapping = Mapping::new(&level, &parts, &mut part);
         mapping.fixed = k as u32;
         for _ in 0..effort.rounds {
-            pairs::refine(&mut mapping, effort.rounds, random);
+            pairs::refine(&mut mapping, effort.rounds, effort.looks, random);
             if refine::search(&mut mapping, effort.patience, random) == 0 {
                 break;
             }

@@ -12,10 +12,6 @@ use crate::random::Random;
 const PATIENCE: usize = 20;
 const LENGTH: usize = 10;
 
-/// Dense networks, in which every part touches every other, would be looked at without end: a call
-/// ends when it has looked at every edge so many times.
-const DENSE: usize = 3;
-
 /// What the searches of one call share, by vertex.
 struct Rooms {
     gain: Vec<i64>,
@@ -31,8 +27,8 @@ struct Rooms {
 }
 
 /// Refines every pair of parts that touch, up to `rounds` times; after the first round only pairs
-/// of which a part has changed.
-pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Random) {
+/// of which a part has changed. Ends when it has looked at every edge `looks` times.
+pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
     let mut rooms = Rooms {
         gain: vec![0; n],
@@ -43,7 +39,7 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rand
         heaps: [BinaryHeap::new(), BinaryHeap::new()],
         trail: Vec::new(),
     };
-    let most = DENSE * (n + mapping.level.arcs.len());
+    let most = looks * (n + mapping.level.arcs.len());
     let mut active = vec![true; k];
     for _ in 0..rounds {
         let borders = borders(mapping, &active);

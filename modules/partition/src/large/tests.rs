@@ -167,7 +167,7 @@ proptest! {
         prop_assert_eq!(mapping.cost(), cost - gained);
         prop_assert!(mapping.excess() <= excess);
         let (excess, cost) = (mapping.excess(), mapping.cost());
-        pairs::refine(&mut mapping, 3, &mut random);
+        pairs::refine(&mut mapping, 3, 3, &mut random);
         prop_assert!((mapping.excess(), mapping.cost()) <= (excess, cost));
         let load = mapping.load.clone();
         prop_assert_eq!(Mapping::new(&level, &parts, &mut block).load, load);
