@@ -30,7 +30,7 @@ mod view;
 use crate::{Tool, codes, plugins};
 use args::{Cli, Common, Verb};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
@@ -41,7 +41,7 @@ use std::path::Path;
 
 /// Does what the command line says; the result is the exit code.
 pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match parse(&args) {
         Ok(cli) => cli,
         Err(error) => return usage(tool, &args, &error),
     };
@@ -63,6 +63,13 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
         return Exit::Graph.code();
     }
     exit.code()
+}
+
+fn parse(args: &[OsString]) -> clap::error::Result<Cli> {
+    // `partition` looks for a mapping: it only refuses one that is there.
+    let hide = |verb: clap::Command| verb.mut_arg("mapping", |arg| arg.hide(true));
+    let command = Cli::command().mut_subcommand("partition", hide);
+    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
 }
 
 fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {

@@ -45,7 +45,7 @@ fn a_hostfile_of_another_dialect() {
   |       ^^^^^^^
   |
   = help: an MPICH hostfile writes it `node1:2`
-  = help: if the whole file is an Open MPI hostfile, read it as `openmpi`
+  = help: if the whole file is an Open MPI hostfile, say `--dialect openmpi`
 
 graphmap: 1 error
 ",
@@ -196,7 +196,7 @@ fn a_mapping_of_another_graph() {
         .stderr_has("mapping.json:4:")
         .stderr_has("made for `farm`, hash ")
         .stderr_has("the network is `others`, hash ")
-        .stderr_has("2 processes of the network are not in it, such as `p`");
+        .stderr_has("it lacks 2 processes of the network, such as `p`");
     // The same processes, joined otherwise: used, and told.
     let changed = FARM.replace(
         "worker -> sink [bundle=gather",
@@ -509,7 +509,7 @@ fn a_previous_mapping_of_another_graph() {
 fn a_balance_bound_that_cannot_be_kept_is_raised() {
     let heavy = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
     partition(heavy, "-n 2").status(0).stderr_is(
-        "warning[G0457]: no mapping keeps the balance bound of 3%: it was raised by a factor of 1.80
+        "warning[G0457]: no mapping keeps the balance bound of 3%: the fullest OS process is 80% above its share
  --> farm.dot:1:11
   |
 1 | digraph { a -> b; a [load=9] }
@@ -522,7 +522,7 @@ graphmap: 1 warning
     );
     let pinned = partition(farm(), "-n 2 --pin worker*=0").status(0);
     pinned
-        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%: it was raised")
+        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%: the fullest OS process is 71.4% above")
         .stderr_has("give up a constraint");
 }
 

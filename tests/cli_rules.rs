@@ -328,3 +328,52 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
     assert_eq!(other.wait().unwrap().signal(), Some(2));
     assert!(!test.files().contains(&"x.svg".to_owned()));
 }
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let test = replicas("load=1").file("r.rules", "pin srouce = node1\ntogther sink\npin sink=9\n");
+    partition(
+        test,
+        "--rules r.rules --hold replica*=3-2 --memory none=4 --pin nobody=0",
+    )
+    .status(2)
+    .stderr_has("there is no process `srouce`")
+    .stderr_has("there is no rule `togther`")
+    .stderr_has("there is no OS process 9")
+    .stderr_has("the least is above the most")
+    .stderr_has("there is no host `none`")
+    .stderr_has("there is no process `nobody`")
+    .stderr_has("graphmap: 6 errors");
+}
+
+#[test]
+fn options_are_refused_before_any_search() {
+    let refused = |options: &str, status: i32, said: &str| {
+        // An hour would be noticed.
+        let test = replicas("load=1").file("file", "");
+        partition(test, &format!("--time 60min {options}"))
+            .status(status)
+            .stderr_has(said);
+    };
+    refused("-o file", 2, "`file` is a file, not a folder");
+    refused("-o d --set launcher=mipch", 5, "did you mean `mpich`?");
+    refused("-n -1", 2, "a whole number from 1 to 4294967295 is wanted");
+    refused("-n 0", 2, "a whole number from 1 to 4294967295 is wanted");
+    refused("--imbalance -5", 2, "a number from 0 to 100000 is wanted");
+    refused("--imbalance 1e9", 2, "a number from 0 to 100000 is wanted");
+}
+
+#[test]
+fn sizes_have_the_units_of_the_graph() {
+    let mapped = |memory: &str| {
+        let test = replicas("mem=\"2GiB\"");
+        partition(test, &format!("--pin replica*=big --memory big={memory}"))
+    };
+    for enough in ["6G", "6GiB", "6442450944", "7GB"] {
+        mapped(enough).status(0);
+    }
+    mapped("6GB").status(4).stderr_has("of memory");
+    mapped("6Q")
+        .status(2)
+        .stderr_has("such as 4096, 64G or 2GiB");
+}

@@ -25,7 +25,7 @@ use std::time::Duration;
 #[command(next_help_heading = "Mapping")]
 pub(crate) struct MappingArgs {
     /// Number of OS processes; else one for each slot of the hosts
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     pub(crate) os_processes: Option<NonZeroU32>,
     /// Hosts: a hostfile or other description, `local`, `slurm` (the job we run in), or in words
     /// such as `hosts=4:sockets=2:cores=8`
@@ -41,7 +41,7 @@ pub(crate) struct MappingArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Aim::Cost)]
     pub(crate) objective: Aim,
     /// Time to search, such as 100ms or 2s; without it the result depends on the seed alone
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
     /// Threads to search on, with --time; else all cores that we may use. Without --time it is one,
     /// whatever is said
@@ -51,7 +51,7 @@ pub(crate) struct MappingArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// By how much an OS process may exceed its share of the load, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent, allow_negative_numbers = true)]
     pub(crate) imbalance: f64,
     /// Fail instead of exceeding the balance bound when nothing within it is found
     #[arg(long)]
@@ -76,6 +76,7 @@ pub(crate) struct MappingArgs {
         value_name = "TRAFFIC",
         default_value_t = 1.0,
         value_parser = traffic,
+        allow_negative_numbers = true,
         requires = "previous"
     )]
     pub(crate) migration: f64,
@@ -131,6 +132,11 @@ pub(crate) enum Aim {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HowModules(Modules);
 
+fn number(text: &str) -> Result<NonZeroU32, String> {
+    let wanted = |_| format!("a whole number from 1 to {} is wanted", u32::MAX);
+    text.parse().map_err(wanted)
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     let units = [
         ("us", 1e-6),
@@ -149,10 +155,13 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The largest imbalance that the engine takes.
+const MOST_PERCENT: f64 = 100_000.0;
+
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
-        Ok(value) if (0.0..1e6).contains(&value) => Ok(value),
-        _ => Err("a number of at least 0 is wanted".into()),
+        Ok(value) if (0.0..=MOST_PERCENT).contains(&value) => Ok(value),
+        _ => Err(format!("a number from 0 to {MOST_PERCENT} is wanted")),
     }
 }
 
@@ -280,7 +289,7 @@ impl Session<'_> {
                 .help("say `--strategy ilp`, or leave the solver out");
             return self.fail(Exit::Usage, diagnostic);
         }
-        let rules = self.rules(&args.rules)?;
+        let (rules, broken) = self.rules(&args.rules);
         let platform = self.platform(args)?;
         let previous = match &args.previous {
             Some(path) => Some(self.previous(path, args.migration, network)?),
@@ -311,6 +320,10 @@ impl Session<'_> {
             rules: &rules,
             previous: previous.as_ref(),
         };
+        if let Some(exit) = broken {
+            self.find_all(plan::check(network, &platform, &request));
+            return Err(exit);
+        }
         let progress = Progress::start(self, "looking for a mapping", watch);
         let result = self.timed("map", |_| plan::plan(network, &platform, &request));
         drop(progress);

@@ -7,6 +7,7 @@ use super::progress::Patience;
 use super::session::{Outcome, Session};
 use super::{output, shown_plan};
 use crate::codes;
+use graphmap_binding::command::Launcher;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 use std::path::PathBuf;
@@ -48,6 +49,19 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         let error = Diagnostic::error(codes::USAGE, what);
         let error = error.help("to keep near to it: `--previous`; to write files from it: `emit`");
         return session.fail(Exit::Usage, error);
+    }
+    if let Some(folder) = args
+        .output_dir
+        .as_deref()
+        .filter(|d| d.exists() && !d.is_dir())
+    {
+        let what = format!("`{}` is a file, not a folder", folder.display());
+        return session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, what));
+    }
+    if let Some(name) = Session::options(&args.graph).get("launcher")
+        && let Err(wrong) = Launcher::from_name(name)
+    {
+        return session.fail(Exit::Plugin, *wrong);
     }
     let network = session.verified(&args.file, &args.graph)?;
     let plan = {

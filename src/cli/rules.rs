@@ -1,7 +1,7 @@
 //! Rules of a mapping from the command line and from files.
 
 use super::exit::Exit;
-use super::session::{Outcome, Session};
+use super::session::Session;
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_partition::plan::{self, Rule};
@@ -66,26 +66,27 @@ impl RuleArgs {
 }
 
 impl Session<'_> {
-    /// All rules that are asked for.
-    pub(crate) fn rules(&mut self, args: &RuleArgs) -> Outcome<Vec<Rule>> {
+    /// All rules that are asked for and can be understood, and how the command ends where one
+    /// cannot.
+    pub(crate) fn rules(&mut self, args: &RuleArgs) -> (Vec<Rule>, Option<Exit>) {
         let mut rules = Vec::new();
         let mut ends = None;
         for path in &args.rules {
-            let source = self.text_file(path)?;
             let mut found = Diagnostics::new();
-            match plan::read_rules(&source, &mut found) {
-                Some(read) => rules.extend(read),
-                None => ends = Some(Exit::Graph),
+            match self.text_file(path) {
+                Ok(source) => rules.extend(plan::read_rules(&source, &mut found)),
+                Err(exit) => ends = Some(exit),
+            }
+            if found.has_errors() {
+                ends = Some(Exit::Graph);
             }
             self.find_all(found);
         }
         for (word, text) in args.texts() {
             let source = self.sources.add(format!("--{word}"), text.as_str());
-            let source = source.or_else(|error| {
-                let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
-                self.fail(Exit::Usage, diagnostic)
-            })?;
-            match plan::rule(word, &source) {
+            let rule = source
+                .map_err(|error| Box::new(Diagnostic::error(codes::TOO_LARGE, error.to_string())));
+            match rule.and_then(|source| plan::rule(word, &source)) {
                 Ok(rule) => rules.push(rule),
                 Err(wrong) => {
                     self.find(*wrong);
@@ -93,6 +94,6 @@ impl Session<'_> {
                 }
             }
         }
-        ends.map_or(Ok(rules), Err)
+        (rules, ends)
     }
 }

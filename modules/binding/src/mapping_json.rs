@@ -253,8 +253,20 @@ fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> 
     if let Some(end) = reason.rfind(" at line ") {
         reason.truncate(end);
     }
+    let help = "`graphmap partition FILE -o DIR` writes one: DIR/mapping.json";
+    if !text.trim_start().starts_with('{') {
+        let what = "this is not a mapping: it is no JSON object";
+        let error = Diagnostic::error(codes::BAD_MAPPING, what);
+        out.push(
+            error
+                .at(Span::new(source.base(), source.base()), "")
+                .help(help),
+        );
+        return None;
+    }
     let what = "this is not a mapping as graphmap writes it";
-    out.push(Diagnostic::error(codes::BAD_MAPPING, what).at(span, reason));
+    let error = Diagnostic::error(codes::BAD_MAPPING, what);
+    out.push(error.at(span, reason).help(help));
     None
 }
 
@@ -325,7 +337,7 @@ impl Document {
         if let Some(first) = missing.first() {
             let (n, more) = (missing.len(), if missing.len() == 1 { "" } else { "es" });
             error = error.with_note(format!(
-                "{n} process{more} of the network are not in it, such as `{first}`"
+                "it lacks {n} process{more} of the network, such as `{first}`"
             ));
             let names = self.processes.iter().map(|p| p.name.as_str());
             // Only to hint at a renamed process: not worth a search through a million names.
@@ -335,7 +347,8 @@ impl Document {
         }
         if self.processes.len() > there {
             let more = self.processes.len() - there;
-            error = error.with_note(format!("{more} of its processes are not in the network"));
+            let s = if more == 1 { "" } else { "es" };
+            error = error.with_note(format!("it has {more} process{s} that the network lacks"));
         }
         out.push(error.help("map again: `graphmap partition`"));
         None

@@ -125,8 +125,8 @@ fn a_mapping_for_another_network() {
     assert_eq!(
         found.notes[1..],
         [
-            "2 processes of the network are not in it, such as `cc`",
-            "1 of its processes are not in the network"
+            "it lacks 2 processes of the network, such as `cc`",
+            "it has 1 process that the network lacks"
         ]
     );
     // A renamed process is hinted at.
@@ -150,11 +150,11 @@ fn what_is_no_mapping() {
     let one = |text: &str| read(text).1.join("\n");
     assert_eq!(
         one(""),
-        "G0434 error 1:1 this is not a mapping as graphmap writes it"
+        "G0434 error 1:1 this is not a mapping: it is no JSON object"
     );
     assert_eq!(
         one("[1]"),
-        "G0434 error 1:1 this is not a mapping as graphmap writes it".replace("1:1", "1:2")
+        "G0434 error 1:1 this is not a mapping: it is no JSON object"
     );
     assert_eq!(
         one("{\"a\": 1}"),

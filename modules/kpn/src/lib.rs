@@ -20,5 +20,6 @@ pub mod pass;
 pub mod pipeline;
 pub mod plugin;
 pub mod resolve;
+pub mod size;
 pub mod source;
 pub mod verify;

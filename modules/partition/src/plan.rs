@@ -170,6 +170,52 @@ pub struct Other {
     pub remote_channels: u64,
 }
 
+/// What is wrong with the rules of a request, without a search: who or what does not exist. For a
+/// caller who knows already that there will be no mapping, and wants to say all that is wrong.
+#[must_use]
+pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    let n = os_processes(network, platform, request).1;
+    match numbers(network, platform, request, n, &mut found) {
+        Ok((weights, targets)) => {
+            Rules::of(network, platform, request, &targets, &weights, &mut found);
+        }
+        Err(wrong) => found.push(wrong),
+    }
+    found
+}
+
+/// How many OS processes are wanted, and how many there will be.
+fn os_processes(network: &Verified, platform: &Platform, request: &Request<'_>) -> (usize, usize) {
+    let wanted = request.os_processes.unwrap_or(platform.slots()).max(1);
+    (wanted, wanted.min(network.processes.len()))
+}
+
+/// The network and the platform in the plain numbers of the engine.
+#[allow(clippy::result_large_err)] // Once a plan.
+fn numbers(
+    network: &Verified,
+    platform: &Platform,
+    request: &Request<'_>,
+    n: usize,
+    found: &mut Diagnostics,
+) -> Result<(Weights, Targets), Diagnostic> {
+    Weights::check(network).map_err(|e| *e)?;
+    let moving = request
+        .previous
+        .map_or(0.0, |p| p.most(network, request.rules));
+    let weights = Weights::of(network, platform, moving).map_err(|e| weights_error(&e))?;
+    let places = platform.places_for(n);
+    let spots = Spots {
+        platform,
+        places: &places,
+        named: request.named_hosts,
+    };
+    let memory = spots.memory(request.rules, found);
+    let targets = Targets::of(platform, places, &memory.own, &weights);
+    Ok((weights, targets.map_err(|e| weights_error(&e))?))
+}
+
 /// Maps a network onto a platform.
 ///
 /// # Errors
@@ -180,8 +226,7 @@ pub fn plan(
     request: &Request<'_>,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
-    let wanted = request.os_processes.unwrap_or(platform.slots()).max(1);
-    let n = wanted.min(network.processes.len());
+    let (wanted, n) = os_processes(network, platform, request);
     if n < wanted && request.os_processes.is_some() {
         found.push(
             Diagnostic::warning(
@@ -203,20 +248,7 @@ pub fn plan(
             .help("give the hosts more slots, or say a smaller `-n`"),
         );
     }
-    Weights::check(network).map_err(|e| one(*e))?;
-    let moving = request
-        .previous
-        .map_or(0.0, |p| p.most(network, request.rules));
-    let weights = Weights::of(network, platform, moving).map_err(|e| one(weights_error(&e)))?;
-    let places = platform.places_for(n);
-    let spots = Spots {
-        platform,
-        places: &places,
-        named: request.named_hosts,
-    };
-    let memory = spots.memory(request.rules, &mut found);
-    let targets =
-        Targets::of(platform, places, &memory.own, &weights).map_err(|e| one(weights_error(&e)))?;
+    let (weights, targets) = numbers(network, platform, request, n, &mut found).map_err(one)?;
     let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
     if found.has_errors() {
         return Err(found);
@@ -242,10 +274,10 @@ pub fn plan(
     }
     let solution = solve(&problem, &request.options)
         .map_err(|error| one(failure(&error, &rules, &targets, platform, network)))?;
-    if let Some(factor) = solution.raised {
+    if solution.raised.is_some() {
         let bound = request.imbalance;
         found.push(raised(
-            factor,
+            solution.evaluation.balance,
             solution.unavoidable,
             bound,
             &targets,

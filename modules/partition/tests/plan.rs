@@ -248,8 +248,8 @@ fn ruled(
     map.add("g.dot", text).unwrap();
     let source = map.add("rules", said).unwrap();
     let mut found = Diagnostics::new();
-    let rules = graphmap_partition::plan::read_rules(&source, &mut found)
-        .unwrap_or_else(|| panic!("{found:#?}"));
+    let rules = graphmap_partition::plan::read_rules(&source, &mut found);
+    assert!(!found.has_errors(), "{found:#?}");
     let request = Request {
         rules: &rules,
         ..request.clone()

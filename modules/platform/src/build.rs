@@ -131,7 +131,7 @@ impl<'a> Build<'a> {
         }
         let name = other.name();
         self.report.push(found.help(format!(
-            "if the whole file is {}, read it as `{name}`",
+            "if the whole file is {}, say `--dialect {name}`",
             other.about()
         )));
     }

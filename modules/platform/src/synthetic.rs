@@ -403,8 +403,9 @@ fn stray(words: &[Word], report: &mut Report) {
         let what = format!("{what} belongs to {other}, and this is read as a synthetic platform");
         let error = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
         let name = telling.dialect.name();
-        return report
-            .push(error.help(format!("if the whole file is {other}, read it as `{name}`")));
+        return report.push(error.help(format!(
+            "if the whole file is {other}, say `--dialect {name}`"
+        )));
     }
     let word = words[0];
     let what = format!("`{}` is neither a level nor an option", word.shown());

@@ -3,6 +3,7 @@
 use crate::build::Report;
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::size;
 use graphmap_kpn::source::{Source, Span};
 
 /// The most characters of a name that the DNS can hold.
@@ -135,17 +136,11 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// A number of bytes, with `K`, `M`, `G` or `T` (powers of 1024) after it if need be.
+    /// A number of bytes, with a unit such as `K`, `GiB` or `MB` after it if need be.
     pub(crate) fn bytes(self, of: &str, report: &mut Report) -> Option<u64> {
-        let (number, shift) = match self.text.as_bytes().last() {
-            Some(b'k' | b'K') => (self.to(self.text.len() - 1), 10),
-            Some(b'm' | b'M') => (self.to(self.text.len() - 1), 20),
-            Some(b'g' | b'G') => (self.to(self.text.len() - 1), 30),
-            Some(b't' | b'T') => (self.to(self.text.len() - 1), 40),
-            _ => (self, 0),
-        };
-        let value = number.whole(of, report)?;
-        let bytes = value.checked_mul(1 << shift);
+        let (number, unit) = size::split(self.text);
+        let value = self.to(number.len()).whole(of, report)?;
+        let bytes = value.checked_mul(unit);
         if bytes.is_none() {
             self.too_large(of, u64::MAX, report);
         }

@@ -85,7 +85,7 @@ fn the_wrong_dialect_is_named_once() {
     mpich::read(&source, &mut out);
     let help = &out.iter().next().unwrap().help;
     assert_eq!(help[0], "an MPICH hostfile writes it `a:2`");
-    assert!(help[1].contains("read it as `openmpi`"));
+    assert!(help[1].contains("say `--dialect openmpi`"));
 
     let found = |dialect, text| findings(Some(dialect), text).join("\n");
     assert!(found(Dialect::OpenMpi, "a:2\n").contains("a number after `:` belongs to an MPICH"));

@@ -75,6 +75,7 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
             let os_process = &scene.os_processes[o];
             let cores = match &os_process.cores[..] {
                 [] => String::new(),
+                [core] => format!(" on core {core}"),
                 cores => format!(" on cores {}", crate::svg::ranges(cores)),
             };
             let label = format!("OS process {o}{cores}\nload {}", number(os_process.load));
@@ -106,8 +107,9 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
             attributes.push("color=\"#c0392b\", style=bold".to_owned());
         }
         let tooltip = format!(
-            "{} channels, traffic {}",
+            "{} channel{}, traffic {}",
             flow.channels,
+            if flow.channels == 1 { "" } else { "s" },
             number(flow.traffic)
         );
         attributes.push(format!("tooltip={}", quoted(&tooltip)));

@@ -175,10 +175,10 @@ fn os_process(
         "<g><rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"5\" fill=\"{}\" fill-opacity=\"0.93\" stroke=\"#444\"/>",
         Colour::of(o)
     )?;
-    let cores = if os_process.cores.is_empty() {
-        String::new()
-    } else {
-        format!(", cores {}", ranges(&os_process.cores))
+    let cores = match &os_process.cores[..] {
+        [] => String::new(),
+        [core] => format!(", core {core}"),
+        cores => format!(", cores {}", ranges(cores)),
     };
     text(
         out,

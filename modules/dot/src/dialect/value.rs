@@ -2,6 +2,7 @@
 
 use graphmap_kpn::declared::{At, BundleKind};
 use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::size;
 use std::num::NonZeroU32;
 
 /// Why a value does not fit: what was wanted, and perhaps a suggestion.
@@ -76,29 +77,16 @@ pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
 
 /// An amount of bytes: a number, perhaps with a unit.
 pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
-    const UNITS: [(&str, f64); 9] = [
-        ("KiB", 1024.0),
-        ("MiB", 1_048_576.0),
-        ("GiB", 1_073_741_824.0),
-        ("TiB", 1_099_511_627_776.0),
-        ("kB", 1e3),
-        ("KB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("TB", 1e12),
-    ];
     // Nearly all are plain numbers.
     if let Ok(number) = value.parse::<u32>() {
         return Ok(number.into());
     }
-    let unit = UNITS.iter().find(|(unit, _)| value.ends_with(unit));
-    let (digits, factor) = unit.map_or((value, 1.0), |(unit, factor)| {
-        (value[..value.len() - unit.len()].trim_end(), *factor)
-    });
+    let (digits, factor) = size::split(value);
+    let factor = factor as f64;
     match amount(digits) {
         Ok(n) if (n * factor).is_finite() => Ok(n * factor),
         _ => Err(Misfit::of(
-            "a number of bytes, such as `4096`, `64KiB` or `2GB`",
+            "a number of bytes, such as `4096`, `64KiB`, `2GB` or `2G`",
         )),
     }
 }
@@ -171,6 +159,7 @@ mod tests {
     fn values_are_read_and_their_ranges_held() {
         assert_eq!(bytes("64KiB"), Ok(65536.0));
         assert_eq!(bytes("1.5 kB"), Ok(1500.0));
+        assert_eq!(bytes("2G"), Ok(2_147_483_648.0));
         assert!(bytes("KiB").is_err() && bytes("-1").is_err() && bytes("1e308TB").is_err());
         assert!(amount("nan").is_err() && amount("inf").is_err());
         assert_eq!(at("last, first"), Ok((At::Last, At::First)));

@@ -107,6 +107,7 @@ fn infeasible(
         let more = all.len() - SHOWN;
         finding = finding.with_note(format!("{more} more constraints take part"));
     }
+    let even = !balance.is_empty();
     for (what, blocks) in [
         ("memory", memory),
         ("slots", slots),
@@ -123,12 +124,17 @@ fn infeasible(
     if !conflict.proved {
         finding = finding.with_note("that none exists is not proved: more `--time` may find one");
     }
-    finding.help("give up one of these, or use more or larger hosts")
+    finding.help(match (even, all.is_empty()) {
+        (false, _) => "give up one of these, or use more or larger hosts",
+        (true, false) => "give up one of these, or say a larger `--imbalance`",
+        (true, true) => "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` the most even mapping is taken",
+    })
 }
 
-/// That the balance bound was raised by a factor, and what for.
+/// That the balance bound was raised, what for, and what came of it: the largest load of an OS
+/// process relative to its share.
 pub(super) fn raised(
-    factor: f64,
+    balance: f64,
     unavoidable: bool,
     imbalance: f64,
     targets: &Targets,
@@ -139,7 +145,8 @@ pub(super) fn raised(
         true => format!("no mapping keeps the balance bound of {percent}%"),
         false => format!("no mapping within the balance bound of {percent}% was found"),
     };
-    let message = format!("{how}: it was raised by a factor of {factor:.2}");
+    let over = (balance * 1000.0 - 1000.0).round() / 10.0;
+    let message = format!("{how}: the fullest OS process is {over}% above its share");
     let mut finding = Diagnostic::warning(codes::IMBALANCE, message);
     if !unavoidable {
         finding = finding.with_note("that none keeps it is not proved: more `--time` may find one");

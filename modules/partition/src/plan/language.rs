@@ -23,6 +23,7 @@ use super::codes;
 use super::pattern::Pattern;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::size;
 use graphmap_kpn::source::{Source, Span};
 
 /// The words that rules start with, each also the name of an option of the command.
@@ -112,11 +113,10 @@ pub(super) fn places(text: &str, span: Span) -> Result<Vec<Place>, Box<Diagnosti
     Ok(places)
 }
 
-/// Reads a file of rules, one a line. `None` means that there is an error in `out`.
-pub fn rules(source: &Source, out: &mut Diagnostics) -> Option<Vec<Rule>> {
+/// Reads a file of rules, one a line. What cannot be understood is left out, with an error in `out`.
+pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut base = source.base();
-    let mut sound = true;
     for line in source.text().split('\n') {
         let text = &line[..comment(line)];
         let mut reader = Reader::new(text, base);
@@ -129,15 +129,12 @@ pub fn rules(source: &Source, out: &mut Diagnostics) -> Option<Vec<Rule>> {
             let span = whole(text, base);
             match reader.rule(word, span) {
                 Ok(rule) => rules.push(rule),
-                Err(wrong) => {
-                    out.push(*wrong);
-                    sound = false;
-                }
+                Err(wrong) => out.push(*wrong),
             }
         }
         base += line.len() as u32 + 1;
     }
-    sound.then_some(rules)
+    rules
 }
 
 /// Where the comment of a line starts; a `#` in quotes is none.
@@ -436,17 +433,11 @@ impl<'a> Reader<'a> {
 
     fn bytes(&mut self, help: &str) -> Result<u64, Wrong> {
         let (text, span) = self.last();
-        let (number, scale) = match text.bytes().next_back().map(|b| b.to_ascii_uppercase()) {
-            Some(b'K') => (&text[..text.len() - 1], 10),
-            Some(b'M') => (&text[..text.len() - 1], 20),
-            Some(b'G') => (&text[..text.len() - 1], 30),
-            Some(b'T') => (&text[..text.len() - 1], 40),
-            _ => (text, 0),
-        };
+        let (number, unit) = size::split(text);
         let bytes = number.parse::<u64>().ok();
-        let bytes = bytes.and_then(|n| n.checked_mul(1 << scale));
+        let bytes = bytes.and_then(|n| n.checked_mul(unit));
         bytes.ok_or_else(|| {
-            let label = "bytes are expected here, perhaps with K, M, G or T";
+            let label = "bytes are expected here, such as 4096, 64G or 2GiB";
             bad(span, label, help)
         })
     }
