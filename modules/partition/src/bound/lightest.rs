@@ -4,6 +4,8 @@
 //! as many as there are trees more without the edges of that weight and lighter. So heavy edges
 //! are joined in any order, and only the few lightest are taken by weight (Kruskal 1956).
 
+use std::cmp::Ordering;
+
 use crate::instance::Instance;
 use crate::union::find;
 
@@ -44,21 +46,29 @@ impl Lightest {
             trees -= usize::from(x != y);
             x != y
         };
+        // Those of just this weight may be nearly all: they are not gathered, but met once more.
         let mut light: Vec<(i64, u32, u32)> = Vec::new();
+        let mut equal = 0;
         for v in 0..n as u32 {
             for (u, w) in inst.row(v).filter(|e| e.0 < v) {
-                if w <= most {
-                    light.push((w, v, u));
-                } else {
-                    join(u, v);
+                match w.cmp(&most) {
+                    Ordering::Less => light.push((w, v, u)),
+                    Ordering::Equal => equal += 1,
+                    Ordering::Greater => _ = join(u, v),
+                }
+            }
+        }
+        let mut weights = Vec::new();
+        for v in 0..if equal > 0 { n as u32 } else { 0 } {
+            for (u, _) in inst.row(v).filter(|e| e.0 < v && e.1 == most) {
+                if join(u, v) {
+                    weights.push(most);
                 }
             }
         }
         light.sort_by_key(|e| std::cmp::Reverse(e.0));
-        let mut weights: Vec<i64> = light
-            .into_iter()
-            .filter_map(|(w, a, b)| join(a, b).then_some(w))
-            .collect();
+        let light = light.into_iter();
+        weights.extend(light.filter_map(|(w, a, b)| join(a, b).then_some(w)));
         weights.reverse();
         Self { weights, trees }
     }

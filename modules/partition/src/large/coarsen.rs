@@ -26,7 +26,7 @@ impl Order {
         let heaviest = 5 * sample.total_load() / sample.len().max(1) as i64;
         let mut arcs = |order| {
             let (map, clusters) = cluster(&sample, None, order, heaviest, random);
-            sample.contract(&map, clusters).arcs.len() as f64 / clusters.max(1) as f64
+            sample.contract(&map, clusters).arcs() as f64 / clusters.max(1) as f64
         };
         if arcs(Self::Numbered) < SPARSER * arcs(Self::Random) {
             Self::Numbered
@@ -58,9 +58,9 @@ pub(crate) fn cluster(
     let mut map = vec![u32::MAX; n];
     let mut load: Vec<i64> = Vec::with_capacity(n / 2 + 1);
     // Weight to each cluster from the vertex that is being looked at.
-    let mut ties: Vec<u32> = Vec::with_capacity(n / 2 + 1);
+    let mut ties: Vec<i64> = Vec::with_capacity(n / 2 + 1);
     let mut around: Vec<u32> = Vec::new();
-    let rate = |tie: u32, load: i64| tie as f32 * tie as f32 / load.max(1) as f32;
+    let rate = |tie: i64, load: i64| tie as f32 * tie as f32 / load.max(1) as f32;
     let mut order: Vec<u32> = Vec::with_capacity(STRETCH);
     for from in (0..n).step_by(STRETCH) {
         order.clear();
@@ -74,31 +74,33 @@ pub(crate) fn cluster(
             }
             let own = level.load[v as usize];
             let room = heaviest - own;
-            let row = level.row(v);
+            let row = level.range(v);
             // Rows of a mesh all start in the same direction: start elsewhere, or random clusters
             // would all lie the same way.
             let turn = if row.is_empty() || visit == Order::Numbered {
-                0
+                row.start
             } else {
-                random.below(row.len())
+                row.start + random.below(row.len())
             };
             let mut best = (0.0_f32, u32::MAX);
-            for arc in row[turn..].iter().chain(&row[..turn]) {
-                if within.is_some_and(|b| b[arc.to as usize] != b[v as usize]) {
-                    continue;
-                }
-                let there = map[arc.to as usize];
-                if there == u32::MAX {
-                    let load = level.load[arc.to as usize];
-                    let rate = rate(arc.weight, load);
-                    if rate > best.0 && load <= room {
-                        best = (rate, arc.to);
+            for half in [turn..row.end, row.start..turn] {
+                for arc in level.arcs_at(half) {
+                    if within.is_some_and(|b| b[arc.to as usize] != b[v as usize]) {
+                        continue;
                     }
-                } else {
-                    if ties[there as usize] == 0 {
-                        around.push(there);
+                    let there = map[arc.to as usize];
+                    if there == u32::MAX {
+                        let load = level.load[arc.to as usize];
+                        let rate = rate(arc.weight, load);
+                        if rate > best.0 && load <= room {
+                            best = (rate, arc.to);
+                        }
+                    } else {
+                        if ties[there as usize] == 0 {
+                            around.push(there);
+                        }
+                        ties[there as usize] += arc.weight;
                     }
-                    ties[there as usize] += arc.weight;
                 }
             }
             let mut join = None;

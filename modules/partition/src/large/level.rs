@@ -1,5 +1,6 @@
 //! One level of a large instance: a graph held small, and its contraction.
 
+use std::ops::Range;
 use std::sync;
 
 use crate::instance::{Instance, members};
@@ -9,43 +10,30 @@ use crate::instance::{Instance, members};
 pub(crate) struct Arc {
     /// The vertex at the other end.
     pub(crate) to: u32,
-    pub(crate) weight: u32,
+    pub(crate) weight: i64,
 }
 
-/// A graph with loads in compressed rows: 12 bytes a vertex (on the finest level those of the
-/// instance) and 16 an edge.
+/// A graph with loads in compressed rows: 12 bytes a vertex and 24 an edge; the finest level has
+/// all of it from the instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     pub(crate) offsets: sync::Arc<Vec<u32>>,
-    pub(crate) arcs: Vec<Arc>,
+    pub(crate) targets: sync::Arc<Vec<u32>>,
+    pub(crate) weights: sync::Arc<Vec<i64>>,
     pub(crate) load: sync::Arc<Vec<i64>>,
 }
 
-/// Weights are scaled so that all together stay below this: then no sum of them overflows.
-const LARGEST_TOTAL: i64 = 1 << 31;
-
 impl Level {
-    /// The finest level. Where traffic sums to more than 2^31 it is scaled down, an edge to no less
-    /// than 1: the search then sees rounded weights, the judge the true ones.
+    /// The finest level.
     pub(crate) fn of(inst: &Instance) -> Self {
-        let scaled = scale(
-            inst.weights
-                .iter()
-                .fold(0, |a: i64, &w| a.saturating_add(w)),
-        );
-        let ends = inst.targets.iter().zip(inst.weights.iter());
         let load = match inst.dims() {
             1 => sync::Arc::clone(&inst.size),
             _ => sync::Arc::new((0..inst.len() as u32).map(|v| inst.load(v)).collect()),
         };
         Self {
             offsets: sync::Arc::clone(&inst.offsets),
-            arcs: ends
-                .map(|(&to, &w)| Arc {
-                    to,
-                    weight: scaled(w),
-                })
-                .collect(),
+            targets: sync::Arc::clone(&inst.targets),
+            weights: sync::Arc::clone(&inst.weights),
             load,
         }
     }
@@ -57,20 +45,19 @@ impl Level {
     ) -> Self {
         let mut offsets = vec![0; fixed + 1];
         let mut load = vec![0; fixed];
-        let mut ends: Vec<(u32, i64)> = Vec::new();
+        let (mut targets, mut weights) = (Vec::new(), Vec::new());
         for (own, row) in rows {
             load.push(own);
-            ends.extend(row);
-            offsets.push(ends.len() as u32);
+            for (to, weight) in row {
+                targets.push(to);
+                weights.push(weight);
+            }
+            offsets.push(targets.len() as u32);
         }
-        let scaled = scale(ends.iter().fold(0, |a: i64, e| a.saturating_add(e.1)));
-        let arc = |(to, w)| Arc {
-            to,
-            weight: scaled(w),
-        };
         Self {
             offsets: offsets.into(),
-            arcs: ends.into_iter().map(arc).collect(),
+            targets: targets.into(),
+            weights: weights.into(),
             load: load.into(),
         }
     }
@@ -79,9 +66,34 @@ impl Level {
         self.load.len()
     }
 
+    /// Where the row of a vertex stands.
     #[inline]
-    pub(crate) fn row(&self, v: u32) -> &[Arc] {
-        &self.arcs[self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize]
+    pub(crate) fn range(&self, v: u32) -> Range<usize> {
+        self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, v: u32) -> impl ExactSizeIterator<Item = Arc> + '_ {
+        self.arcs_at(self.range(v))
+    }
+
+    /// The arcs at some places, as in a part of a row.
+    #[inline]
+    pub(crate) fn arcs_at(&self, at: Range<usize>) -> impl ExactSizeIterator<Item = Arc> + '_ {
+        let weights = &self.weights[at.clone()];
+        let arc = |(&to, &weight)| Arc { to, weight };
+        self.targets[at].iter().zip(weights).map(arc)
+    }
+
+    /// The neighbours of a vertex.
+    #[inline]
+    pub(crate) fn around(&self, v: u32) -> &[u32] {
+        &self.targets[self.range(v)]
+    }
+
+    /// Twice the edges.
+    pub(crate) fn arcs(&self) -> usize {
+        self.targets.len()
     }
 
     pub(crate) fn total_load(&self) -> i64 {
@@ -91,15 +103,19 @@ impl Level {
     /// The first vertices, and the arcs among them.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
-        let (mut offsets, mut arcs) = (vec![0], Vec::new());
+        let mut offsets = vec![0];
+        let (mut targets, mut weights) = (Vec::new(), Vec::new());
         for v in 0..count as u32 {
-            let inside = |arc: &&Arc| (arc.to as usize) < count;
-            arcs.extend(self.row(v).iter().filter(inside));
-            offsets.push(arcs.len() as u32);
+            for arc in self.row(v).filter(|arc| (arc.to as usize) < count) {
+                targets.push(arc.to);
+                weights.push(arc.weight);
+            }
+            offsets.push(targets.len() as u32);
         }
         Self {
             offsets: offsets.into(),
-            arcs,
+            targets: targets.into(),
+            weights: weights.into(),
             load: self.load[..count].to_vec().into(),
         }
     }
@@ -109,59 +125,47 @@ impl Level {
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
         let (start, members) = members(map, clusters);
         let mut offsets = Vec::with_capacity(clusters + 1);
-        let mut arcs: Vec<Arc> = Vec::with_capacity(self.arcs.len() / 2);
+        let mut targets: Vec<u32> = Vec::with_capacity(self.arcs() / 2);
+        let mut weights: Vec<i64> = Vec::with_capacity(self.arcs() / 2);
         let mut loads = Vec::with_capacity(clusters);
         offsets.push(0);
-        // Where the arc to each cluster stands in the row being built; older rows stand before it.
+        // The row being built, and where in it the arc to each cluster stands, if it is there.
+        let (mut ends, mut sums): (Vec<u32>, Vec<i64>) = (Vec::new(), Vec::new());
         let mut place = vec![0_u32; clusters];
         for c in 0..clusters {
-            let row = arcs.len() as u32;
+            // What stays inside is summed in front like any other arc, and left out.
+            ends.clear();
+            sums.clear();
+            ends.push(c as u32);
+            sums.push(0);
+            place[c] = 0;
             let mut load = 0;
             for &v in &members[start[c] as usize..start[c + 1] as usize] {
                 load += self.load[v as usize];
                 for arc in self.row(v) {
                     let to = map[arc.to as usize];
-                    if to as usize == c {
-                        continue;
-                    }
-                    let at = place[to as usize];
-                    // A place from an older row is below this row's start, or it is a first row
-                    // at 0 that holds another target.
-                    if at >= row
-                        && let Some(seen) = arcs.get_mut(at as usize)
-                        && seen.to == to
-                    {
-                        seen.weight += arc.weight;
+                    let at = place[to as usize] as usize;
+                    if ends.get(at) == Some(&to) {
+                        sums[at] += arc.weight;
                     } else {
-                        place[to as usize] = arcs.len() as u32;
-                        arcs.push(Arc {
-                            to,
-                            weight: arc.weight,
-                        });
+                        place[to as usize] = ends.len() as u32;
+                        ends.push(to);
+                        sums.push(arc.weight);
                     }
                 }
             }
+            targets.extend_from_slice(&ends[1..]);
+            weights.extend_from_slice(&sums[1..]);
             loads.push(load);
-            offsets.push(arcs.len() as u32);
+            offsets.push(targets.len() as u32);
         }
-        arcs.shrink_to_fit();
+        targets.shrink_to_fit();
+        weights.shrink_to_fit();
         Self {
             offsets: offsets.into(),
-            arcs,
+            targets: targets.into(),
+            weights: weights.into(),
             load: loads.into(),
-        }
-    }
-}
-
-/// Divides weights, all of which, each met twice, sum to so much, so that they stay below the
-/// largest total.
-fn scale(twice: i64) -> impl Fn(i64) -> u32 {
-    let divisor = (twice / 2 / (LARGEST_TOTAL / 2) + 1).max(1);
-    move |w| {
-        if divisor == 1 {
-            w as u32
-        } else {
-            ((w + divisor / 2) / divisor).max(1) as u32
         }
     }
 }

@@ -32,7 +32,7 @@ impl Around {
             if *weight == 0 {
                 self.parts.push(p);
             }
-            *weight += i64::from(arc.weight);
+            *weight += arc.weight;
         }
     }
 
@@ -110,8 +110,8 @@ impl<'a> Mapping<'a> {
     #[inline]
     pub(crate) fn at_boundary(&self, v: u32) -> bool {
         let here = self.part[v as usize];
-        let mut row = self.level.row(v).iter();
-        row.any(|arc| self.part[arc.to as usize] != here)
+        let mut around = self.level.around(v).iter();
+        around.any(|&u| self.part[u as usize] != here)
     }
 
     /// The best part to move to among those the vertex touches that have room, with the gain; of
@@ -129,7 +129,7 @@ impl<'a> Mapping<'a> {
             _ => {}
         }
         let touched = self.around.parts.len();
-        self.looked += self.level.row(v).len() + touched * touched;
+        self.looked += self.level.around(v).len() + touched * touched;
         let now = self.around.cost(self.parts, here);
         let mut best: Option<(i64, u32)> = None;
         for &p in &self.around.parts {
@@ -171,7 +171,7 @@ impl<'a> Mapping<'a> {
         for v in 0..self.level.len() as u32 {
             let distances = self.parts.distances(self.part[v as usize]);
             for arc in self.level.row(v) {
-                twice += i64::from(arc.weight) * distances[self.part[arc.to as usize] as usize];
+                twice += arc.weight * distances[self.part[arc.to as usize] as usize];
             }
         }
         twice / 2

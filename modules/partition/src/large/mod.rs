@@ -244,7 +244,7 @@ type Levels = Vec<(Level, Vec<u32>)>;
 /// everything. What is contracted then costs as much to refine as the whole, and says less about
 /// it.
 fn is_tangled(fine: &Level, coarse: &Level) -> bool {
-    coarse.arcs.len() as f64 > TANGLED * fine.arcs.len() as f64
+    coarse.arcs() as f64 > TANGLED * fine.arcs() as f64
 }
 
 /// Edges left by a contraction, at least: hubs leave 0.85 of them, random networks of few edges a

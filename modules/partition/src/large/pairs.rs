@@ -39,7 +39,7 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, ran
         heaps: [BinaryHeap::new(), BinaryHeap::new()],
         trail: Vec::new(),
     };
-    let most = looks * (n + mapping.level.arcs.len());
+    let most = looks * (n + mapping.level.arcs());
     let mut active = vec![true; k];
     for _ in 0..rounds {
         let borders = borders(mapping, &active);
@@ -76,8 +76,8 @@ fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
     for v in 0..mapping.level.len() as u32 {
         let here = mapping.part[v as usize];
         let first = borders.len();
-        for arc in mapping.level.row(v) {
-            let there = mapping.part[arc.to as usize];
+        for &u in mapping.level.around(v) {
+            let there = mapping.part[u as usize];
             if there == here || !(active[here as usize] || active[there as usize]) {
                 continue;
             }
@@ -126,7 +126,7 @@ fn between(
             keep = rooms.trail.len();
         }
         let level = mapping.level;
-        rooms.looked += level.row(v).len();
+        rooms.looked += level.around(v).len();
         for arc in level.row(v) {
             let (u, p) = (arc.to as usize, mapping.part[arc.to as usize]);
             let fixed = arc.to < mapping.fixed;
@@ -137,7 +137,7 @@ fn between(
                 touch(mapping, rooms, pair, arc.to, random);
                 continue;
             }
-            let change = 2 * i64::from(arc.weight) * apart;
+            let change = 2 * arc.weight * apart;
             rooms.gain[u] += if p == to { -change } else { change };
             let entry = (rooms.gain[u], random.next() as u32 >> 8, arc.to);
             rooms.heaps[usize::from(p == pair[1])].push(entry);
@@ -162,10 +162,10 @@ fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, rando
         mapping.parts.distances(pair[1 - side]),
     );
     let mut gain = 0;
-    rooms.looked += mapping.level.row(v).len();
+    rooms.looked += mapping.level.around(v).len();
     for arc in mapping.level.row(v) {
         let p = mapping.part[arc.to as usize] as usize;
-        gain += i64::from(arc.weight) * (near[p] - far[p]);
+        gain += arc.weight * (near[p] - far[p]);
     }
     rooms.gain[v as usize] = gain;
     rooms.seen[v as usize] = rooms.search;

@@ -57,8 +57,7 @@ pub(crate) fn unload(mapping: &mut Mapping<'_>) {
             continue;
         }
         mapping.shift(v, to);
-        for arc in level.row(v) {
-            let u = arc.to;
+        for &u in level.around(v) {
             if mapping.part[u as usize] == here
                 && !widened
                 && level.load[u as usize] > 0
@@ -95,8 +94,7 @@ pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rando
                 && mapping.load[here as usize] > mapping.load[to as usize] + level.load[v as usize];
             if gain > 0 || evens {
                 mapping.shift(v, to);
-                for arc in level.row(v) {
-                    let u = arc.to;
+                for &u in level.around(v) {
                     if gain > 0 && !queued[u as usize] && mapping.part[u as usize] != to {
                         queued[u as usize] = true;
                         next.push(u);
@@ -133,7 +131,7 @@ pub(crate) fn search(mapping: &mut Mapping<'_>, patience: usize, random: &mut Ra
     };
     let mut sum = 0;
     mapping.looked = 0;
-    let most = 8 * (n + mapping.level.arcs.len());
+    let most = 8 * (n + mapping.level.arcs());
     for &seed in &seeds {
         if mapping.looked > most {
             break;
@@ -181,8 +179,7 @@ fn local(
         } else if trail.len() - keep > patience {
             break;
         }
-        for arc in level.row(v) {
-            let u = arc.to;
+        for &u in level.around(v) {
             if !done[u as usize]
                 && let Some((gain, _)) = mapping.best(u)
             {

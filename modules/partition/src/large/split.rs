@@ -43,7 +43,7 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
             for arc in level.row(v) {
                 if old[arc.to as usize] as usize == p {
                     sub.targets.push(local[arc.to as usize]);
-                    sub.weights.push(i64::from(arc.weight));
+                    sub.weights.push(arc.weight);
                 }
             }
             sub.offsets.push(sub.targets.len() as u32);
