@@ -7,9 +7,10 @@
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
 //! each graph so often with seeds of its own, `--shift` is added to those seeds, `--record` keeps
 //! what is better than the best known. Suites `large`, `huge` and `growth`: see `large.rs`, `structured`: see
-//! `structured.rs`, `tight`: see `tight.rs`.
+//! `structured.rs`, `tight`: see `tight.rs`, `held`: see `held.rs`.
 
 mod generate;
+mod held;
 mod known;
 mod large;
 mod peers;
@@ -82,9 +83,9 @@ pub struct Arguments {
 fn arguments() -> Result<Arguments, String> {
     let mut words = std::env::args().skip(1);
     let mut read = Arguments {
-        suite: words
-            .next()
-            .ok_or("which suite: small, exact, structured, tight, medium, large, huge, growth?")?,
+        suite: words.next().ok_or(
+            "which suite: small, exact, structured, tight, held, medium, large, huge, growth?",
+        )?,
         seeds: 3,
         from: 0,
         peers: Vec::new(),
@@ -98,7 +99,7 @@ fn arguments() -> Result<Arguments, String> {
     };
     let large = ["large", "huge", "growth"].contains(&read.suite.as_str());
     let names = match read.suite.as_str() {
-        "exact" | "structured" | "tight" => &[],
+        "exact" | "structured" | "tight" | "held" => &[],
         _ if large => peers::FOR_LARGE,
         _ => peers::FOR_SMALL,
     };
@@ -107,12 +108,13 @@ fn arguments() -> Result<Arguments, String> {
         "exact" => "auto@1000",
         "structured" => "auto@1000,auto@10000",
         "tight" => "auto@1000",
+        "held" => "fast,auto",
         _ if large => "fast,auto",
         _ => "auto@100,auto@1000",
     };
     read.seeds = match read.suite.as_str() {
         "exact" => 10,
-        "structured" => 1,
+        "structured" | "held" => 1,
         _ => 3,
     };
     let strategies = |list: &str| {
@@ -155,6 +157,7 @@ fn main() {
     match read.suite.as_str() {
         "structured" => return structured::run(&read),
         "tight" => return tight::run(&read),
+        "held" => return held::run(&read),
         _ => {}
     }
     let mut table = Table::default();
