@@ -6,11 +6,8 @@
 //! usage: graphmap-bench-mapping held [--seeds N] [--ours a,b] [--only TEXT]
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use graphmap_partition::{
-    Block, Constraint, Graph, Machine, Migration, Options, Problem, Tree, solve,
-};
+use graphmap_partition::{Block, Constraint, Graph, Machine, Migration, Problem, Tree, solve};
 
 use crate::generate::{Dice, generate};
 use crate::{Arguments, cpu_seconds};
@@ -150,7 +147,8 @@ pub fn run(read: &Arguments) {
     println!("| network | rule | strategy | J | to nothing | CPU s | broken | raised |");
     println!("|---|---|---|---|---|---|---|---|");
     for (family, size) in [("grid2", 316), ("farm", 20_000)] {
-        for (strategy, time) in &read.ours {
+        for ours in &read.ours {
+            let strategy = &ours.strategy;
             let mut free = None;
             for rule in RULES {
                 let name = format!("{family}-{size} {rule}");
@@ -173,12 +171,7 @@ pub fn run(read: &Arguments) {
                             .map(|(block_of, cost)| Migration { block_of, cost }),
                         ..Problem::new(&graph, &machine)
                     };
-                    let options = Options {
-                        strategy: strategy.clone(),
-                        time: time.map(Duration::from_millis),
-                        seed,
-                        ..Options::default()
-                    };
+                    let options = ours.options(seed);
                     let start = cpu_seconds();
                     let found = match solve(&problem, &options) {
                         Ok(found) => found,

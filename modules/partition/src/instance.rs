@@ -64,6 +64,16 @@ impl Shared {
         places[a as usize] == places[b as usize] && places[a as usize] != OUTSIDE
     }
 
+    /// How many kinds of places there are to keep apart by; the first is single blocks.
+    pub(crate) fn layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// The place of a layer that a block is in, named by its first block; `None` outside of all.
+    pub(crate) fn place(&self, layer: usize, block: u32) -> Option<u32> {
+        Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
+    }
+
     /// So many blocks at distance 1 from one another, with these bounds.
     pub(crate) fn flat(
         k: usize,

@@ -1,5 +1,6 @@
 //! Clusters for the next coarser level.
 
+use super::held::Joins;
 use super::level::Level;
 use crate::random::Random;
 
@@ -25,7 +26,7 @@ impl Order {
         let sample = level.first(SAMPLE.max(level.len() / 32));
         let heaviest = 5 * sample.total_load() / sample.len().max(1) as i64;
         let mut arcs = |order| {
-            let (map, clusters) = cluster(&sample, None, order, heaviest, random);
+            let (map, clusters) = cluster(&sample, None, order, heaviest, None, random);
             sample.contract(&map, clusters).arcs() as f64 / clusters.max(1) as f64
         };
         if arcs(Self::Numbered) < SPARSER * arcs(Self::Random) {
@@ -45,13 +46,15 @@ const SPARSER: f64 = 0.9;
 /// is tied to most strongly for its load: dense regions grow together (as when labels spread,
 /// Raghavan, Albert, Kumara 2007), and the leaves of a hub do not stay apart for ever. Numbered
 /// meshes are paired instead, and only those left over join a cluster. With `within`, a cluster
-/// stays inside one block. No cluster gets heavier than `heaviest` but a vertex that is so alone.
+/// stays inside one block. No cluster gets heavier than `heaviest` but a vertex that is so alone, and
+/// `joins` says who may join whom.
 /// Returns the cluster of each vertex and how many there are.
 pub(crate) fn cluster(
     level: &Level,
     within: Option<&[u32]>,
     visit: Order,
     heaviest: i64,
+    mut joins: Option<Joins<'_>>,
     random: &mut Random,
 ) -> (Vec<u32>, usize) {
     let n = level.len();
@@ -92,7 +95,10 @@ pub(crate) fn cluster(
                     if there == u32::MAX {
                         let load = level.load[arc.to as usize];
                         let rate = rate(arc.weight, load);
-                        if rate > best.0 && load <= room {
+                        if rate > best.0
+                            && load <= room
+                            && joins.as_ref().is_none_or(|j| j.pair(v, arc.to))
+                        {
                             best = (rate, arc.to);
                         }
                     } else {
@@ -108,7 +114,11 @@ pub(crate) fn cluster(
             for &c in &around {
                 let rate = rate(ties[c as usize], load[c as usize]);
                 ties[c as usize] = 0;
-                if !paired && rate > best.0 && load[c as usize] <= room {
+                if !paired
+                    && rate > best.0
+                    && load[c as usize] <= room
+                    && joins.as_ref().is_none_or(|j| j.join(v, c, &map))
+                {
                     best.0 = rate;
                     join = Some(c);
                 }
@@ -117,13 +127,23 @@ pub(crate) fn cluster(
             if let Some(c) = join {
                 map[v as usize] = c;
                 load[c as usize] += own;
+                if let Some(joins) = &mut joins {
+                    joins.add(v, c);
+                }
                 continue;
             }
-            map[v as usize] = load.len() as u32;
+            let next = load.len() as u32;
+            map[v as usize] = next;
+            if let Some(joins) = &mut joins {
+                joins.open(v);
+            }
             let mut sum = own;
             if best.1 != u32::MAX {
-                map[best.1 as usize] = load.len() as u32;
+                map[best.1 as usize] = next;
                 sum += level.load[best.1 as usize];
+                if let Some(joins) = &mut joins {
+                    joins.add(best.1, next);
+                }
             }
             load.push(sum);
             ties.push(0);

@@ -1,6 +1,9 @@
 //! The machine as halves of halves down to single blocks, and the parts that a network is in while
 //! it is being divided.
 
+use std::sync::Arc;
+
+use super::limits::{Limits, Part, Totals};
 use crate::instance::Instance;
 
 /// A set of neighbouring blocks that is treated as one, or a single block.
@@ -14,12 +17,19 @@ pub(crate) struct Half {
     pub(crate) room: i64,
     /// Most load it should hold while it is a part: its share, and some of the slack.
     bound: i64,
+    /// Its blocks, and the exponent of the slack that it may use up.
+    blocks: Vec<u32>,
+    slack: f64,
 }
 
 /// A binary tree over the blocks, root first. Groups of the machine stay together.
 #[derive(Clone, Debug)]
 pub(crate) struct Halving {
     halves: Vec<Half>,
+    /// What is kept beside the loads.
+    totals: Option<Arc<Totals>>,
+    /// The limits of the whole, likewise.
+    limits: Option<Arc<Limits>>,
 }
 
 impl Halving {
@@ -40,7 +50,9 @@ impl Halving {
                 parts.clone_from(&nodes[only as usize].children);
             }
             let blocks = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
+            let blocks: Vec<u32> = blocks.copied().collect();
             let room = blocks
+                .iter()
                 .map(|&b| inst.load_bound(b as usize))
                 .fold(0, i64::saturating_add);
             let pair = (parts.len() > 1).then(|| {
@@ -55,6 +67,8 @@ impl Halving {
                 block: nodes[parts[0] as usize].blocks[0],
                 room,
                 bound: room,
+                blocks,
+                slack: 1.0,
             });
             at += 1;
         }
@@ -70,6 +84,7 @@ impl Halving {
         for (half, height) in halves.iter_mut().zip(height) {
             let share = total as f64 * half.room as f64 / all;
             let part = 1.0 - (1.0 - greed) * f64::from(height) / tall;
+            half.slack = part;
             let bound = (share * slack.powf(part)).max(share.ceil()) as i64;
             half.bound = if height == 0 {
                 half.room
@@ -77,7 +92,24 @@ impl Halving {
                 bound.min(half.room)
             };
         }
-        Self { halves }
+        let mut halving = Self {
+            halves,
+            totals: Totals::of(inst),
+            limits: None,
+        };
+        halving.limits = halving.limits(inst, &[0]);
+        halving
+    }
+
+    /// The limits of some halves beside those of the load.
+    fn limits(&self, inst: &Instance, halves: &[u32]) -> Option<Arc<Limits>> {
+        let totals = self.totals.as_deref()?;
+        let part = |&h: &u32| Part {
+            blocks: &self.of(h).blocks,
+            slack: self.of(h).slack,
+        };
+        let parts: Vec<Part<'_>> = halves.iter().map(part).collect();
+        Some(Arc::new(Limits::new(inst, totals, &parts)))
     }
 
     fn of(&self, half: u32) -> &Half {
@@ -111,6 +143,8 @@ pub(crate) struct Parts {
     distance: Vec<i64>,
     /// Most load of each.
     pub(crate) bound: Vec<i64>,
+    /// What else they may hold.
+    pub(crate) limits: Option<Arc<Limits>>,
 }
 
 impl Parts {
@@ -120,6 +154,7 @@ impl Parts {
             half: vec![0],
             distance: vec![0],
             bound: vec![halving.of(0).room],
+            limits: halving.limits.clone(),
         }
     }
 
@@ -131,6 +166,7 @@ impl Parts {
             half: Vec::new(),
             distance: pairs.map(|(a, b)| inst.distance(a, b)).collect(),
             bound,
+            limits: None,
         }
     }
 
@@ -188,6 +224,7 @@ impl Parts {
             .collect();
         let bound = half.iter().map(|&h| halving.of(h).bound).collect();
         let next = Self {
+            limits: halving.limits(inst, &half),
             half,
             distance,
             bound,

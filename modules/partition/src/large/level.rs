@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync;
 
+use super::held::Held;
 use crate::instance::{Instance, members};
 
 /// One end of an edge, as seen from the other.
@@ -21,6 +22,8 @@ pub(crate) struct Level {
     pub(crate) targets: sync::Arc<Vec<u32>>,
     pub(crate) weights: sync::Arc<Vec<i64>>,
     pub(crate) load: sync::Arc<Vec<i64>>,
+    /// What vertices are held to beyond their load.
+    pub(crate) held: Option<sync::Arc<Held>>,
 }
 
 impl Level {
@@ -35,6 +38,7 @@ impl Level {
             targets: sync::Arc::clone(&inst.targets),
             weights: sync::Arc::clone(&inst.weights),
             load,
+            held: Held::of(inst),
         }
     }
 
@@ -59,6 +63,7 @@ impl Level {
             targets: targets.into(),
             weights: weights.into(),
             load: load.into(),
+            held: None,
         }
     }
 
@@ -100,7 +105,7 @@ impl Level {
         self.load.iter().sum()
     }
 
-    /// The first vertices, and the arcs among them.
+    /// The first vertices, and the arcs among them; held to nothing.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
         let mut offsets = vec![0];
@@ -117,6 +122,7 @@ impl Level {
             targets: targets.into(),
             weights: weights.into(),
             load: self.load[..count].to_vec().into(),
+            held: None,
         }
     }
 
@@ -166,6 +172,10 @@ impl Level {
             targets: targets.into(),
             weights: weights.into(),
             load: loads.into(),
+            held: self
+                .held
+                .as_ref()
+                .map(|held| sync::Arc::new(held.contract(map, clusters))),
         }
     }
 }

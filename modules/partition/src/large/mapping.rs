@@ -2,6 +2,7 @@
 
 use super::halving::Parts;
 use super::level::Level;
+use super::limits::Kept;
 
 /// The traffic of one vertex to each part around it.
 #[derive(Clone, Debug)]
@@ -55,6 +56,8 @@ pub(crate) struct Mapping<'a> {
     pub(crate) load: Vec<i64>,
     /// Vertices below this one stay where they are.
     pub(crate) fixed: u32,
+    /// What else than the load is kept.
+    pub(crate) kept: Option<Kept<'a>>,
     /// Edges and parts looked at by [`Mapping::best`].
     pub(crate) looked: usize,
     around: Around,
@@ -66,9 +69,11 @@ impl<'a> Mapping<'a> {
         for (&p, &l) in part.iter().zip(level.load.iter()) {
             load[p as usize] += l;
         }
+        let limits = parts.limits.as_deref();
         Self {
             level,
             parts,
+            kept: limits.and_then(|limits| Kept::new(level, limits, part)),
             part,
             load,
             fixed: 0,
@@ -80,16 +85,50 @@ impl<'a> Mapping<'a> {
     #[inline]
     pub(crate) fn fits(&self, v: u32, to: u32) -> bool {
         let load = self.load[to as usize] + self.level.load[v as usize];
-        load <= self.parts.bound[to as usize]
+        load <= self.parts.bound[to as usize] && self.allows(v, to)
+    }
+
+    /// Whether nothing is broken by a move, but perhaps the load bound.
+    #[inline]
+    pub(crate) fn allows(&self, v: u32, to: u32) -> bool {
+        let from = self.part[v as usize];
+        let kept = self.kept.as_ref();
+        kept.is_none_or(|kept| kept.allows(v, from, to, self.part))
+    }
+
+    /// Whether a vertex is not to move: it is fixed, or no other part is open to it.
+    #[inline]
+    pub(crate) fn stays(&self, v: u32) -> bool {
+        v < self.fixed || self.kept.as_ref().is_some_and(|kept| kept.stays(v))
+    }
+
+    /// Whether a vertex lies where it may not, or meets one that it is to keep apart from.
+    pub(crate) fn is_misplaced(&self, v: u32) -> bool {
+        let here = self.part[v as usize];
+        self.kept.as_ref().is_some_and(|kept| {
+            !kept.limits.is_open(kept.held.set(v), here) || kept.meets(v, here, self.part)
+        })
+    }
+
+    /// How many sums are kept within limits beside the loads.
+    pub(crate) fn sums(&self) -> usize {
+        self.kept.as_ref().map_or(0, |kept| kept.sum.len())
     }
 
     pub(crate) fn overfull(&self, p: u32) -> bool {
         self.load[p as usize] > self.parts.bound[p as usize]
     }
 
-    /// Load over the bounds.
+    /// Load over the bounds, and whatever else is broken as if it were load.
     pub(crate) fn excess(&self) -> i64 {
-        (0..self.load.len() as u32).map(|p| self.over(p)).sum()
+        let load: i64 = (0..self.load.len() as u32).map(|p| self.over(p)).sum();
+        load + self.broken()
+    }
+
+    /// What is broken beside load bounds; 0 when nothing is.
+    pub(crate) fn broken(&self) -> i64 {
+        let kept = self.kept.as_ref();
+        kept.map_or(0, |kept| kept.excess(self.level, self.part))
     }
 
     #[inline]
@@ -104,6 +143,9 @@ impl<'a> Mapping<'a> {
         self.load[from as usize] -= load;
         self.load[to as usize] += load;
         self.part[v as usize] = to;
+        if let Some(kept) = &mut self.kept {
+            kept.shift(v, from, to);
+        }
     }
 
     /// Whether a vertex has a neighbour in another part.
@@ -118,7 +160,7 @@ impl<'a> Mapping<'a> {
     /// equally good ones the emptiest.
     #[inline]
     pub(crate) fn best(&mut self, v: u32) -> Option<(i64, u32)> {
-        if v < self.fixed {
+        if self.stays(v) {
             return None;
         }
         let here = self.part[v as usize];
@@ -153,7 +195,7 @@ impl<'a> Mapping<'a> {
 
     /// The cheapest part with room, touched or not.
     pub(crate) fn anywhere(&mut self, v: u32) -> Option<(i64, u32)> {
-        if v < self.fixed {
+        if self.stays(v) {
             return None;
         }
         let here = self.part[v as usize];
@@ -162,6 +204,27 @@ impl<'a> Mapping<'a> {
         (0..self.parts.len() as u32)
             .filter(|&p| p != here && self.fits(v, p))
             .map(|p| (now - self.around.cost(self.parts, p), p))
+            .max_by_key(|&(gain, p)| (gain, std::cmp::Reverse(p)))
+    }
+
+    /// The cheapest part that breaks nothing: with `fill`, full or not.
+    pub(crate) fn cheapest(&mut self, v: u32, fill: bool) -> Option<(i64, u32)> {
+        let all: Vec<u32> = (0..self.parts.len() as u32).collect();
+        self.cheapest_of(v, &all, fill)
+    }
+
+    /// The same among some parts.
+    pub(crate) fn cheapest_of(&mut self, v: u32, among: &[u32], fill: bool) -> Option<(i64, u32)> {
+        let here = self.part[v as usize];
+        self.around.fill(self.level, self.part, v);
+        let now = self.around.cost(self.parts, here);
+        let allowed = |p: &&u32| {
+            let may = if fill { Self::allows } else { Self::fits };
+            **p != here && may(self, v, **p)
+        };
+        let gains = among.iter().filter(allowed);
+        gains
+            .map(|&p| (now - self.around.cost(self.parts, p), p))
             .max_by_key(|&(gain, p)| (gain, std::cmp::Reverse(p)))
     }
 

@@ -14,11 +14,14 @@
 
 mod coarsen;
 mod halving;
+mod held;
 mod level;
+mod limits;
 mod mapping;
 mod narrow;
 mod pairs;
 mod refine;
+mod repair;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -28,6 +31,7 @@ use crate::random::Random;
 use crate::strategy::Budget;
 use coarsen::{Order, cluster};
 use halving::{Halving, Parts};
+use held::Joins;
 use level::Level;
 use mapping::Mapping;
 
@@ -144,14 +148,14 @@ impl Effort {
 /// Up to so many blocks: their table of distances takes 128 MB.
 const BLOCKS: usize = 4096;
 
-/// Whether an instance can be mapped here: nothing to keep but load bounds, and few enough blocks
-/// for a table of distances.
+/// Whether there is nothing to keep but load bounds.
+pub(crate) fn is_plain(inst: &Instance) -> bool {
+    inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() && inst.shared.lower.is_empty()
+}
+
+/// Whether an instance can be mapped here: few enough blocks for a table of distances.
 pub(crate) fn fits(inst: &Instance) -> bool {
     inst.k() <= BLOCKS
-        && inst.dims() == 1
-        && inst.set.is_empty()
-        && inst.apart.is_empty()
-        && inst.shared.lower.is_empty()
 }
 
 /// Maps an instance that [`fits`]: by its order where that is narrow, else by contraction. With a
@@ -162,9 +166,9 @@ pub(crate) fn map(
     budget: &Budget,
     random: &mut Random,
 ) -> Vec<u32> {
-    let narrow = narrow::map(inst, effort, random);
+    let narrow = is_plain(inst).then(|| narrow::map(inst, effort, random));
     let goes_on = budget.time.is_some() && effort.cycles > 0;
-    let narrow = match narrow {
+    let narrow = match narrow.flatten() {
         Some(block) if !goes_on => return block,
         narrow => narrow,
     };
@@ -301,12 +305,19 @@ fn contracted(
     if fine.len() <= target {
         return None;
     }
+    let joins = fine.held.as_deref();
+    let joins = joins.map(|held| Joins::new(held, fine.len(), target));
+    // Who stays alone does not count.
+    let alone = joins.as_ref().map_or(0, |j| j.1);
+    if fine.len() <= target + alone {
+        return None;
+    }
     let total = fine.total_load();
     // No cluster gets several times heavier than its like.
     let like = 5 * total / fine.len() as i64;
     let heaviest = like.min(3 * total / target as i64).max(1);
     let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
-    let (map, clusters) = cluster(fine, within, order, heaviest, random);
+    let (map, clusters) = cluster(fine, within, order, heaviest, joins.map(|j| j.0), random);
     if clusters * 20 > fine.len() * 19 {
         return None;
     }
@@ -454,6 +465,7 @@ impl Stage<'_> {
         }
         let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);
         refine::unload(&mut mapping);
+        repair::repair(&mut mapping);
         refine::sweep(&mut mapping, self.effort.sweeps, random);
         pairs::refine(&mut mapping, self.effort.rounds, self.effort.looks, random);
         for _ in 0..self.effort.passes {

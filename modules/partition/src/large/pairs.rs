@@ -116,8 +116,11 @@ fn between(
         };
         let (gain, _, v) = rooms.heaps[side].pop().expect("a heap that was looked at");
         let to = pair[1 - side];
-        mapping.shift(v, to);
         rooms.moved[v as usize] = rooms.search;
+        if !mapping.allows(v, to) {
+            continue;
+        }
+        mapping.shift(v, to);
         rooms.trail.push(v);
         sum -= gain;
         let now = (over(mapping), sum);
@@ -154,7 +157,7 @@ fn between(
 fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, random: &mut Random) {
     let here = mapping.part[v as usize];
     let side = usize::from(here == pair[1]);
-    if here != pair[side] || v < mapping.fixed {
+    if here != pair[side] || mapping.stays(v) {
         return;
     }
     let (near, far) = (

@@ -8,17 +8,27 @@ use crate::random::Random;
 
 /// Brings overfull parts back into their bounds, as far as it can: cheapest per load first.
 pub(crate) fn unload(mapping: &mut Mapping<'_>) {
+    let level = mapping.level;
+    relieve(mapping, |m, p| m.overfull(p), |v| level.load[v as usize]);
+}
+
+/// Moves what parts are over with to others, the cheapest for its size first.
+pub(crate) fn relieve(
+    mapping: &mut Mapping<'_>,
+    over: impl Fn(&Mapping<'_>, u32) -> bool,
+    size: impl Fn(u32) -> i64,
+) {
     let k = mapping.parts.len() as u32;
-    let crowded: Vec<bool> = (0..k).map(|p| mapping.overfull(p)).collect();
+    let crowded: Vec<bool> = (0..k).map(|p| over(mapping, p)).collect();
     if !crowded.contains(&true) {
         return;
     }
     let level = mapping.level;
-    let rate = |gain: i64, v: u32| gain.saturating_mul(256) / level.load[v as usize].max(1);
+    let rate = |gain: i64, v: u32| gain.saturating_mul(256) / size(v).max(1);
     let mut heap = BinaryHeap::new();
     for v in 0..level.len() as u32 {
         if crowded[mapping.part[v as usize] as usize]
-            && level.load[v as usize] > 0
+            && size(v) > 0
             && let Some((gain, _)) = mapping.best(v)
         {
             heap.push((rate(gain, v), v));
@@ -28,13 +38,13 @@ pub(crate) fn unload(mapping: &mut Mapping<'_>) {
     loop {
         let Some((key, v)) = heap.pop() else {
             // Boundaries did not suffice: whole insides may go anywhere.
-            if widened || mapping.excess() == 0 {
+            if widened || !(0..k).any(|p| over(mapping, p)) {
                 return;
             }
             widened = true;
             for v in 0..level.len() as u32 {
-                if mapping.overfull(mapping.part[v as usize])
-                    && level.load[v as usize] > 0
+                if over(mapping, mapping.part[v as usize])
+                    && size(v) > 0
                     && let Some((gain, _)) = mapping.anywhere(v)
                 {
                     heap.push((rate(gain, v), v));
@@ -43,7 +53,7 @@ pub(crate) fn unload(mapping: &mut Mapping<'_>) {
             continue;
         };
         let here = mapping.part[v as usize];
-        if !mapping.overfull(here) {
+        if !over(mapping, here) {
             continue;
         }
         let found = if widened {
@@ -60,7 +70,7 @@ pub(crate) fn unload(mapping: &mut Mapping<'_>) {
         for &u in level.around(v) {
             if mapping.part[u as usize] == here
                 && !widened
-                && level.load[u as usize] > 0
+                && size(u) > 0
                 && let Some((gain, _)) = mapping.best(u)
             {
                 heap.push((rate(gain, u), u));

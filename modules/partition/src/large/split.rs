@@ -49,6 +49,17 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
             sub.offsets.push(sub.targets.len() as u32);
             sub.size.push(level.load[v as usize]);
         }
+        if let (Some(held), Some(limits)) = (&level.held, &next.limits) {
+            let side = |&v: &u32| {
+                let open = |q| limits.is_open(held.set(v), q);
+                match (open(first), open(first + 1)) {
+                    (true, false) => 1,
+                    (false, true) => 2,
+                    _ => 0,
+                }
+            };
+            sub.fixed = members.iter().map(side).collect();
+        }
         let total: i64 = sub.size.iter().sum();
         let rooms = [first, first + 1].map(|q| next.room(halving, q));
         let share = rooms[0] as f64 / (rooms[0] as f64 + rooms[1] as f64).max(1.0);

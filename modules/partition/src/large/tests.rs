@@ -10,6 +10,8 @@ use crate::strategy::keeps;
 use proptest::prelude::*;
 use std::num::NonZero;
 
+mod rules;
+
 /// A network without order, with loads and traffic up to the given ones.
 fn network() -> impl Strategy<Value = Graph> {
     (2_u32..120).prop_flat_map(|n| {
@@ -81,7 +83,7 @@ proptest! {
         let fine = Level::of(&inst);
         let order = if numbered { Order::Numbered } else { Order::Random };
         let within: Vec<u32> = (0..fine.len()).map(|_| random.below(2) as u32).collect();
-        let (map, clusters) = cluster(&fine, Some(&within), order, heaviest, &mut random);
+        let (map, clusters) = cluster(&fine, Some(&within), order, heaviest, None, &mut random);
         let coarse = fine.contract(&map, clusters);
 
         prop_assert_eq!(coarse.len(), clusters);

@@ -1,7 +1,7 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
-use super::{Context, Found, stack, team};
+use super::{Context, Found, keeps, stack, team};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::large;
@@ -19,16 +19,20 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     if is_small(context.inst) {
         return run(context);
     }
-    if large::fits(context.inst) {
-        return Ok(large::map(
-            context.inst,
-            &large::FAST,
-            &context.budget,
-            &mut context.random,
-        )
-        .into());
+    if let Some(block) = divided(context, &large::FAST) {
+        return Ok(block.into());
     }
     Ok(vcycle::multilevel(context.inst, 1, &mut context.random).into())
+}
+
+/// What the engine for large networks finds; `None` where it cannot be asked, or breaks a rule.
+fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Option<Vec<u32>> {
+    let inst = context.inst;
+    if !large::fits(inst) {
+        return None;
+    }
+    let block = large::map(inst, effort, &context.budget, &mut context.random);
+    (large::is_plain(inst) || keeps(inst, &block)).then_some(block)
 }
 
 /// A short search without proofs: the start of other strategies.
@@ -85,13 +89,13 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(team::search(context));
     }
     let inst = context.inst;
-    if large::fits(inst) {
-        return Ok(large::map(inst, &large::GOOD, &context.budget, &mut context.random).into());
+    if let Some(block) = divided(context, &large::GOOD) {
+        return Ok(block.into());
     }
     let mut block = vcycle::multilevel(inst, 4, &mut context.random);
     // The order of the drawing is often that of the flow: on long chains coarsening cannot beat it.
     let stacked = stack::run(context)?.block;
-    if super::keeps(inst, &stacked) && inst.cost(&stacked) < inst.cost(&block) {
+    if keeps(inst, &stacked) && inst.cost(&stacked) < inst.cost(&block) {
         block = stacked;
     }
     let mut rounds = 0;

@@ -1,0 +1,220 @@
+//! What the vertices of a level are held to beyond their load: pins, limits of other kinds, and
+//! whom they keep apart from.
+
+use std::sync::Arc;
+
+use crate::instance::Instance;
+
+/// What each vertex is held to. Clusters are held to what their members are.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// Index into the sets of blocks, by vertex; empty when all are free.
+    set: Vec<u32>,
+    /// `vertex * dims + dim`; the first dimension is the load, which the level has too.
+    size: Arc<Vec<i64>>,
+    pub(crate) dims: usize,
+    /// By dimension: whether few vertices have any of it.
+    sparse: Arc<Vec<bool>>,
+    /// Vertices that may not share a place of a layer with each; empty when there are none.
+    apart: Vec<Vec<(u32, u32)>>,
+}
+
+/// A dimension is sparse when one vertex of so many has some of it, or fewer.
+const SPARSE: usize = 4;
+
+impl Held {
+    /// `None` where loads are all there is to keep.
+    pub(crate) fn of(inst: &Instance) -> Option<Arc<Self>> {
+        if inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() {
+            return None;
+        }
+        let (n, dims) = (inst.len(), inst.dims());
+        let some = |dim| {
+            let sizes = inst.size.iter().skip(dim).step_by(dims);
+            sizes.filter(|s| **s > 0).count()
+        };
+        let sparse = (0..dims).map(|dim| dim > 0 && SPARSE * some(dim) <= n);
+        Some(Arc::new(Self {
+            set: inst.set.clone(),
+            size: Arc::clone(&inst.size),
+            dims,
+            sparse: Arc::new(sparse.collect()),
+            apart: inst.apart.clone(),
+        }))
+    }
+
+    /// Set of blocks of a vertex; 0 when it is free.
+    #[inline]
+    pub(crate) fn set(&self, v: u32) -> u32 {
+        self.set.get(v as usize).copied().unwrap_or(0)
+    }
+
+    /// Its sizes in all dimensions.
+    #[inline]
+    pub(crate) fn size(&self, v: u32) -> &[i64] {
+        &self.size[v as usize * self.dims..(v as usize + 1) * self.dims]
+    }
+
+    #[inline]
+    pub(crate) fn apart(&self, v: u32) -> &[(u32, u32)] {
+        self.apart.get(v as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether anybody keeps apart from anybody.
+    pub(crate) fn has_apart(&self) -> bool {
+        !self.apart.is_empty()
+    }
+
+    /// Whether a vertex is held to something that most are not.
+    fn is_rare(&self, v: u32) -> bool {
+        let counted = |(size, sparse): (&i64, &bool)| *sparse && *size > 0;
+        self.set(v) != 0
+            || !self.apart(v).is_empty()
+            || self.dims > 1 && self.size(v).iter().zip(&*self.sparse).any(counted)
+    }
+
+    pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
+        let mut set = Vec::new();
+        if !self.set.is_empty() {
+            set.resize(clusters, 0);
+            // One free vertex and one that is pinned make a pinned one.
+            for (&c, &s) in map.iter().zip(&self.set).filter(|e| *e.1 != 0) {
+                set[c as usize] = s;
+            }
+        }
+        let mut size = Vec::new();
+        if self.dims > 1 {
+            size.resize(clusters * self.dims, 0);
+            for (&c, from) in map.iter().zip(self.size.chunks_exact(self.dims)) {
+                let to = &mut size[c as usize * self.dims..];
+                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            }
+        }
+        let mut apart = Vec::new();
+        if !self.apart.is_empty() {
+            apart.resize(clusters, Vec::new());
+            for (&c, list) in map.iter().zip(&self.apart) {
+                let mapped = list.iter().map(|&(u, layer)| (map[u as usize], layer));
+                apart[c as usize].extend(mapped);
+            }
+            for list in &mut apart {
+                list.sort_unstable();
+                list.dedup();
+            }
+        }
+        Self {
+            set,
+            size: Arc::new(size),
+            dims: self.dims,
+            sparse: Arc::clone(&self.sparse),
+            apart,
+        }
+    }
+}
+
+/// Who may join whom while clusters form.
+pub(crate) struct Joins<'a> {
+    held: &'a Held,
+    /// What holds few keeps them alone: a cluster around a pinned vertex would cost more where it
+    /// is pinned than the vertex does.
+    alone: Vec<bool>,
+    /// Most of each dimension in a cluster.
+    most: Vec<i64>,
+    /// By cluster.
+    set: Vec<u32>,
+    size: Vec<i64>,
+    shut: Vec<bool>,
+}
+
+impl<'a> Joins<'a> {
+    /// For clusters of `count` vertices on the way to about `target`. Also the number of vertices
+    /// that stay alone.
+    pub(crate) fn new(held: &'a Held, count: usize, target: usize) -> (Self, usize) {
+        let mut alone: Vec<bool> = (0..count as u32).map(|v| held.is_rare(v)).collect();
+        let mut few = alone.iter().filter(|a| **a).count();
+        if few > target {
+            (alone, few) = (Vec::new(), 0);
+        }
+        let most = |dim| {
+            let total: i64 = held.size.iter().skip(dim).step_by(held.dims).sum();
+            let like = 5 * total / count.max(1) as i64;
+            like.min(3 * total / target.max(1) as i64).max(1)
+        };
+        let most = match held.dims {
+            1 => Vec::new(),
+            dims => (0..dims).map(most).collect(),
+        };
+        let joins = Self {
+            held,
+            alone,
+            most,
+            set: Vec::new(),
+            size: Vec::new(),
+            shut: Vec::new(),
+        };
+        (joins, few)
+    }
+
+    fn is_alone(&self, v: u32) -> bool {
+        self.alone.get(v as usize).is_some_and(|a| *a)
+    }
+
+    fn has_room(&self, v: u32, other: &[i64]) -> bool {
+        let sizes = self.held.size(v).iter().zip(other).zip(&self.most);
+        sizes
+            .skip(1)
+            .all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
+    }
+
+    /// Whether two vertices may become one.
+    pub(crate) fn pair(&self, v: u32, u: u32) -> bool {
+        let held = self.held;
+        !self.is_alone(v)
+            && !self.is_alone(u)
+            && nested(held.set(v), held.set(u))
+            && held.apart(v).iter().all(|e| e.0 != u)
+            && (self.most.is_empty() || self.has_room(v, held.size(u)))
+    }
+
+    /// Whether a vertex may join a cluster.
+    pub(crate) fn join(&self, v: u32, cluster: u32, map: &[u32]) -> bool {
+        let (held, d) = (self.held, self.held.dims);
+        let c = cluster as usize;
+        !self.is_alone(v)
+            && !self.shut.get(c).is_some_and(|shut| *shut)
+            && self.set.get(c).is_none_or(|&s| nested(held.set(v), s))
+            && held.apart(v).iter().all(|e| map[e.0 as usize] != cluster)
+            && (self.most.is_empty() || self.has_room(v, &self.size[c * d..(c + 1) * d]))
+    }
+
+    /// A new cluster.
+    pub(crate) fn open(&mut self, v: u32) {
+        if !self.alone.is_empty() {
+            self.shut.push(self.is_alone(v));
+        }
+        if !self.held.set.is_empty() {
+            self.set.push(self.held.set(v));
+        }
+        if !self.most.is_empty() {
+            self.size.extend_from_slice(self.held.size(v));
+        }
+    }
+
+    /// A vertex has joined a cluster.
+    pub(crate) fn add(&mut self, v: u32, cluster: u32) {
+        let (held, d, c) = (self.held, self.held.dims, cluster as usize);
+        if let Some(set) = self.set.get_mut(c) {
+            *set = (*set).max(held.set(v));
+        }
+        if !self.most.is_empty() {
+            let to = &mut self.size[c * d..(c + 1) * d];
+            to.iter_mut().zip(held.size(v)).for_each(|(t, s)| *t += s);
+        }
+    }
+}
+
+/// Whether what is held to one set may join what is held to the other: one of them free, or both
+/// alike.
+fn nested(a: u32, b: u32) -> bool {
+    a == b || a == 0 || b == 0
+}

@@ -1,0 +1,90 @@
+//! Brings a mapping back to what it is to keep beyond the loads: pins, limits, those who keep apart.
+//!
+//! A vertex that must go goes to the cheapest part that allows it, full or not; loads are then
+//! brought back by those for whom it is cheapest.
+
+use std::collections::BinaryHeap;
+
+use super::mapping::Mapping;
+use super::refine::{relieve, unload};
+
+/// Rounds of repair: what is sent away can overfill a part, and what leaves that one another.
+const ROUNDS: usize = 4;
+/// Vertices asked to come to a part that lacks some.
+const ASKED: usize = 4096;
+
+/// Lowers what is broken, as far as it can.
+pub(crate) fn repair(mapping: &mut Mapping<'_>) {
+    for round in 0..ROUNDS {
+        if mapping.broken() == 0 {
+            break;
+        }
+        // In the last rounds nothing may be sent to where there is no room.
+        let fill = round + 2 < ROUNDS;
+        scatter(mapping, fill);
+        for at in 0..mapping.sums() {
+            empty(mapping, at);
+            gather(mapping, at, fill);
+        }
+        unload(mapping);
+    }
+}
+
+/// Sends away who meets one to keep apart from, or lies where it may not.
+fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
+    for v in 0..mapping.level.len() as u32 {
+        if mapping.is_misplaced(v)
+            && let Some((_, to)) = mapping.cheapest(v, fill)
+        {
+            mapping.shift(v, to);
+        }
+    }
+}
+
+/// Sends away what a sum has too much of.
+fn empty(mapping: &mut Mapping<'_>, at: usize) {
+    let Some(kept) = mapping.kept.as_ref().filter(|k| k.over(at) > 0) else {
+        return;
+    };
+    let dim = kept.limits.dim[at] as usize;
+    let held = kept.held;
+    let over = |mapping: &Mapping<'_>, p: u32| {
+        let kept = mapping.kept.as_ref();
+        kept.is_some_and(|k| k.at(p, dim) == at && k.over(at) > 0)
+    };
+    relieve(mapping, over, |v| held.size(v)[dim]);
+}
+
+/// Asks for what a sum lacks, of those from whom it is the cheapest.
+fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
+    let Some(kept) = mapping.kept.as_ref().filter(|k| k.under(at) > 0) else {
+        return;
+    };
+    let dim = kept.limits.dim[at] as usize;
+    let held = kept.held;
+    let here: Vec<u32> = (0..mapping.parts.len() as u32)
+        .filter(|&p| kept.at(p, dim) == at)
+        .collect();
+    let outside = |v: &u32| held.size(*v)[dim] > 0 && kept.at(mapping.part[*v as usize], dim) != at;
+    let all: Vec<u32> = (0..mapping.level.len() as u32).filter(outside).collect();
+    let step = all.len().div_ceil(ASKED).max(1);
+    let mut heap = BinaryHeap::new();
+    for &v in all.iter().step_by(step) {
+        if let Some((gain, to)) = mapping.cheapest_of(v, &here, fill) {
+            heap.push((gain, v, to));
+        }
+    }
+    while let Some((gain, v, _)) = heap.pop() {
+        if mapping.kept.as_ref().is_none_or(|k| k.under(at) == 0) {
+            return;
+        }
+        let Some((now, to)) = mapping.cheapest_of(v, &here, fill) else {
+            continue;
+        };
+        if now < gain {
+            heap.push((now, v, to));
+            continue;
+        }
+        mapping.shift(v, to);
+    }
+}
