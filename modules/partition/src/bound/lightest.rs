@@ -4,8 +4,6 @@
 //! as many as there are trees more without the edges of that weight and lighter. So heavy edges
 //! are joined in any order, and only the few lightest are taken by weight (Kruskal 1956).
 
-use std::cmp::Ordering;
-
 use crate::instance::Instance;
 use crate::union::find;
 
@@ -34,43 +32,41 @@ impl Lightest {
         }
     }
 
-    /// The edges of the forest of no more than this weight.
-    fn below(inst: &Instance, most: i64) -> Self {
-        let n = inst.len();
-        let mut root: Vec<u32> = (0..n as u32).collect();
-        let mut trees = n;
-        let mut join = |a: u32, b: u32| {
-            let (x, y) = (find(&mut root, a), find(&mut root, b));
-            // The smaller number leads: paths stay short where neighbours have near numbers.
-            root[x.max(y) as usize] = x.min(y);
-            trees -= usize::from(x != y);
-            x != y
+    /// The edges of the forest of no more than this weight; `heavier`: some edges may weigh more.
+    fn below(inst: &Instance, (most, heavier): (i64, bool)) -> Self {
+        let n = inst.len() as u32;
+        let mut forest = Forest {
+            root: (0..n).collect(),
+            trees: n as usize,
         };
-        // Those of just this weight may be nearly all: they are not gathered, but met once more.
+        let earlier = |v: u32| inst.row(v).filter(move |e| e.0 < v);
+        for v in 0..if heavier { n } else { 0 } {
+            forest.join_all(v, earlier(v).filter(|e| e.1 > most));
+        }
+        // Those of just this weight may be nearly all: they are not gathered.
+        let trees = forest.trees;
         let mut light: Vec<(i64, u32, u32)> = Vec::new();
-        let mut equal = 0;
-        for v in 0..n as u32 {
-            for (u, w) in inst.row(v).filter(|e| e.0 < v) {
-                match w.cmp(&most) {
-                    Ordering::Less => light.push((w, v, u)),
-                    Ordering::Equal => equal += 1,
-                    Ordering::Greater => _ = join(u, v),
+        for v in 0..n {
+            let equal = earlier(v).filter(|&(u, w)| {
+                if w < most {
+                    light.push((w, v, u));
                 }
-            }
+                w == most
+            });
+            forest.join_all(v, equal);
         }
-        let mut weights = Vec::new();
-        for v in 0..if equal > 0 { n as u32 } else { 0 } {
-            for (u, _) in inst.row(v).filter(|e| e.0 < v && e.1 == most) {
-                if join(u, v) {
-                    weights.push(most);
-                }
-            }
-        }
+        let mut weights = vec![most; trees - forest.trees];
         light.sort_by_key(|e| std::cmp::Reverse(e.0));
-        let light = light.into_iter();
-        weights.extend(light.filter_map(|(w, a, b)| join(a, b).then_some(w)));
+        for (w, v, u) in light {
+            if forest.join_all(v, [(u, w)].into_iter()) {
+                weights.push(w);
+            }
+        }
         weights.reverse();
-        Self { weights, trees }
+        Self {
+            weights,
+            trees: forest.trees,
+        }
     }
 
     /// Weight of so many edges less one for each tree, the lightest: what is cut at least to make
@@ -81,9 +77,33 @@ impl Lightest {
     }
 }
 
+/// Sets of vertices that are joined.
+struct Forest {
+    root: Vec<u32>,
+    trees: usize,
+}
+
+impl Forest {
+    /// Joins the other ends of some edges of a vertex to it; whether any was not.
+    fn join_all(&mut self, v: u32, ends: impl Iterator<Item = (u32, i64)>) -> bool {
+        let before = self.trees;
+        let mut at = None;
+        for (u, _) in ends {
+            let own = at.unwrap_or_else(|| find(&mut self.root, v));
+            let other = find(&mut self.root, u);
+            // The smaller number leads: paths stay short where neighbours have near numbers.
+            let lead = own.min(other);
+            self.root[own.max(other) as usize] = lead;
+            self.trees -= usize::from(own != other);
+            at = Some(lead);
+        }
+        self.trees < before
+    }
+}
+
 /// A weight that so many edges do not exceed, about: the least, if few weights differ; a power of
-/// two where they are large.
-fn threshold(weights: &[i64], wanted: usize) -> i64 {
+/// two where they are large. Also whether any edges may be heavier.
+fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
     const SMALL: usize = 1024;
     let mut small = vec![0_usize; SMALL];
     let mut large = [0_usize; 64];
@@ -98,16 +118,16 @@ fn threshold(weights: &[i64], wanted: usize) -> i64 {
     for (w, count) in small.iter().enumerate() {
         met += count;
         if met >= 2 * wanted {
-            return w as i64;
+            return (w as i64, met < weights.len());
         }
     }
     for (power, count) in large.iter().enumerate() {
         met += count;
         if met >= 2 * wanted {
-            return 1_i64 << (power + 1);
+            return (1_i64 << (power + 1), met < weights.len());
         }
     }
-    i64::MAX
+    (i64::MAX, false)
 }
 
 #[cfg(test)]
@@ -141,10 +161,11 @@ mod tests {
     fn a_threshold_has_as_many_edges_below_it() {
         let weights: Vec<i64> = (0..4000).map(|i| 1 << (i % 40)).collect();
         for wanted in [1, 40, 900, 1990] {
-            let most = threshold(&weights, wanted);
+            let (most, heavier) = threshold(&weights, wanted);
+            assert!(heavier || weights.iter().all(|w| *w <= most));
             assert!(weights.iter().filter(|w| **w <= most).count() >= 2 * wanted);
         }
-        assert_eq!(threshold(&[7; 100], 3), 7);
-        assert_eq!(threshold(&weights, 5000), i64::MAX);
+        assert_eq!(threshold(&[7; 100], 3), (7, false));
+        assert_eq!(threshold(&weights, 5000), (i64::MAX, false));
     }
 }

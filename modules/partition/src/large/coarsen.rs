@@ -70,6 +70,7 @@ pub(crate) fn cluster(
         order.extend(from as u32..(from + STRETCH).min(n) as u32);
         if visit == Order::Random {
             random.shuffle(&mut order);
+            level.read_ahead(from, from + order.len());
         }
         for &v in &order {
             if map[v as usize] != u32::MAX {
@@ -149,5 +150,20 @@ pub(crate) fn cluster(
             ties.push(0);
         }
     }
-    (map, load.len())
+    (in_order(map, load.len()), load.len())
+}
+
+/// The same clusters, numbered in the order of their first vertices: what is near stays near.
+fn in_order(mut map: Vec<u32>, clusters: usize) -> Vec<u32> {
+    let mut number = vec![u32::MAX; clusters];
+    let mut next = 0;
+    for c in &mut map {
+        let number = &mut number[*c as usize];
+        if *number == u32::MAX {
+            *number = next;
+            next += 1;
+        }
+        *c = *number;
+    }
+    map
 }

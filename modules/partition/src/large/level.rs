@@ -90,6 +90,17 @@ impl Level {
         self.targets[at].iter().zip(weights).map(arc)
     }
 
+    /// Reads the rows of some vertices, one line of memory after the other, so that they are at
+    /// hand when they are visited in another order: memory is several times as fast in its own.
+    pub(crate) fn read_ahead(&self, from: usize, to: usize) {
+        const LINE: usize = 64;
+        let rows = self.offsets[from] as usize..self.offsets[to] as usize;
+        let targets = self.targets[rows.clone()].iter().step_by(LINE / 4);
+        let weights = self.weights[rows].iter().step_by(LINE / 8);
+        let sum = targets.fold(0, |a, &t| a ^ i64::from(t)) ^ weights.fold(0, |a, &w| a ^ w);
+        std::hint::black_box(sum);
+    }
+
     /// The neighbours of a vertex.
     #[inline]
     pub(crate) fn around(&self, v: u32) -> &[u32] {
