@@ -74,6 +74,25 @@ impl Shared {
         Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
     }
 
+    /// What holds for some blocks, which are a machine of their own, where load is all that is
+    /// bounded.
+    pub(crate) fn part(&self, machine: Machine, blocks: &[u32]) -> Self {
+        let table = table(&machine);
+        let upper = blocks.iter().map(|&b| self.upper[b as usize]).collect();
+        let share = blocks.len() as f64 / self.machine.len() as f64;
+        Self {
+            table,
+            upper,
+            lower: Vec::new(),
+            at: Vec::new(),
+            layers: vec![(0..blocks.len() as u32).collect()],
+            excess: vec![self.excess[0] * share],
+            sets: vec![vec![true; blocks.len()]],
+            dims: 1,
+            machine,
+        }
+    }
+
     /// So many blocks at distance 1 from one another, with these bounds.
     pub(crate) fn flat(
         k: usize,
@@ -98,6 +117,18 @@ impl Shared {
             dims,
         }
     }
+}
+
+/// Distances less the collocated one; none for machines too large.
+fn table(machine: &Machine) -> Vec<i64> {
+    let k = machine.len() as u32;
+    if k > 2048 {
+        return Vec::new();
+    }
+    let base = i64::from(machine.collocated());
+    let pairs = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
+    let beyond = |(a, b)| i64::from(machine.distance(a, b)) - base;
+    pairs.map(beyond).collect()
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.
@@ -164,18 +195,9 @@ impl Instance {
             .iter()
             .map(|dim| k as f64 / (dim.total(problem).max(1) as f64))
             .collect();
-        let base = i64::from(machine.collocated());
-        let table = if k <= 2048 {
-            let pairs = (0..k as u32).flat_map(|a| (0..k as u32).map(move |b| (a, b)));
-            pairs
-                .map(|(a, b)| i64::from(machine.distance(a, b)) - base)
-                .collect()
-        } else {
-            Vec::new()
-        };
         let shared = Shared {
+            table: table(&machine),
             machine,
-            table,
             upper,
             lower,
             at,

@@ -10,6 +10,7 @@ use crate::watch::Watch;
 
 pub(crate) mod auto;
 mod ilp;
+mod inside;
 mod metis;
 mod outside;
 mod round_robin;

@@ -8,6 +8,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
+use super::inside;
 use super::team::Team;
 use super::ways::{CYCLE, Kind, Ways};
 use super::{Budget, Context};
@@ -47,6 +48,11 @@ const LAST: f64 = 0.75;
 const IDLE: u32 = 80;
 const STALLED: f64 = 0.04;
 const STALLING: f64 = 0.7;
+
+/// After this share of the budget the uppermost groups are searched by themselves, for this share at
+/// most.
+const OUTER: f64 = 0.7;
+const INNER: f64 = 0.2;
 
 /// Share of the budget after which a search trades with those on other threads.
 const TRADE: f64 = 0.04;
@@ -194,13 +200,13 @@ impl Search<'_> {
         spent
     }
 
-    /// What is improved has come to its end: the best start that waits is next.
-    fn turn(&mut self) {
-        if !self.pool.is_empty() {
-            let next = self.pool.remove(0);
-            let old = std::mem::replace(&mut self.now, next);
-            keep(&mut self.elite, old, KEPT);
+    /// The best start that waits is next; what was improved until now is returned.
+    fn turn(&mut self) -> Option<Best> {
+        if self.pool.is_empty() {
+            return None;
         }
+        let next = self.pool.remove(0);
+        Some(std::mem::replace(&mut self.now, next))
     }
 
     /// Tries one way; returns the steps it took.
@@ -316,12 +322,12 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (
     let (mut bound, mut rounds) = (None, 1);
     // When the present mapping began to be improved, and was improved last.
     let (mut began, mut gained) = (None, 0.0);
-    let mut idle = 0;
+    let (mut idle, mut inner) = (0, false);
     let mut trade = TRADE;
     while !budget.ended() && !team.is_over() && (used(spent) < 1.0 || (provable && bound.is_none()))
     {
         if let Some(watch) = budget.watch.filter(|_| search.best.feasible()) {
-            watch.found(team.tell(search.best.cost));
+            team.tell(watch, search.best.cost);
         }
         rounds += 1;
         if provable && bound.is_none() && rounds > 8 {
@@ -351,6 +357,12 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (
             spent += search.start(&mut context.random);
             continue;
         }
+        if at > OUTER && !std::mem::replace(&mut inner, true) {
+            let random = &mut context.random;
+            spent += inside::improve(inst, &mut search.best, (&budget, INNER), random);
+            search.now = search.best.clone();
+            continue;
+        }
         let since = at - gained;
         match began {
             None => {
@@ -373,7 +385,9 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (
                     "turn at {at:.3}: {} of {}",
                     search.now.cost, search.best.cost
                 ));
-                search.turn();
+                if let Some(old) = search.turn() {
+                    keep(&mut search.elite, old, KEPT);
+                }
                 ways.refresh();
                 idle = 0;
                 (began, gained) = (Some(used(spent)), used(spent));

@@ -12,6 +12,7 @@ use std::thread;
 use super::{Context, Found, small};
 use crate::random::Random;
 use crate::refine::anneal::Best;
+use crate::watch::Watch;
 
 /// What the searches of an instance know of one another.
 pub(super) struct Team {
@@ -19,6 +20,8 @@ pub(super) struct Team {
     left: Mutex<Vec<Option<Best>>>,
     least: AtomicI64,
     over: AtomicBool,
+    /// Whether those who watch hear of what is found.
+    heard: bool,
 }
 
 impl Team {
@@ -27,12 +30,25 @@ impl Team {
             left: Mutex::new(vec![None; members]),
             least: AtomicI64::new(i64::MAX),
             over: AtomicBool::new(false),
+            heard: true,
         }
     }
 
-    /// The least cost that any of them told, this one included.
-    pub(super) fn tell(&self, cost: i64) -> i64 {
-        self.least.fetch_min(cost, Ordering::Relaxed).min(cost)
+    /// For a search in a part of the instance: its second member is all there is, so that nothing is
+    /// proved, and its costs say nothing to others.
+    pub(super) fn inside() -> Self {
+        Self {
+            heard: false,
+            ..Self::new(2)
+        }
+    }
+
+    /// Tells somebody who waits of the least cost that any of them found.
+    pub(super) fn tell(&self, watch: &Watch, cost: i64) {
+        if self.heard {
+            let least = self.least.fetch_min(cost, Ordering::Relaxed);
+            watch.found(least.min(cost));
+        }
     }
 
     /// Leaves the best of a member, and takes that of each other.

@@ -1,0 +1,254 @@
+//! What lies in a group of the machine, as an instance of its own.
+//!
+//! From outside a group all its blocks are equally far, so that what is gained inside is gained in
+//! the whole; and a search on a quarter of the network and of the blocks takes much less than a
+//! quarter of the time.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::team::Team;
+use super::{Budget, Context, small};
+use crate::instance::Instance;
+use crate::machine::{Machine, Tree};
+use crate::random::Random;
+use crate::refine::anneal::Best;
+
+/// A group's own problem.
+struct Inside {
+    inst: Instance,
+    /// The vertices of the whole that lie there, and the blocks of the group.
+    vertices: Vec<u32>,
+    blocks: Vec<u32>,
+}
+
+/// From so many vertices on it is worth it.
+const LARGE: usize = 200;
+
+/// Searches each of the uppermost groups by itself, from how it is divided in a mapping, for a share
+/// of the budget in all; returns the steps that it may have taken.
+pub(super) fn improve(
+    inst: &Instance,
+    best: &mut Best,
+    (budget, share): (&Budget, f64),
+    random: &mut Random,
+) -> u64 {
+    if inst.len() < LARGE || !best.feasible() || !fits(inst) {
+        return 0;
+    }
+    let groups = groups(inst).into_iter();
+    let groups: Vec<Inside> = groups
+        .map(|node| Inside::new(inst, &best.block, node))
+        .collect();
+    let costs = groups.iter().map(|g| g.inst.cost(&g.pick(&best.block)));
+    let costs: Vec<i64> = costs.collect();
+    // Where nearly all that there is to pay is paid between groups, there is little to gain.
+    let inside = costs.iter().sum::<i64>().max(1) as f64;
+    let share = share * (3.0 * inside / best.cost.max(1) as f64).min(1.0);
+    let mut spent = 0;
+    for (group, cost) in groups.iter().zip(costs) {
+        if budget.ended() || cost == 0 {
+            continue;
+        }
+        let share = share * cost as f64 / inside;
+        let start = Instant::now();
+        let left = budget
+            .stop_at()
+            .map(|end| end.saturating_duration_since(start));
+        let steps = (budget.steps as f64 * share) as u64;
+        let mut context = Context {
+            inst: &group.inst,
+            budget: Budget {
+                start,
+                time: left.zip(budget.time).map(|(l, t)| l.min(t.mul_f64(share))),
+                steps,
+                threads: NonZeroUsize::MIN,
+                watch: budget.watch,
+            },
+            random: Random::new(random.next()),
+            start: Some(group.pick(&best.block)),
+            solver: None,
+            log: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let (found, _) = small::search(&mut context, &Team::inside(), 1);
+        spent += steps;
+        if found.feasible() && found.cost < cost {
+            group.put(&found.block, &mut best.block);
+            best.cost -= cost - found.cost;
+        }
+    }
+    spent
+}
+
+/// Whether groups can be searched by themselves: where nothing but loads binds them together.
+fn fits(inst: &Instance) -> bool {
+    inst.shared.machine.is_tree()
+        && inst.dims() == 1
+        && inst.set.is_empty()
+        && inst.apart.is_empty()
+        && inst.shared.lower.is_empty()
+        && !inst.shared.has_places()
+}
+
+/// The uppermost groups that have several members.
+fn groups(inst: &Instance) -> Vec<u32> {
+    let nodes = inst.shared.machine.nodes();
+    let mut top = 0;
+    while let [only] = nodes[top].children[..] {
+        top = only as usize;
+    }
+    let children = nodes[top].children.iter().copied();
+    children
+        .filter(|&c| nodes[c as usize].blocks.len() > 1)
+        .collect()
+}
+
+fn tree(machine: &Machine, node: u32) -> Tree {
+    let node = &machine.nodes()[node as usize];
+    match node.children[..] {
+        [] => Tree::Block(machine.blocks()[node.blocks[0] as usize]),
+        _ => Tree::Group {
+            distance: node.distance,
+            members: node.children.iter().map(|&c| tree(machine, c)).collect(),
+        },
+    }
+}
+
+impl Inside {
+    /// The problem of a group of an instance that [`fits`].
+    fn new(inst: &Instance, block: &[u32], node: u32) -> Self {
+        let machine = &inst.shared.machine;
+        let blocks = machine.nodes()[node as usize].blocks.clone();
+        let mut inside = vec![false; inst.k()];
+        blocks.iter().for_each(|&b| inside[b as usize] = true);
+        let vertices: Vec<u32> = (0..inst.len() as u32)
+            .filter(|&v| inside[block[v as usize] as usize])
+            .collect();
+        let mut local = vec![u32::MAX; inst.len()];
+        for (i, &v) in vertices.iter().enumerate() {
+            local[v as usize] = i as u32;
+        }
+        let (mut targets, mut weights, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+        for &v in &vertices {
+            for (u, w) in inst.row(v) {
+                if local[u as usize] != u32::MAX {
+                    targets.push(local[u as usize]);
+                    weights.push(w);
+                }
+            }
+            offsets.push(targets.len() as u32);
+        }
+        let size = vertices.iter().map(|&v| inst.load(v)).collect();
+        let machine =
+            Machine::new(&tree(machine, node), machine.collocated()).expect("part of one");
+        let inst = Instance {
+            offsets: Arc::new(offsets),
+            targets: Arc::new(targets),
+            weights: Arc::new(weights),
+            size: Arc::new(size),
+            set: Vec::new(),
+            apart: Vec::new(),
+            shared: Arc::new(inst.shared.part(machine, &blocks)),
+        };
+        Self {
+            inst,
+            vertices,
+            blocks,
+        }
+    }
+
+    /// The block of each of its vertices, counted within the group.
+    fn pick(&self, block: &[u32]) -> Vec<u32> {
+        let place = |b: u32| self.blocks.partition_point(|&o| o < b) as u32;
+        self.vertices
+            .iter()
+            .map(|&v| place(block[v as usize]))
+            .collect()
+    }
+
+    /// Writes what was found there into the mapping of the whole.
+    fn put(&self, found: &[u32], block: &mut [u32]) {
+        for (&v, &b) in self.vertices.iter().zip(found) {
+            block[v as usize] = self.blocks[b as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::machine::{Block, Tree};
+    use crate::problem::Problem;
+    use crate::refine::state::State;
+    use crate::strategy::keeps;
+
+    /// A ring with chords on three hosts: of four cores in two sockets, of three, of one.
+    fn instance() -> Instance {
+        let channels = (0..240_u32).flat_map(|v| {
+            let join = |to: u32, traffic| Channel {
+                from: v,
+                to: to % 240,
+                traffic,
+            };
+            [join(v + 1, 1 + u64::from(v % 5)), join(v + 17, 1)]
+        });
+        let loads = (0..240).map(|v| 1 + v % 4).collect();
+        let graph = Graph::new(loads, &channels.collect::<Vec<_>>()).unwrap();
+        let core = || Tree::Block(Block::default());
+        let group = |distance, members| Tree::Group { distance, members };
+        let sockets = [(); 2].map(|()| group(1, vec![core(), core()]));
+        let hosts = vec![
+            group(10, sockets.to_vec()),
+            group(1, vec![core(), core(), core()]),
+            core(),
+        ];
+        let machine = Machine::new(&group(100, hosts), 0).unwrap();
+        Instance::new(&Problem::new(&graph, &machine)).unwrap().0
+    }
+
+    #[test]
+    fn groups_cost_by_themselves_what_they_cost_in_the_whole() {
+        let inst = instance();
+        assert!(fits(&inst));
+        let block: Vec<u32> = (0..240).map(|v| v * 7 % 8).collect();
+        let mut whole = 0;
+        for node in groups(&inst) {
+            let part = Inside::new(&inst, &block, node);
+            let own = part.pick(&block);
+            whole += part.inst.cost(&own);
+            let mut copy = block.clone();
+            part.put(&own, &mut copy);
+            assert_eq!(copy, block);
+        }
+        let apart = |v: u32, u: u32| inst.distance(block[v as usize], block[u as usize]) == 100;
+        let rows = (0..240).flat_map(|v| inst.row(v).map(move |e| (v, e)));
+        let between = rows
+            .filter(|&(v, (u, _))| apart(v, u))
+            .map(|(_, e)| e.1 * 100);
+        assert_eq!(whole + between.sum::<i64>() / 2, inst.cost(&block));
+    }
+
+    #[test]
+    fn what_is_gained_inside_is_gained_in_the_whole() {
+        let inst = instance();
+        let mut random = Random::new(7);
+        let packed = crate::pack::pack(&inst, &mut random, 10_000);
+        assert!(packed.feasible());
+        let mut best = Best::of(&State::new(&inst, packed.block));
+        let before = best.cost;
+        let budget = Budget {
+            start: Instant::now(),
+            time: None,
+            steps: 4_000_000,
+            threads: NonZeroUsize::MIN,
+            watch: None,
+        };
+        improve(&inst, &mut best, (&budget, 0.5), &mut random);
+        assert!(best.cost < before);
+        assert_eq!(best.cost, inst.cost(&best.block));
+        assert!(keeps(&inst, &best.block));
+    }
+}
