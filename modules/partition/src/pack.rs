@@ -8,6 +8,8 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal};
 use crate::refine::state::State;
 
+mod divide;
+
 /// What lies where while vertices are placed one by one.
 pub(crate) struct Ledger<'a> {
     inst: &'a Instance,
@@ -101,15 +103,25 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
     }
 }
 
+/// The same with more effort where that finds none: what lies in a few blocks is divided anew.
+pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, steps: u64) -> Best {
+    let mut best = pack(inst, random, steps);
+    if !best.feasible() && divide::divide(inst, &mut best.block, random, steps) {
+        best.excess = 0.0;
+        best.cost = inst.cost(&best.block);
+    }
+    best
+}
+
 /// The least load bounds, as the wanted ones times one factor from `low` on, under which a packing
-/// was found.
+/// was found, and that packing.
 /// `None` when no factor helps: something else than load is too tight.
 pub(crate) fn least_bounds(
     inst: &Instance,
     mut low: f64,
     random: &mut Random,
     steps: u64,
-) -> Option<Vec<i64>> {
+) -> Option<(Vec<i64>, Vec<u32>)> {
     let total = inst.total_load();
     let bounds = |factor: f64| -> Vec<i64> {
         let scaled = |b: usize| ((inst.load_bound(b).max(1)) as f64 * factor).floor() as i64;
@@ -124,23 +136,28 @@ pub(crate) fn least_bounds(
         (0..inst.k()).map(fill).fold(0.0, f64::max)
     };
     let open = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
-    let free = pack(&open, random, steps);
-    if !free.feasible() {
+    let mut packed = pack_tightly(&open, random, steps);
+    if !packed.feasible() {
         return None;
     }
-    let mut high = needed(&pack(inst, random, steps)).max(low);
-    let loosened = inst.with_load_bounds(&bounds(high * (1.0 + 1e-9) + 1e-9));
-    if !pack(&loosened, random, steps).feasible() {
-        high = needed(&free).max(low);
+    let mut high = needed(&packed).max(low);
+    // What is over the bounds here may be within all limits but those of the load.
+    let wanted = needed(&pack(inst, random, steps)).max(low);
+    if wanted < high {
+        let loosened = inst.with_load_bounds(&bounds(wanted * (1.0 + 1e-9) + 1e-9));
+        let tried = pack(&loosened, random, steps);
+        if tried.feasible() {
+            (high, packed) = (needed(&tried).max(low), tried);
+        }
     }
     for _ in 0..10 {
         let middle = (low + high) / 2.0;
-        let tried = pack(&inst.with_load_bounds(&bounds(middle)), random, steps);
+        let tried = pack_tightly(&inst.with_load_bounds(&bounds(middle)), random, steps);
         if tried.feasible() {
-            high = needed(&tried).clamp(low, middle);
+            (high, packed) = (needed(&tried).clamp(low, middle), tried);
         } else {
             low = middle;
         }
     }
-    Some(bounds(high * (1.0 + 1e-12) + 1e-12))
+    Some((bounds(high * (1.0 + 1e-12) + 1e-12), packed.block))
 }

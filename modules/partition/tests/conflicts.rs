@@ -136,3 +136,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn counts_of_equal_sizes_are_settled_without_trying_them_one_by_one() {
+    // 2,700 in all, 135 for each of 20 blocks: but sixes and tens make even sums.
+    let load: Vec<u64> = (0..350).map(|v| if v < 200 { 6 } else { 10 }).collect();
+    let graph = Graph::new(load, &[]).unwrap();
+    let machine = machine(&[None; 20], &[None; 20]);
+    let problem = Problem {
+        imbalance: 0.0,
+        ..Problem::new(&graph, &machine)
+    };
+    let strict = Options {
+        strict_balance: true,
+        ..Options::default()
+    };
+    let Err(Error::Infeasible(conflict)) = solve(&problem, &strict) else {
+        panic!("nothing keeps this bound");
+    };
+    assert!(conflict.proved, "{conflict:?}");
+    assert_eq!(
+        conflict.parts,
+        (0..20).map(Part::Balance).collect::<Vec<_>>()
+    );
+    let raised = solve(&problem, &Options::default()).unwrap();
+    assert!(raised.unavoidable);
+    assert_eq!(raised.evaluation.loads.iter().max(), Some(&136));
+}

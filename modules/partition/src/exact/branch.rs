@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::fill::{Fit, fill};
 use super::symmetry::{Blocks, twins};
 use crate::instance::Instance;
 use crate::watch::Watch;
@@ -155,6 +156,27 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit)
 /// Looks for any feasible mapping, costs aside. Complete without a mapping is a proof that there
 /// is none.
 pub(crate) fn feasible(inst: &Instance, limit: Limit) -> Outcome {
+    // Its steps are shorter.
+    let brief = Limit {
+        nodes: limit.nodes.saturating_mul(4),
+        stop_at: limit.stop_at.map(|t| {
+            let now = Instant::now();
+            now + t.saturating_duration_since(now) / 2
+        }),
+        ..limit
+    };
+    let better = match fill(inst, brief) {
+        Fit::Open => None,
+        Fit::Never => Some(None),
+        Fit::Found(block) => Some(Some(block)),
+    };
+    if let Some(better) = better {
+        return Outcome {
+            better: better.map(|block| (block, 0)),
+            bound: 0,
+            complete: true,
+        };
+    }
     let bare = Instance {
         offsets: Arc::new(vec![0; inst.len() + 1]),
         targets: Arc::default(),

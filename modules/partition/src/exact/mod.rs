@@ -1,6 +1,7 @@
 //! Proofs: the optimum of small instances.
 
 pub(crate) mod branch;
+pub(crate) mod fill;
 mod front;
 pub(crate) mod halves;
 pub(crate) mod structure;

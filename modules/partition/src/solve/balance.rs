@@ -78,7 +78,8 @@ pub(super) fn too_heavy(inst: &Instance) -> Option<u32> {
     (0..inst.len() as u32).find(|&v| inst.load(v) > most)
 }
 
-/// Raises the load bounds to the least found, no less than by a factor; returns by what factor.
+/// Raises the load bounds to the least found, no less than by a factor; returns by what factor, and
+/// a mapping that keeps them.
 pub(super) fn raise(
     problem: &Problem<'_>,
     inst: &mut Instance,
@@ -86,7 +87,7 @@ pub(super) fn raise(
     least: f64,
     random: &mut Random,
     log: &mut Vec<String>,
-) -> Result<f64, Error> {
+) -> Result<(f64, Vec<u32>), Error> {
     if options.strict_balance {
         let heavy = too_heavy(inst);
         return Err(Error::Infeasible(Conflict {
@@ -101,7 +102,7 @@ pub(super) fn raise(
         }));
     }
     let steps = (inst.len() as u64 * 200).clamp(4_000, 1_000_000);
-    let Some(bounds) = pack::least_bounds(inst, least, random, steps) else {
+    let Some((bounds, packed)) = pack::least_bounds(inst, least, random, steps) else {
         return Err(Error::Infeasible(Conflict {
             parts: (0..problem.constraints.len())
                 .map(Part::Constraint)
@@ -119,5 +120,5 @@ pub(super) fn raise(
         "balance bound raised by a factor of {factor:.3}: nothing fits within it"
     ));
     *inst = inst.with_load_bounds(&bounds);
-    Ok(factor)
+    Ok((factor, packed))
 }

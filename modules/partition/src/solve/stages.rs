@@ -23,6 +23,10 @@ use crate::strategy::{Budget, Context, Found, Strategy, auto, by_name, keeps};
 /// Share of a time limit for the first search where a proof is near, and for the proof.
 const FIRST: f64 = 0.15;
 const PROVING: f64 = 0.35;
+/// Share that a search has until it must have found something feasible.
+const UNPACKED: f64 = 0.6;
+/// After this share no further search is begun.
+const LATE: f64 = 0.9;
 /// The first search takes no longer.
 const LONGEST: Duration = Duration::from_millis(500);
 /// Up to so many vertices flows are looked for to bound the cost.
@@ -49,6 +53,8 @@ pub(super) struct Stages<'a> {
     random: Random,
     /// By what factor the load bounds were raised.
     raised: Option<f64>,
+    /// What keeps the bounds that were raised before the search.
+    packed: Option<Vec<u32>>,
     unavoidable: bool,
     remarks: Vec<String>,
     log: Vec<String>,
@@ -93,6 +99,7 @@ impl<'a> Stages<'a> {
             group,
             random: Random::new(options.seed),
             raised: None,
+            packed: None,
             unavoidable: false,
             remarks: Vec::new(),
             log: Vec::new(),
@@ -123,7 +130,7 @@ impl<'a> Stages<'a> {
             let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
             let low = problem.graph.total_load() as f64 / bounds.max(1.0);
             let steps = packing(inst) / 4;
-            if let Some(bounds) = pack::least_bounds(inst, low, &mut self.random, steps) {
+            if let Some((bounds, _)) = pack::least_bounds(inst, low, &mut self.random, steps) {
                 self.inst = self.inst.with_load_bounds(&bounds);
             }
         }
@@ -148,14 +155,15 @@ impl<'a> Stages<'a> {
             if !(plain || options.strict_balance) {
                 settle(&self.inst, problem, options, &self.budget)?;
             }
-            self.raise(least)?;
+            self.packed = Some(self.raise(least)?);
         }
         Ok(())
     }
 
-    fn raise(&mut self, least: f64) -> Result<(), Error> {
+    /// Raises the balance bound, no less than by a factor, and returns a mapping that keeps it.
+    fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
         let (random, log) = (&mut self.random, &mut self.log);
-        let more = raise(
+        let (more, packed) = raise(
             self.problem,
             &mut self.inst,
             self.options,
@@ -164,7 +172,7 @@ impl<'a> Stages<'a> {
             log,
         )?;
         self.raised = Some(self.raised.unwrap_or(1.0) * more);
-        Ok(())
+        Ok(packed)
     }
 
     /// Whether a proof comes in the middle of the search, not after it.
@@ -175,17 +183,22 @@ impl<'a> Stages<'a> {
 
     /// What the strategy finds.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
+        let old = old_mapping(self.problem, &self.inst, &self.group);
+        self.search_from(old, self.in_turns())
+    }
+
+    fn search_from(&mut self, start: Option<Vec<u32>>, in_turns: bool) -> Result<Found, Error> {
         let mut context = Context {
             inst: &self.inst,
             budget: self.budget,
             random: self.random.clone(),
-            start: old_mapping(self.problem, &self.inst, &self.group),
+            start,
             solver: self.options.solver.as_deref(),
             log: Vec::new(),
             remarks: Vec::new(),
         };
         let found = match self.options.time {
-            Some(time) if self.in_turns() => in_turns(self.strategy, &mut context, time)?,
+            Some(time) if in_turns => turns(self.strategy, &mut context, time)?,
             _ => self.strategy.run(&mut context)?,
         };
         let (mut log, remarks) = (context.log, context.remarks);
@@ -219,22 +232,37 @@ impl<'a> Stages<'a> {
         }
         let note = "nothing feasible found: packing by size";
         self.log.push(note.to_owned());
-        let packed = pack::pack(&self.inst, &mut self.random, packing(&self.inst));
+        if let Some(packed) = self.packed.take() {
+            return self.go_on(packed);
+        }
+        let packed = pack::pack_tightly(&self.inst, &mut self.random, packing(&self.inst));
         if packed.feasible() {
-            return Ok(auto::touch_up(&self.inst, packed.block, &mut self.random).into());
+            return self.go_on(packed.block);
         }
         let (settled, complete) = settle(&self.inst, self.problem, self.options, &self.budget)?;
         if let Some(block) = settled {
-            return Ok(auto::touch_up(&self.inst, block, &mut self.random).into());
+            return self.go_on(block);
         }
         self.unavoidable |= complete;
-        self.raise(1.0)?;
-        let found = self.search()?;
-        if self.is_sound(&found.block)? {
-            return Ok(found);
+        let packed = self.raise(1.0)?;
+        self.go_on(packed)
+    }
+
+    /// Improves what was found by size alone, with the time that is left.
+    fn go_on(&mut self, block: Vec<u32>) -> Result<Found, Error> {
+        let block = auto::touch_up(&self.inst, block, &mut self.random);
+        let mut best = Found::from(block);
+        let late = self.options.time.is_some() && self.budget.used() > LATE;
+        // Under raised bounds no strategy has searched yet.
+        if !late && (self.strategy.name == "auto" || self.raised.is_some()) {
+            let found = self.search_from(Some(best.block.clone()), false)?;
+            best.bound = found.bound;
+            let cheaper = self.inst.cost(&found.block) < self.inst.cost(&best.block);
+            if cheaper && self.is_sound(&found.block)? {
+                best.block = found.block;
+            }
         }
-        let packed = pack::pack(&self.inst, &mut self.random, packing(&self.inst));
-        Ok(packed.block.into())
+        Ok(best)
     }
 
     /// Bounds the cost by the structure of the network, and takes the better mapping if that is
@@ -320,21 +348,23 @@ impl<'a> Stages<'a> {
 }
 
 /// Where a proof is near: a short search, the proof, and where it fails the rest of the search.
-fn in_turns(
-    strategy: &Strategy,
-    context: &mut Context<'_>,
-    time: Duration,
-) -> Result<Found, Error> {
+fn turns(strategy: &Strategy, context: &mut Context<'_>, time: Duration) -> Result<Found, Error> {
     let (inst, budget) = (context.inst, context.budget);
     let opening = time.mul_f64(FIRST).min(LONGEST);
     context.budget.time = Some(opening);
     let mut first = strategy.run(context)?;
     let cost = inst.cost(&first.block);
     if !keeps(inst, &first.block) {
-        // Nothing to prove yet: the search has the rest of the time.
-        context.budget = budget;
+        // Nothing to prove yet: the search has most of the time. If it finds nothing, there is some
+        // left for what is found by other means.
+        context.budget.time = budget.time.map(|t| t.mul_f64(UNPACKED));
         context.start = Some(first.block);
-        return strategy.run(context);
+        let found = strategy.run(context)?;
+        context.budget = budget;
+        return match keeps(inst, &found.block) {
+            true => onward(strategy, context, found),
+            false => Ok(found),
+        };
     }
     if first.bound.is_some_and(|b| b >= cost) {
         return Ok(first);
@@ -353,6 +383,12 @@ fn in_turns(
         return Ok(first);
     }
     context.budget = budget;
+    onward(strategy, context, first)
+}
+
+/// The search goes on from what is there.
+fn onward(strategy: &Strategy, context: &mut Context<'_>, first: Found) -> Result<Found, Error> {
+    let inst = context.inst;
     context.start = Some(first.block.clone());
     let mut last = strategy.run(context)?;
     if !keeps(inst, &last.block) || inst.cost(&last.block) > inst.cost(&first.block) {

@@ -1,0 +1,355 @@
+//! Whether things fit at all: blocks are filled one after another, by how many there are of each
+//! size (bin completion, Korf 2002, on counts).
+//!
+//! The largest of what is left goes into one of the blocks that are alike; what goes with it is
+//! tried in all ways in which nothing more fits and nothing in the block could give way to
+//! something larger that is left: from any mapping one of these is reached by moving things into
+//! that block and exchanging them, which only makes room elsewhere. What a block leaves free must
+//! not exceed what all are larger than the things together. What is left over for what blocks is
+//! looked at once.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::branch::Limit;
+use crate::instance::Instance;
+
+/// Up to so many blocks: each is a level of recursion.
+const BLOCKS: usize = 512;
+
+/// Up to so many sizes.
+const SIZES: usize = 400;
+
+/// Remainders that are remembered.
+const REMEMBERED: usize = 200_000;
+
+/// What is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The block of each vertex.
+    Found(Vec<u32>),
+    /// There is none.
+    Never,
+    /// Not settled, or not of the kind that is looked at here.
+    Open,
+}
+
+/// Looks for a feasible mapping where nothing counts but sizes: no pins, nobody kept apart, no least
+/// numbers, no limits that blocks share.
+pub(crate) fn fill(inst: &Instance, limit: Limit) -> Fit {
+    let (n, k, d) = (inst.len(), inst.k(), inst.dims());
+    let shared = &inst.shared;
+    let plain = inst.set.is_empty() && inst.apart.is_empty() && shared.lower.is_empty();
+    if !plain || shared.has_places() || k > BLOCKS {
+        return Fit::Open;
+    }
+    let mut sizes: BTreeMap<Vec<i64>, Vec<u32>> = BTreeMap::new();
+    for v in 0..n as u32 {
+        sizes.entry(inst.size_of(v).to_vec()).or_default().push(v);
+        if sizes.len() > SIZES {
+            return Fit::Open;
+        }
+    }
+    let mut rooms: BTreeMap<Vec<i64>, Vec<u32>> = BTreeMap::new();
+    for b in 0..k {
+        let room = shared.upper[b * d..(b + 1) * d].to_vec();
+        rooms.entry(room).or_default().push(b as u32);
+    }
+    // The largest first.
+    let (size, vertices): (Vec<_>, Vec<_>) = sizes.into_iter().rev().unzip();
+    let (room, blocks): (Vec<_>, Vec<_>) = rooms.into_iter().rev().unzip();
+    let mut search = Fill {
+        left: vertices.iter().map(|v| v.len() as u32).collect(),
+        free: blocks.iter().map(|b| b.len() as u32).collect(),
+        size,
+        room,
+        failed: HashSet::new(),
+        filled: Vec::new(),
+        nodes: 0,
+        steps: 0,
+        limit,
+        stopped: false,
+    };
+    let slack = |i: usize| {
+        let whole = search.room.iter().zip(&search.free);
+        let whole = whole.map(|(r, &f)| i128::from(r[i]) * i128::from(f));
+        let taken = search.size.iter().zip(&search.left);
+        let taken = taken.map(|(s, &l)| i128::from(s[i]) * i128::from(l));
+        whole.sum::<i128>() - taken.sum::<i128>()
+    };
+    let slack: Vec<i128> = (0..d).map(slack).collect();
+    if search.go_on(&slack) {
+        let (mut vertices, mut blocks) = (vertices, blocks);
+        let mut block = vec![0; n];
+        for (room, inside) in search.filled {
+            let b = blocks[room].pop().expect("no more than there are");
+            for (class, count) in inside {
+                for _ in 0..count {
+                    let v = vertices[class].pop().expect("no more than there are");
+                    block[v as usize] = b;
+                }
+            }
+        }
+        return Fit::Found(block);
+    }
+    match search.stopped {
+        true => Fit::Open,
+        false => Fit::Never,
+    }
+}
+
+/// Counts of sizes, by their index.
+type Inside = Vec<(usize, u32)>;
+
+struct Fill {
+    /// Distinct sizes, the largest first, and how many of each are left.
+    size: Vec<Vec<i64>>,
+    left: Vec<u32>,
+    /// Distinct rooms of blocks, and how many of each are empty.
+    room: Vec<Vec<i64>>,
+    free: Vec<u32>,
+    /// Remainders that do not fit.
+    failed: HashSet<Box<[u32]>>,
+    filled: Vec<(usize, Inside)>,
+    nodes: u64,
+    steps: u64,
+    limit: Limit,
+    stopped: bool,
+}
+
+impl Fill {
+    /// Whether all that is left fits into the blocks that are empty. `slack` is how much they are
+    /// larger.
+    fn go_on(&mut self, slack: &[i128]) -> bool {
+        let Some(first) = self.left.iter().position(|&l| l > 0) else {
+            return true;
+        };
+        if slack.iter().any(|&s| s < 0) {
+            return false;
+        }
+        let state: Box<[u32]> = self.left.iter().chain(&self.free).copied().collect();
+        if self.failed.contains(&state) {
+            return false;
+        }
+        for room in 0..self.room.len() {
+            if self.free[room] == 0 {
+                continue;
+            }
+            let mut ways = Vec::new();
+            let mut inside = vec![(first, 1)];
+            let mut space = self.room[room].clone();
+            take(&mut space, &self.size[first], 1);
+            if space.iter().any(|&s| s < 0) {
+                continue;
+            }
+            self.left[first] -= 1;
+            self.ways(first, &mut space, &mut inside, slack, &mut ways);
+            self.left[first] += 1;
+            // The fullest first.
+            ways.sort_by(|a, b| a.0.cmp(&b.0));
+            self.free[room] -= 1;
+            for (space, inside) in ways {
+                if self.stopped {
+                    break;
+                }
+                let rest: Vec<i128> = slack
+                    .iter()
+                    .zip(&space)
+                    .map(|(s, &w)| s - i128::from(w))
+                    .collect();
+                inside.iter().for_each(|&(c, n)| self.left[c] -= n);
+                self.filled.push((room, inside));
+                if self.go_on(&rest) {
+                    return true;
+                }
+                let (_, inside) = self.filled.pop().expect("just pushed");
+                inside.iter().for_each(|&(c, n)| self.left[c] += n);
+            }
+            self.free[room] += 1;
+        }
+        if !self.stopped && self.failed.len() < REMEMBERED {
+            self.failed.insert(state);
+        }
+        false
+    }
+
+    /// All that may go into a block beside what is inside, from a size on; with what stays free.
+    fn ways(
+        &mut self,
+        class: usize,
+        space: &mut Vec<i64>,
+        inside: &mut Inside,
+        slack: &[i128],
+        ways: &mut Vec<(Vec<i64>, Inside)>,
+    ) {
+        self.nodes += 1;
+        self.steps += 1;
+        if self.nodes >= self.limit.nodes || self.steps.is_multiple_of(512) && self.limit.is_over()
+        {
+            self.stopped = true;
+        }
+        if self.stopped {
+            return;
+        }
+        let fits = |c: &usize| self.left[*c] > 0 && holds(space, &self.size[*c]);
+        let next = (class..self.size.len()).find(fits);
+        let Some(class) = next else {
+            // Looking at all sizes takes longer than a step.
+            self.nodes += self.size.len() as u64 / 16;
+            let free = space.iter().zip(slack).all(|(&w, &s)| i128::from(w) <= s);
+            if free && self.is_full(space, inside) {
+                ways.push((space.clone(), inside.clone()));
+            }
+            return;
+        };
+        let mut most = self.left[class];
+        for (&room, &size) in space.iter().zip(&self.size[class]) {
+            if size > 0 {
+                most = most.min(u32::try_from(room / size).unwrap_or(u32::MAX));
+            }
+        }
+        for count in (0..=most).rev() {
+            take(space, &self.size[class], i64::from(count));
+            self.left[class] -= count;
+            if count > 0 {
+                inside.push((class, count));
+            }
+            self.ways(class + 1, space, inside, slack, ways);
+            if count > 0 {
+                inside.pop();
+            }
+            self.left[class] += count;
+            take(space, &self.size[class], -i64::from(count));
+        }
+    }
+
+    /// Whether nothing that is left fits beside what is inside, or in the place of something no
+    /// larger in any respect.
+    fn is_full(&self, space: &[i64], inside: &Inside) -> bool {
+        let left = || (0..self.size.len()).filter(|&c| self.left[c] > 0);
+        left().all(|large| {
+            let size = &self.size[large];
+            let exchanged = |&(small, _): &(usize, u32)| {
+                let given = &self.size[small];
+                small != large
+                    && given.iter().zip(size).all(|(g, s)| g <= s)
+                    && space
+                        .iter()
+                        .zip(given)
+                        .zip(size)
+                        .all(|((w, g), s)| w + g >= *s)
+            };
+            !holds(space, size) && !inside.iter().any(exchanged)
+        })
+    }
+}
+
+fn holds(space: &[i64], size: &[i64]) -> bool {
+    space.iter().zip(size).all(|(w, s)| w >= s)
+}
+
+fn take(space: &mut [i64], size: &[i64], count: i64) {
+    space
+        .iter_mut()
+        .zip(size)
+        .for_each(|(w, s)| *w -= s * count);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::machine::{Block, Machine, Tree};
+    use crate::problem::Problem;
+    use proptest::prelude::*;
+
+    const LIMIT: Limit = Limit {
+        nodes: 1_000_000,
+        stop_at: None,
+        watch: None,
+    };
+
+    fn instance(load: &[u64], memory: &[u64], blocks: &[Block], imbalance: f64) -> Instance {
+        let graph = Graph::new(load.to_vec(), &[]).unwrap();
+        let graph = graph.with_memory(memory.to_vec()).unwrap();
+        let members = blocks.iter().map(|b| Tree::Block(*b)).collect();
+        let tree = Tree::Group {
+            distance: 1,
+            members,
+        };
+        let machine = Machine::new(&tree, 0).unwrap();
+        let problem = Problem {
+            imbalance,
+            ..Problem::new(&graph, &machine)
+        };
+        Instance::new(&problem).unwrap().0
+    }
+
+    fn keeps(inst: &Instance, block: &[u32]) -> bool {
+        let mut sums = vec![0; inst.k() * inst.dims()];
+        for (v, &b) in block.iter().enumerate() {
+            for (i, s) in inst.size_of(v as u32).iter().enumerate() {
+                sums[inst.shared.at(b as usize, i)] += s;
+            }
+        }
+        sums.iter().zip(&inst.shared.upper).all(|(s, u)| s <= u)
+    }
+
+    proptest! {
+        #[test]
+        fn it_fits_when_one_of_all_mappings_does(
+            sizes in prop::collection::vec((0_u64..9, 0_u64..6), 1..8),
+            rooms in prop::collection::vec((1_u32..3, prop::option::of(4_u64..14), prop::option::of(1_u32..5)), 1..4),
+            imbalance in prop::sample::select(&[0.0, 0.03, 0.2, 1.0][..]),
+        ) {
+            let load: Vec<u64> = sizes.iter().map(|s| s.0).collect();
+            let memory: Vec<u64> = sizes.iter().map(|s| s.1).collect();
+            let block = |&(speed, memory, slots): &(u32, Option<u64>, Option<u32>)| Block {
+                speed,
+                memory,
+                slots,
+            };
+            let blocks: Vec<Block> = rooms.iter().map(block).collect();
+            // What is seen to be impossible without a search has no instance.
+            let graph = Graph::new(load.clone(), &[]).unwrap();
+            let graph = graph.with_memory(memory.clone()).unwrap();
+            let tree = Tree::Group {
+                distance: 1,
+                members: blocks.iter().map(|b| Tree::Block(*b)).collect(),
+            };
+            let machine = Machine::new(&tree, 0).unwrap();
+            let problem = Problem { imbalance, ..Problem::new(&graph, &machine) };
+            let Ok((inst, _)) = Instance::new(&problem) else {
+                return Ok(());
+            };
+            let (n, k) = (inst.len(), inst.k());
+            let any = (0..k.pow(n as u32)).any(|mut code| {
+                let digits = (0..n).map(|_| {
+                    let digit = (code % k) as u32;
+                    code /= k;
+                    digit
+                });
+                let block: Vec<u32> = digits.collect();
+                keeps(&inst, &block)
+            });
+            match fill(&inst, LIMIT) {
+                Fit::Found(block) => prop_assert!(keeps(&inst, &block)),
+                Fit::Never => prop_assert!(!any),
+                Fit::Open => prop_assert!(false, "small"),
+            }
+        }
+    }
+
+    #[test]
+    fn many_of_few_sizes_are_counted() {
+        // 2,700 in all, 135 for each block: but what lies in one is even.
+        let load: Vec<u64> = (0..350).map(|i| if i < 200 { 6 } else { 10 }).collect();
+        let blocks = [Block::default(); 20];
+        let inst = instance(&load, &vec![0; 350], &blocks, 0.0);
+        assert_eq!(fill(&inst, LIMIT), Fit::Never);
+        let loose = instance(&load, &vec![0; 350], &blocks, 0.03);
+        let Fit::Found(block) = fill(&loose, LIMIT) else {
+            panic!("three percent are enough");
+        };
+        assert!(keeps(&loose, &block));
+    }
+}
