@@ -143,6 +143,7 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("grid2", 1000, &[8, 2, 4]),
             case("geometric", 1_000_000, &[8, 2, 4]),
             case("farm", 200_000, &[8, 2, 4]),
+            case("layered", 1_000_000, &[8, 2, 4]),
         ],
         // Ten times as many, time and again.
         "growth" => vec![
