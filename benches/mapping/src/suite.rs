@@ -145,7 +145,7 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("farm", 200_000, &[8, 2, 4]),
             case("layered", 1_000_000, &[8, 2, 4]),
         ],
-        // Ten times as many, time and again.
+        // Ten times as many, time and again; and OS processes by the thousand.
         "growth" => vec![
             case("grid2", 100, &[8, 2, 4]),
             case("grid2", 316, &[8, 2, 4]),
@@ -153,6 +153,9 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("farm", 5_000, &[8, 2, 4]),
             case("farm", 50_000, &[8, 2, 4]),
             case("farm", 200_000, &[8, 2, 4]),
+            // More OS processes than are mapped at once.
+            case("grid2", 316, &[64, 2, 64]),
+            case("grid2", 1000, &[64, 2, 128]),
         ],
         other => {
             eprintln!("no suite {other}");

@@ -323,6 +323,54 @@ impl Instance {
         }
     }
 
+    /// An instance with nothing to keep but load bounds, on another machine with these.
+    pub(crate) fn moved(&self, machine: Machine, bounds: Vec<i64>) -> Self {
+        let k = machine.len();
+        let shared = Shared {
+            table: table(&machine),
+            upper: bounds,
+            lower: Vec::new(),
+            at: Vec::new(),
+            layers: vec![(0..k as u32).collect()],
+            excess: vec![k as f64 / self.total_load().max(1) as f64],
+            sets: vec![vec![true; k]],
+            dims: 1,
+            machine,
+        };
+        Self {
+            shared: Arc::new(shared),
+            ..self.clone()
+        }
+    }
+
+    /// Some vertices of an instance with nothing to keep but load bounds, and the edges among them.
+    /// `place` says of each of them where it stands in the list; what it says of others is not
+    /// heeded.
+    pub(crate) fn part(&self, vertices: &[u32], place: &[u32]) -> Self {
+        let mut offsets = vec![0];
+        let (mut targets, mut weights) = (Vec::new(), Vec::new());
+        for &v in vertices {
+            for (u, w) in self.row(v) {
+                let to = place[u as usize];
+                if vertices.get(to as usize) == Some(&u) {
+                    targets.push(to);
+                    weights.push(w);
+                }
+            }
+            offsets.push(targets.len() as u32);
+        }
+        let size = vertices.iter().map(|&v| self.load(v)).collect();
+        Self {
+            offsets: Arc::new(offsets),
+            targets: Arc::new(targets),
+            weights: Arc::new(weights),
+            size: Arc::new(size),
+            set: Vec::new(),
+            apart: Vec::new(),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
     #[inline]
     pub(crate) fn row(&self, v: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
         let range = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;

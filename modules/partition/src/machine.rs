@@ -368,6 +368,38 @@ impl Machine {
         self.tree
     }
 
+    /// The blocks of some groups or blocks, those of each group one after the other.
+    pub(crate) fn blocks_of(&self, nodes: &[u32]) -> Vec<u32> {
+        let mut open: Vec<u32> = nodes.iter().rev().copied().collect();
+        let mut blocks = Vec::new();
+        while let Some(node) = open.pop() {
+            let node = &self.nodes[node as usize];
+            if node.children.is_empty() {
+                blocks.extend(&node.blocks);
+            }
+            open.extend(node.children.iter().rev());
+        }
+        blocks
+    }
+
+    /// The tree of some neighbours in a group, in their order.
+    pub(crate) fn part(&self, nodes: &[u32]) -> Tree {
+        let tree = |&node: &u32| {
+            let below = &self.nodes[node as usize];
+            match below.children[..] {
+                [] => Tree::Block(self.blocks[below.blocks[0] as usize]),
+                _ => self.part(&below.children),
+            }
+        };
+        match nodes {
+            [one] => tree(one),
+            _ => Tree::Group {
+                distance: self.nodes[self.nodes[nodes[0] as usize].parent as usize].distance,
+                members: nodes.iter().map(tree).collect(),
+            },
+        }
+    }
+
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }

@@ -118,7 +118,7 @@ impl Halving {
 }
 
 /// Where to divide the parts into two runs of about equally many blocks.
-fn middle(inst: &Instance, parts: &[u32]) -> usize {
+pub(super) fn middle(inst: &Instance, parts: &[u32]) -> usize {
     let nodes = inst.shared.machine.nodes();
     let blocks = |p: &u32| nodes[*p as usize].blocks.len();
     let total: usize = parts.iter().map(blocks).sum();

@@ -13,6 +13,7 @@
 //! and no level is bisected as a whole.
 
 mod coarsen;
+mod groups;
 mod halving;
 mod held;
 mod level;
@@ -153,9 +154,10 @@ pub(crate) fn is_plain(inst: &Instance) -> bool {
     inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() && inst.shared.lower.is_empty()
 }
 
-/// Whether an instance can be mapped here: few enough blocks for a table of distances.
+/// Whether an instance can be mapped here: few enough blocks for a table of distances, or nothing
+/// to keep but load bounds, so that they can be taken group by group.
 pub(crate) fn fits(inst: &Instance) -> bool {
-    inst.k() <= BLOCKS
+    inst.k() <= BLOCKS || (is_plain(inst) && inst.shared.machine.is_tree())
 }
 
 /// Maps an instance that [`fits`]: by its order where that is narrow, else by contraction. With a
@@ -166,6 +168,9 @@ pub(crate) fn map(
     budget: &Budget,
     random: &mut Random,
 ) -> Vec<u32> {
+    if inst.k() > BLOCKS {
+        return groups::map(inst, effort, budget, random);
+    }
     let narrow = is_plain(inst).then(|| narrow::map(inst, effort, random));
     let goes_on = budget.time.is_some() && effort.cycles > 0;
     let narrow = match narrow.flatten() {

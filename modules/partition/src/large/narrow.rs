@@ -156,20 +156,6 @@ fn gaps(inst: &Instance) -> Vec<Gap> {
     gaps
 }
 
-/// All blocks, those of each group of the machine one after the other.
-fn blocks(inst: &Instance) -> Vec<u32> {
-    let nodes = inst.shared.machine.nodes();
-    let (mut open, mut blocks) = (vec![0_u32], Vec::with_capacity(inst.k()));
-    while let Some(node) = open.pop() {
-        let node = &nodes[node as usize];
-        if node.children.is_empty() {
-            blocks.extend(&node.blocks);
-        }
-        open.extend(node.children.iter().rev());
-    }
-    blocks
-}
-
 /// A network cut into runs.
 struct Cut {
     /// The block of each run.
@@ -183,7 +169,7 @@ impl Cut {
     /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
     fn new(inst: &Instance, most: f64) -> Option<Self> {
         let gaps = gaps(inst);
-        let blocks = blocks(inst);
+        let blocks = inst.shared.machine.blocks_of(&[0]);
         let ends = cheapest(inst, &blocks, &gaps)?;
         let inner = &ends[..ends.len() - 1];
         let channels: i64 = inner.iter().map(|&g| gaps[g].channels).sum();
@@ -413,7 +399,7 @@ mod tests {
             let (inst, _) = Instance::new(&problem).unwrap();
             let gaps = gaps(&inst);
             let best = tried(&inst, &gaps, 0, 0);
-            let ends = cheapest(&inst, &blocks(&inst), &gaps);
+            let ends = cheapest(&inst, &machine.blocks_of(&[0]), &gaps);
             assert_eq!(ends.is_some(), best.is_some());
             let Some(ends) = ends else { continue };
             let over = |b: usize| inst.distance(b as u32, b as u32 + 1);

@@ -1,0 +1,203 @@
+//! Machines of more blocks than there is a table of distances for: the network is divided among
+//! groups of blocks, then what each group got among its blocks.
+//!
+//! In a tree of distances the two have nothing to do with each other: what a channel out of a group
+//! costs does not depend on the block that it starts from. So nothing is lost but that load cannot
+//! move between groups once they are filled.
+
+use super::Effort;
+use super::halving::middle;
+use crate::instance::{Instance, members};
+use crate::machine::{Block, Machine, Tree};
+use crate::random::Random;
+use crate::strategy::Budget;
+
+/// Blocks of a group, at most: as many as are mapped at once without much ado.
+const TOGETHER: usize = 512;
+
+/// Neighbouring groups or blocks of the machine (by node) that are treated as one block.
+type Group = Vec<u32>;
+
+/// The blocks of a plain instance on a tree of distances. A time to use is not used.
+pub(super) fn map(
+    inst: &Instance,
+    effort: &Effort,
+    budget: &Budget,
+    random: &mut Random,
+) -> Vec<u32> {
+    let machine = &inst.shared.machine;
+    let budget = Budget {
+        time: None,
+        ..*budget
+    };
+    let mut groups = Vec::new();
+    let tree = divide(inst, vec![0], &mut groups);
+    let all: Vec<Vec<u32>> = groups.iter().map(|g| machine.blocks_of(g)).collect();
+    let rooms = |blocks: &[u32]| -> Vec<i64> {
+        let room = |&b: &u32| inst.load_bound(b as usize);
+        blocks.iter().map(room).collect()
+    };
+    let collocated = machine.collocated();
+    let above = Machine::new(&tree, collocated).expect("groups of a machine");
+    let bounds = shares(
+        inst.total_load(),
+        all.iter().map(|blocks| sum(&rooms(blocks))).collect(),
+    );
+    let group_of = super::map(&inst.moved(above, bounds), effort, &budget, random);
+
+    let (start, members) = members(&group_of, groups.len());
+    let mut place = vec![0; inst.len()];
+    for run in start.windows(2) {
+        let here = &members[run[0] as usize..run[1] as usize];
+        (0..).zip(here).for_each(|(i, &v)| place[v as usize] = i);
+    }
+    let mut block_of = vec![0; inst.len()];
+    for (g, (group, blocks)) in groups.iter().zip(&all).enumerate() {
+        let here = &members[start[g] as usize..start[g + 1] as usize];
+        let machine = Machine::new(&machine.part(group), collocated).expect("part of a machine");
+        let part = inst.part(here, &place).moved(machine, rooms(blocks));
+        let found = super::map(&part, effort, &budget, random);
+        for (&v, &b) in here.iter().zip(&found) {
+            block_of[v as usize] = blocks[b as usize];
+        }
+    }
+    block_of
+}
+
+fn sum(rooms: &[i64]) -> i64 {
+    rooms.iter().fold(0, |a, &r| a.saturating_add(r))
+}
+
+/// What each group may hold: its share, and half of the slack (by factor), so that blocks can be
+/// filled with what there is.
+fn shares(total: i64, rooms: Vec<i64>) -> Vec<i64> {
+    let all = sum(&rooms).max(1) as f64;
+    let slack = (all / total.max(1) as f64).max(1.0);
+    let bound = |room: i64| {
+        let share = total as f64 * room as f64 / all;
+        ((share * slack.sqrt()).max(share.ceil()) as i64).min(room)
+    };
+    rooms.into_iter().map(bound).collect()
+}
+
+/// Halves a run of nodes until no group has too many blocks; gives the tree of the groups.
+fn divide(inst: &Instance, mut nodes: Group, groups: &mut Vec<Group>) -> Tree {
+    let machine = &inst.shared.machine;
+    let below = |node: u32| &machine.nodes()[node as usize];
+    while let [only] = nodes[..] {
+        if below(only).children.is_empty() {
+            break;
+        }
+        nodes.clone_from(&below(only).children);
+    }
+    let blocks: usize = nodes.iter().map(|&n| below(n).blocks.len()).sum();
+    if nodes.len() == 1 || blocks <= TOGETHER.max(inst.k() / TOGETHER) {
+        groups.push(nodes);
+        return Tree::Block(Block::default());
+    }
+    let right = nodes.split_off(middle(inst, &nodes));
+    let ends = [&nodes, &right].map(|half| below(half[0]).blocks[0]);
+    Tree::Group {
+        distance: machine.distance(ends[0], ends[1]),
+        members: vec![divide(inst, nodes, groups), divide(inst, right, groups)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FAST, fits};
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::problem::Problem;
+    use crate::strategy::keeps;
+    use std::num::NonZero;
+
+    fn machine(hosts: &[usize]) -> Machine {
+        let cores = |count| Tree::Group {
+            distance: 1,
+            members: vec![Tree::Block(Block::default()); count],
+        };
+        let host = |&count: &usize| Tree::Group {
+            distance: 10,
+            members: vec![cores(count), cores(count / 2)],
+        };
+        let tree = Tree::Group {
+            distance: 100,
+            members: hosts.iter().map(host).collect(),
+        };
+        Machine::new(&tree, 0).unwrap()
+    }
+
+    #[test]
+    fn more_blocks_than_a_table_has_are_filled_group_by_group() {
+        let side = 110_u32;
+        let channels = (0..side * side).flat_map(|v| {
+            let right = (v % side + 1 < side).then_some(v + 1);
+            let down = (v + side < side * side).then_some(v + side);
+            let to = right.into_iter().chain(down);
+            to.map(move |to| Channel {
+                from: v,
+                to,
+                traffic: 1 + u64::from(v % 3),
+            })
+        });
+        let graph = Graph::new(
+            vec![1; (side * side) as usize],
+            &channels.collect::<Vec<_>>(),
+        )
+        .unwrap();
+        // One host is more than a group, some are less; and all cores in one host.
+        let irregular = machine(&[1200, 300, 300, 40, 800, 900]);
+        let flat = Machine::regular(&[(5000, 7)]).unwrap();
+        for machine in [irregular, flat] {
+            let (inst, _) = Instance::new(&Problem {
+                imbalance: 0.5,
+                ..Problem::new(&graph, &machine)
+            })
+            .unwrap();
+            assert!(inst.k() > super::super::BLOCKS && fits(&inst));
+            let budget = Budget {
+                time: None,
+                steps: 0,
+                start: std::time::Instant::now(),
+                watch: None,
+                threads: NonZero::<usize>::MIN,
+            };
+            let found = map(&inst, &FAST, &budget, &mut Random::new(1));
+            assert!(keeps(&inst, &found));
+            let rows: Vec<u32> = (0..side * side)
+                .map(|v| (u64::from(v) * inst.k() as u64 / u64::from(side * side)) as u32)
+                .collect();
+            assert!(inst.cost(&found) < inst.cost(&rows));
+        }
+    }
+
+    #[test]
+    fn groups_hold_every_block_once_at_the_distances_of_the_machine() {
+        for machine in [
+            machine(&[1200, 3, 800, 40, 2000]),
+            Machine::regular(&[(30, 1), (2, 4), (100, 9)]).unwrap(),
+        ] {
+            let graph = Graph::new(vec![1; 10], &[]).unwrap();
+            let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+            let mut groups = Vec::new();
+            let tree = divide(&inst, vec![0], &mut groups);
+            let above = Machine::new(&tree, 0).unwrap();
+            let all: Vec<Vec<u32>> = groups.iter().map(|g| machine.blocks_of(g)).collect();
+            let mut seen = all.concat();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..machine.len() as u32).collect::<Vec<_>>());
+            for (a, one) in all.iter().enumerate() {
+                assert!(one.len() <= TOGETHER);
+                let part = Machine::new(&machine.part(&groups[a]), 0).unwrap();
+                for (b, other) in all.iter().enumerate().filter(|(b, _)| *b != a) {
+                    let apart = above.distance(a as u32, b as u32);
+                    assert_eq!(apart, machine.distance(one[0], other[other.len() - 1]));
+                }
+                for (i, &block) in one.iter().enumerate() {
+                    assert_eq!(part.distance(0, i as u32), machine.distance(one[0], block));
+                }
+            }
+        }
+    }
+}
