@@ -146,6 +146,12 @@ impl Effort {
     }
 }
 
+/// As good as that, but with fewer attempts: where there is time for little else.
+pub(crate) const BRIEF: Effort = Effort {
+    attempts: [6, 1],
+    ..GOOD
+};
+
 /// Up to so many blocks: their table of distances takes 128 MB.
 const BLOCKS: usize = 4096;
 

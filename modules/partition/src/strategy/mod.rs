@@ -45,6 +45,9 @@ impl From<Vec<u32>> for Found {
     }
 }
 
+/// Nanoseconds of a step of annealing, about.
+const STEP: u128 = 12;
+
 /// How long a strategy may search: until a time, or for a number of steps (proposed moves).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
@@ -59,6 +62,12 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn stop_at(&self) -> Option<Instant> {
         self.time.map(|t| self.start + t)
+    }
+
+    /// All of it in steps, about.
+    pub(crate) fn in_steps(&self) -> u64 {
+        let steps = |t: Duration| u64::try_from(t.as_nanos() / STEP).unwrap_or(u64::MAX);
+        self.time.map_or(self.steps, steps)
     }
 
     /// Whether somebody has had enough.

@@ -34,6 +34,8 @@ const PROVABLE: usize = 256;
 /// From so many vertices on, every eighth start is made by the engine for large networks, which
 /// knows how to cut between hosts: geometric networks and trees of a thousand get 2 to 7% better.
 const COARSE: usize = 200;
+/// It is brief where the budget has fewer steps for each vertex.
+const SHORT: u64 = 50_000;
 /// Mappings kept to be mixed with the best.
 const KEPT: usize = 6;
 /// At first so many starts are made at most, in this share of the budget.
@@ -99,6 +101,8 @@ struct Search<'a> {
     starts: usize,
     /// Whether orders cut into runs are near what multisection finds.
     lines: bool,
+    /// Whether the budget is short for so many vertices.
+    short: bool,
     /// Whether some start was not within its bounds.
     tight: bool,
 }
@@ -111,7 +115,7 @@ fn round(inst: &Instance) -> u64 {
 fn start(
     inst: &Instance,
     number: usize,
-    lines: bool,
+    (lines, short): (bool, bool),
     stop_at: Option<Instant>,
     random: &mut Random,
 ) -> (Best, u64) {
@@ -132,7 +136,8 @@ fn start(
                 threads: NonZeroUsize::MIN,
                 watch: None,
             };
-            let block = large::map(inst, &large::GOOD, &budget, random);
+            let effort = if short { &large::BRIEF } else { &large::GOOD };
+            let block = large::map(inst, effort, &budget, random);
             (block, 40 * (inst.len() + inst.targets.len()))
         }
         Some(mut block) => {
@@ -183,8 +188,8 @@ impl Search<'_> {
 
     /// Makes one more start for the pool; returns the steps it took.
     fn start(&mut self, random: &mut Random) -> u64 {
-        let (mut found, mut spent) =
-            start(self.inst, self.starts, self.lines, self.stop_at, random);
+        let manner = (self.lines, self.short);
+        let (mut found, mut spent) = start(self.inst, self.starts, manner, self.stop_at, random);
         self.tight |= !found.feasible();
         if !found.feasible() && !self.best.feasible() {
             let repair = exchange::improve(self.inst, &found, REPAIR, self.stop_at, random);
@@ -301,9 +306,10 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (
             spent as f64 / budget.steps as f64
         }
     };
+    let short = budget.in_steps() / SHORT < inst.len() as u64;
     let (first, steps) = match context.start.take() {
         Some(block) => (Best::of(&State::new(inst, block)), 0),
-        None => start(inst, member, true, stop_at, &mut context.random),
+        None => start(inst, member, (true, short), stop_at, &mut context.random),
     };
     spent += steps;
     let mut search = Search {
@@ -315,6 +321,7 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (
         elite: Vec::new(),
         starts: member + 1,
         lines: true,
+        short,
         tight: false,
     };
     let mut ways = Ways::new(inst, &budget);

@@ -8,8 +8,6 @@ use crate::refine::pair;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::From;
 
-/// Nanoseconds of a step.
-const STEP: u128 = 12;
 /// A way is left out if the budget has no room for so many tries of it.
 const TRIES: u64 = 50;
 /// Steps for each vertex and level of a cycle.
@@ -70,10 +68,7 @@ fn expected(inst: &Instance, kind: Kind) -> u64 {
 impl Ways {
     /// Those for an instance that are worth trying within a budget.
     pub(crate) fn new(inst: &Instance, budget: &Budget) -> Self {
-        let all = match budget.time {
-            Some(time) => (time.as_nanos() / STEP) as u64,
-            None => budget.steps,
-        };
+        let all = budget.in_steps();
         let fits = |kind: &Kind| expected(inst, *kind) * TRIES <= all;
         let mut kinds = vec![Kind::Combine, Kind::Cycle];
         let depths = Region::depths(inst);
