@@ -41,7 +41,7 @@ const LOOKS: usize = 8;
 const WINDOWS: usize = 3;
 const WINDOW: usize = 2048;
 /// What a bisection may save, at most.
-const ACROSS: f64 = 0.75;
+const ACROSS: f64 = 0.5;
 
 /// The blocks of an instance that [`fits`](super::fits), if its order is narrow.
 pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Option<Vec<u32>> {
