@@ -12,7 +12,7 @@ pub struct Known {
 const HEAD: &str = "\
 # Least J of feasible mappings by network and seed, and who found it; not proved to be optimal.
 # Made by `benches/mapping/run small --record --no-peers --ours auto@25000 --shift 5000` (searches of
-# 12 and 25 s with seeds that the table does not use, beside other work), the runs of the table and all
+# 4.5 to 25 s with seeds that the table does not use, beside other work), the runs of the table and all
 # peers; every run with --record keeps what is better.
 ";
 
