@@ -19,6 +19,11 @@ pub(crate) struct Held {
     apart: Vec<Vec<(u32, u32)>>,
 }
 
+/// Those who are pinned or keep apart stay alone up to so many times the vertices that are wanted,
+/// and up to so many as if those were not few.
+const TIED: usize = 4;
+const SMALL: usize = 250;
+
 /// A dimension is sparse when one vertex of so many has some of it, or fewer.
 const SPARSE: usize = 4;
 
@@ -65,12 +70,15 @@ impl Held {
         !self.apart.is_empty()
     }
 
-    /// Whether a vertex is held to something that most are not.
-    fn is_rare(&self, v: u32) -> bool {
-        let counted = |(size, sparse): (&i64, &bool)| *sparse && *size > 0;
-        self.set(v) != 0
-            || !self.apart(v).is_empty()
-            || self.dims > 1 && self.size(v).iter().zip(&*self.sparse).any(counted)
+    /// Whether a vertex is pinned, or keeps apart from others.
+    fn is_tied(&self, v: u32) -> bool {
+        self.set(v) != 0 || !self.apart(v).is_empty()
+    }
+
+    /// Whether a vertex has some of what most have nothing of.
+    fn is_counted(&self, v: u32) -> bool {
+        let some = |(size, sparse): (&i64, &bool)| *sparse && *size > 0;
+        self.dims > 1 && self.size(v).iter().zip(&*self.sparse).any(some)
     }
 
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
@@ -130,11 +138,16 @@ impl<'a> Joins<'a> {
     /// For clusters of `count` vertices on the way to about `target`. Also the number of vertices
     /// that stay alone.
     pub(crate) fn new(held: &'a Held, count: usize, target: usize) -> (Self, usize) {
-        let mut alone: Vec<bool> = (0..count as u32).map(|v| held.is_rare(v)).collect();
-        let mut few = alone.iter().filter(|a| **a).count();
-        if few > target {
-            (alone, few) = (Vec::new(), 0);
-        }
+        let all = 0..count as u32;
+        let few = |is: fn(&Held, u32) -> bool, most: usize| {
+            let count = all.clone().filter(|&v| is(held, v)).count();
+            count <= most
+        };
+        let tied = few(Held::is_tied, TIED * target.max(SMALL));
+        let counted = few(Held::is_counted, target);
+        let alone = |v| tied && held.is_tied(v) || counted && held.is_counted(v);
+        let alone: Vec<bool> = all.clone().map(alone).collect();
+        let few = alone.iter().filter(|a| **a).count();
         let most = |dim| {
             let total: i64 = held.size.iter().skip(dim).step_by(held.dims).sum();
             let like = 5 * total / count.max(1) as i64;

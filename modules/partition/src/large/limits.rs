@@ -238,7 +238,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn shift(&mut self, v: u32, from: u32, to: u32) {
         if self.held.dims > 1 {
             self.put(v, from, -1);
@@ -252,11 +252,12 @@ impl<'a> Kept<'a> {
         self.limits.settled[self.held.set(v) as usize]
     }
 
-    /// Whether nothing that is kept gets worse when a vertex moves.
-    #[inline]
-    pub(crate) fn allows(&self, v: u32, from: u32, to: u32, part: &[u32]) -> bool {
+    /// Whether nothing that is kept gets worse when a vertex moves. (In line it would slow down
+    /// those who keep nothing.)
+    #[inline(never)]
+    pub(crate) fn allows(&self, v: u32, to: u32, part: &[u32]) -> bool {
         self.limits.is_open(self.held.set(v), to)
-            && (self.held.dims == 1 || self.has_room(v, from, to))
+            && (self.held.dims == 1 || self.has_room(v, part[v as usize], to))
             && !(self.held.has_apart() && self.meets(v, to, part))
     }
 

@@ -91,9 +91,8 @@ impl<'a> Mapping<'a> {
     /// Whether nothing is broken by a move, but perhaps the load bound.
     #[inline]
     pub(crate) fn allows(&self, v: u32, to: u32) -> bool {
-        let from = self.part[v as usize];
         let kept = self.kept.as_ref();
-        kept.is_none_or(|kept| kept.allows(v, from, to, self.part))
+        kept.is_none_or(|kept| kept.allows(v, to, self.part))
     }
 
     /// Whether a vertex is not to move: it is fixed, or no other part is open to it.
