@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::coarsen::Order;
 use crate::instance::Instance;
 
 /// What each vertex is held to. Clusters are held to what their members are.
@@ -23,6 +24,8 @@ pub(crate) struct Held {
 /// and up to so many as if those were not few.
 const TIED: usize = 4;
 const SMALL: usize = 250;
+/// Fewer do not: they would bend the lines of a mesh that is paired as it is numbered.
+const HANDFUL: usize = 8;
 
 /// A dimension is sparse when one vertex of so many has some of it, or fewer.
 const SPARSE: usize = 4;
@@ -137,11 +140,11 @@ pub(crate) struct Joins<'a> {
 impl<'a> Joins<'a> {
     /// For clusters of `count` vertices on the way to about `target`. Also the number of vertices
     /// that stay alone.
-    pub(crate) fn new(held: &'a Held, count: usize, target: usize) -> (Self, usize) {
+    pub(crate) fn new(held: &'a Held, count: usize, target: usize, visit: Order) -> (Self, usize) {
         let all = 0..count as u32;
         let few = |is: fn(&Held, u32) -> bool, most: usize| {
             let count = all.clone().filter(|&v| is(held, v)).count();
-            count <= most
+            count <= most && (count >= HANDFUL || visit != Order::Numbered)
         };
         let tied = few(Held::is_tied, TIED * target.max(SMALL));
         let counted = few(Held::is_counted, target);

@@ -317,7 +317,7 @@ fn contracted(
         return None;
     }
     let joins = fine.held.as_deref();
-    let joins = joins.map(|held| Joins::new(held, fine.len(), target));
+    let joins = joins.map(|held| Joins::new(held, fine.len(), target, order));
     // Who stays alone does not count.
     let alone = joins.as_ref().map_or(0, |j| j.1);
     if fine.len() <= target + alone {

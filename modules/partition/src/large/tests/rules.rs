@@ -170,7 +170,7 @@ proptest! {
         let fine = Level::of(&inst);
         let Some(held) = &fine.held else { return Ok(()) };
         let mut random = Random::new(seed);
-        let (joins, alone) = Joins::new(held, fine.len(), target);
+        let (joins, alone) = Joins::new(held, fine.len(), target, Order::Random);
         let (map, clusters) = cluster(&fine, None, Order::Random, 100, Some(joins), &mut random);
         let coarse = fine.contract(&map, clusters);
         prop_assert!(alone <= clusters);
