@@ -74,25 +74,6 @@ impl Shared {
         Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
     }
 
-    /// What holds for some blocks, which are a machine of their own, where load is all that is
-    /// bounded.
-    pub(crate) fn part(&self, machine: Machine, blocks: &[u32]) -> Self {
-        let table = table(&machine);
-        let upper = blocks.iter().map(|&b| self.upper[b as usize]).collect();
-        let share = blocks.len() as f64 / self.machine.len() as f64;
-        Self {
-            table,
-            upper,
-            lower: Vec::new(),
-            at: Vec::new(),
-            layers: vec![(0..blocks.len() as u32).collect()],
-            excess: vec![self.excess[0] * share],
-            sets: vec![vec![true; blocks.len()]],
-            dims: 1,
-            machine,
-        }
-    }
-
     /// So many blocks at distance 1 from one another, with these bounds.
     pub(crate) fn flat(
         k: usize,
@@ -304,6 +285,14 @@ impl Instance {
 
     pub(crate) fn dims(&self) -> usize {
         self.shared.dims
+    }
+
+    /// Whether there is nothing to keep but load bounds.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.dims() == 1
+            && self.set.is_empty()
+            && self.apart.is_empty()
+            && self.shared.lower.is_empty()
     }
 
     /// The same instance with other bounds on the load.

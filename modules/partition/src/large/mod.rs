@@ -155,15 +155,10 @@ pub(crate) const BRIEF: Effort = Effort {
 /// Up to so many blocks: their table of distances takes 128 MB.
 const BLOCKS: usize = 4096;
 
-/// Whether there is nothing to keep but load bounds.
-pub(crate) fn is_plain(inst: &Instance) -> bool {
-    inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() && inst.shared.lower.is_empty()
-}
-
 /// Whether an instance can be mapped here: few enough blocks for a table of distances, or nothing
 /// to keep but load bounds, so that they can be taken group by group.
 pub(crate) fn fits(inst: &Instance) -> bool {
-    inst.k() <= BLOCKS || (is_plain(inst) && inst.shared.machine.is_tree())
+    inst.k() <= BLOCKS || (inst.is_plain() && inst.shared.machine.is_tree())
 }
 
 /// Maps an instance that [`fits`]: by its order where that is narrow, else by contraction. With a
@@ -177,7 +172,7 @@ pub(crate) fn map(
     if inst.k() > BLOCKS {
         return groups::map(inst, effort, budget, random);
     }
-    let narrow = is_plain(inst).then(|| narrow::map(inst, effort, random));
+    let narrow = inst.is_plain().then(|| narrow::map(inst, effort, random));
     let goes_on = budget.time.is_some() && effort.cycles > 0;
     let narrow = match narrow.flatten() {
         Some(block) if !goes_on => return block,

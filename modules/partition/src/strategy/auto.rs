@@ -32,7 +32,7 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Option<Vec<u32>
         return None;
     }
     let block = large::map(inst, effort, &context.budget, &mut context.random);
-    (large::is_plain(inst) || keeps(inst, &block)).then_some(block)
+    (inst.is_plain() || keeps(inst, &block)).then_some(block)
 }
 
 /// A short search without proofs: the start of other strategies.

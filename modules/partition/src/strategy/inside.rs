@@ -5,13 +5,12 @@
 //! quarter of the time.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::team::Team;
 use super::{Budget, Context, small};
 use crate::instance::Instance;
-use crate::machine::{Machine, Tree};
+use crate::machine::Machine;
 use crate::random::Random;
 use crate::refine::anneal::Best;
 
@@ -84,12 +83,7 @@ pub(super) fn improve(
 
 /// Whether groups can be searched by themselves: where nothing but loads binds them together.
 fn fits(inst: &Instance) -> bool {
-    inst.shared.machine.is_tree()
-        && inst.dims() == 1
-        && inst.set.is_empty()
-        && inst.apart.is_empty()
-        && inst.shared.lower.is_empty()
-        && !inst.shared.has_places()
+    inst.is_plain() && inst.shared.machine.is_tree() && !inst.shared.has_places()
 }
 
 /// The uppermost groups that have several members.
@@ -105,17 +99,6 @@ fn groups(inst: &Instance) -> Vec<u32> {
         .collect()
 }
 
-fn tree(machine: &Machine, node: u32) -> Tree {
-    let node = &machine.nodes()[node as usize];
-    match node.children[..] {
-        [] => Tree::Block(machine.blocks()[node.blocks[0] as usize]),
-        _ => Tree::Group {
-            distance: node.distance,
-            members: node.children.iter().map(|&c| tree(machine, c)).collect(),
-        },
-    }
-}
-
 impl Inside {
     /// The problem of a group of an instance that [`fits`].
     fn new(inst: &Instance, block: &[u32], node: u32) -> Self {
@@ -123,35 +106,14 @@ impl Inside {
         let blocks = machine.nodes()[node as usize].blocks.clone();
         let mut inside = vec![false; inst.k()];
         blocks.iter().for_each(|&b| inside[b as usize] = true);
-        let vertices: Vec<u32> = (0..inst.len() as u32)
-            .filter(|&v| inside[block[v as usize] as usize])
-            .collect();
-        let mut local = vec![u32::MAX; inst.len()];
-        for (i, &v) in vertices.iter().enumerate() {
-            local[v as usize] = i as u32;
+        let (mut vertices, mut place) = (Vec::new(), vec![0; inst.len()]);
+        for v in (0..inst.len() as u32).filter(|&v| inside[block[v as usize] as usize]) {
+            place[v as usize] = vertices.len() as u32;
+            vertices.push(v);
         }
-        let (mut targets, mut weights, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
-        for &v in &vertices {
-            for (u, w) in inst.row(v) {
-                if local[u as usize] != u32::MAX {
-                    targets.push(local[u as usize]);
-                    weights.push(w);
-                }
-            }
-            offsets.push(targets.len() as u32);
-        }
-        let size = vertices.iter().map(|&v| inst.load(v)).collect();
-        let machine =
-            Machine::new(&tree(machine, node), machine.collocated()).expect("part of one");
-        let inst = Instance {
-            offsets: Arc::new(offsets),
-            targets: Arc::new(targets),
-            weights: Arc::new(weights),
-            size: Arc::new(size),
-            set: Vec::new(),
-            apart: Vec::new(),
-            shared: Arc::new(inst.shared.part(machine, &blocks)),
-        };
+        let bounds = blocks.iter().map(|&b| inst.load_bound(b as usize));
+        let own = Machine::new(&machine.part(&[node]), machine.collocated()).expect("part of one");
+        let inst = inst.part(&vertices, &place).moved(own, bounds.collect());
         Self {
             inst,
             vertices,

@@ -124,11 +124,7 @@ fn start(
         line::cut(inst, &order)
     });
     let (first, work) = match runs.flatten() {
-        None if number % 8 == 1
-            && inst.len() >= COARSE
-            && large::is_plain(inst)
-            && large::fits(inst) =>
-        {
+        None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() && large::fits(inst) => {
             let budget = Budget {
                 time: None,
                 steps: 0,
