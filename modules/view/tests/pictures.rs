@@ -83,7 +83,7 @@ fn graphviz_draws_the_annotated_graph_without_a_warning() {
     for detail in [Detail::Kinds, Detail::Processes] {
         let text = dot::draw("farm", &Scene::of(&farm(), detail));
         assert!(
-            text.contains("cluster_host_1") && text.contains("OS process 2 on cores 4"),
+            text.contains("cluster_host_1") && text.contains("OS process 2 on core 4"),
             "{text}"
         );
         let started = Command::new("dot")
