@@ -22,6 +22,10 @@ const SIZES: usize = 400;
 /// Remainders that are remembered.
 const REMEMBERED: usize = 200_000;
 
+/// Ways to fill a block that are kept to be tried; more would hardly all be tried anyhow. Where some
+/// are left out, that none of the others fits proves nothing.
+const WAYS: usize = 10_000;
+
 /// What is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -68,6 +72,7 @@ pub(crate) fn fill(inst: &Instance, limit: Limit) -> Fit {
         steps: 0,
         limit,
         stopped: false,
+        partial: false,
     };
     let slack = |i: usize| {
         let whole = search.room.iter().zip(&search.free);
@@ -91,7 +96,7 @@ pub(crate) fn fill(inst: &Instance, limit: Limit) -> Fit {
         }
         return Fit::Found(block);
     }
-    match search.stopped {
+    match search.stopped || search.partial {
         true => Fit::Open,
         false => Fit::Never,
     }
@@ -114,6 +119,8 @@ struct Fill {
     steps: u64,
     limit: Limit,
     stopped: bool,
+    /// Some ways have been left out.
+    partial: bool,
 }
 
 impl Fill {
@@ -166,7 +173,7 @@ impl Fill {
             }
             self.free[room] += 1;
         }
-        if !self.stopped && self.failed.len() < REMEMBERED {
+        if !self.stopped && !self.partial && self.failed.len() < REMEMBERED {
             self.failed.insert(state);
         }
         false
@@ -187,7 +194,8 @@ impl Fill {
         {
             self.stopped = true;
         }
-        if self.stopped {
+        self.partial |= ways.len() >= WAYS;
+        if self.stopped || ways.len() >= WAYS {
             return;
         }
         let fits = |c: &usize| self.left[*c] > 0 && holds(space, &self.size[*c]);
@@ -351,5 +359,19 @@ mod tests {
             panic!("three percent are enough");
         };
         assert!(keeps(&loose, &block));
+    }
+
+    #[test]
+    fn where_there_are_very_many_ways_some_are_enough() {
+        let load: Vec<u64> = (0..320).map(|i| 10 + i % 16).collect();
+        let inst = instance(&load, &vec![0; 320], &[Block::default(); 8], 0.2);
+        let limit = Limit {
+            nodes: 8_000_000,
+            ..LIMIT
+        };
+        let Fit::Found(block) = fill(&inst, limit) else {
+            panic!("a fifth is enough");
+        };
+        assert!(keeps(&inst, &block));
     }
 }
