@@ -332,12 +332,12 @@ impl Instance {
         }
     }
 
-    /// Some vertices of an instance with nothing to keep but load bounds, and the edges among them.
-    /// `place` says of each of them where it stands in the list; what it says of others is not
-    /// heeded.
-    pub(crate) fn part(&self, vertices: &[u32], place: &[u32]) -> Self {
-        let mut offsets = vec![0];
+    /// The rows of some vertices with the edges among them alone: offsets, ends, weights. `place` says
+    /// of each of them where it stands in the list; what it says of others is not heeded.
+    pub(crate) fn among(&self, vertices: &[u32], place: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<i64>) {
+        let mut offsets = Vec::with_capacity(vertices.len() + 1);
         let (mut targets, mut weights) = (Vec::new(), Vec::new());
+        offsets.push(0);
         for &v in vertices {
             for (u, w) in self.row(v) {
                 let to = place[u as usize];
@@ -348,6 +348,13 @@ impl Instance {
             }
             offsets.push(targets.len() as u32);
         }
+        (offsets, targets, weights)
+    }
+
+    /// Some vertices of an instance with nothing to keep but load bounds, and the edges
+    /// [among](Self::among) them.
+    pub(crate) fn part(&self, vertices: &[u32], place: &[u32]) -> Self {
+        let (offsets, targets, weights) = self.among(vertices, place);
         let size = vertices.iter().map(|&v| self.load(v)).collect();
         Self {
             offsets: Arc::new(offsets),

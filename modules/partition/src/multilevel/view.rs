@@ -62,18 +62,9 @@ pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f6
     for (i, &v) in vertices.iter().enumerate() {
         local[v as usize] = i as u32;
     }
-    let (mut targets, mut weights) = (Vec::new(), Vec::new());
-    let mut offsets = Vec::with_capacity(vertices.len() + 1);
+    let (offsets, targets, weights) = inst.among(vertices, &local);
     let mut size = Vec::with_capacity(vertices.len() * d);
-    offsets.push(0);
     for &v in vertices {
-        for (u, w) in inst.row(v) {
-            if local[u as usize] != u32::MAX {
-                targets.push(local[u as usize]);
-                weights.push(w);
-            }
-        }
-        offsets.push(targets.len() as u32);
         size.extend_from_slice(&inst.size_of(v)[..d]);
     }
     let mut view = Instance {
