@@ -2,14 +2,15 @@
 
 use crate::child::Watched;
 use crate::codes;
-use crate::plugins::{Guard, interrupted};
+use crate::signals::{Guard, interrupted};
+use crate::supervisor::{self, Bound, END_TREE};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// How a project is built.
 pub(crate) struct Build<'a> {
@@ -21,12 +22,20 @@ pub(crate) struct Build<'a> {
     pub(crate) talk: bool,
 }
 
+/// What a build made.
+pub(crate) struct Built {
+    /// The program.
+    pub(crate) program: PathBuf,
+    /// What the compiler warns of, in the runtime excepted.
+    pub(crate) warnings: Vec<CompilerMessage>,
+}
+
 /// Why there is no program.
 pub(crate) enum Failed {
     /// Cargo could not be run, or found something other than the code wrong.
     Cargo(Box<Diagnostic>),
-    /// We were told to end.
-    Interrupted,
+    /// This signal told us to end.
+    Interrupted(i32),
     /// The code does not compile.
     Code(Vec<CompilerMessage>),
 }
@@ -55,6 +64,13 @@ struct CompilerSpan {
     byte_end: usize,
     is_primary: bool,
     label: Option<String>,
+    /// What wrote the code that this is a place in, where a macro did.
+    expansion: Option<Box<CompilerExpansion>>,
+}
+
+#[derive(Deserialize)]
+struct CompilerExpansion {
+    span: CompilerSpan,
 }
 
 #[derive(Deserialize)]
@@ -68,12 +84,22 @@ struct CargoMessage {
     reason: String,
     message: Option<CompilerMessage>,
     executable: Option<PathBuf>,
+    target: Option<CargoTarget>,
 }
 
-/// Builds a project; the result is its program.
-pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
+#[derive(Deserialize)]
+struct CargoTarget {
+    name: String,
+}
+
+/// The library that every project takes along, as the compiler calls it.
+const RUNTIME: &str = "graphmap_runtime";
+
+/// Builds a project.
+pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let cannot_run = |error: io::Error| Failed::Cargo(Box::new(not_there(&error)));
+    let mut command = supervisor::command(&cargo, Bound::Tree).map_err(cannot_run)?;
     command
         .args(["build", "--message-format=json", "--manifest-path"])
         .arg(build.project.join("Cargo.toml"))
@@ -88,9 +114,7 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
         command.arg("--release");
     }
     let _guard = Guard::new();
-    let mut child = command
-        .spawn()
-        .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
+    let mut child = command.spawn().map_err(cannot_run)?;
     // Read beside the messages: neither pipe may fill up while the other is read.
     let said = child.stderr.take().map(|mut stderr| {
         std::thread::spawn(move || {
@@ -99,8 +123,7 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
             bytes
         })
     });
-    // Ctrl-C reaches cargo as it reaches us; what only we are told must end it, too.
-    let watched = Watched::new(child.id());
+    let watched = Watched::new(child.id(), END_TREE);
     let mut program = None;
     let mut messages = Vec::new();
     if let Some(stdout) = child.stdout.take() {
@@ -110,7 +133,13 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
                 continue;
             };
             match message.reason.as_str() {
-                "compiler-message" => messages.extend(message.message),
+                "compiler-message" => {
+                    let of_runtime = message.target.is_some_and(|target| target.name == RUNTIME);
+                    let said = message
+                        .message
+                        .filter(|m| !of_runtime || m.level == "error");
+                    messages.extend(said);
+                }
                 "compiler-artifact" => program = message.executable.or(program),
                 _ => {}
             }
@@ -118,16 +147,18 @@ pub(crate) fn build(build: &Build<'_>) -> Result<PathBuf, Failed> {
     }
     // Ended before the child is collected: its number may then belong to another.
     drop(watched);
-    let status = child
-        .wait()
-        .map_err(|error| Failed::Cargo(Box::new(not_there(&error))))?;
-    if interrupted() {
-        return Err(Failed::Interrupted);
+    let status = child.wait().map_err(cannot_run)?;
+    if let Some(signal) = interrupted() {
+        return Err(Failed::Interrupted(signal));
     }
     if status.success()
         && let Some(program) = program
     {
-        return Ok(program);
+        messages.retain(|m| m.level == "warning" && !m.spans.is_empty());
+        return Ok(Built {
+            program,
+            warnings: messages,
+        });
     }
     messages.retain(|m| m.level == "error" && !m.spans.is_empty());
     if !messages.is_empty() {
@@ -171,7 +202,10 @@ pub(crate) fn diagnose(
             .code
             .map_or_else(String::new, |code| format!(" ({})", code.code));
         let text = format!("{}{code}", message.message);
-        let mut diagnostic = Diagnostic::error(codes::DOES_NOT_COMPILE, text);
+        let mut diagnostic = match message.level.as_str() {
+            "error" => Diagnostic::error(codes::DOES_NOT_COMPILE, text),
+            _ => Diagnostic::warning(codes::COMPILER_WARNING, text),
+        };
         let mut file = None;
         for span in message.spans {
             let Some((path, place)) = locate(project, &span, sources, &mut texts) else {
@@ -202,6 +236,41 @@ pub(crate) fn diagnose(
     all
 }
 
+/// Of what the compiler warns of, what the user can mend: each message is led out of the code that
+/// macros wrote, to a place in a file that is the user's, and those that have none are left out.
+pub(crate) fn in_files_of_user(
+    messages: Vec<CompilerMessage>,
+    project: &Path,
+    is_users: impl Fn(&Path) -> bool,
+) -> Vec<CompilerMessage> {
+    let of_user =
+        |span: &CompilerSpan| file_of(project, &span.file_name).is_some_and(|path| is_users(&path));
+    let mut kept = Vec::new();
+    for mut message in messages {
+        for span in &mut message.spans {
+            while !of_user(span)
+                && let Some(expansion) = span.expansion.take()
+            {
+                let (is_primary, label) = (span.is_primary, span.label.take());
+                *span = expansion.span;
+                (span.is_primary, span.label) = (is_primary, label);
+            }
+        }
+        message.spans.retain(|span| of_user(span));
+        if message.spans.iter().any(|span| span.is_primary) {
+            kept.push(message);
+        }
+    }
+    kept
+}
+
+/// The file that the compiler names, which it does as seen from the workspace.
+fn file_of(project: &Path, name: &str) -> Option<PathBuf> {
+    let project = std::path::absolute(project).ok()?;
+    let mut paths = project.ancestors().map(|folder| folder.join(name));
+    paths.find(|path| path.is_file())
+}
+
 /// The place of a span of the compiler, whose file names are relative to the workspace.
 fn locate(
     project: &Path,
@@ -209,11 +278,7 @@ fn locate(
     sources: &mut SourceMap,
     texts: &mut BTreeMap<PathBuf, u32>,
 ) -> Option<(PathBuf, Span)> {
-    let project = std::path::absolute(project).ok()?;
-    let paths = project
-        .ancestors()
-        .map(|folder| folder.join(&span.file_name));
-    let path = paths.into_iter().find(|path| path.is_file())?;
+    let path = file_of(project, &span.file_name)?;
     let base = match texts.get(&path) {
         Some(base) => *base,
         None => {
@@ -237,4 +302,48 @@ fn shown(path: &Path) -> String {
         .unwrap_or(path)
         .display()
         .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn span(file: &str, expansion: Value) -> Value {
+        json!({
+            "file_name": file, "byte_start": 2, "byte_end": 3, "is_primary": true,
+            "label": null, "expansion": expansion,
+        })
+    }
+
+    #[test]
+    fn a_warning_is_told_where_the_user_can_mend_it() {
+        let project = std::env::temp_dir().join(format!("graphmap-cargo-{}", std::process::id()));
+        std::fs::create_dir_all(project.join("vendor")).unwrap();
+        for file in ["own.rs", "wiring.rs", "vendor/macros.rs"] {
+            std::fs::write(project.join(file), "fn nothing() {}").unwrap();
+        }
+        let by_user = json!({"span": span("own.rs", Value::Null)});
+        let by_macro = json!({"span": span("vendor/macros.rs", by_user.clone())});
+        let mut kept = Vec::new();
+        for (file, expansion) in [
+            ("own.rs", Value::Null),
+            ("wiring.rs", Value::Null),
+            ("/nowhere/std.rs", Value::Null),
+            ("/nowhere/std.rs", by_user),
+            ("vendor/macros.rs", by_macro),
+        ] {
+            let message = json!({
+                "message": "odd", "level": "warning", "code": null,
+                "spans": [span(file, expansion)],
+            });
+            let message = serde_json::from_value(message).unwrap();
+            let is_users = |path: &Path| path.ends_with("own.rs");
+            let users = in_files_of_user(vec![message], &project, is_users);
+            kept.push(users.first().map(|m| m.spans[0].file_name.clone()));
+        }
+        std::fs::remove_dir_all(&project).unwrap();
+        let own = || Some("own.rs".to_owned());
+        assert_eq!(kept, [own(), None, None, own(), own()]);
+    }
 }

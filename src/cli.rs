@@ -27,7 +27,7 @@ mod summary;
 mod talk;
 mod view;
 
-use crate::{Tool, codes, plugins};
+use crate::{Tool, codes, signals, supervisor};
 use args::{Cli, Common, Verb};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
@@ -41,6 +41,10 @@ use std::path::Path;
 
 /// Does what the command line says; the result is the exit code.
 pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
+    if let Some(ended) = supervisor::main(&args) {
+        talk::say(&ended.said);
+        return ended.code;
+    }
     let cli = match parse(&args) {
         Ok(cli) => cli,
         Err(error) => return usage(tool, &args, &error),
@@ -53,7 +57,7 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
     };
     let exit = match outcome.unwrap_or_else(|exit| exit) {
         // That a plug-in failed is not the point when we have ended it.
-        Exit::Plugin if plugins::interrupted() => Exit::Program(130),
+        Exit::Plugin => signals::interrupted().map_or(Exit::Plugin, Exit::signal),
         exit => exit,
     };
     let errors = session.flush();

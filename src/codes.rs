@@ -34,3 +34,5 @@ pub(crate) const DOES_NOT_COMPILE: Code = Code(703);
 pub(crate) const BUILD: Code = Code(704);
 /// The program of a network cannot be started, or was ended by a signal.
 pub(crate) const PROGRAM: Code = Code(705);
+/// The compiler warns of something in a file of the user's.
+pub(crate) const COMPILER_WARNING: Code = Code(706);

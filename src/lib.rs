@@ -31,6 +31,8 @@ mod dot;
 mod emitters;
 mod frontend;
 mod plugins;
+mod signals;
+mod supervisor;
 mod weights;
 
 pub use frontend::FrontEnd;

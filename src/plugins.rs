@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// What the name of an external pass starts with.
 pub(crate) const PASS: &str = "graphmap-pass-";
@@ -67,65 +65,4 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
-}
-
-/// A flag that Ctrl-C and `kill` set while a [`Guard`] lives.
-pub(crate) fn interrupt() -> Arc<AtomicBool> {
-    Arc::clone(&signals().interrupt)
-}
-
-/// Whether we were told to end while a [`Guard`] lived.
-pub(crate) fn interrupted() -> bool {
-    signals().interrupt.load(Ordering::Relaxed)
-}
-
-/// The same, and it is forgotten: the next one ends us as it would any program.
-pub(crate) fn take_interrupt() -> bool {
-    let taken = signals().interrupt.swap(false, Ordering::SeqCst);
-    if taken {
-        signals().idle.store(true, Ordering::SeqCst);
-    }
-    taken
-}
-
-/// While one lives, Ctrl-C and `kill` set [`interrupt`] instead of ending us: an external pass or
-/// emitter is in a process group of its own, which a terminal's signal does not reach, and must be
-/// ended by us.
-pub(crate) struct Guard;
-
-impl Guard {
-    pub(crate) fn new() -> Guard {
-        signals().idle.store(false, Ordering::SeqCst);
-        Guard
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        signals().idle.store(true, Ordering::SeqCst);
-    }
-}
-
-struct Signals {
-    /// Whether a signal may end us as it would any program.
-    idle: Arc<AtomicBool>,
-    interrupt: Arc<AtomicBool>,
-}
-
-fn signals() -> &'static Signals {
-    static SIGNALS: OnceLock<Signals> = OnceLock::new();
-    SIGNALS.get_or_init(|| {
-        let signals = Signals {
-            idle: Arc::new(AtomicBool::new(true)),
-            interrupt: Arc::new(AtomicBool::new(false)),
-        };
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // Where there are no signals, an external pass or emitter ends by its time limit.
-            let idle = Arc::clone(&signals.idle);
-            let _ = signal_hook::flag::register_conditional_default(signal, idle);
-            let interrupt = Arc::clone(&signals.interrupt);
-            let _ = signal_hook::flag::register(signal, interrupt);
-        }
-        signals
-    })
 }

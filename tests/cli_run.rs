@@ -99,6 +99,23 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_is("");
     run("--no-run").status(0).stdout_is("").stderr_is("");
 
+    // What the compiler warns of is shown each time, and the run goes on.
+    let forgotten = WORKER.replace("write(n * n).await.unwrap()", "write(n * n)");
+    let test = test
+        .file("squares/src/processes/worker.rs", forgotten)
+        .args("run squares.dot --dev");
+    for _ in 0..2 {
+        test.run()
+            .status(0)
+            .stdout_is("0\n")
+            .stderr_has("warning[G0706]: unused")
+            .stderr_has("(unused_must_use)\n")
+            .stderr_has("--> squares/src/processes/worker.rs:4:9")
+            .stderr_has("::: squares.dot:3:5")
+            .stderr_has("graphmap: 1 warning\n");
+    }
+    let test = test.file("squares/src/processes/worker.rs", WORKER);
+
     let test = test.args("partition squares.dot -n 2 -o plan --strategy round-robin");
     test.run()
         .status(0)
@@ -192,7 +209,7 @@ pub async fn a(mut ports: A) {
         .unwrap();
     assert!(kill.success());
     let start = Instant::now();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
     // The program holds the other end of the pipe as long as it lives.
     assert_eq!(stdout.read(&mut here).unwrap(), 0);
     assert!(start.elapsed() < Duration::from_secs(100));

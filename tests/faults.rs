@@ -8,6 +8,7 @@ mod common;
 
 use common::{NET, Test};
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -32,7 +33,9 @@ fn ended(child: &mut Child) -> ExitStatus {
 }
 
 fn graphmap(test: &Test, args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    // Who runs the tests may have signals ignored, which then stay so.
+    let mut command = Command::new("env");
+    command.args(["--default-signal", env!("CARGO_BIN_EXE_graphmap")]);
     let path = std::env::var("PATH").unwrap();
     command
         .args(args.split_whitespace())
@@ -68,6 +71,12 @@ fn gone(pid: &str) -> bool {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// Signals that tell a program to end, and the exit code of one that did.
+const ENDING: [(&str, i32); 4] = [("-HUP", 129), ("-INT", 130), ("-QUIT", 131), ("-TERM", 143)];
+
+/// Signals that end us before we can do anything about it.
+const AT_ONCE: [(&str, i32); 2] = [("-KILL", 9), ("-USR1", 10)];
 
 /// Sends a signal, which may come too late.
 fn signal(name: &str, child: &Child) {
@@ -266,14 +275,14 @@ fn a_plug_in_that_ignores_requests_to_end() {
     let pid = test.read("started");
     assert!(gone(&pid), "{pid} is still there");
     // We are told to end.
-    for name in ["-INT", "-TERM"] {
+    for (name, code) in ENDING {
         fs::remove_file(test.folder().join("started")).unwrap();
         let mut child = graphmap(&test, "check net.json --pass deaf")
             .spawn()
             .unwrap();
         appears(&test.folder().join("started"));
         signal(name, &child);
-        assert_eq!(ended(&mut child).code(), Some(130), "{name}");
+        assert_eq!(ended(&mut child).code(), Some(code), "{name}");
         let pid = test.read("started");
         assert!(gone(&pid), "{pid} is still there after {name}");
     }
@@ -306,22 +315,123 @@ fn a_build_that_dies_by_a_signal() {
     done.stderr_has("error[G0704]").stderr_lacks("panicked");
 }
 
+/// A build that has started another process and waits for it.
+const BUILD: &str = "sleep 1000 & echo $! > other; echo $$ > pid; mv pid started; wait";
+
 #[test]
 fn a_build_ends_with_us() {
-    let test = project("echo $$ > pid; mv pid started; exec sleep 1000");
+    let test = project(BUILD);
     let before = test.files();
-    for name in ["-INT", "-TERM"] {
+    let all = ENDING.iter().chain(&AT_ONCE);
+    for &(name, code) in all {
         let mut child = graphmap(&test, "run pair.dot")
             .env("CARGO", test.folder().join("bin/cargo"))
             .spawn()
             .unwrap();
         appears(&test.folder().join("started"));
         signal(name, &child);
-        let code = ended(&mut child).code();
-        assert_eq!(code, Some(130), "{name}");
-        let pid = test.read("started");
-        assert!(gone(&pid), "the build goes on after {name}");
+        let status = ended(&mut child);
+        assert_eq!(status.code().or(status.signal()), Some(code), "{name}");
+        for file in ["started", "other"] {
+            assert!(gone(&test.read(file)), "{file} goes on after {name}");
+            fs::remove_file(test.folder().join(file)).unwrap();
+        }
+        assert_eq!(test.files(), before, "{name}");
+    }
+}
+
+#[test]
+fn what_a_build_has_left_running_ends_with_it() {
+    // Cargo dies, and its compiler does not know.
+    let test = project("sleep 1000 & echo $! > other; kill -KILL $$");
+    let cargo = test.folder().join("bin/cargo").display().to_string();
+    let test = test.args("run pair.dot").env("CARGO", &cargo);
+    test.run().status(2).stderr_has("error[G0704]");
+    assert!(gone(&test.read("other")));
+}
+
+/// A project whose program is a script.
+fn program(script: &str) -> Test {
+    let artifact = r#"{"reason": "compiler-artifact", "executable": "bin/program"}"#;
+    let test = project(&format!("echo '{artifact}'"));
+    test.executable("program", &format!("#!/bin/sh\n{script}\n"))
+}
+
+#[test]
+fn a_program_ends_with_us() {
+    let test = program("echo $$ > pid; mv pid started; exec sleep 1000");
+    let before = test.files();
+    for &(name, code) in ENDING.iter().chain(&AT_ONCE) {
+        let mut child = graphmap(&test, "run pair.dot")
+            .env("CARGO", test.folder().join("bin/cargo"))
+            .spawn()
+            .unwrap();
+        appears(&test.folder().join("started"));
+        signal(name, &child);
+        let status = ended(&mut child);
+        assert_eq!(status.code().or(status.signal()), Some(code), "{name}");
+        assert!(gone(&test.read("started")), "it goes on after {name}");
         fs::remove_file(test.folder().join("started")).unwrap();
         assert_eq!(test.files(), before, "{name}");
     }
+}
+
+#[test]
+fn a_program_hears_the_signal_that_we_do_and_may_take_its_leave() {
+    let test = program(
+        "trap 'echo hup > heard; exit 7' HUP; trap 'echo quit > heard; exit 7' QUIT
+         echo > started; while :; do sleep 0.01; done",
+    );
+    for (name, code, word) in [("-HUP", 129, "hup\n"), ("-QUIT", 131, "quit\n")] {
+        let mut child = graphmap(&test, "run pair.dot")
+            .env("CARGO", test.folder().join("bin/cargo"))
+            .spawn()
+            .unwrap();
+        appears(&test.folder().join("started"));
+        signal(name, &child);
+        assert_eq!(ended(&mut child).code(), Some(code), "{name}");
+        assert_eq!(test.read("heard"), word);
+        fs::remove_file(test.folder().join("started")).unwrap();
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_at_entry_stays_so() {
+    let build = "[ -e built ] || { echo > building; while [ ! -e go ]; do sleep 0.01; done; }
+        echo > built; echo '{\"reason\": \"compiler-artifact\", \"executable\": \"bin/program\"}'";
+    let test = project(build).executable(
+        "program",
+        "#!/bin/sh\necho $$ > pid; mv pid started; while [ ! -e end ]; do sleep 0.01; done; exit 9\n",
+    );
+    let script = format!(
+        "trap '' HUP INT QUIT; exec {} run pair.dot",
+        env!("CARGO_BIN_EXE_graphmap")
+    );
+    let start = || {
+        Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(test.folder())
+            .env("CARGO", test.folder().join("bin/cargo"))
+            .spawn()
+            .unwrap()
+    };
+    // In the build, and while the program runs.
+    let mut child = start();
+    appears(&test.folder().join("building"));
+    let ignored = ["-HUP", "-INT", "-QUIT"];
+    ignored.iter().for_each(|name| signal(name, &child));
+    fs::write(test.folder().join("go"), "").unwrap();
+    appears(&test.folder().join("started"));
+    ignored.iter().for_each(|name| signal(name, &child));
+    fs::write(test.folder().join("end"), "").unwrap();
+    assert_eq!(ended(&mut child).code(), Some(9));
+    // What is not ignored ends both.
+    for file in ["started", "end"] {
+        fs::remove_file(test.folder().join(file)).unwrap();
+    }
+    let mut child = start();
+    appears(&test.folder().join("started"));
+    signal("-TERM", &child);
+    assert_eq!(ended(&mut child).code(), Some(143));
+    assert!(gone(&test.read("started")));
 }

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use crate::{codes, plugins};
+use crate::{codes, signals};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::nearest::nearest;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         let mut own = Files::new();
         let mut findings = Diagnostics::new();
         let name = emitter.as_emitter().name().to_owned();
-        let _guard = plugins::Guard::new();
+        let _guard = signals::Guard::new();
         let result = session.timed(&name, |_| {
             let mut context = EmitContext {
                 path: &path,

@@ -1,5 +1,7 @@
 //! How the command ends.
 
+use crate::signals;
+
 /// Every way the command can end, with the code the shell sees.
 ///
 /// `graphmap run` passes on the code of the program that it ran where that is another one.
@@ -19,11 +21,16 @@ pub(crate) enum Exit {
     Plugin,
     /// The network that was run blocked.
     Blocked,
-    /// `graphmap run`: the program ended with this code. Also 130: we were told to end.
+    /// `graphmap run`: the program ended with this code. Also what [`Exit::signal`] gives.
     Program(u8),
 }
 
 impl Exit {
+    /// A signal ended the program, or told us to end: 128 and its number, as shells have it.
+    pub(crate) fn signal(signal: i32) -> Exit {
+        Exit::Program(signals::exit_code(signal))
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Ok => 0,

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::progress::Progress;
 use super::session::{Outcome, Session};
 use crate::frontend::FrontEnd;
-use crate::{codes, plugins};
+use crate::{codes, plugins, signals};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Emitter;
@@ -56,7 +56,7 @@ impl<'t> Session<'t> {
         };
         let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
         let mut timings = Vec::new();
-        let _guard = plugins::Guard::new();
+        let _guard = signals::Guard::new();
         let result = pipeline::run(&passes, network, options, &known, &mut timings);
         self.find_all(known);
         self.add_timings(timings);
@@ -103,7 +103,7 @@ impl<'t> Session<'t> {
             name: name.to_owned(),
             path,
             timeout: Duration::from_secs_f64(self.common.plugin_timeout),
-            interrupt: plugins::interrupt(),
+            interrupt: signals::interrupt(),
         }
     }
 }

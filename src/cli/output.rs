@@ -3,7 +3,7 @@
 use super::args::is_standard;
 use super::exit::Exit;
 use super::session::{Formatted, Outcome, Session};
-use crate::{codes, plugins};
+use crate::{codes, signals};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::{File, Files};
 use std::fs;
@@ -49,7 +49,7 @@ pub(crate) fn write_quietly(
         }
     }
     // From here on, who tells us to end waits until all is in its place.
-    let guard = plugins::Guard::new();
+    let guard = signals::Guard::new();
     let mut transaction = Transaction::default();
     let replaced = |fate: &Fate| matches!(fate, Fate::Created | Fate::Replaced);
     for (path, file, _) in plan.iter().filter(|(_, _, fate)| replaced(fate)) {

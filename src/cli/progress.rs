@@ -3,7 +3,7 @@
 use super::args::MessageFormat;
 use super::session::Session;
 use super::talk;
-use crate::plugins;
+use crate::signals;
 use graphmap_partition::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Progress {
 
 /// While it lives, Ctrl-C (or `kill`) ends a search, whose best is then used; the second ends us.
 pub(crate) struct Patience {
-    _guard: plugins::Guard,
+    _guard: signals::Guard,
     watch: &'static Watch,
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -72,11 +72,11 @@ impl Patience {
         let enough = Arc::new(AtomicBool::new(false));
         // One a run of the command: nothing is lost by never giving it back.
         let watch = Box::leak(Box::new(Watch::new(Arc::clone(&enough))));
-        let guard = plugins::Guard::new();
+        let guard = signals::Guard::new();
         let (done, wait) = channel();
         let thread = std::thread::spawn(move || {
             while wait.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if plugins::take_interrupt() {
+                if signals::take_interrupt() {
                     enough.store(true, Ordering::Relaxed);
                     return;
                 }

@@ -9,6 +9,7 @@ use super::skeletons::{self, SkeletonArgs};
 use crate::cargo::{self, Build, Failed};
 use crate::child::{self, End};
 use crate::codes;
+use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::project::Project;
@@ -17,7 +18,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Build the program of a graph and run it
 #[derive(clap::Args, Debug)]
@@ -90,7 +90,14 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     // The program speaks next: what is to be said of the graph is said before.
     session.flush();
-    let mut command = Command::new(&program);
+    let cannot_run = |session: &mut Session<'_>, error: io::Error| {
+        let message = format!("`{}` cannot be run: {error}", program.display());
+        session.fail(Exit::Usage, Diagnostic::error(codes::PROGRAM, message))
+    };
+    let mut command = match supervisor::command(program.as_os_str(), Bound::Program) {
+        Ok(command) => command,
+        Err(error) => return cannot_run(session, error),
+    };
     command.args(&args.args);
     let mut set = |name: &str, value: Option<std::ffi::OsString>| {
         // What the user's shell has set holds where the command line says nothing.
@@ -118,16 +125,15 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Ok(End::Code(6)) => Ok(Exit::Blocked),
         // What the program ended with, in the eight bits that a shell sees.
         Ok(End::Code(code)) => Ok(Exit::Program(code as u8)),
-        Ok(End::Interrupted) => Ok(Exit::Program(130)),
+        Ok(End::Interrupted(signal)) => Ok(Exit::signal(signal)),
         Ok(End::Signal(signal)) => {
             let message = format!("the program of the network was ended by signal {signal}");
-            let exit = Exit::Program(128u8.saturating_add(signal as u8));
-            session.fail(exit, Diagnostic::error(codes::PROGRAM, message))
+            session.fail(
+                Exit::signal(signal),
+                Diagnostic::error(codes::PROGRAM, message),
+            )
         }
-        Err(error) => {
-            let message = format!("`{}` cannot be run: {error}", program.display());
-            session.fail(Exit::Usage, Diagnostic::error(codes::PROGRAM, message))
-        }
+        Err(error) => cannot_run(session, error),
     }
 }
 
@@ -135,23 +141,37 @@ fn build(
     args: &RunArgs,
     session: &mut Session<'_>,
     network: &Verified,
-    project: &Path,
+    project: &Project,
 ) -> Outcome<PathBuf> {
+    let root = &*project.root;
     let build = Build {
-        project,
+        project: root,
         release: !args.dev,
         talk: session.may_talk(),
     };
+    let explainer = || Explainer::new(network);
     match session.timed("build", |_| cargo::build(&build)) {
-        Ok(program) => Ok(program),
-        Err(Failed::Interrupted) => Err(Exit::Program(130)),
+        Ok(built) if built.warnings.is_empty() => Ok(built.program),
+        Ok(built) => {
+            // Of what is generated nothing can be mended, and nobody is to blame but us.
+            let is_users = |file: &Path| !project.is_generated(file);
+            let warnings = cargo::in_files_of_user(built.warnings, root, is_users);
+            let explainer = explainer();
+            let explain = |warning: Diagnostic, file: &Path, pointed: &str| {
+                explainer.explain(warning, file, pointed)
+            };
+            let found = cargo::diagnose(warnings, root, &mut session.sources, explain);
+            session.find_all(found);
+            Ok(built.program)
+        }
+        Err(Failed::Interrupted(signal)) => Err(Exit::signal(signal)),
         Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
         Err(Failed::Code(messages)) => {
-            let explainer = Explainer::new(network);
+            let explainer = explainer();
             let explain = |diagnostic: Diagnostic, file: &Path, pointed: &str| {
                 explainer.explain(diagnostic, file, pointed)
             };
-            let found = cargo::diagnose(messages, project, &mut session.sources, explain);
+            let found = cargo::diagnose(messages, root, &mut session.sources, explain);
             session.find_all(found);
             Err(Exit::Graph)
         }
@@ -159,7 +179,7 @@ fn build(
 }
 
 /// The project of a graph, with what is generated in it as the graph is now.
-fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -> Outcome<PathBuf> {
+fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -> Outcome<Project> {
     let file = &args.file;
     let project = match Project::find(file) {
         Ok(Some(project)) => project,
@@ -187,7 +207,7 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
             session.tell(&format!("graphmap: {word} {}\n", path.display()));
         }
     }
-    Ok(project.root)
+    Ok(project)
 }
 
 fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {

@@ -25,6 +25,10 @@ use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
 
+/// The wiring of a project.
+const WIRING: &str = "src/wiring.rs";
+/// The list of a project's functions.
+const FUNCTIONS: &str = "src/processes/mod.rs";
 /// The runtime's folder in a project that takes it along.
 const VENDOR: &str = "vendor/graphmap-runtime";
 
@@ -104,9 +108,9 @@ fn generate(
 ) -> Result<Model, Diagnostics> {
     let (wiring, model) = render(network, skeletons, RUST, diagnostics)?;
     let data = json!({ "model": model });
-    files.generated(root.join("src/wiring.rs"), wiring);
+    files.generated(root.join(WIRING), wiring);
     let processes = skeletons.render("project/processes", &data)?;
-    files.generated(root.join("src/processes/mod.rs"), processes);
+    files.generated(root.join(FUNCTIONS), processes);
     files.once(
         root.join("src/types.rs"),
         skeletons.render("project/types", &data)?,
@@ -238,6 +242,15 @@ impl Project {
         }))
     }
 
+    /// Whether graphmap writes this file of the project anew, so that the user cannot mend it: the
+    /// wiring, the list of functions, the runtime's source.
+    pub fn is_generated(&self, file: &Path) -> bool {
+        let vendored = self.root.join(VENDOR).canonicalize();
+        let inside = |folder: PathBuf| file.canonicalize().is_ok_and(|f| f.starts_with(folder));
+        let generated = [WIRING, FUNCTIONS].map(|name| self.root.join(name));
+        generated.iter().any(|own| same_file(own, file)) || vendored.is_ok_and(inside)
+    }
+
     /// The generated files for the graph as it is now, and a blank for what is new. What no longer
     /// fits in the user's own files is told as warnings: the compiler will refuse it, and
     /// [`crate::rustc`] leads its messages back to the graph.
@@ -261,7 +274,7 @@ impl Project {
 
     /// Tells what the user has to change in the files that are his.
     fn compare(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
-        let before = std::fs::read_to_string(self.root.join("src/wiring.rs")).unwrap_or_default();
+        let before = std::fs::read_to_string(self.root.join(WIRING)).unwrap_or_default();
         let before = signature::read(&before);
         for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
             let file = function_file(&self.root, now);
