@@ -3,7 +3,7 @@
 //!
 //! A *process* is an `async fn`. It reads from [`Input`]s and writes to [`Output`]s, each one end
 //! of a typed, bounded channel; ports that join several channels are bundles: [`Select`],
-//! [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]. A *scheduler* runs many
+//! [`Switch`], [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]. A *scheduler* runs many
 //! processes on one thread; a run has one scheduler or several, and each process stays on its
 //! own. Between two processes of a scheduler a token moves without a lock, an atomic operation or
 //! a system call; between schedulers it goes through a lock-free ring.
@@ -105,11 +105,11 @@ pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
 pub use kpn::block::{Block, BlockedProcess, BlockedWait};
-pub use kpn::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share};
+pub use kpn::bundle::{Broadcast, Gather, ReadOrEnd, Reduce, Scatter, Select, Share, Switch};
 pub use kpn::direct::Local;
 pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
-pub use kpn::select::{OneOf, Source, Sources, any};
+pub use kpn::select::{Any, OneOf, Source, Sources, any};
 pub use kpn::sequence::{Sequence, SequenceError};
 pub use kpn::stop::Stop;
 pub use kpn::wire::{Ends, Ports};

@@ -305,6 +305,196 @@ fn scatter_deals_rows_out() {
 }
 
 #[test]
+fn switch_writes_to_the_member_that_is_named() {
+    let tokens = size(60, 6);
+    let log = Log::new();
+    let network = || {
+        one_to_many(4, 1, &log, usize::MAX, move |p| async move {
+            let mut switch = rt::Switch::from(p.outs);
+            assert_eq!(switch.members(), 4);
+            assert!(switch.is_connected());
+            for n in 0..tokens {
+                // Member 3 gets nothing.
+                switch.write_to(n as usize * n as usize % 3, n).await?;
+            }
+            Ok(())
+        })
+    };
+    let expected: Vec<_> = {
+        let mut all: Vec<_> = (0..tokens)
+            .map(|n| (n as usize * n as usize % 3, n))
+            .collect();
+        all.sort_unstable();
+        all
+    };
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        assert_eq!(log.sorted(), expected);
+    });
+}
+
+#[test]
+fn a_switch_goes_on_without_the_member_that_left() {
+    let mut net = rt::Local::new();
+    let (outputs, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| net.channel::<u32>(1)).unzip();
+    let mut inputs = inputs.into_iter();
+    let (mut first, left, mut last) = (
+        inputs.next().unwrap(),
+        inputs.next().unwrap(),
+        inputs.next().unwrap(),
+    );
+    drop(left);
+    net.spawn(async move {
+        let mut switch = rt::Switch::from(outputs);
+        switch.member_stopped(1).await;
+        for n in 0..10 {
+            assert_eq!(switch.write_to(1, n).await, Err(Stopped));
+            assert_eq!(
+                switch.try_write_to(1, n),
+                Err(rt::TryWriteError::Stopped(n))
+            );
+            assert_eq!(switch.write_to(0, n).await, Ok(()));
+            assert_eq!(switch.write_to(2, n).await, Ok(()));
+        }
+        assert!(switch.is_connected(), "it is joined, whoever has left");
+        assert_eq!(switch.members(), 3);
+        switch.stopped().await;
+        assert_eq!(switch.write_to(0, 10).await, Err(Stopped));
+    });
+    net.spawn(async move {
+        for n in 0..10 {
+            assert_eq!(first.read().await, Some(n));
+        }
+    });
+    net.spawn(async move {
+        for n in 0..10 {
+            assert_eq!(last.read().await, Some(n));
+        }
+    });
+    net.run(&rt::Options::new()).unwrap();
+}
+
+#[test]
+fn a_switch_tries_one_member() {
+    let mut net = rt::Local::new();
+    let (output, mut input) = net.channel::<u32>(1);
+    net.spawn(async move {
+        let mut switch = rt::Switch::from(vec![output]);
+        assert_eq!(switch.try_write_to(0, 1), Ok(()));
+        assert_eq!(switch.try_write_to(0, 2), Err(rt::TryWriteError::Full(2)));
+    });
+    net.spawn(async move {
+        assert_eq!(input.read().await, Some(1));
+        assert_eq!(input.read().await, None);
+    });
+    net.run(&rt::Options::new()).unwrap();
+}
+
+#[test]
+fn a_switch_without_the_member_that_is_named_says_so() {
+    let failure = |write: fn(rt::Switch<u32>)| {
+        let mut net = rt::Local::new();
+        net.spawn(async move { write(rt::Switch::from(vec![rt::Output::unconnected()])) });
+        net.run(&rt::Options::new()).unwrap_err().to_string()
+    };
+    for write in [
+        (|mut switch| drop(switch.write_to(1, 5))) as fn(rt::Switch<u32>),
+        |mut switch| drop(switch.try_write_to(1, 5)),
+        |mut switch| drop(switch.member_stopped(1)),
+    ] {
+        let error = failure(write);
+        let said = "switch: there is no member 1 of 1, which count from 0";
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_reader_learns_once_of_each_end_after_the_tokens() {
+    let each = size(20, 4);
+    everywhere(
+        || {
+            many_to_one(5, 2, each, move |p| async move {
+                let mut select = rt::Select::from(p.ins);
+                let mut seen = [0; 5];
+                let mut ends = 0;
+                while let Some((member, token)) = select.read_or_end().await {
+                    assert!(seen[member] <= each, "told twice: {member}");
+                    match token {
+                        Some(_) => {
+                            assert!(!select.ended(member));
+                            seen[member] += 1;
+                        }
+                        None => {
+                            assert!(select.ended(member));
+                            assert_eq!(seen[member], each, "the end came before the tokens");
+                            seen[member] = each + 1;
+                            ends += 1;
+                        }
+                    }
+                }
+                assert_eq!(ends, 5);
+                assert_eq!(select.read_or_end().await, None);
+                Ok(())
+            })
+        },
+        |outcome| {
+            outcome.unwrap();
+        },
+    );
+}
+
+#[test]
+fn ends_are_told_once_however_reads_are_mixed() {
+    for seed in 0..size(60, 5) {
+        let mut random = common::Random(seed);
+        let members = 1 + random.below(5) as usize;
+        let mut net = rt::Local::new();
+        let (outputs, inputs): (Vec<_>, Vec<_>) =
+            (0..members).map(|_| net.channel::<u64>(2)).unzip();
+        for mut output in outputs {
+            let tokens = random.below(6);
+            net.spawn(async move {
+                for n in 0..tokens {
+                    output.write(n).await?;
+                    rt::yield_now().await;
+                }
+                Ok::<(), Stopped>(())
+            });
+        }
+        net.spawn(async move {
+            let mut select = rt::Select::from(inputs);
+            let mut told = vec![0; members];
+            loop {
+                match random.below(3) {
+                    0 => {
+                        let next = select.read().await;
+                        assert!(next.is_none_or(|(member, _)| !select.ended(member)));
+                    }
+                    1 => {
+                        let member = random.below(members as u64) as usize;
+                        if select.read_from(member).await.is_none() {
+                            told[member] = 1;
+                        }
+                    }
+                    _ => {
+                        let change = rt::select! {
+                            change = select.read_or_end() => change,
+                            else => break,
+                        };
+                        if let (member, None) = change {
+                            told[member] += 1;
+                            assert_eq!(told[member], 1, "told twice");
+                        }
+                    }
+                }
+            }
+            assert!(told.iter().all(|&told| told == 1), "{told:?}");
+        });
+        net.run(&rt::Options::new().shuffle(seed)).unwrap();
+    }
+}
+
+#[test]
 fn one_of_several_ports() {
     let each = size(25, 4);
     everywhere(

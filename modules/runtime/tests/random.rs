@@ -55,7 +55,8 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// Each process reads one token of each input and writes one to each output in each round, in a
-/// random order, and logs its rank and what it has become.
+/// random order, and logs its rank and what it has become. Its outputs are a switch, so what is
+/// written by address is as deterministic as the rest.
 fn network(shape: &Shape, log: &Log<(usize, u64)>) -> Network {
     let mut net = Network::new("random", "random.dot");
     let all = format!("0+1*{}", shape.processes);
@@ -70,9 +71,10 @@ fn network(shape: &Shape, log: &Log<(usize, u64)>) -> Network {
             let log = log.clone();
             async move {
                 let rank = rt::me().rank;
+                let mut outs = rt::Switch::from(std::mem::take(&mut p.outs));
                 let mut random = Random(mix(seed, rank as u64));
                 let mut state = rank as u64;
-                let mut order: Vec<usize> = (0..p.ins.len() + p.outs.len()).collect();
+                let mut order: Vec<usize> = (0..p.ins.len() + outs.members()).collect();
                 for _ in 0..rounds {
                     random.shuffle(&mut order);
                     for &port in &order {
@@ -82,7 +84,7 @@ fn network(shape: &Shape, log: &Log<(usize, u64)>) -> Network {
                         } else {
                             // A reader that has read all it wants may have left in the last rounds.
                             let _: Result<(), Stopped> =
-                                p.outs[port - p.ins.len()].write(state).await;
+                                outs.write_to(port - p.ins.len(), state).await;
                         }
                     }
                 }
@@ -238,6 +240,88 @@ fn farms_lose_no_task() {
                 assert_eq!(log.sorted(), (0..tasks).map(|n| n * n).collect::<Vec<_>>());
             },
         );
+    }
+}
+
+/// Clients ask a server, which answers the one that asked until all are gone. What each client
+/// asks and hears is known beforehand, whatever the order in which the requests arrive.
+#[test]
+fn servers_answer_who_asked() {
+    for seed in 0..cases(30, 1) {
+        let mut random = Random(seed);
+        let clients = 1 + random.below(size(8, 3));
+        let capacity = 1 + random.below(3) as u32;
+        let requests: Vec<u64> = (0..clients).map(|_| random.below(size(40, 5))).collect();
+        // Some leave without waiting for the last answer.
+        let patient: Vec<bool> = (0..clients).map(|_| random.below(3) > 0).collect();
+        let log = Log::new();
+        let network = || {
+            let mut net = Network::new("served", "served.dot");
+            let all = format!("0+1*{clients}");
+            let none = format!("0+0*{clients}");
+            let (asks, waits) = (requests.clone(), patient.clone());
+            let client = net.kind(
+                "client",
+                Names::Numbered("client", &all),
+                &format!("1+1*{clients}"),
+                BOTH,
+                move |mut p: Both<u64>| {
+                    let (asks, waits) = (asks.clone(), waits.clone());
+                    async move {
+                        let me = rt::me().index;
+                        let (asks, waits) = (asks[me], waits[me]);
+                        for n in 0..asks {
+                            p.outs[0].write(n).await?;
+                            if waits || n + 1 < asks {
+                                let answer = p.ins[0].read().await;
+                                assert_eq!(answer, Some(mix(me as u64, n)));
+                            }
+                        }
+                        Ok::<(), Stopped>(())
+                    }
+                },
+            );
+            let log = log.clone();
+            let server = net.kind(
+                "server",
+                Names::Listed(&["server"]),
+                "0",
+                BOTH,
+                move |p: Both<u64>| {
+                    let log = log.clone();
+                    async move {
+                        let mut requests = rt::Select::from(p.ins);
+                        let mut replies = rt::Switch::from(p.outs);
+                        let mut asked = vec![0; requests.members()];
+                        while let Some((client, request)) = requests.read_or_end().await {
+                            let Some(request) = request else {
+                                assert!(requests.ended(client));
+                                log.add((client, asked[client]));
+                                continue;
+                            };
+                            assert_eq!(request, asked[client]);
+                            asked[client] += 1;
+                            let answer = mix(client as u64, request);
+                            let _: Result<(), Stopped> = replies.write_to(client, answer).await;
+                        }
+                    }
+                },
+            );
+            net.channels::<u64>(Channels {
+                capacity,
+                ..Channels::new((client, 1), (server, 0), &all, &none)
+            });
+            net.channels::<u64>(Channels {
+                capacity,
+                ..Channels::new((server, 1), (client, 0), &none, &all)
+            });
+            net
+        };
+        everywhere(network, |outcome| {
+            outcome.unwrap();
+            let expected: Vec<(usize, u64)> = requests.iter().copied().enumerate().collect();
+            assert_eq!(log.sorted(), expected, "seed {seed}");
+        });
     }
 }
 

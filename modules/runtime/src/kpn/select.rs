@@ -1,7 +1,7 @@
 //! Waiting for one of several ports.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::bundle::{Gather, Select};
@@ -9,6 +9,13 @@ use super::ports::Input;
 use crate::exec::scheduler::{self, Scheduler};
 
 /// A port that can be waited for together with others.
+#[diagnostic::on_unimplemented(
+    message = "`select!` cannot wait for `{Self}`",
+    label = "an arm of this names a `{Self}`",
+    note = "name the port itself, and get the token: `token = p.input => ..`, not \
+            `Some(token) = p.input.read() => ..`",
+    note = "it waits for `Input`, `Select`, `Gather`, `select.read_or_end()` and `output.stopped()`"
+)]
 pub trait Source {
     /// What a read gives.
     type Item;
@@ -23,6 +30,14 @@ impl<T> Source for Input<T> {
     type Item = T;
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         self.poll_read(context)
+    }
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
+    type Item = S::Item;
+    const STREAM: bool = S::STREAM;
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        (**self).poll_next(context)
     }
 }
 
@@ -63,7 +78,7 @@ pub enum OneOf<
     H(H),
 }
 
-/// A tuple of two to eight `(&mut port, bool)`: the ports to wait for, and whether each one is
+/// A tuple of one to eight `(&mut port, bool)`: the ports to wait for, and whether each one is
 /// to be waited for this time.
 pub trait Sources {
     /// An item of one of them.
@@ -79,6 +94,7 @@ macro_rules! sources {
         impl<$($name: Source),+> Sources for ($((&mut $name, bool),)+) {
             type Item = OneOf<$($name::Item),+>;
             const COUNT: usize = $count;
+            #[allow(clippy::modulo_one)] // one port has one turn
             fn poll_any(
                 &mut self,
                 first: usize,
@@ -103,6 +119,7 @@ macro_rules! sources {
     };
 }
 
+sources!(1: A 0);
 sources!(2: A 0, B 1);
 sources!(3: A 0, B 1, C 2);
 sources!(4: A 0, B 1, C 2, D 3);
@@ -119,15 +136,48 @@ sources!(8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 /// it is ready takes nothing.
 ///
 /// [`select!`]: crate::select!
-pub async fn any<S: Sources>(mut sources: S) -> Option<S::Item> {
-    let first = scheduler::with_current(Scheduler::turn_of_choice).unwrap_or(0);
-    poll_fn(|context| sources.poll_any(first % S::COUNT, context)).await
+pub fn any<S>(sources: S) -> Any<S> {
+    Any {
+        sources,
+        first: None,
+    }
 }
 
-/// Waits for one of two to eight ports ([`Input`], [`Select`], [`Gather`], or
+/// The future of [`any`].
+// Only its `Future` asks that all sources are some: where one is not, the compiler says so once.
+#[must_use = "this does nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct Any<S> {
+    sources: S,
+    /// Where the turns of this call begin, from its first poll on.
+    first: Option<usize>,
+}
+
+// The sources are borrowed ports, none of which is pinned.
+impl<S> Unpin for Any<S> {}
+
+impl<S: Sources> Future for Any<S> {
+    type Output = Option<S::Item>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        let this = self.get_mut();
+        let first = *this.first.get_or_insert_with(|| {
+            scheduler::with_current(Scheduler::turn_of_choice).unwrap_or(0) % S::COUNT
+        });
+        this.sources.poll_any(first, context)
+    }
+}
+
+/// Waits for one of one to eight ports ([`Input`], [`Select`], [`Gather`],
+/// [`read_or_end`](crate::Select::read_or_end) of a select bundle, or
 /// [`stopped`](crate::Output::stopped) of an output, as `() = out.stopped()`) and runs the arm of
 /// the one that has something first. Ports at their end are passed by; when all are, the `else`
-/// arm runs. An arm with `if` is waited for only when the condition holds.
+/// arm runs; there must be one, for every stream comes to its end. An arm with `if` is waited for
+/// only when the condition holds. After a body in braces the comma may be left out.
+///
+/// The port is named, not a read of it: `token = p.input`, where `select!` of other libraries has
+/// `Some(token) = p.input.read()`.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, select};
@@ -152,35 +202,85 @@ pub async fn any<S: Sources>(mut sources: S) -> Option<S::Item> {
 /// ```
 #[macro_export]
 macro_rules! select {
-    (@ports [$($ports:tt)*] [$($arms:tt)*] else => $end:expr $(,)?) => {
+    // One arm after the other is taken apart, first its port, then its body, and gets one of the
+    // names that are left. What is no arm is told in words of `select!`: without these rules the
+    // compiler would tell of the recursion of this macro.
+    (@port [] [] [$($names:ident)*] $(else => $end:expr $(,)?)?) => {
+        ::core::compile_error!(
+            "`select!` waits for no port: it has arms such as `token = p.input => ..,` and then \
+             `else => ..`"
+        )
+    };
+    (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*]) => {
+        ::core::compile_error!(
+            "`select!` has no `else` arm, which says what to do when all ports are at their end: \
+             end it with one, as in `else => break,`"
+        )
+    };
+    (@port [$($ports:tt)*] [$($name:ident ($pattern:pat) ($body:expr))*] [$($names:ident)*]
+        else => $end:expr $(,)?) => {
         match $crate::any(($($ports)*)).await {
             ::core::option::Option::None => $end,
-            ::core::option::Option::Some(one) => {
-                $crate::select!(@arms one [] [A B C D E F G H] $($arms)*)
-            }
+            // All that can come: what is not there is of a type without values.
+            $(::core::option::Option::Some($crate::OneOf::$name($pattern)) => $body,)*
         }
     };
-    (@ports [$($ports:tt)*] [$($arms:tt)*]
-        $pattern:pat = $port:expr => $body:expr, $($rest:tt)+) => {
-        $crate::select!(@ports [$($ports)* (&mut $port, true),]
-            [$($arms)* ($pattern) ($body)] $($rest)+)
+    (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] else $($rest:tt)*) => {
+        ::core::compile_error!(
+            "`else => ..` is the last arm of `select!`; it has one body and no condition"
+        )
     };
-    (@ports [$($ports:tt)*] [$($arms:tt)*]
-        $pattern:pat = $port:expr, if $guard:expr => $body:expr, $($rest:tt)+) => {
-        $crate::select!(@ports [$($ports)* (&mut $port, $guard),]
-            [$($arms)* ($pattern) ($body)] $($rest)+)
+    (@port [] [] [$($names:ident)*] biased; $($rest:tt)*) => {
+        ::core::compile_error!(
+            "`select!` knows no `biased;`: ports that have something at once take turns"
+        )
     };
-    (@arms $one:ident [$($done:tt)*] [$($name:ident)*]) => {
-        match $one {
-            $($done)*
-            #[allow(unreachable_patterns)]
-            _ => ::core::unreachable!("a port that was not waited for"),
-        }
+    (@port [$($ports:tt)*] [$($arms:tt)*] [] $($rest:tt)*) => {
+        ::core::compile_error!("`select!` waits for eight ports at most")
     };
-    (@arms $one:ident [$($done:tt)*] [$name:ident $($names:ident)*]
-        ($pattern:pat) ($body:expr) $($rest:tt)*) => {
-        $crate::select!(@arms $one
-            [$($done)* $crate::OneOf::$name($pattern) => $body,] [$($names)*] $($rest)*)
+    (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*]
+        $pattern:pat = $port:expr => $($rest:tt)*) => {
+        $crate::select!(@body [$($ports)* (&mut $port, true),]
+            [$($arms)*] [$($names)*] ($pattern) $($rest)*)
     };
-    ($($all:tt)+) => { $crate::select!(@ports [] [] $($all)+) };
+    (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*]
+        $pattern:pat = $port:expr, if $guard:expr => $($rest:tt)*) => {
+        $crate::select!(@body [$($ports)* (&mut $port, { let guard: bool = $guard; guard }),]
+            [$($arms)*] [$($names)*] ($pattern) $($rest)*)
+    };
+    (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] $first:tt $($rest:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "`select!` does not understand the arm that begins with `",
+            ::core::stringify!($first),
+            "`: an arm is `token = p.input => ..,` or `token = p.input, if condition => ..,`, \
+             and the last is `else => ..`"
+        ))
+    };
+    (@body [$($ports:tt)*] [$($arms:tt)*] [$name:ident $($names:ident)*] ($pattern:pat)
+        $body:block, $($rest:tt)*) => {
+        $crate::select!(@port [$($ports)*] [$($arms)* $name ($pattern) ($body)] [$($names)*]
+            $($rest)*)
+    };
+    (@body [$($ports:tt)*] [$($arms:tt)*] [$name:ident $($names:ident)*] ($pattern:pat)
+        $body:block $($rest:tt)*) => {
+        $crate::select!(@port [$($ports)*] [$($arms)* $name ($pattern) ($body)] [$($names)*]
+            $($rest)*)
+    };
+    (@body [$($ports:tt)*] [$($arms:tt)*] [$name:ident $($names:ident)*] ($pattern:pat)
+        $body:expr $(, $($rest:tt)*)?) => {
+        $crate::select!(@port [$($ports)*] [$($arms)* $name ($pattern) ($body)] [$($names)*]
+            $($($rest)*)?)
+    };
+    (@body [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] ($pattern:pat)) => {
+        ::core::compile_error!(::core::concat!(
+            "the arm of `", ::core::stringify!($pattern), "` in `select!` has no body"
+        ))
+    };
+    (@body [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] ($pattern:pat) $($rest:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "the body of the arm of `", ::core::stringify!($pattern),
+            "` in `select!` needs a comma behind it, or braces around it"
+        ))
+    };
+    ($($all:tt)*) => { $crate::select!(@port [] [] [A B C D E F G H] $($all)*) };
 }

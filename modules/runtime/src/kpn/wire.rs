@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Mutex;
 
-use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share};
+use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
 use super::channel::Put;
 use super::end::End;
 use super::network::Network;
@@ -315,6 +315,11 @@ impl Ends<'_> {
 
     /// The next port, a scatter bundle.
     pub fn scatter<T: 'static>(&mut self) -> Scatter<T> {
+        self.outputs().into()
+    }
+
+    /// The next port, a switch bundle.
+    pub fn switch<T: 'static>(&mut self) -> Switch<T> {
         self.outputs().into()
     }
 }

@@ -8,6 +8,7 @@
 //! | [`Share`] | one writer, many readers | writes one token to one member that has room |
 //! | [`Broadcast`] | one writer, many readers | writes a clone to each member |
 //! | [`Scatter`] | one writer, many readers | writes a token of its own to each member |
+//! | [`Switch`] | one writer, many readers | writes one token to the member that is named |
 //!
 //! Select and share make a network non-deterministic; the others do not.
 
@@ -16,12 +17,14 @@ mod gather;
 mod scatter;
 mod selecting;
 mod shared;
+mod switch;
 
 pub use broadcast::Broadcast;
 pub use gather::{Gather, Reduce};
 pub use scatter::Scatter;
-pub use selecting::Select;
+pub use selecting::{ReadOrEnd, Select};
 pub use shared::Share;
+pub use switch::Switch;
 
 use std::rc::Rc;
 use std::task::Context;

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::{Hooked, waiting};
 use crate::kpn::channel::Take;
 use crate::kpn::ports::Input;
+use crate::kpn::select::Source;
 
 /// N channels to one reader.
 ///
@@ -35,6 +37,8 @@ use crate::kpn::ports::Input;
 pub struct Select<T> {
     members: Vec<Input<T>>,
     live: usize,
+    /// Members whose end a `read` has passed by, and that `read_or_end` has not told yet.
+    passed: Vec<usize>,
     hooked: Hooked,
 }
 
@@ -45,6 +49,7 @@ impl<T> From<Vec<Input<T>>> for Select<T> {
             hooked: Hooked::new(members.len()),
             members,
             live,
+            passed: Vec::new(),
         }
     }
 }
@@ -66,6 +71,52 @@ impl<T> Select<T> {
         poll_fn(|context| self.poll_read(context)).await
     }
 
+    /// The next token as `(member, Some(token))`, or the end of a member as `(member, None)`;
+    /// `None` when all members are at their end and each end has been told.
+    ///
+    /// Each member's end is told once, after all its tokens, so a server learns which of its
+    /// clients are gone. An end that [`read_from`](Self::read_from) has told is not told again; one
+    /// that [`read`](Self::read) has passed by is. In a [`select!`](crate::select!) it is a port
+    /// like any other: `(client, request) = requests.read_or_end() => ..`. Dropping the future
+    /// before it is ready takes nothing.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Select, Stopped, Switch};
+    /// async fn server(mut requests: Select<u64>, mut replies: Switch<u64>) {
+    ///     let mut asked = vec![0; requests.members()];
+    ///     while let Some((client, request)) = requests.read_or_end().await {
+    ///         match request {
+    ///             Some(number) => {
+    ///                 asked[client] += 1;
+    ///                 // A client that does not wait for the answer is no reason to end.
+    ///                 let _: Result<(), Stopped> = replies.write_to(client, number + 1).await;
+    ///             }
+    ///             None => println!("client {client} is gone, after {} requests", asked[client]),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn read_or_end(&mut self) -> ReadOrEnd<'_, T> {
+        ReadOrEnd { select: self }
+    }
+
+    /// Whether a member is at its end, as far as reads have told: one whose writer has finished
+    /// is found to be at its end by the read that comes after its last token. A member that is
+    /// joined to nothing is at its end from the start.
+    ///
+    /// # Panics
+    /// If there is no such member.
+    #[track_caller]
+    pub fn ended(&self, member: usize) -> bool {
+        match self.members.get(member) {
+            Some(input) => !input.is_connected(),
+            None => panic!(
+                "select: there is no member {member} of {}, which count from 0",
+                self.members.len()
+            ),
+        }
+    }
+
     /// The next token of one member; `None` when that one is at its end.
     ///
     /// # Panics
@@ -76,14 +127,30 @@ impl<T> Select<T> {
 
     /// Polls for the next token: what [`read`](Self::read) awaits.
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
+        loop {
+            match self.poll_change(context) {
+                Poll::Ready(Some((member, Some(token)))) => {
+                    return Poll::Ready(Some((member, token)));
+                }
+                Poll::Ready(Some((member, None))) => self.passed.push(member),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// The next token, or the next end that no read has come to before.
+    #[inline]
+    fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, Option<T>)>> {
         while let Some(member) = self.hooked.ready.pop() {
             let at = member as usize;
             match self.members[at].take() {
                 Take::Token(token) => {
                     self.hooked.ready.push(member);
-                    return Poll::Ready(Some((at, token)));
+                    return Poll::Ready(Some((at, Some(token))));
                 }
-                Take::End => self.leave(at),
+                Take::End if self.leave(at) => return Poll::Ready(Some((at, None))),
+                Take::End => {}
                 Take::Empty => {
                     if !self.arm(at) {
                         self.hooked.ready.push(member);
@@ -109,7 +176,9 @@ impl<T> Select<T> {
             match self.members[member].take() {
                 Take::Token(token) => return Poll::Ready(Some(token)),
                 Take::End => {
-                    self.leave(member);
+                    if !self.leave(member) {
+                        self.passed.retain(|&passed| passed != member);
+                    }
                     return Poll::Ready(None);
                 }
                 Take::Empty if self.arm(member) => break,
@@ -130,11 +199,40 @@ impl<T> Select<T> {
         self.members[member].arm(hook)
     }
 
-    fn leave(&mut self, member: usize) {
-        if self.members[member].is_connected() {
+    /// Notes that a member is at its end; whether that is news.
+    fn leave(&mut self, member: usize) -> bool {
+        let news = self.members[member].is_connected();
+        if news {
             self.members[member] = Input::unconnected();
             self.live -= 1;
         }
+        news
+    }
+}
+
+/// The future of [`Select::read_or_end`], which a [`select!`](crate::select!) can wait for.
+#[must_use = "a read does nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct ReadOrEnd<'a, T> {
+    select: &'a mut Select<T>,
+}
+
+impl<T> Source for ReadOrEnd<'_, T> {
+    type Item = (usize, Option<T>);
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.select.passed.pop() {
+            Some(member) => Poll::Ready(Some((member, None))),
+            None => self.select.poll_change(context),
+        }
+    }
+}
+
+impl<T> Future for ReadOrEnd<'_, T> {
+    type Output = Option<(usize, Option<T>)>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.get_mut().poll_next(context)
     }
 }
 

@@ -1,0 +1,96 @@
+//! What the compiler says of wrong programs: each file of `messages/` tells, by `//~v text` in the
+//! line above, where it finds an error and what the error's first line has in it, and no other.
+#![cfg(not(miri))]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A call of the compiler that checks a library and makes nothing but its metadata.
+fn rustc(source: &Path, into: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+    command
+        .args(["--edition", "2024", "--crate-type", "lib"])
+        .args(["--emit", "metadata", "--error-format", "short"])
+        .arg("--out-dir")
+        .arg(into)
+        .arg(source);
+    command
+}
+
+/// The errors of a compiler's short report of one file, by line.
+fn errors(report: &str) -> BTreeMap<usize, Vec<String>> {
+    let mut errors: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for line in report.lines() {
+        let mut parts = line.splitn(4, ':');
+        let (Some(file), Some(at), Some(_), Some(text)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            continue; // the sum at the end
+        };
+        if text.trim_start().starts_with("error") {
+            assert!(file.contains("messages"), "not in the user's file: {line}");
+            let at = at.parse().expect(line);
+            errors.entry(at).or_default().push(text.to_string());
+        }
+    }
+    errors
+}
+
+#[test]
+fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
+    let into = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("messages");
+    std::fs::create_dir_all(&into).unwrap();
+    let here = Path::new(HERE);
+    let runtime = rustc(&here.join("src/lib.rs"), &into)
+        .args(["--crate-name", "graphmap_runtime"])
+        .output()
+        .expect("the compiler runs");
+    let stderr = String::from_utf8_lossy(&runtime.stderr);
+    assert!(runtime.status.success(), "{stderr}");
+
+    let mut files: Vec<_> = std::fs::read_dir(here.join("tests/messages"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    assert!(files.len() > 15, "{files:?}");
+    for file in files {
+        let source = std::fs::read_to_string(&file).unwrap();
+        let mut said: Vec<(usize, &str)> = Vec::new();
+        let mut waiting = Vec::new();
+        for (at, line) in source.lines().enumerate() {
+            match line.trim().strip_prefix("//~v ") {
+                Some(text) => waiting.push(text),
+                None => said.extend(waiting.drain(..).map(|text| (at + 1, text))),
+            }
+        }
+        let extern_ = format!(
+            "graphmap_runtime={}",
+            into.join("libgraphmap_runtime.rmeta").display()
+        );
+        let output = rustc(&file, &into)
+            .args(["-D", "warnings", "--extern", &extern_])
+            .output()
+            .unwrap();
+        let report = String::from_utf8(output.stderr).unwrap();
+        let mut found = errors(&report);
+        for (line, text) in &said {
+            let here = found.entry(*line).or_default();
+            let Some(at) = here.iter().position(|error| error.contains(text)) else {
+                panic!("{}:{line}: not said: {text}\n{report}", file.display());
+            };
+            here.remove(at);
+        }
+        found.retain(|_, left| !left.is_empty());
+        assert!(found.is_empty(), "{}: {found:?}\n{report}", file.display());
+        assert_eq!(
+            output.status.success(),
+            said.is_empty(),
+            "{}",
+            file.display()
+        );
+    }
+}

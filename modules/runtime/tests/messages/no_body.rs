@@ -1,0 +1,10 @@
+use graphmap_runtime::{Input, Output, Select, select};
+
+pub async fn process(mut a: Input<&'static str>, mut b: Input<u32>, mut out: Output<u32>, mut requests: Select<u8>) {
+    loop {
+        //~v the arm of `word` in `select!` has no body
+        select! {
+            word = a =>
+        }
+    }
+}

@@ -1,0 +1,11 @@
+use graphmap_runtime::{Input, Output, Select, select};
+
+pub async fn process(mut a: Input<&'static str>, mut b: Input<u32>, mut out: Output<u32>, mut requests: Select<u8>) {
+    loop {
+        //~v `select!` has no `else` arm, which says what to do when all ports are at their end: end it with one, as in `else => break,`
+        select! {
+            word = a => drop(word),
+            number = b => drop(number),
+        }
+    }
+}
