@@ -2,6 +2,8 @@
 
 mod args;
 mod check;
+mod config;
+mod defaults;
 mod doctor;
 mod emit;
 mod exit;
@@ -9,12 +11,14 @@ mod expand;
 mod explain;
 mod fmt;
 mod import;
+mod levels;
 mod load;
 mod mapping;
 mod new;
 mod output;
 mod partition;
 mod passes;
+mod paths;
 mod progress;
 mod report;
 mod rules;
@@ -28,7 +32,7 @@ mod talk;
 mod view;
 
 use crate::{Tool, codes, signals, supervisor};
-use args::{Cli, Common, Verb};
+use args::{Cli, Common, MessageFormat, Verb};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
@@ -45,15 +49,17 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
         talk::say(&ended.said);
         return ended.code;
     }
-    let cli = match parse(&args) {
-        Ok(cli) => cli,
+    let parsed = defaults::command().try_get_matches_from(&args);
+    let parsed = parsed.and_then(|m| Common::from_arg_matches(&m).map(|common| (m, common)));
+    let (matches, common) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage(tool, &args, &error),
     };
-    let mut session = Session::new(tool, cli.common.clone());
-    let outcome = if cli.verb.is_none() && misspelt(&args).is_some() {
-        misspelt(&args).map_or(Ok(Exit::Ok), |d| session.fail(Exit::Usage, d))
-    } else {
-        dispatch(&cli, &mut session)
+    let mut session = Session::new(tool, common);
+    let outcome = match misspelt(&args) {
+        Some(wrong) if matches.subcommand().is_none() => session.fail(Exit::Usage, wrong),
+        _ => defaults::complete(&matches, &args, &mut session)
+            .and_then(|cli| dispatch(&cli, &mut session)),
     };
     let exit = match outcome.unwrap_or_else(|exit| exit) {
         // That a plug-in failed is not the point when we have ended it.
@@ -67,13 +73,6 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
         return Exit::Graph.code();
     }
     exit.code()
-}
-
-fn parse(args: &[OsString]) -> clap::error::Result<Cli> {
-    // `partition` looks for a mapping: it only refuses one that is there.
-    let hide = |verb: clap::Command| verb.mut_arg("mapping", |arg| arg.hide(true));
-    let command = Cli::command().mut_subcommand("partition", hide);
-    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
 }
 
 fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
@@ -115,14 +114,49 @@ fn usage(tool: &Tool, args: &[OsString], error: &clap::Error) -> u8 {
         session.flush();
         return outcome.err().unwrap_or(Exit::Ok).code();
     }
-    if let Some(diagnostic) = misspelt(args) {
-        let mut session = Session::new(tool, Common::default_for_errors());
-        session.find(diagnostic);
-        session.flush();
-        return Exit::Usage.code();
+    let mut common = Common::default_for_errors();
+    if wants_json(args) {
+        common.message_format = MessageFormat::Json;
     }
-    let _ = error.print();
+    let json = common.message_format == MessageFormat::Json;
+    let mut session = Session::new(tool, common);
+    match misspelt(args) {
+        Some(diagnostic) => session.find(diagnostic),
+        None if json => session.find(of_clap(error)),
+        None => {
+            let _ = error.print();
+        }
+    }
+    session.flush();
     Exit::Usage.code()
+}
+
+/// Whether a command line that clap does not understand asks for JSON, as far as one can tell.
+fn wants_json(args: &[OsString]) -> bool {
+    let mut ours = args.iter().take_while(|arg| *arg != "--");
+    let format = "--message-format";
+    ours.clone()
+        .any(|arg| arg.to_str() == Some(&format!("{format}=json")))
+        || ours.any(|arg| arg == format) && ours.next().is_some_and(|value| value == "json")
+}
+
+/// What clap finds wrong, as a finding.
+fn of_clap(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    let mut parts = text
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
+    let first = parts.next().unwrap_or_default();
+    let message = first.strip_prefix("error: ").unwrap_or(first);
+    let mut diagnostic = Diagnostic::error(codes::USAGE, message);
+    for part in parts {
+        match part.strip_prefix("tip: ") {
+            Some(tip) => diagnostic.help.push(tip.to_owned()),
+            None => diagnostic.notes.push(part.to_owned()),
+        }
+    }
+    diagnostic
 }
 
 fn verbs() -> Vec<String> {

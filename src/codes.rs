@@ -24,6 +24,10 @@ pub(crate) const WOULD_CHANGE: Code = Code(12);
 pub(crate) const BAD_WEIGHTS: Code = Code(13);
 /// Measured weights that do not know all of the network.
 pub(crate) const WEIGHTS_MISSING: Code = Code(14);
+/// A `graphmap.toml` that is not TOML, or says what cannot be.
+pub(crate) const CONFIG: Code = Code(15);
+/// A drawing speaks of a finding that is not there.
+pub(crate) const UNKNOWN_CODE: Code = Code(16);
 /// There is no project with the code of a graph.
 pub(crate) const NO_PROJECT: Code = Code(701);
 /// Cargo cannot be run.

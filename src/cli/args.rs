@@ -1,7 +1,9 @@
 //! The command line.
 
 use super::exit::Exit;
+use super::levels::{self, Lint, Said};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use graphmap_kpn::level::Level;
 use std::path::PathBuf;
 
 #[derive(Parser, Debug)]
@@ -89,9 +91,27 @@ pub(crate) struct Common {
         help_heading = "Passes"
     )]
     pub(crate) plugin_timeout: f64,
+    /// Do not show findings of this code, or any of `warnings`; several with commas
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
+    pub(crate) allow: Vec<Lint>,
+    /// Make warnings of findings of this code, or leave `warnings` as they are
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
+    pub(crate) warn: Vec<Lint>,
+    /// Make errors of findings of this code, or of all `warnings`
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
+    pub(crate) deny: Vec<Lint>,
 }
 
 impl Common {
+    /// How findings are taken, as the command line says.
+    pub(crate) fn levels(&self) -> Said {
+        let lists = [&self.allow, &self.warn, &self.deny];
+        let lists = Level::ALL.into_iter().zip(lists);
+        lists
+            .flat_map(|(level, list)| list.iter().map(move |lint| (level, *lint)))
+            .collect()
+    }
+
     /// For errors of the command line itself, which cannot be asked how it wants them.
     pub(crate) fn default_for_errors() -> Common {
         Common {
@@ -101,6 +121,9 @@ impl Common {
             timings: false,
             quiet: false,
             plugin_timeout: 60.0,
+            allow: Vec::new(),
+            warn: Vec::new(),
+            deny: Vec::new(),
         }
     }
 }

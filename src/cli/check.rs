@@ -2,7 +2,9 @@
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
+use super::levels::Lint;
 use super::session::{Outcome, Session};
+use graphmap_kpn::level::Level;
 
 /// Check graphs: report all that is wrong with them
 #[derive(clap::Args, Debug)]
@@ -10,15 +12,16 @@ use super::session::{Outcome, Session};
 Examples:
   graphmap check farm.dot
   graphmap check graphs/*.dot --message-format json
+  graphmap check farm.dot --deny warnings --allow G0314
   some-program | graphmap check - --format json
 
 Ends with 0 when there are no errors, with 1 when there are.")]
 pub(crate) struct CheckArgs {
     /// Graph files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
-    /// Treat warnings as errors
-    #[arg(long)]
+    /// As `--deny warnings`
+    #[arg(long, hide = true)]
     deny_warnings: bool,
     #[command(flatten)]
     graph: GraphArgs,
@@ -26,6 +29,10 @@ pub(crate) struct CheckArgs {
 
 pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     session.show_notes = true;
+    if args.deny_warnings {
+        let all = (Level::Deny, Lint::Warnings);
+        session.levels.command_line.push(all);
+    }
     let mut worst = Exit::Ok;
     let mut sound = String::new();
     for file in &args.files {
@@ -42,9 +49,6 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
             Err(exit) if exit.code() > worst.code() => worst = exit,
             Err(_) => {}
         }
-    }
-    if worst == Exit::Ok && args.deny_warnings && session.has_warnings() {
-        worst = Exit::Graph;
     }
     session.flush();
     session.tell(&sound);

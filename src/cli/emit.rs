@@ -2,9 +2,9 @@
 
 use super::args::{File, GraphArgs, STANDARD, is_standard};
 use super::exit::Exit;
-use super::output;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
+use super::{output, paths};
 use crate::{codes, signals};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -26,7 +26,7 @@ Examples:
   graphmap passes                               lists the kinds")]
 pub(crate) struct EmitArgs {
     /// Graph file; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(value_name = "FILE")]
     pub(crate) file: Option<File>,
     /// Write PATH; KIND is the emitter, told by the name of the file where left out
     #[arg(short, long, value_name = "[KIND=]PATH")]
@@ -52,9 +52,10 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return session.fail(Exit::Usage, diagnostic);
     };
     if args.emit.is_empty() {
-        let name = file.display();
+        let shown = file.display();
+        let name = paths::word(file);
         let diagnostic =
-            Diagnostic::error(codes::USAGE, format!("what is to be done with `{name}`?"))
+            Diagnostic::error(codes::USAGE, format!("what is to be done with `{shown}`?"))
                 .help(format!("`graphmap check {name}` tells whether it is sound"))
                 .help(format!("`graphmap run {name}` builds it and runs it"))
                 .help(format!(

@@ -20,7 +20,7 @@ Examples:
 What is written is read back to the same network.")]
 pub(crate) struct ExpandArgs {
     /// Graph file; `-` is standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Where to write; `-` is standard output
     #[arg(short, long, value_name = "PATH", default_value = "-")]

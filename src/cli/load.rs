@@ -21,11 +21,17 @@ use std::time::Duration;
 impl<'t> Session<'t> {
     /// Reads a graph file, verifies it, and runs the passes asked for.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
+        let errors = self.errors();
         let passes = self.find_passes(graph)?;
         let _progress = Progress::start(self, "reading the graph", None);
         let declared = self.declared(file, graph)?;
         let options = Self::options(graph);
-        self.verify(declared, &passes, &options)
+        let network = self.verify(declared, &passes, &options)?;
+        // Nothing is wrong with it but what somebody wants to be wrong.
+        match self.errors() > errors {
+            true => Err(Exit::Graph),
+            false => Ok(network),
+        }
     }
 
     /// Verifies a graph that is no file.

@@ -132,7 +132,7 @@ pub(crate) enum Aim {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HowModules(Modules);
 
-fn number(text: &str) -> Result<NonZeroU32, String> {
+pub(crate) fn number(text: &str) -> Result<NonZeroU32, String> {
     let wanted = |_| format!("a whole number from 1 to {} is wanted", u32::MAX);
     text.parse().map_err(wanted)
 }

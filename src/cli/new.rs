@@ -2,9 +2,9 @@
 
 use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
-use super::output;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
+use super::{output, paths};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
@@ -99,11 +99,10 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 Some(path) => (network, path, None),
                 None => {
                     let name = file.file_name().unwrap_or_default().to_string_lossy();
-                    let text = session
-                        .sources
-                        .sources()
-                        .next()
-                        .map(|s| s.text().to_owned());
+                    let said = Session::display(file);
+                    let mut sources = session.sources.sources();
+                    let source = sources.find(|source| source.name() == said);
+                    let text = source.map(|source| source.text().to_owned());
                     (network, name.into_owned(), text)
                 }
             }
@@ -122,7 +121,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         None => None,
     };
     let skeletons = skeletons::read(session, users)?;
-    let users = users.map(|users| from_project(folder, users));
+    let users = users.map(|users| paths::way(folder, users).display().to_string());
     let new = NewProject {
         name,
         graph_path: &graph_path,
@@ -153,7 +152,9 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     for (path, file) in created.iter() {
         files.put(folder.join(path), file.clone());
     }
-    let graph = plain(&folder.join(&graph_path)).display().to_string();
+    let graph = paths::plain(&folder.join(&graph_path))
+        .display()
+        .to_string();
     if family.is_some() {
         // What stands there may be anybody's.
         let mut generated = files.iter().filter(|(_, file)| !file.create_once);
@@ -167,9 +168,10 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let functions = folder.join("src/processes");
     session.tell(&format!(
         "graphmap: made the project {}\n  the graph      {graph}\n  the functions  {}\n  \
-         run it with    graphmap run {graph}\n",
+         run it with    graphmap run {}\n",
         folder.display(),
         functions.display(),
+        paths::word(Path::new(&graph)),
     ));
     Ok(Exit::Ok)
 }
@@ -208,25 +210,6 @@ fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcom
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// The way from a project that may not be there yet to a folder; the whole path where there is no
-/// short one.
-fn from_project(project: &Path, folder: &Path) -> String {
-    let absolute = |path: &Path| {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        plain(&path)
-    };
-    let (project, folder) = (absolute(project), absolute(folder));
-    let shared = project.components().zip(folder.components());
-    let shared = shared.take_while(|(a, b)| a == b).count();
-    // Nothing but the root in common: the one has nothing to do with the other.
-    if shared < 2 {
-        return folder.display().to_string();
-    }
-    let mut way: PathBuf = project.components().skip(shared).map(|_| "..").collect();
-    way.extend(folder.components().skip(shared));
-    way.display().to_string()
-}
-
 /// The path of a graph as seen from a project's folder, where it is where `graphmap run` looks for
 /// the project of a graph: beside the folder and named as it is, or in it.
 fn seen_from(folder: &Path, file: &Path) -> Option<String> {
@@ -246,17 +229,4 @@ fn seen_from(folder: &Path, file: &Path) -> Option<String> {
     } else {
         None
     }
-}
-
-/// `graphs/farm/../farm.dot` as `graphs/farm.dot`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        if part == std::path::Component::ParentDir && plain.file_name().is_some() {
-            plain.pop();
-        } else {
-            plain.push(part);
-        }
-    }
-    plain
 }

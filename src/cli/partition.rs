@@ -29,7 +29,7 @@ Ctrl-C ends the search, and the best mapping found so far is used; a second one 
 Ends with 4 when no mapping meets all constraints.")]
 pub(crate) struct PartitionArgs {
     /// Graph file; `-` is standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Write the plan as JSON instead of text
     #[arg(long)]

@@ -2,8 +2,9 @@
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
-use super::mapping::MappingArgs;
+use super::mapping::{self, MappingArgs};
 use super::output;
+use super::paths::word;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use crate::cargo::{self, Build, Failed};
@@ -31,10 +32,10 @@ The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` mak
 program ends; with 6 when the network blocked.")]
 pub(crate) struct RunArgs {
     /// Graph file
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Number of OS processes
-    #[arg(short = 'n', long, value_name = "N", help_heading = "Run")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
     os_processes: Option<NonZeroU32>,
     /// Where each process runs: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
@@ -47,6 +48,9 @@ pub(crate) struct RunArgs {
         help_heading = "Run"
     )]
     strategy: Option<String>,
+    /// What `partition` has, and this verb not yet
+    #[arg(long, value_name = "HOSTS", hide = true)]
+    hosts: Option<String>,
     /// After the run, show what each kind of processes did
     #[arg(long, help_heading = "Run")]
     stats: bool,
@@ -78,8 +82,22 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    if let Some(hosts) = &args.hosts {
+        let (file, hosts) = (word(&args.file), word(Path::new(hosts)));
+        let message = "`run` runs a network on this machine: it does not take `--hosts`";
+        let diagnostic = Diagnostic::error(codes::USAGE, message)
+            .help(format!(
+                "`graphmap partition {file} --hosts {hosts} -o plan` maps the network onto hosts, and \
+                 writes what launchers read"
+            ))
+            .help(format!(
+                "`graphmap run {file} --mapping plan/mapping.json` then runs that mapping here, with a \
+                 scheduler for each OS process"
+            ));
+        return session.fail(Exit::Usage, diagnostic);
+    }
     let network = session.verified(&args.file, &args.graph)?;
-    let mapping = mapping(args, session, &network)?;
+    let mapping = handed_mapping(args, session, &network)?;
     let project = find_project(args, session, &network)?;
     if args.no_build {
         return Ok(Exit::Ok);
@@ -146,7 +164,7 @@ fn build(
     let root = &*project.root;
     let build = Build {
         project: root,
-        release: !args.dev,
+        release: args.release || !args.dev,
         talk: session.may_talk(),
     };
     let explainer = || Explainer::new(network);
@@ -220,14 +238,14 @@ fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
         ))
         .help(format!(
             "`graphmap new {} --from {}` makes a project for it, with a file for each function",
-            beside.display(),
-            file.display()
+            word(&beside),
+            word(file)
         ));
     session.fail(Exit::Usage, diagnostic)
 }
 
 /// The mapping that the run obeys, as the runtime reads it: the OS process of each rank.
-fn mapping(
+fn handed_mapping(
     args: &RunArgs,
     session: &mut Session<'_>,
     network: &Verified,

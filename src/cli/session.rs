@@ -2,10 +2,12 @@
 
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
+use super::levels::{self, Levels};
 use super::{report, talk};
 use crate::{FrontEnd, Tool, codes};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::level::LevelDecl;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::SourceMap;
 use serde_json::json;
@@ -25,6 +27,8 @@ pub(crate) struct Session<'t> {
     /// Whether notes are shown, too: what is true of every run of a sound graph is not worth
     /// saying each time.
     pub(crate) show_notes: bool,
+    /// How findings are taken from now on.
+    pub(crate) levels: Levels,
     diagnostics: Diagnostics,
     timings: Vec<(String, Duration)>,
 }
@@ -33,6 +37,10 @@ impl<'t> Session<'t> {
     pub(crate) fn new(tool: &'t Tool, common: Common) -> Session<'t> {
         Session {
             tool,
+            levels: Levels {
+                command_line: common.levels(),
+                ..Levels::default()
+            },
             common,
             sources: SourceMap::new(),
             show_notes: false,
@@ -43,12 +51,14 @@ impl<'t> Session<'t> {
 
     /// Adds a finding.
     pub(crate) fn find(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        self.diagnostics.extend(self.levels.apply(diagnostic));
     }
 
     /// Adds findings.
     pub(crate) fn find_all(&mut self, diagnostics: Diagnostics) {
-        self.diagnostics.append(diagnostics);
+        let taken = diagnostics.into_iter();
+        let taken = taken.filter_map(|finding| self.levels.apply(finding));
+        self.diagnostics.extend(taken);
     }
 
     /// Adds a finding that ends the command.
@@ -89,9 +99,9 @@ impl<'t> Session<'t> {
         self.timings.extend(all);
     }
 
-    /// Whether there is a warning among what was not shown yet.
-    pub(crate) fn has_warnings(&self) -> bool {
-        self.diagnostics.count(Severity::Warning) > 0
+    /// How many errors there are among what was not shown yet.
+    pub(crate) fn errors(&self) -> usize {
+        self.diagnostics.count(Severity::Error)
     }
 
     /// The options of the command line as passes and emitters read them; of equals the last holds.
@@ -166,9 +176,27 @@ impl<'t> Session<'t> {
         let bytes = self.timed("read file", |s| s.read_bytes(file))?;
         let name = Self::display(file);
         self.timed(front_end.name(), |s| {
+            s.levels.drawing.clear();
             let result = front_end.read(&name, bytes, &mut s.sources);
+            if let Ok((declared, _)) = &result {
+                s.take_levels(&declared.levels);
+            }
             s.take(Exit::Graph, result)
         })
+    }
+
+    /// Takes findings as the drawing says.
+    fn take_levels(&mut self, levels: &[LevelDecl]) {
+        let mut unknown = Diagnostics::new();
+        for LevelDecl { level, code, span } in levels {
+            match levels::lint(code) {
+                Ok(lint) => self.levels.drawing.push((*level, lint)),
+                Err(wrong) => {
+                    unknown.push(Diagnostic::warning(codes::UNKNOWN_CODE, wrong).at(*span, ""));
+                }
+            }
+        }
+        self.find_all(unknown);
     }
 
     /// A graph file in its canonical layout.

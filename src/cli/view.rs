@@ -2,9 +2,9 @@
 
 use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
-use super::output;
 use super::session::{Outcome, Session};
 use super::summary::Summary;
+use super::{output, paths};
 use crate::codes;
 use clap::ValueEnum;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -25,7 +25,7 @@ Examples:
   graphmap farm.dot -n 4 --emit farm.svg          a picture of the mapping")]
 pub(crate) struct ViewArgs {
     /// Graph file; `-` is standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Where to write; `-` is standard output. A PATH that ends in .svg is a picture, in .json
     /// JSON, else text
@@ -95,9 +95,11 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
             Some("json") if args.detail.is_none() => Form::Json,
             None | Some("txt" | "text" | "md") => Form::Text,
             Some(_) => {
-                let path = args.output.display();
-                let file = args.file.display();
-                let message = format!("`view` does not write files like `{path}`");
+                let message = format!(
+                    "`view` does not write files like `{}`",
+                    args.output.display()
+                );
+                let (path, file) = (paths::word(&args.output), paths::word(&args.file));
                 let diagnostic = Diagnostic::error(codes::USAGE, message)
                     .help("it writes pictures (`.svg`), JSON (`.json`, without `--detail`) and text (`.txt`)")
                     .help(format!(

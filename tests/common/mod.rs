@@ -20,6 +20,8 @@ pub(crate) const NET: &str = r#"{
 /// One run of the command in a folder of its own, which goes when the test is done.
 pub(crate) struct Test {
     folder: PathBuf,
+    /// Folder of it that the command runs in.
+    within: String,
     args: Vec<String>,
     stdin: Vec<u8>,
     env: Vec<(String, String)>,
@@ -34,6 +36,7 @@ impl Test {
         fs::create_dir_all(&folder).unwrap();
         Test {
             folder: fs::canonicalize(folder).unwrap(),
+            within: String::new(),
             args: Vec::new(),
             stdin: Vec::new(),
             env: Vec::new(),
@@ -69,6 +72,18 @@ impl Test {
         self
     }
 
+    /// Arguments as they are.
+    pub(crate) fn words(mut self, args: &[&str]) -> Test {
+        self.args = args.iter().map(|&arg| arg.to_owned()).collect();
+        self
+    }
+
+    /// Runs the command in a folder of this one.
+    pub(crate) fn within(mut self, folder: &str) -> Test {
+        self.within = folder.to_owned();
+        self
+    }
+
     pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Test {
         self.stdin = bytes.as_ref().to_owned();
         self
@@ -84,7 +99,7 @@ impl Test {
         let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
         command
             .args(&self.args)
-            .current_dir(&self.folder)
+            .current_dir(self.folder.join(&self.within))
             .env_remove("NO_COLOR")
             .env_remove("COLUMNS")
             .envs(self.env.iter().map(|(n, v)| (n, v)))

@@ -6,6 +6,7 @@
 //! The sizes here matter: a graph of a million channels keeps one [`ChannelDecl`] for each.
 
 use crate::arena::{Arena, define_id};
+use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
 use crate::source::{SourceMap, Span};
 
@@ -39,6 +40,8 @@ pub struct Declared {
     pub constraints: Vec<ConstraintDecl>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
+    /// How findings of some codes are to be taken.
+    pub levels: Vec<LevelDecl>,
 }
 
 /// A module: a cluster with the name of its kind.

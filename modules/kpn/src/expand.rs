@@ -153,6 +153,7 @@ impl<'a> Expansion<'a> {
             sources: declared.sources.clone(),
             names: declared.names.clone(),
             skeleton: declared.skeleton.clone(),
+            levels: declared.levels.clone(),
             ..Declared::default()
         };
         let module_base = Vec::with_capacity(declared.modules.len());

@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod emit;
 pub mod expand;
 pub mod json;
+pub mod level;
 pub mod mapping;
 pub mod names;
 pub mod nearest;

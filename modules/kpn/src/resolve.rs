@@ -37,6 +37,8 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         extras,
         constraints,
         skeleton,
+        // They are about findings, not about the network.
+        levels: _,
     } = declared;
     let mut faces = Faces::of(&nodes, &names, &mut diagnostics);
     let mut joining = Joining {

@@ -10,6 +10,7 @@ use graphmap_kpn::declared::{
     Constraint, ConstraintDecl, ConstraintTarget, ModuleDecl, ModuleId, kind_of_name,
 };
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
 
@@ -142,6 +143,10 @@ impl Dialect<'_> {
             }
             return;
         }
+        if let Key::Level(level) = key {
+            self.levels(level, attribute);
+            return;
+        }
         let Some(module) = place.module else {
             return;
         };
@@ -157,6 +162,27 @@ impl Dialect<'_> {
                 }
             }
             _ => self.constrain(ConstraintTarget::Module(module), key, attribute),
+        }
+    }
+
+    /// `allow="G0305,G0314"`: each code with its own place.
+    fn levels(&mut self, level: Level, attribute: &Attribute) {
+        let Some(value) = self.read(attribute, |v| value::codes(v).map(str::to_owned)) else {
+            return;
+        };
+        let whole = attribute.value.span;
+        let raw = self.text.raw(whole);
+        let mut from = 0;
+        for code in value.split(',').map(str::trim) {
+            // A text with escapes does not hold it as it is.
+            let at = raw[from..].find(code).map(|at| from + at);
+            let span = at.map_or(whole, |at| {
+                let start = whole.start + at as u32;
+                Span::new(start, start + code.len() as u32)
+            });
+            from = at.map_or(from, |at| at + code.len());
+            let code = code.to_owned();
+            self.out.levels.push(LevelDecl { level, code, span });
         }
     }
 

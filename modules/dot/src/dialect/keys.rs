@@ -1,11 +1,15 @@
 //! The names of the dialect's attributes, in both spellings, and where each may stand.
 
+use graphmap_kpn::level::Level;
+
 /// What an attribute of the dialect says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Module,
     Cluster,
     Skeleton,
+    /// `allow=`, `warn=`, `deny=`.
+    Level(Level),
     Process,
     Kind,
     Replicas,
@@ -76,6 +80,9 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
         &[Element::Cluster, Element::Subgraph],
     ),
     ("skeleton", "", Key::Skeleton, &[Element::Graph]),
+    ("allow", "", Key::Level(Level::Allow), &[Element::Graph]),
+    ("warn", "", Key::Level(Level::Warn), &[Element::Graph]),
+    ("deny", "", Key::Level(Level::Deny), &[Element::Graph]),
     ("process", "PIproc", Key::Process, &[Element::Node]),
     ("kind", "", Key::Kind, &[Element::Node]),
     (

@@ -33,6 +33,16 @@ pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     }
 }
 
+/// Codes of findings.
+pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
+    if value.split(',').any(|code| code.trim().is_empty()) {
+        return Err(Misfit::of(
+            "codes of findings, such as `G0314` or `G0305,G0314`",
+        ));
+    }
+    Ok(value)
+}
+
 pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
     value
         .parse()

@@ -1,0 +1,266 @@
+//! `graphmap.toml`: what a project fixes, so that it need not be typed each time.
+
+use super::exit::Exit;
+use super::levels::{self, Said};
+use super::paths;
+use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::level::Level;
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::{Source, Span};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Its name.
+pub(crate) const NAME: &str = "graphmap.toml";
+
+/// The table of levels in it.
+const LINTS: &str = "lints";
+
+/// What a key's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Number,
+    /// With a unit or without.
+    Quantity,
+    /// Of a file, as seen from `graphmap.toml`.
+    Path,
+    Paths,
+    /// A path, or what else `--hosts` takes.
+    Hosts,
+    /// `true` or `false`.
+    Flag,
+}
+
+impl Kind {
+    fn wanted(self) -> &'static str {
+        match self {
+            Kind::Word => "a text",
+            Kind::Number => "a number",
+            Kind::Quantity => "a number or a text",
+            Kind::Path => "a path, as a text",
+            Kind::Paths => "a path or a list of paths",
+            Kind::Hosts => "a text: a file or what else `--hosts` takes",
+            Kind::Flag => "`true` or `false`",
+        }
+    }
+}
+
+/// The key that names the graph file.
+const FILE: &str = "file";
+
+/// All keys but [`LINTS`]. Those but [`FILE`] are options of the same name.
+const KEYS: &[(&str, Kind)] = &[
+    (FILE, Kind::Path),
+    ("hosts", Kind::Hosts),
+    ("dialect", Kind::Word),
+    ("os-processes", Kind::Number),
+    ("strategy", Kind::Word),
+    ("objective", Kind::Word),
+    ("time", Kind::Quantity),
+    ("seed", Kind::Number),
+    ("imbalance", Kind::Quantity),
+    ("modules", Kind::Word),
+    ("rules", Kind::Paths),
+    ("weights", Kind::Path),
+    ("skeletons", Kind::Path),
+    ("dev", Kind::Flag),
+];
+
+/// What a `graphmap.toml` says.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// Its path as it is told.
+    pub(crate) path: PathBuf,
+    /// The graph file where none is named.
+    pub(crate) file: Option<PathBuf>,
+    /// Values of options that are not given.
+    pub(crate) options: Vec<Preset>,
+    /// How findings are taken.
+    pub(crate) levels: Said,
+}
+
+/// A value of an option.
+#[derive(Debug)]
+pub(crate) struct Preset {
+    /// Name of the option, without dashes.
+    pub(crate) option: &'static str,
+    pub(crate) values: Vec<String>,
+    /// Where it is said.
+    pub(crate) span: Span,
+}
+
+/// The `graphmap.toml` of a folder, or of the nearest one above it.
+pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
+    let folder = std::path::absolute(folder).ok()?;
+    let mut paths = folder.ancestors().map(|folder| folder.join(NAME));
+    paths.find(|path| path.is_file())
+}
+
+/// Reads one.
+pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let folder = paths::way(Path::new("."), parent);
+    let path = folder.join(NAME);
+    let source = session.text_file(&path)?;
+    let mut reader = Reader {
+        source: &source,
+        folder: &folder,
+        found: Diagnostics::new(),
+        config: Config {
+            path,
+            ..Config::default()
+        },
+    };
+    reader.read();
+    let Reader { found, config, .. } = reader;
+    let wrong = found.has_errors();
+    session.find_all(found);
+    if wrong { Err(Exit::Graph) } else { Ok(config) }
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    folder: &'a Path,
+    found: Diagnostics,
+    config: Config,
+}
+
+impl Reader<'_> {
+    fn span(&self, range: Range<usize>) -> Span {
+        // No text is longer than what spans can tell.
+        let base = self.source.base();
+        Span::new(base + range.start as u32, base + range.end as u32)
+    }
+
+    fn wrong(&mut self, message: impl Into<String>, at: Range<usize>, label: &str, help: &str) {
+        let finding = Diagnostic::error(codes::CONFIG, message).at(self.span(at), label);
+        self.found.push(finding.help(help));
+    }
+
+    fn read(&mut self) {
+        let (table, errors) = DeTable::parse_recoverable(self.source.text());
+        for error in errors {
+            let message = format!("{NAME} is not TOML: {}", error.message());
+            let at = error.span().unwrap_or(0..0);
+            let finding = Diagnostic::error(codes::CONFIG, message).at(self.span(at), "");
+            self.found.push(finding);
+        }
+        if !self.found.is_empty() {
+            // What is left of a broken text would only confuse.
+            return;
+        }
+        for (key, value) in table.get_ref() {
+            let name: &str = key.get_ref();
+            if name == LINTS {
+                self.lints(value);
+            } else if let Some((name, kind)) = KEYS.iter().find(|(known, _)| *known == name) {
+                self.option(name, *kind, value);
+            } else {
+                self.unknown(name, key.span());
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &str, at: Range<usize>) {
+        let names = || KEYS.iter().map(|(name, _)| *name).chain([LINTS]);
+        let level = Level::ALL.iter().any(|level| level.name() == name);
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if name == "n" => "did you mean `os-processes`?".to_owned(),
+            None if level => {
+                format!("levels are in a table: `[{LINTS}]`, then `G0314 = \"{name}\"`")
+            }
+            None => format!("the keys are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        self.wrong(format!("{NAME} has no key `{name}`"), at, "", &help);
+    }
+
+    fn option(&mut self, name: &'static str, kind: Kind, value: &Spanned<DeValue<'_>>) {
+        let path = |text: &str| {
+            let path = paths::way(Path::new("."), &self.folder.join(text));
+            path.display().to_string()
+        };
+        let values = match (kind, value.get_ref()) {
+            (_, DeValue::String(text)) if text.is_empty() => None,
+            (Kind::Word | Kind::Quantity, DeValue::String(text)) => Some(vec![text.to_string()]),
+            (Kind::Number | Kind::Quantity, DeValue::Integer(number)) if number.radix() == 10 => {
+                Some(vec![number.as_str().to_owned()])
+            }
+            (Kind::Number | Kind::Quantity, DeValue::Float(number)) => {
+                Some(vec![number.as_str().to_owned()])
+            }
+            (Kind::Path | Kind::Paths, DeValue::String(text)) => Some(vec![path(text)]),
+            (Kind::Paths, DeValue::Array(list)) => {
+                let texts = list.iter().map(|item| item.get_ref().as_str());
+                texts.map(|text| text.map(path)).collect()
+            }
+            (Kind::Hosts, DeValue::String(text)) => {
+                let words = text.contains('=') || matches!(&**text, "local" | "slurm");
+                let is_file = self.folder.join(&**text).is_file();
+                let told = if words && !is_file {
+                    text.to_string()
+                } else {
+                    path(text)
+                };
+                Some(vec![told])
+            }
+            (Kind::Flag, DeValue::Boolean(true)) => Some(vec!["true".to_owned()]),
+            (Kind::Flag, DeValue::Boolean(false)) => Some(Vec::new()),
+            _ => None,
+        };
+        let Some(values) = values else {
+            let message = format!("`{name}` cannot be this");
+            let label = format!("wanted: {}", kind.wanted());
+            let finding = Diagnostic::error(codes::CONFIG, message);
+            self.found.push(finding.at(self.span(value.span()), label));
+            return;
+        };
+        if name == FILE {
+            self.config.file = values.first().map(PathBuf::from);
+        } else if !values.is_empty() {
+            let span = self.span(value.span());
+            self.config.options.push(Preset {
+                option: name,
+                values,
+                span,
+            });
+        }
+    }
+
+    fn lints(&mut self, value: &Spanned<DeValue<'_>>) {
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = "write `[lints]` in a line of its own, then lines as `G0314 = \"allow\"`";
+            self.wrong("`lints` is a table", value.span(), "this is none", help);
+            return;
+        };
+        for (code, level) in table {
+            let lint = match levels::lint(code.get_ref()) {
+                Ok(lint) => lint,
+                Err(wrong) => {
+                    let span = self.span(code.span());
+                    self.found
+                        .push(Diagnostic::error(codes::CONFIG, wrong).at(span, ""));
+                    continue;
+                }
+            };
+            let word = level.get_ref().as_str().unwrap_or("");
+            match Level::ALL.into_iter().find(|level| level.name() == word) {
+                Some(level) => self.config.levels.push((level, lint)),
+                None => {
+                    let near = nearest(word, Level::ALL.map(Level::name));
+                    let help = near.map_or_else(
+                        || "a level is `\"allow\"`, `\"warn\"` or `\"deny\"`".to_owned(),
+                        |near| format!("did you mean `\"{near}\"`?"),
+                    );
+                    let message = format!("`{}` has no such level", code.get_ref());
+                    self.wrong(message, level.span(), "", &help);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What is not typed: the graph file, and options that `graphmap.toml` fixes.
+
+use super::args::{Cli, is_standard};
+use super::config::{self, Config, Preset};
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::codes;
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
+use graphmap_kpn::diagnostic::Diagnostic;
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The verbs that take a graph, each with the argument that names it; the first is the default action.
+const OF_GRAPHS: &[(&str, &str)] = &[
+    (NONE, "file"),
+    ("emit", "file"),
+    ("check", "files"),
+    ("expand", "file"),
+    (NEW, "from"),
+    ("partition", "file"),
+    ("run", "file"),
+    ("view", "file"),
+];
+/// The default action.
+const NONE: &str = "";
+/// The verb that can do without a graph.
+const NEW: &str = "new";
+
+/// The command line as it can be parsed.
+pub(crate) fn command() -> Command {
+    // `partition` looks for a mapping: it only refuses one that is there.
+    let hide = |verb: Command| verb.mut_arg("mapping", |arg| arg.hide(true));
+    Cli::command().mut_subcommand("partition", hide)
+}
+
+/// What the command line says, together with what it leaves out.
+pub(crate) fn complete(
+    matches: &ArgMatches,
+    args: &[OsString],
+    session: &mut Session<'_>,
+) -> Outcome<Cli> {
+    let (verb, of_verb) = matches.subcommand().unwrap_or((NONE, matches));
+    let mut command = command();
+    if let Some((_, file)) = OF_GRAPHS.iter().find(|(name, _)| *name == verb) {
+        let typed = of_verb.value_source(file) == Some(ValueSource::CommandLine);
+        let named = of_verb.get_many::<PathBuf>(file).filter(|_| typed);
+        let first = named.and_then(|mut files| files.next());
+        let config = config_of(session, first)?;
+        let errors = session.errors();
+        for preset in config.iter().flat_map(|config| &config.options) {
+            command = with_preset(session, command, verb, preset);
+        }
+        if session.errors() > errors {
+            return Err(Exit::Graph);
+        }
+        if let Some(config) = &config {
+            session.levels.config.clone_from(&config.levels);
+        }
+        if !typed && let Some(path) = chosen(session, verb, of_verb, config.as_ref())? {
+            let path = path.into_os_string();
+            command = change(command, verb, |command| {
+                command.mut_arg(file, |arg| arg.default_value(path))
+            });
+        }
+    }
+    let parsed = command.try_get_matches_from(args);
+    parsed
+        .and_then(|m| Cli::from_arg_matches(&m))
+        .or_else(|error| {
+            // Clap has taken the same words before.
+            let message = error.to_string();
+            session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message))
+        })
+}
+
+/// The `graphmap.toml` of a graph file, else of the folder we are in.
+fn config_of(session: &mut Session<'_>, file: Option<&PathBuf>) -> Outcome<Option<Config>> {
+    let folder = file
+        .filter(|file| !is_standard(file))
+        .and_then(|file| file.parent())
+        .filter(|folder| *folder != Path::new(""))
+        .unwrap_or(Path::new("."));
+    match config::find(folder) {
+        Some(path) => config::read(session, &path).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn change(command: Command, verb: &str, how: impl FnOnce(Command) -> Command) -> Command {
+    match verb {
+        NONE => how(command),
+        verb => command.mut_subcommand(verb, how),
+    }
+}
+
+fn of_verb<'c>(command: &'c Command, verb: &str) -> &'c Command {
+    command.find_subcommand(verb).unwrap_or(command)
+}
+
+/// Gives an option the value of `graphmap.toml`, where the verb has that option.
+fn with_preset(
+    session: &mut Session<'_>,
+    command: Command,
+    verb: &str,
+    preset: &Preset,
+) -> Command {
+    // A hidden one only says that there is none.
+    let is_it = |arg: &&Arg| arg.get_long() == Some(preset.option) && !arg.is_hide_set();
+    let Some(arg) = of_verb(&command, verb).get_arguments().find(is_it) else {
+        return command;
+    };
+    if let Err(wrong) = try_values(arg, preset) {
+        session.find(Diagnostic::error(codes::CONFIG, wrong).at(preset.span, ""));
+        return command;
+    }
+    let id = arg.get_id().to_string();
+    let values: Vec<OsString> = preset.values.iter().map(OsString::from).collect();
+    change(command, verb, |command| {
+        command.mut_arg(id, |arg| arg.default_values(values))
+    })
+}
+
+/// Whether an option takes its values: it is tried alone, since defaults must not fail.
+fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
+    if !arg.get_action().takes_values() {
+        return Ok(());
+    }
+    let option = preset.option;
+    let alone = Arg::new(option)
+        .long(option)
+        .value_parser(arg.get_value_parser().clone())
+        .action(arg.get_action().clone());
+    let words = preset
+        .values
+        .iter()
+        .map(|value| format!("--{option}={value}"));
+    let words = std::iter::once(String::new()).chain(words);
+    let tried = Command::new(option).arg(alone).try_get_matches_from(words);
+    let Err(error) = tried else {
+        return Ok(());
+    };
+    let mut message = format!("`{option}` cannot be this");
+    if let Some(source) = error.source() {
+        message += &format!(": {source}");
+    }
+    if let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) {
+        message += &format!(": it is one of {}", known.join(", "));
+    }
+    Err(message)
+}
+
+/// The graph file where none is typed: the one that `graphmap.toml` names, else the only drawing here.
+fn chosen(
+    session: &mut Session<'_>,
+    verb: &str,
+    of_verb: &ArgMatches,
+    config: Option<&Config>,
+) -> Outcome<Option<PathBuf>> {
+    // Nothing is to be done: that is the thing to say.
+    if verb == NONE && !of_verb.contains_id("emit") {
+        return Ok(None);
+    }
+    if let Some(config) = config
+        && let Some(file) = &config.file
+    {
+        let (file, path) = (file.clone(), config.path.display());
+        session.tell(&format!(
+            "graphmap: taking {}, as {path} says\n",
+            file.display()
+        ));
+        return Ok(Some(file));
+    }
+    let mut drawings = drawings(session);
+    if let (Some(only), true) = (drawings.pop(), drawings.is_empty()) {
+        session.tell(&format!(
+            "graphmap: taking {}, the only drawing here\n",
+            only.display()
+        ));
+        return Ok(Some(only));
+    }
+    if verb == NEW {
+        return Ok(None);
+    }
+    let all = self::drawings(session);
+    let names = all.iter().map(|path| format!("`{}`", path.display()));
+    let names: Vec<String> = names.take(MOST_NAMED).collect();
+    let more = match all.len().saturating_sub(names.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let diagnostic = Diagnostic::error(codes::USAGE, "which graph file?");
+    let diagnostic = diagnostic.help(match names.is_empty() {
+        true => "there is no drawing in this folder: name one".to_owned(),
+        false => format!("there are {}{more}: name one", names.join(", ")),
+    });
+    let diagnostic = diagnostic.help(format!(
+        "`file = \"PATH\"` in a {} names it for good",
+        config::NAME
+    ));
+    session.fail(Exit::Usage, diagnostic)
+}
+
+/// The most drawings that are named one by one.
+const MOST_NAMED: usize = 8;
+
+/// The files of this folder that are in the language of standard input, hidden ones excepted.
+fn drawings(session: &Session<'_>) -> Vec<PathBuf> {
+    let Some(language) = session.tool.front_ends().next() else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(".").into_iter().flatten().flatten();
+    let names = entries.map(|entry| PathBuf::from(entry.file_name()));
+    let hidden = |path: &PathBuf| path.as_os_str().as_encoded_bytes().starts_with(b".");
+    let mut drawings: Vec<PathBuf> = names
+        .filter(|path| language.accepts(path) && !hidden(path) && path.is_file())
+        .collect();
+    drawings.sort();
+    drawings
+}
