@@ -6,7 +6,8 @@ mod common;
 
 use common::Test;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -99,6 +100,8 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_is("");
     run("--no-run").status(0).stdout_is("").stderr_is("");
 
+    under_launchers(&test.folder().join("squares/target/debug/squares"));
+
     // What the compiler warns of is shown each time, and the run goes on.
     let forgotten = WORKER.replace("write(n * n).await.unwrap()", "write(n * n)");
     let test = test
@@ -160,6 +163,63 @@ fn a_network_from_its_graph_to_its_result() {
     test.run()
         .status(1)
         .stderr_has("this mapping is for another network");
+}
+
+/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
+macro_rules! say {
+    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
+}
+
+/// A program that launchers start several times says so once, and does nothing; started once it runs.
+fn under_launchers(program: &Path) {
+    let mut launchers = vec!["mpiexec.mpich".to_owned(), "mpiexec.openmpi".to_owned()];
+    let more = ["MPICH_MPIEXEC", "OPENMPI_MPIEXEC", "INTEL_MPIEXEC"];
+    launchers.extend(more.iter().filter_map(|name| std::env::var(name).ok()));
+    for launcher in launchers {
+        let start = |copies: &str| {
+            let mut command = Command::new(&launcher);
+            command
+                .args(["-n", copies])
+                .arg(program)
+                .stdin(Stdio::null());
+            for name in [
+                "OMPI_ALLOW_RUN_AS_ROOT",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                "PRTE_ALLOW_RUN_AS_ROOT",
+                "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
+                "OMPI_MCA_rmaps_base_oversubscribe",
+            ] {
+                command.env(name, "1");
+            }
+            command.output()
+        };
+        let done = match start("3") {
+            Ok(done) => done,
+            Err(error) => {
+                say!("left out, a program under {launcher}: {error}");
+                continue;
+            }
+        };
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        let told = "error: a launcher has started this program 3 times";
+        assert_eq!(stderr.matches(told).count(), 1, "{launcher}: {stderr}");
+        assert_eq!(done.status.code(), Some(2), "{launcher}: {stderr}");
+        assert!(!String::from_utf8_lossy(&done.stdout).contains("385"));
+        let done = start("1").unwrap();
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(0), "{launcher}: {stderr}");
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "385\n", "{launcher}");
+    }
+    // As Slurm has it, in a step of several tasks and in a batch script.
+    let run = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(program);
+        command.envs(variables.iter().copied()).output().unwrap()
+    };
+    let step = [("SLURM_STEP_NUM_TASKS", "4"), ("SLURM_PROCID", "3")];
+    let done = run(&step);
+    assert_eq!((done.status.code(), done.stderr.len()), (Some(2), 0));
+    let done = run(&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")]);
+    assert_eq!(done.status.code(), Some(0));
 }
 
 #[test]

@@ -1,19 +1,21 @@
 //! The whole of a generated program's `main`: the only place that prints.
 #![allow(clippy::print_stderr)]
 
+use std::env;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
+use crate::launcher;
 use crate::options::Options;
 use crate::run::run;
 use crate::stats::Report;
 
 /// Runs the network with the [`Options`] in the environment, prints errors and statistics on
 /// standard error, and returns one of the exit codes of [`Exit`]. The command line is the
-/// program's own.
+/// program's own. A program that a launcher has started several times says so and ends.
 ///
 /// ```no_run
 /// mod wiring {
@@ -27,6 +29,12 @@ use crate::stats::Report;
 /// }
 /// ```
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
+    if let Some(launched) = launcher::find(|name| env::var_os(name)) {
+        if launched.speaks {
+            eprintln!("error: {launched}");
+        }
+        return Exit::Usage.into();
+    }
     let outcome = Options::from_env().and_then(|options| {
         let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
             RunError::Wiring(vec![

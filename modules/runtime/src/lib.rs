@@ -92,6 +92,7 @@ mod entry;
 mod error;
 mod exec;
 mod kpn;
+mod launcher;
 mod link;
 mod options;
 mod run;
