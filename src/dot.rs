@@ -5,9 +5,7 @@
 //! in different modules get names of their own.
 
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::{
-    Constraint, ConstraintDecl, ConstraintTarget, Direction, ModuleId, kind_of_name,
-};
+use graphmap_kpn::declared::{Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name};
 use graphmap_kpn::network::{
     ChannelId, DEFAULT_CAPACITY, Join, Joined, Network, PortId, ProcessId,
 };
@@ -30,7 +28,7 @@ struct Printer<'n> {
     members: Vec<Vec<ProcessId>>,
     /// Attributes of each process, those of constraints included.
     attributes: Vec<String>,
-    /// What constraints say of each module as a whole.
+    /// What constraints say of each module.
     of_module: Vec<Vec<String>>,
     names: HashSet<String>,
 }
@@ -62,32 +60,24 @@ impl<'n> Printer<'n> {
             .collect();
         for constraint in &network.constraints {
             let said = match &constraint.declared.constraint {
-                Constraint::Host(host) => format!(" host={}", word(host)),
-                Constraint::OsProcess(number) => format!(" osprocess={number}"),
-                Constraint::Colocate(group) => format!(" colocate={}", word(group)),
-                Constraint::Separate(group) => format!(" separate={}", word(group)),
-                Constraint::Hold { least, most } => format!(" hold=\"{}\"", range(*least, *most)),
-                Constraint::Whole | Constraint::Prefer(_) => {
-                    printer.of_whole_module(&constraint.declared);
-                    continue;
-                }
+                Constraint::Host(host) => format!("host={}", word(host)),
+                Constraint::OsProcess(number) => format!("osprocess={number}"),
+                Constraint::Colocate(group) => format!("colocate={}", word(group)),
+                Constraint::Separate(group) => format!("separate={}", word(group)),
+                Constraint::Hold { least, most } => format!("hold=\"{}\"", range(*least, *most)),
+                Constraint::Whole => "whole=true".to_owned(),
+                Constraint::Prefer(traffic) => format!("prefer={traffic}"),
             };
+            // Where it was said: a process in it may say the like itself.
+            if let ConstraintTarget::Module(module) = constraint.declared.target {
+                printer.of_module[module.index()].push(said);
+                continue;
+            }
             for process in &constraint.processes {
-                printer.attributes[process.index()] += &said;
+                printer.attributes[process.index()] += &format!(" {said}");
             }
         }
         printer
-    }
-
-    /// A constraint of a module, not of its processes one by one.
-    fn of_whole_module(&mut self, decl: &ConstraintDecl) {
-        let said = match &decl.constraint {
-            Constraint::Prefer(traffic) => format!("prefer={traffic}"),
-            _ => "whole=true".to_owned(),
-        };
-        if let ConstraintTarget::Module(module) = decl.target {
-            self.of_module[module.index()].push(said);
-        }
     }
 
     fn network(&mut self) {

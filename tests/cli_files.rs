@@ -309,12 +309,9 @@ fn an_expanded_graph_is_read_to_the_same_network() {
             .as_array_mut()
             .unwrap()
             .sort_by_key(by_name);
-        // Said of a module before, of each process now: the same for a mapping.
-        value
-            .as_object_mut()
-            .unwrap()
-            .remove("constraints")
-            .unwrap();
+        // Those of modules may come before those of processes.
+        let said = value["constraints"].as_array_mut().unwrap();
+        said.sort_by_key(ToString::to_string);
         value
     };
     let expanded = Test::new()
@@ -324,7 +321,7 @@ fn an_expanded_graph_is_read_to_the_same_network() {
         .status(0)
         .stdout();
     assert_eq!(network(&expanded), network(graph), "{expanded}");
-    assert_eq!(expanded.matches("host=node1").count(), 8, "{expanded}");
+    assert_eq!(expanded.matches("host=node1").count(), 2, "{expanded}");
     assert_eq!(
         expanded.matches(r#"colocate="a b"#).count(),
         2,

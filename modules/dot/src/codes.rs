@@ -75,3 +75,7 @@ pub const LOWERCASE_NULL: Code = Code(216);
 pub const SEVERAL_GRAPHS: Code = Code(217);
 /// A member's port without the member.
 pub const PORT_WITHOUT_MEMBER: Code = Code(218);
+/// An attribute said twice of one element, and not the same.
+pub const CONTRADICTION: Code = Code(219);
+/// A node called like a cluster.
+pub const NODE_LIKE_CLUSTER: Code = Code(220);

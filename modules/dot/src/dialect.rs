@@ -34,10 +34,12 @@ use report::Report;
 
 mod bundle;
 mod cluster;
+mod drawn;
 mod edge;
 pub(crate) mod keys;
 mod node;
 mod report;
+mod said;
 mod value;
 
 /// Reads the bytes of a DOT file, adds its text to the sources, and gives what it declares.
@@ -138,10 +140,17 @@ struct Dialect<'a> {
     bundles: HashMap<u32, bundle::Draft>,
     /// The constraint of a target and kind, to be overridden by a later one.
     constraints: HashMap<(u32, bool, Key), usize>,
+    /// What statements say of nodes, and of scopes.
+    said_of_nodes: said::Said,
+    said_of_scopes: said::Said,
     /// Nodes found in two modules, in order.
     torn: Vec<node::Torn>,
     /// Attributes of the edge statement being told.
     edge: edge::Draft,
+    /// Which keys edges have from defaults.
+    defaulted: drawn::Defaulted,
+    /// Room for the attributes of one list.
+    list: said::List,
     /// What attributes of edges came to before.
     edges: edge::Before,
     /// What names of attributes are on each element; they were not worth reporting.
@@ -178,6 +187,8 @@ impl<'a> Dialect<'a> {
         Dialect {
             text,
             edge: edge::Draft::default(),
+            defaulted: drawn::Defaulted::default(),
+            list: said::List::new(),
             edges: edge::Before::default(),
             keys: Default::default(),
             symbols: Recent::default(),
@@ -190,6 +201,8 @@ impl<'a> Dialect<'a> {
             flags: Vec::new(),
             bundles: HashMap::new(),
             constraints: HashMap::new(),
+            said_of_nodes: said::Said::default(),
+            said_of_scopes: said::Said::default(),
             torn: Vec::new(),
             statements: 0,
             last_mention: Span::NONE,
@@ -257,6 +270,7 @@ impl<'a> Dialect<'a> {
     }
 
     fn finish(mut self, findings: &mut Diagnostics) -> Declared {
+        self.finish_said();
         self.finish_nodes();
         self.finish_bundles();
         self.drop_what_is_no_process();
@@ -290,14 +304,17 @@ impl Builder for Dialect<'_> {
         self.scopes.push(cluster::Place::default());
     }
 
+    fn defaults(&mut self, target: Target, attributes: &[Attribute]) {
+        if !self.later_graph() {
+            self.list_of_defaults(element_of(target), attributes);
+        }
+    }
+
     fn classify(&mut self, target: Target, attribute: &Attribute) -> Option<Key> {
         if self.later_graph() {
             return None;
         }
-        let element = match target {
-            Target::Edge => Element::Edge,
-            _ => Element::Node,
-        };
+        let element = element_of(target);
         let key = self.key(element, attribute)?;
         if element == Element::Node && key.is_of_bundle_node() {
             let name = self.text.value(attribute.name);
@@ -366,6 +383,14 @@ impl Builder for Dialect<'_> {
         if !self.later_graph() {
             self.channel(tail, head);
         }
+    }
+}
+
+/// What defaults of a target are for.
+fn element_of(target: Target) -> Element {
+    match target {
+        Target::Edge => Element::Edge,
+        _ => Element::Node,
     }
 }
 

@@ -69,6 +69,8 @@ pub trait Builder {
     fn names(&mut self) -> &mut Names;
     /// A graph begins; scope 0 is it.
     fn open_graph(&mut self, header: &Header);
+    /// A list of defaults follows, each to be classified.
+    fn defaults(&mut self, target: Target, attributes: &[Attribute]);
     /// What this default is about; `None` if the builder has no use for it. Two defaults of equal
     /// keys override each other.
     fn classify(&mut self, target: Target, attribute: &Attribute) -> Option<Self::Key>;
@@ -432,6 +434,9 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
 
     fn defaults(&mut self, target: Target, attributes: &[Attribute], _: Span) {
         let scope = self.scope();
+        if target != Target::Graph {
+            self.builder.defaults(target, attributes);
+        }
         for attribute in attributes {
             if target == Target::Graph {
                 self.builder.scope_attribute(scope, attribute);

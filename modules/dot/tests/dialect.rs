@@ -169,13 +169,14 @@ fn channels_say_all_they_can() {
         a:x -> b:y:n; a:n -> b:se;
         a -> b -> NULL [at=\"last,first\", step=\"1,0\", wrap=true, type=T2];
         c [load=1, mem=\"1KiB\", kind=q, host=h1, osprocess=3, colocate=g, separate=s, replicas=7];
-        c [host=h2]
+        { node [host=h3] d [host=h4] }
         { edge [bundle=broadcast] a:z -> {b c} } }";
     assert_eq!(
         shown(text),
         "node a a face= in= None load=2.5 mem=0
 node b b face= in= None load=2.5 mem=0
 node c q face= in= Some(7) load=1 mem=1024
+node d d face= in= None load=2.5 mem=0
 a.out -> b.in type=Task capacity=16 initial=1 traffic=2000 [Some(5) None None None None [] false]
 a.x -> b.y type=Task capacity=4
 a.out -> b.in type=Task capacity=4
@@ -183,10 +184,11 @@ a.out -> b.in type=T2 capacity=4 [None None None Some(Last) Some(First) [1, 0] t
 b.out -> NULL type=T2 capacity=4 [None None None Some(Last) Some(First) [1, 0] true]
 a.z -> b.in type=Task capacity=4 [None Some(\"broadcast\") None None None [] false]
 a.z -> c.in type=Task capacity=4 [None Some(\"broadcast\") None None None [] false]
-Node(n2) Host(\"h2\")
+Node(n2) Host(\"h1\")
 Node(n2) OsProcess(3)
 Node(n2) Colocate(\"g\")
 Node(n2) Separate(\"s\")
+Node(n3) Host(\"h4\")
 "
     );
 }

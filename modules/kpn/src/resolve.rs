@@ -379,6 +379,22 @@ impl Joining<'_> {
                 .help("once is enough"),
             );
         }
+        let said = free.iter().map(|&&e| (e, self.channels[e.channel()].ty));
+        let mut said = said.filter_map(|(end, ty)| Some((end, ty?)));
+        let first_type = said.next();
+        let other = first_type.and_then(|(_, first)| said.find(|(_, ty)| *ty != first));
+        if let (Some((first, ty)), Some((end, other))) = (first_type, other) {
+            let full = self.full(process, name);
+            let says = |ty| format!("`{}` here", self.names.name(ty));
+            let finding = Diagnostic::error(
+                codes::TYPE_CONFLICT,
+                format!("port `{full}` is said to be of two types"),
+            )
+            .at(self.span(end), says(other))
+            .also(self.span(first), says(ty))
+            .help("say one of them, once");
+            self.tell(finding);
+        }
         let kind = self.bundle_kind((process, name), direction, &channels, free.is_empty());
         let join = match (&channels[..], kind) {
             ([], _) => Join::Environment,
@@ -404,7 +420,7 @@ impl Joining<'_> {
             name,
             direction,
             join,
-            ty: free.iter().find_map(|e| self.channels[e.channel()].ty),
+            ty: first_type.map(|(_, ty)| ty),
             span,
         });
     }

@@ -335,6 +335,23 @@ fn a_type_said_at_the_environment_counts() {
 }
 
 #[test]
+fn a_port_joined_to_the_environment_twice_has_one_type() {
+    let found = |other: &str| {
+        let mut d = Draft::default();
+        for name in ["Task", other] {
+            let ty = d.declared.names.intern(name);
+            d.channel("w.out", "NULL").ty = Some(ty);
+        }
+        d.codes()
+    };
+    assert_eq!(found("Task"), [codes::ENVIRONMENT_TWICE]);
+    let both = [codes::TYPE_CONFLICT, codes::ENVIRONMENT_TWICE];
+    let mut told = found("Result");
+    told.sort_by_key(|code| both.iter().position(|c| c == code));
+    assert_eq!(told, both);
+}
+
+#[test]
 fn faces_must_differ_and_the_default_load_does_not_win() {
     let make = |a: &str, b: &str| {
         let mut d = Draft::default();

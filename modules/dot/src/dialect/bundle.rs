@@ -1,5 +1,6 @@
 //! Bundles written as nodes.
 
+use super::drawn::DrawnEdge;
 use super::edge;
 use super::keys::{Element, Key};
 use super::node::{BUNDLE, ENVIRONMENT};
@@ -43,7 +44,7 @@ struct BundleEnd {
     end: EndDecl,
     span: Span,
     /// The edge that draws it.
-    edge: Option<ChannelDecl>,
+    edge: Option<DrawnEdge>,
 }
 
 /// Those who write to a bundle, and those who read from it.
@@ -104,7 +105,10 @@ impl Dialect<'_> {
                     draft.kind = kind.map(|kind| (kind, attribute.value.span)).or(draft.kind);
                 } else {
                     self.channel_key(&mut draft.channel, key, attribute);
-                    draft.only_bundles.push((key, *attribute));
+                    // Once each: there may be many statements.
+                    if draft.only_bundles.iter().all(|(k, _)| *k != key) {
+                        draft.only_bundles.push((key, *attribute));
+                    }
                 }
                 self.bundles.insert(number, draft);
                 return;
@@ -119,10 +123,14 @@ impl Dialect<'_> {
         } else {
             &mut entry.process
         };
-        if field.is_some() && statement != self.statements {
-            draft.twice.get_or_insert((name_here, self.last_module));
-        } else {
-            *field = Some(*attribute);
+        let earlier = *field;
+        field.get_or_insert(*attribute);
+        if let Some(earlier) = earlier {
+            if statement == self.statements {
+                self.contradiction(key, &earlier, attribute);
+            } else {
+                draft.twice.get_or_insert((name_here, self.last_module));
+            }
         }
         self.bundles.insert(number, draft);
     }
@@ -185,12 +193,17 @@ impl Dialect<'_> {
             (flags[node] & BUNDLE != 0).then_some(node as u32)
         };
         let report = &mut self.report;
+        let mut edges = 0..;
         self.out.channels.retain(|channel| {
+            let number = edges.next().unwrap_or_default();
             let (from, to) = (bundle(&channel.from), bundle(&channel.to));
             let end = |end| BundleEnd {
                 end,
                 span: channel.span,
-                edge: Some(channel.clone()),
+                edge: Some(DrawnEdge {
+                    channel: channel.clone(),
+                    defaulted: self.defaulted.of(number),
+                }),
             };
             match (from, to) {
                 (None, None) => return true,
@@ -263,9 +276,17 @@ impl Dialect<'_> {
         } else {
             self.known.out
         };
-        let port = match port {
-            Some(port) if !port.is_empty() => self.out.names.intern(port),
-            _ => said.unwrap_or(usual),
+        let port = match (port.filter(|port| !port.is_empty()), said) {
+            (None, said) => said.unwrap_or(usual),
+            (Some(port), said) => {
+                let port = self.out.names.intern(port);
+                if let (Some(said), Some(place)) = (said, member.port)
+                    && said != port
+                {
+                    self.report_port_twice((port, process.value.span), (said, place.span()));
+                }
+                port
+            }
         };
         Some(BundleEnd {
             end: EndDecl {
@@ -415,29 +436,41 @@ impl Dialect<'_> {
                 Direction::Input => (other.end, one.end),
                 Direction::Output => (one.end, other.end),
             };
-            let edges = [&other.edge, &one.edge].into_iter().flatten();
-            let edges: Vec<&ChannelDecl> = edges.collect();
-            let mut extra = edges
-                .iter()
-                .find_map(|e| self.out.extra(e).cloned())
-                .unwrap_or(ChannelExtra {
+            let kind = (kind, draft.kind.map_or(span, |k| k.1));
+            let edges = [other.edge.as_ref(), one.edge.as_ref()];
+            let plain = || {
+                let extra = ChannelExtra {
+                    bundle: Some(kind.0),
                     span,
                     ..ChannelExtra::default()
-                });
-            extra.bundle = Some(kind);
+                };
+                (None, extra)
+            };
+            let drawn = self.both_edges(edges, kind);
+            let (drawn, mut extra) = drawn.map_or_else(plain, |(c, extra)| (Some(c), extra));
+            let drawn = drawn.as_ref();
+            let ty = drawn.and_then(|c| c.ty);
+            if let (Some(drawn), Some(ty), Some(said)) = (drawn, ty, draft.channel.ty)
+                && ty != said
+            {
+                let of_node = draft.only_bundles.iter().find(|(key, _)| *key == Key::Type);
+                let first = of_node.map_or(span, |(_, attribute)| attribute.span());
+                let message = format!("bundle `{name}` and an edge of it say two types");
+                self.contradict(message, first, drawn.span);
+            }
+            if extra.span == ChannelExtra::default().span {
+                extra.span = span;
+            }
             extra.bundle_name = Some(symbol);
             extra.tag = extra.tag.or(draft.channel.tag);
             let extra = self.out.add_extra(extra);
-            let initial = edges.iter().map(|e| e.initial).find(|n| *n > 0);
-            let traffic = edges.iter().map(|e| e.traffic).find(|t| *t != 1.0);
+            let initial = drawn.map(|c| c.initial).filter(|n| *n > 0);
+            let traffic = drawn.map(|c| c.traffic).filter(|t| *t != 1.0);
             self.out.channels.push(ChannelDecl {
                 from,
                 to,
-                ty: edges.iter().find_map(|e| e.ty).or(draft.channel.ty),
-                capacity: edges
-                    .iter()
-                    .find_map(|e| e.capacity)
-                    .or(draft.channel.capacity),
+                ty: ty.or(draft.channel.ty),
+                capacity: drawn.and_then(|c| c.capacity).or(draft.channel.capacity),
                 initial: initial.or(draft.channel.initial).unwrap_or(0),
                 extra,
                 traffic: traffic.or(draft.channel.traffic).unwrap_or(1.0),

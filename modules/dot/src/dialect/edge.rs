@@ -23,6 +23,8 @@ pub(super) struct Draft {
     pub(super) initial: Option<u32>,
     pub(super) traffic: Option<f64>,
     pub(super) tag: Option<i32>,
+    /// The keys that come from defaults, by [`Key::bit`].
+    defaulted: u32,
     /// Index of what is unusual, made once for all edges of the statement.
     extra: Option<NonZeroU32>,
 }
@@ -122,11 +124,23 @@ impl Dialect<'_> {
         for preset in defaults {
             self.edge_key(&mut draft, &mut unusual, preset.key, &preset.attribute);
         }
+        let mut list = std::mem::take(&mut self.list);
         for attribute in attributes {
-            if let Some(key) = self.key(Element::Edge, attribute) {
+            if let Some(key) = self.key(Element::Edge, attribute)
+                && self.list(&mut list, key, attribute)
+            {
                 self.edge_key(&mut draft, &mut unusual, key, attribute);
             }
         }
+        let bits = |keys: &mut dyn Iterator<Item = Key>| {
+            keys.filter_map(Key::bit).fold(0, |all, bit| all | bit)
+        };
+        if !defaults.is_empty() {
+            let presets = bits(&mut defaults.iter().map(|preset| preset.key));
+            draft.defaulted = presets & !bits(&mut list.iter().map(|(key, _)| *key));
+        }
+        list.clear();
+        self.list = list;
         // Each of these says where; a tag says so only if none of the others does.
         if !unusual.span.is_none() {
             let extra = ChannelExtra {
@@ -197,6 +211,8 @@ impl Dialect<'_> {
         let from = self.port(tail, self.edge.src, self.known.out);
         let to = self.port(head, self.edge.dst, self.known.into);
         let draft = &self.edge;
+        self.defaulted
+            .push(self.out.channels.len(), draft.defaulted);
         let channel = ChannelDecl {
             from,
             to,
@@ -222,17 +238,7 @@ impl Dialect<'_> {
         };
         let port = match said {
             Some((other, place)) if other != symbol => {
-                let name = self.text.value(port);
-                let other_name = self.out.names.name(other).to_owned();
-                self.report.push(
-                    Diagnostic::error(
-                        codes::PORT_TWICE,
-                        format!("this end has two ports, `{name}` and `{other_name}`"),
-                    )
-                    .at(port.span, "one name of the port")
-                    .also(place, "another")
-                    .help("name the port once; `node:port` may stay if it is the same name"),
-                );
+                self.report_port_twice((symbol, port.span), (other, place));
                 other
             }
             _ => symbol,
@@ -242,6 +248,22 @@ impl Dialect<'_> {
 }
 
 impl Dialect<'_> {
+    /// Reports two names of one port, each with its place.
+    pub(super) fn report_port_twice(&mut self, one: (Symbol, Span), other: (Symbol, Span)) {
+        let name = |symbol| self.out.names.name(symbol);
+        let message = format!(
+            "this end has two ports, `{}` and `{}`",
+            name(one.0),
+            name(other.0)
+        );
+        self.report.push(
+            Diagnostic::error(codes::PORT_TWICE, message)
+                .at(one.1, "one name of the port")
+                .also(other.1, "another")
+                .help("name the port once; `node:port` may stay if it is the same name"),
+        );
+    }
+
     /// The name of a port written `node:port`; `None` for a compass point.
     #[inline]
     fn drawn_port(&mut self, port: Id) -> Option<Symbol> {

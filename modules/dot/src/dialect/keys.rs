@@ -171,6 +171,46 @@ impl Key {
         Some(key(number))
     }
 
+    /// A bit of its own for each key that says one thing of an element: what several lists of codes
+    /// say counts together, and members of bundles are many.
+    pub(crate) fn bit(self) -> Option<u32> {
+        let place = match self {
+            Key::Module => 0,
+            Key::Cluster => 1,
+            Key::Skeleton => 2,
+            Key::Process => 3,
+            Key::Kind => 4,
+            Key::Replicas => 5,
+            Key::Load => 6,
+            Key::Mem => 7,
+            Key::Host => 8,
+            Key::OsProcess => 9,
+            Key::Colocate => 10,
+            Key::Separate => 11,
+            Key::Hold => 12,
+            Key::Whole => 13,
+            Key::Prefer => 14,
+            Key::Src => 15,
+            Key::Dst => 16,
+            Key::Bundle => 17,
+            Key::Type => 18,
+            Key::Capacity => 19,
+            Key::Initial => 20,
+            Key::Tag => 21,
+            Key::Traffic => 22,
+            Key::At => 23,
+            Key::Step => 24,
+            Key::Wrap => 25,
+            Key::Beyond => 26,
+            Key::Level(_)
+            | Key::Writer(_)
+            | Key::WriterPort(_)
+            | Key::Reader(_)
+            | Key::ReaderPort(_) => return None,
+        };
+        Some(1 << place)
+    }
+
     /// Whether it may stand on an element.
     pub(crate) fn fits(self, element: Element) -> bool {
         use Key::{Capacity, Dst, Src, Traffic, Type};
@@ -249,6 +289,15 @@ mod tests {
             (Key::of(""), Key::of("7"), Key::of("SRC")),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn keys_have_bits_of_their_own() {
+        let bits: Vec<u32> = TABLE.iter().filter_map(|row| row.2.bit()).collect();
+        let all = bits.iter().fold(0, |all, bit| all | bit);
+        assert_eq!(bits.len(), all.count_ones() as usize);
+        let lists = TABLE.iter().filter(|row| matches!(row.2, Key::Level(_)));
+        assert_eq!(bits.len(), TABLE.len() - lists.count());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Nodes: processes, faces, the environment.
 
 use super::keys::{Element, Key};
+use super::said::List;
 use super::{Dialect, node_id, value};
 use crate::codes;
 use crate::events::Attribute;
@@ -9,6 +10,7 @@ use graphmap_kpn::declared::{ConstraintTarget, ModuleId, NodeDecl, NodeId, kind_
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
+use hashbrown::HashMap;
 
 /// It says its kind.
 const HAS_KIND: u8 = 1;
@@ -89,16 +91,19 @@ impl Dialect<'_> {
 
     pub(super) fn node_statement(&mut self, nodes: &[u32], attributes: &[Attribute]) {
         self.statements += 1;
-        // The last of each key counts; the list of keys is short. Members of bundles are many, and
-        // go where they belong at once.
-        let mut last: Vec<(Key, Attribute)> = Vec::new();
+        // Each key counts once, and there are few. Members of bundles are many, and go where they
+        // belong at once.
+        let mut list = List::new();
         for attribute in attributes {
             let Some(key) = self.key(Element::Node, attribute) else {
                 continue;
             };
             if key.is_of_bundle_node() {
                 match nodes {
-                    [node] => self.bundle_key(*node, key, attribute),
+                    [node] => {
+                        self.said_of_nodes.note(*node, key, attribute);
+                        self.bundle_key(*node, key, attribute);
+                    }
                     _ => {
                         let name = self.text.value(attribute.name);
                         self.report.no_default(&name, attribute);
@@ -106,13 +111,11 @@ impl Dialect<'_> {
                 }
                 continue;
             }
-            match last.iter_mut().find(|(k, _)| *k == key) {
-                Some(earlier) => earlier.1 = *attribute,
-                None => last.push((key, *attribute)),
-            }
+            self.list(&mut list, key, attribute);
         }
         for node in nodes {
-            for (key, attribute) in &last {
+            for (key, attribute) in &list {
+                self.said_of_nodes.note(*node, *key, attribute);
                 self.node_key(*node, *key, attribute);
             }
         }
@@ -171,8 +174,9 @@ impl Dialect<'_> {
         );
     }
 
-    /// Kinds, and nodes in two modules.
+    /// Kinds, nodes in two modules, and nodes called like a module.
     pub(super) fn finish_nodes(&mut self) {
+        self.report_nodes_like_clusters();
         // Most nodes are of the kind of the one before.
         let mut last = (String::new(), None);
         for (node, flags) in self.out.nodes.values_mut().zip(&self.flags) {
@@ -213,6 +217,31 @@ impl Dialect<'_> {
                 .also(first.span, format!("it is in `{first_name}` already"))
                 .also(node.span, "its first mention")
                 .help("a name is one node in the whole file: rename one, or move the edge out of the cluster"),
+            );
+        }
+    }
+
+    /// Graphviz draws an edge to the name of a cluster as one to a node of that name.
+    fn report_nodes_like_clusters(&mut self) {
+        let modules = self.out.modules.values();
+        let clusters: HashMap<Symbol, Span> = modules.map(|m| (m.name, m.span)).collect();
+        if clusters.is_empty() {
+            return;
+        }
+        for node in self.out.nodes.values() {
+            let Some(cluster) = clusters.get(&node.name) else {
+                continue;
+            };
+            let name = self.out.names.name(node.name);
+            self.report.push(
+                Diagnostic::error(
+                    codes::NODE_LIKE_CLUSTER,
+                    format!("`{name}` is a cluster, and here it would be a process of its own"),
+                )
+                .at(node.span, "a node, as Graphviz draws it")
+                .also(*cluster, "the cluster")
+                .help("an edge joins processes: name the one in the cluster that it is meant for")
+                .help("if a process is meant, give it a name that no cluster has"),
             );
         }
     }

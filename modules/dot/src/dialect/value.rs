@@ -1,5 +1,6 @@
 //! Values of attributes: what they may be, and what to say when they are not.
 
+use super::keys::Key;
 use graphmap_kpn::declared::{At, BundleKind};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
@@ -159,6 +160,35 @@ pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
 pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
     let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
     steps.map_err(|_| Misfit::of("a whole number, or one for each level: `step=\"1,0\"`"))
+}
+
+/// Whether two values of a key mean the same. What is no value of it contradicts nothing.
+pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
+    fn read<'v, T: PartialEq>(
+        of: impl Fn(&'v str) -> Result<T, Misfit>,
+        a: &'v str,
+        b: &'v str,
+    ) -> bool {
+        match (of(a), of(b)) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => true,
+        }
+    }
+    match key {
+        _ if a == b => true,
+        Key::Replicas | Key::OsProcess | Key::Initial => read(count, a, b),
+        Key::Load | Key::Prefer => read(amount, a, b),
+        Key::Mem | Key::Traffic => read(bytes, a, b),
+        Key::Capacity => read(capacity, a, b),
+        Key::Tag => read(tag, a, b),
+        Key::Hold => read(range, a, b),
+        Key::Cluster | Key::Whole | Key::Wrap => read(truth, a, b),
+        Key::Beyond => read(beyond, a, b),
+        Key::Bundle => read(bundle, a, b),
+        Key::At => read(at, a, b),
+        Key::Step => read(step, a, b),
+        _ => read(name, a, b),
+    }
 }
 
 #[cfg(test)]

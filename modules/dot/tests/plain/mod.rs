@@ -134,6 +134,8 @@ fn port(end: &End, plainly: &Plainly<'_>) -> Option<String> {
 }
 
 impl Builder for Plainly<'_> {
+    fn defaults(&mut self, _: Target, _: &[Attribute]) {}
+
     type Key = Symbol;
 
     fn names(&mut self) -> &mut Names {

@@ -277,6 +277,14 @@ impl Reader<'_> {
         let span = self.span(raw, channel.span);
         let traffic = self.cost(raw, "traffic", channel.traffic, 1.0);
         let ty = channel.ty.map(|ty| self.intern(&ty));
+        if channel.bundle.is_none() && channel.bundle_name.is_some() {
+            let at = self.here(raw.get());
+            self.diagnostics.push(
+                Diagnostic::error(MALFORMED, "`bundle_name` names a bundle that is not there")
+                    .at(at, "says no `bundle`")
+                    .help("say its kind: `\"bundle\": \"select\"`"),
+            );
+        }
         let extra = if channel.tag.is_some() || channel.bundle.is_some() {
             let bundle_name = channel.bundle_name.map(|name| self.intern(&name));
             self.declared.add_extra(ChannelExtra {

@@ -1,0 +1,128 @@
+//! What is said twice of one element, and not the same both times.
+//!
+//! Graphviz takes the last value of an attribute. Of two contradicting values one is a mistake, and
+//! only who wrote them knows which. An attribute over a default is no contradiction, nor is one that
+//! says the same again, in either spelling (`process=p, PIproc=p`).
+
+use super::keys::{Element, Key};
+use super::{Dialect, value};
+use crate::codes;
+use crate::events::Attribute;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::source::Span;
+use hashbrown::HashMap;
+
+/// The attributes of one list, each key once: the first of its kind.
+pub(super) type List = Vec<(Key, Attribute)>;
+
+/// Attributes that statements give to elements of one sort, which are numbered.
+///
+/// Nearly no element says a thing twice, so only bits are looked at while the text is read; where
+/// one did is found at the end, in one look through all.
+#[derive(Default)]
+pub(super) struct Said {
+    /// The keys that each element says, by [`Key::bit`].
+    keys: Vec<u32>,
+    first: Vec<(u32, Attribute)>,
+    again: Vec<(u32, Attribute)>,
+}
+
+impl Said {
+    /// Notes an attribute of an element.
+    pub(super) fn note(&mut self, element: u32, key: Key, attribute: &Attribute) {
+        let Some(bit) = key.bit() else {
+            return;
+        };
+        let index = element as usize;
+        if self.keys.len() <= index {
+            self.keys.resize(index + 1, 0);
+        }
+        let list = if self.keys[index] & bit == 0 {
+            &mut self.first
+        } else {
+            &mut self.again
+        };
+        self.keys[index] |= bit;
+        list.push((element, *attribute));
+    }
+}
+
+impl Dialect<'_> {
+    /// Notes an attribute of a list; `false` if its key is there already. Reports it if it
+    /// contradicts the one that is there.
+    pub(super) fn list(&mut self, list: &mut List, key: Key, attribute: &Attribute) -> bool {
+        let earlier = list.iter().find(|(k, _)| *k == key).map(|(_, a)| *a);
+        match earlier {
+            Some(earlier) => self.contradiction(key, &earlier, attribute),
+            None => list.push((key, *attribute)),
+        }
+        earlier.is_none()
+    }
+
+    /// Reports what contradicts in the list of a default statement.
+    pub(super) fn list_of_defaults(&mut self, element: Element, attributes: &[Attribute]) {
+        let mut list = List::new();
+        for attribute in attributes {
+            let key = Key::of(&self.text.value(attribute.name));
+            if let Some(key) = key.filter(|key| key.fits(element) && key.bit().is_some()) {
+                self.list(&mut list, key, attribute);
+            }
+        }
+    }
+
+    /// Reports two attributes of one key on one element, unless they say the same. A value that
+    /// does not fit is reported where it is read.
+    pub(super) fn contradiction(&mut self, key: Key, first: &Attribute, again: &Attribute) {
+        let (a, b) = (self.text.value(first.value), self.text.value(again.value));
+        if value::same(key, &a, &b) {
+            return;
+        }
+        let (name, other) = (self.text.value(again.name), self.text.value(first.name));
+        let message = if name == other {
+            format!("`{name}` is said twice, and not the same")
+        } else {
+            format!("`{other}` and `{name}` mean the same, and contradict")
+        };
+        self.contradict(message, first.span(), again.span());
+    }
+
+    /// Reports that two places contradict.
+    pub(super) fn contradict(&mut self, message: String, first: Span, again: Span) {
+        self.report.push(
+            Diagnostic::error(codes::CONTRADICTION, message)
+                .at(again, "again here")
+                .also(first, "said first here")
+                .help("take one of them away"),
+        );
+    }
+
+    /// Reports what statements say twice of nodes, and of scopes.
+    pub(super) fn finish_said(&mut self) {
+        let nodes = std::mem::take(&mut self.said_of_nodes);
+        let scopes = std::mem::take(&mut self.said_of_scopes);
+        for said in [nodes, scopes] {
+            let key = |attribute: &Attribute| Key::of(&self.text.value(attribute.name));
+            let again = said.again.iter();
+            let mut first: HashMap<(u32, Key), Option<Attribute>> = again
+                .filter_map(|(element, attribute)| Some(((*element, key(attribute)?), None)))
+                .collect();
+            if first.is_empty() {
+                continue;
+            }
+            for (element, attribute) in &said.first {
+                let found = key(attribute).and_then(|key| first.get_mut(&(*element, key)));
+                if let Some(found) = found {
+                    found.get_or_insert(*attribute);
+                }
+            }
+            for (element, attribute) in &said.again {
+                let Some(key) = Key::of(&self.text.value(attribute.name)) else {
+                    continue;
+                };
+                if let Some(Some(earlier)) = first.get(&(*element, key)) {
+                    self.contradiction(key, earlier, attribute);
+                }
+            }
+        }
+    }
+}
