@@ -38,6 +38,12 @@ const CASES: &[Case] = &[
         lines: &["20 signals of 16 samples"],
     },
     Case {
+        name: "guess",
+        args: &["1000"],
+        deterministic: true,
+        lines: &[],
+    },
+    Case {
         name: "matmul",
         args: &["5"],
         deterministic: true,
@@ -129,7 +135,7 @@ impl Case {
         lines
     }
 
-    /// Runs it at 1, 2 and 5 schedulers, and in many orders of its processes, and gives the lines
+    /// Runs it at 1, 2, 3 and 5 schedulers, and in many orders of its processes, and gives the lines
     /// that it prints every time. Lines that `varies` tells may differ.
     #[track_caller]
     fn result(&self, varies: impl Fn(&str) -> bool) -> Vec<String> {
@@ -140,7 +146,7 @@ impl Case {
             lines
         };
         let first = run(&[]);
-        for schedulers in [1, 2, 5] {
+        for schedulers in [1, 2, 3, 5] {
             let found = run(&[("GRAPHMAP_OS_PROCESSES", schedulers.to_string())]);
             assert_eq!(found, first, "{} at {schedulers} schedulers", self.name);
         }
@@ -263,6 +269,31 @@ fn the_butterfly_gives_what_the_definition_gives() {
         .parse()
         .unwrap();
     assert!(difference < 1e-12, "{difference}");
+}
+
+#[test]
+fn the_server_answers_who_asks_until_all_are_gone() {
+    let lines = Case::of("guess").result(nothing_varies);
+    let (mut all, mut clients) = (0, 0);
+    for line in &lines[..lines.len() - 1] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[..2], ["client", &format!("{clients}:")]);
+        let number: u64 = words[2].parse().unwrap();
+        // The guesses of who halves what is left of 0..1000, one after the other.
+        let (mut least, mut end, mut guesses) = (0, 1000, 1);
+        while least + (end - least) / 2 != number {
+            match least + (end - least) / 2 {
+                guess if number < guess => end = guess,
+                guess => least = guess + 1,
+            }
+            guesses += 1;
+        }
+        assert_eq!(words[3..], ["in", &guesses.to_string(), "guesses"]);
+        (all, clients) = (all + guesses, clients + 1);
+    }
+    assert_eq!(clients, 8);
+    let sum = format!("8 numbers found in {all} guesses");
+    assert_eq!(lines.last(), Some(&sum));
 }
 
 #[test]

@@ -178,6 +178,8 @@ pub enum BundleKind {
     Broadcast,
     /// One writer, many readers; each gets its part.
     Scatter,
+    /// One writer, many readers; the writer names the one that gets the token.
+    Switch,
     /// One writer, many readers; whoever is ready takes the token: not deterministic.
     Share,
 }
@@ -196,12 +198,13 @@ pub enum Direction {
 
 impl BundleKind {
     /// All of them, in the order of their documentation.
-    pub const ALL: [BundleKind; 6] = [
+    pub const ALL: [BundleKind; 7] = [
         BundleKind::Select,
         BundleKind::Gather,
         BundleKind::Reduce,
         BundleKind::Broadcast,
         BundleKind::Scatter,
+        BundleKind::Switch,
         BundleKind::Share,
     ];
 
@@ -213,6 +216,7 @@ impl BundleKind {
             BundleKind::Reduce => "reduce",
             BundleKind::Broadcast => "broadcast",
             BundleKind::Scatter => "scatter",
+            BundleKind::Switch => "switch",
             BundleKind::Share => "share",
         }
     }
@@ -226,7 +230,10 @@ impl BundleKind {
     pub fn direction(self) -> Direction {
         match self {
             BundleKind::Select | BundleKind::Gather | BundleKind::Reduce => Direction::Input,
-            BundleKind::Broadcast | BundleKind::Scatter | BundleKind::Share => Direction::Output,
+            BundleKind::Broadcast
+            | BundleKind::Scatter
+            | BundleKind::Switch
+            | BundleKind::Share => Direction::Output,
         }
     }
 

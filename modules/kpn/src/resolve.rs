@@ -505,6 +505,6 @@ fn bundle_missing(full: &str, count: usize) -> Diagnostic {
         codes::BUNDLE_MISSING,
         format!("{count} channels leave port `{full}`, and nothing says how they share its tokens"),
     )
-    .help("`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=share` each token to whoever is ready")
+    .help("`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=switch` each token to the one that the process names, `bundle=share` to whoever is ready")
     .help("or give them ports of their own with `src=`")
 }

@@ -91,7 +91,10 @@ fn channel() -> impl Strategy<Value = ChannelPlan> {
     );
     let more = (
         option::weighted(0.2, 0..2usize),
-        option::weighted(0.5, (0..6usize).prop_map(|i| BundleKind::ALL[i])),
+        option::weighted(
+            0.5,
+            (0..BundleKind::ALL.len()).prop_map(|i| BundleKind::ALL[i]),
+        ),
         option::of(1u32..4),
         prop_oneof![5 => Just(0u32), 1 => 0u32..3],
     );

@@ -107,7 +107,7 @@ pub struct PortModel {
     pub c: String,
     /// `input` or `output`.
     pub direction: Direction,
-    /// `select`, `gather`, `reduce`, `broadcast`, `scatter`, `share`, or nothing.
+    /// `select`, `gather`, `reduce`, `broadcast`, `scatter`, `switch`, `share`, or nothing.
     pub bundle: Option<&'static str>,
     /// The bundle, else the direction.
     pub word: &'static str,

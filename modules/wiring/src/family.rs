@@ -57,6 +57,8 @@ pub enum Lack {
     Broadcast,
     /// Scatter bundles.
     Scatter,
+    /// Switch bundles.
+    Switch,
     /// Share bundles.
     Share,
     /// Channels that begin with tokens.
@@ -72,6 +74,7 @@ impl Lack {
             Lack::Reduce => Some(BundleKind::Reduce),
             Lack::Broadcast => Some(BundleKind::Broadcast),
             Lack::Scatter => Some(BundleKind::Scatter),
+            Lack::Switch => Some(BundleKind::Switch),
             Lack::Share => Some(BundleKind::Share),
             Lack::Initial => None,
         }

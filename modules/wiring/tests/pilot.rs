@@ -138,6 +138,62 @@ fn a_new_project_for_pilot_compiles() {
 }
 
 #[test]
+fn a_switch_for_pilot_is_an_array_of_channels() {
+    // Two servers of three and of one client, whose edges do not come in the order of their ranks.
+    let mut graph = Graph::new("served");
+    for (server, client) in [(1, 3), (2, 4), (1, 1), (1, 2)] {
+        graph
+            .channel(
+                &format!("server{server}.replies"),
+                &format!("client{client}.in"),
+            )
+            .bundle(BundleKind::Switch);
+        let (client, server) = (
+            format!("client{client}.out"),
+            format!("server{server}.asked"),
+        );
+        graph.channel(&client, &server).bundle(BundleKind::Select);
+    }
+    let mapped = graph.mapped();
+    let pilot = built_in()
+        .find(|emitter| emitter.name() == "pilot")
+        .unwrap();
+    let files = pilot.family.project(
+        "served",
+        mapped.network(),
+        &Skeletons::built_in(),
+        &mut Diagnostics::new(),
+    );
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pilot/served");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (path, file) in files.unwrap().iter() {
+        std::fs::write(folder.join(path), &file.content).unwrap();
+    }
+    let server = r#"
+#include "wiring.h"
+#include <stdio.h>
+int tell_writer(const PI_CHANNEL *channel);
+int tell_reader(const PI_CHANNEL *channel);
+int server_process(int index, void *argument)
+{
+    struct server_ports *ports = argument;
+    int i;
+    printf("switch");
+    for (i = 0; ports->replies[i]; i++)
+        printf(" %d>%d", tell_writer(ports->replies[i]), tell_reader(ports->replies[i]));
+    printf("\n");
+    return index;
+}
+"#;
+    std::fs::write(folder.join("server_process.c"), server).unwrap();
+    let sources = ["wiring.c", "server_process.c", "client_process.c"];
+    let created = run(&folder, &sources.map(PathBuf::from));
+    assert_eq!(created, expected(&mapped));
+    let switches = created.iter().filter(|line| line.starts_with("switch"));
+    assert_eq!(switches.count(), 2, "{created:?}");
+}
+
+#[test]
 fn the_code_grows_with_kinds() {
     let (small, large) = (
         emit(&farm(3).mapped()).unwrap(),

@@ -170,6 +170,8 @@ fn odd() -> Graph {
         g.channel("type.share", &format!("{worker}.\u{e9}"))
             .ty("(u8,)")
             .bundle(BundleKind::Share);
+        g.channel("type.write_to", &format!("{worker}.switch"))
+            .bundle(BundleKind::Switch);
         g.channel(&format!("{worker}.x"), "net.Vec")
             .ty("Vec<[f64; 3]>")
             .bundle(BundleKind::Gather);

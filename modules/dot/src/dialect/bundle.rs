@@ -397,6 +397,7 @@ impl Dialect<'_> {
                     .at(span, "`bundle=` is missing")
                     .help("`bundle=broadcast`: each reader gets a copy")
                     .help("`bundle=scatter`: each reader gets its part")
+                    .help("`bundle=switch`: the writer names the one that gets the token")
                     .help("`bundle=share`: whoever is ready takes the token"),
                 );
                 return;
@@ -423,7 +424,7 @@ impl Dialect<'_> {
                     .at(span, "this bundle")
                     .also(place, "its kind")
                     .help("`src1=`, `src2=`.. name the writers, `dst1=`, `dst2=`.. the readers")
-                    .with_note("select, gather and reduce have one reader; broadcast, scatter and share one writer"),
+                    .with_note("select, gather and reduce have one reader; broadcast, scatter, switch and share one writer"),
             );
             return;
         }

@@ -115,8 +115,8 @@ pub(crate) fn bundle(value: &str) -> Result<BundleKind, Misfit> {
     BundleKind::from_name(value).ok_or_else(|| {
         let names = BundleKind::ALL.map(BundleKind::name);
         Misfit::near(
-            "`select`, `gather` or `reduce` (many writers), `broadcast`, `scatter` or `share` \
-             (many readers)",
+            "`select`, `gather` or `reduce` (many writers), `broadcast`, `scatter`, \
+             `switch` or `share` (many readers)",
             value,
             &names,
         )
