@@ -5,6 +5,7 @@ use crate::codes;
 use crate::signals::{Guard, interrupted};
 use crate::supervisor::{self, Bound, END_TREE};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -282,7 +283,7 @@ fn locate(
     let base = match texts.get(&path) {
         Some(base) => *base,
         None => {
-            let text = std::fs::read_to_string(&path).ok()?;
+            let text = input::text(&path, Limit::SOURCE).ok()?;
             let source = sources.add(shown(&path), text).ok()?;
             texts.insert(path.clone(), source.base());
             source.base()

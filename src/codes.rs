@@ -1,6 +1,7 @@
 //! The diagnostics that the command itself makes. Each has a page in `docs/src/errors/`.
 
-use graphmap_kpn::diagnostic::Code;
+use graphmap_kpn::diagnostic::{Code, Diagnostic};
+use graphmap_kpn::input::Unreadable;
 
 /// A file cannot be read: it is missing, a folder, or not ours to read.
 pub(crate) const CANNOT_READ: Code = Code(1);
@@ -40,3 +41,13 @@ pub(crate) const BUILD: Code = Code(704);
 pub(crate) const PROGRAM: Code = Code(705);
 /// The compiler warns of something in a file of the user's.
 pub(crate) const COMPILER_WARNING: Code = Code(706);
+
+/// The finding that a file cannot be read.
+pub(crate) fn cannot_read(name: &str, why: &Unreadable) -> Diagnostic {
+    let code = match why {
+        why if why.is_too_large() => TOO_LARGE,
+        why if why.is_not_text() => NOT_TEXT,
+        _ => CANNOT_READ,
+    };
+    Diagnostic::error(code, format!("`{name}` cannot be read: {why}"))
+}

@@ -4,8 +4,8 @@ use crate::codes;
 use graphmap_dot::decode::{Encoding, decode};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::json;
 use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::{input, json};
 use std::path::Path;
 
 /// Reads one language that networks are written in.
@@ -126,13 +126,7 @@ impl FrontEnd for Json {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            one(Diagnostic::error(
-                codes::NOT_TEXT,
-                format!("`{name}` is not text: byte {at} is not UTF-8"),
-            ))
-        })?;
+        let text = input::decode(bytes).map_err(|why| one(codes::cannot_read(name, &why)))?;
         let source = sources.add(name, text).map_err(|error| {
             one(Diagnostic::error(
                 codes::TOO_LARGE,

@@ -1,5 +1,11 @@
 //! External passes and emitters: executables on PATH.
 
+use crate::signals::Guard;
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::pass::{Pass, PassContext};
+use graphmap_kpn::plugin::External;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -65,4 +71,46 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
+}
+
+/// An external pass or emitter that ends with us.
+pub(crate) struct Guarded(pub(crate) External);
+
+impl Pass for Guarded {
+    fn name(&self) -> &str {
+        Pass::name(&self.0)
+    }
+
+    fn about(&self) -> &str {
+        Pass::about(&self.0)
+    }
+
+    fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
+        let _guard = Guard::new();
+        Pass::run(&self.0, context)
+    }
+}
+
+impl Emitter for Guarded {
+    fn name(&self) -> &str {
+        Emitter::name(&self.0)
+    }
+
+    fn about(&self) -> &str {
+        Emitter::about(&self.0)
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        self.0.accepts(path)
+    }
+
+    fn emit(
+        &self,
+        mapped: &Mapped,
+        context: &mut EmitContext<'_>,
+        files: &mut Files,
+    ) -> Result<(), Diagnostics> {
+        let _guard = Guard::new();
+        self.0.emit(mapped, context, files)
+    }
 }

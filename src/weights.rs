@@ -5,6 +5,7 @@
 
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::{ChannelId, ProcessId};
 use graphmap_kpn::pass::{Pass, PassContext};
 use rustc_hash::FxHashMap;
@@ -79,10 +80,8 @@ fn one(diagnostic: Diagnostic) -> Diagnostics {
 
 #[allow(clippy::result_large_err)] // Once a run.
 fn read(file: &Path) -> Result<Profile, Diagnostic> {
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let message = format!("`{}` cannot be read: {error}", file.display());
-        Diagnostic::error(codes::CANNOT_READ, message)
-    })?;
+    let text = input::text(file, Limit::NETWORK)
+        .map_err(|why| codes::cannot_read(&file.display().to_string(), &why))?;
     let bad = |why: String| {
         let message = format!("`{}` holds no weights: {why}", file.display());
         Diagnostic::error(codes::BAD_WEIGHTS, message)

@@ -6,6 +6,7 @@ use super::paths;
 use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::Limit;
 use graphmap_kpn::level::Level;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
@@ -106,7 +107,7 @@ pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let folder = paths::way(Path::new("."), parent);
     let path = folder.join(NAME);
-    let source = session.text_file(&path)?;
+    let source = session.text_file(&path, Limit::SOURCE)?;
     let mut reader = Reader {
         source: &source,
         folder: &folder,

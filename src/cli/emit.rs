@@ -2,15 +2,17 @@
 
 use super::args::{File, GraphArgs, STANDARD, is_standard};
 use super::exit::Exit;
+use super::identity::Identity;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use super::{output, paths};
-use crate::{codes, signals};
+use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::nearest::nearest;
 use graphmap_wiring::emitters::SkeletonEmitter;
 use graphmap_wiring::family::MANIFEST;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Write files from a graph: wiring code, hostfiles, pictures ... (the default action)
@@ -76,25 +78,25 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         emitters: skeletons::emitters(session, skeletons::folder(&options))?,
     };
     let mut wanted = Vec::new();
+    let mut places = HashMap::new();
     for text in &args.emit {
         let (emitter, path) = find_emitter(session, &own, text)?;
         let path = match &args.output_dir {
             Some(folder) if !is_standard(&path) => folder.join(path),
             _ => path,
         };
-        if wanted.iter().any(|(_, other)| *other == path) {
-            let message = format!("`{}` is to be written twice", path.display());
-            return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+        let file = Identity::of_output(&path);
+        if let Some(other) = places.insert(file, path.clone()) {
+            return output::written_twice(session, &other, &path);
         }
         wanted.push((emitter, path));
     }
     let mapped = session.mapped(file, &args.graph, &args.mapping)?;
-    let mut files = Files::new();
+    let mut sets = Vec::new();
     for (emitter, path) in wanted {
         let mut own = Files::new();
         let mut findings = Diagnostics::new();
         let name = emitter.as_emitter().name().to_owned();
-        let _guard = signals::Guard::new();
         let result = session.timed(&name, |_| {
             let mut context = EmitContext {
                 path: &path,
@@ -108,8 +110,11 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             session.find_all(failed);
             return Err(Exit::Plugin);
         }
-        files.append(own);
+        sets.push(own);
     }
+    output::no_conflicts(session, sets.iter().flat_map(Files::iter))?;
+    let mut files = Files::new();
+    sets.into_iter().for_each(|own| files.append(own));
     if args.check {
         output::check(session, &files)
     } else {

@@ -5,7 +5,8 @@ use super::exit::Exit;
 use super::progress::Progress;
 use super::session::{Outcome, Session};
 use crate::frontend::FrontEnd;
-use crate::{codes, plugins, signals};
+use crate::plugins::{self, Guarded};
+use crate::{codes, signals};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Emitter;
@@ -26,6 +27,9 @@ impl<'t> Session<'t> {
         let _progress = Progress::start(self, "reading the graph", None);
         let declared = self.declared(file, graph)?;
         let options = Self::options(graph);
+        if let Some(file) = options.get(crate::weights::FILE) {
+            self.remember(Path::new(file));
+        }
         let network = self.verify(declared, &passes, &options)?;
         // Nothing is wrong with it but what somebody wants to be wrong.
         match self.errors() > errors {
@@ -62,7 +66,6 @@ impl<'t> Session<'t> {
         };
         let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
         let mut timings = Vec::new();
-        let _guard = signals::Guard::new();
         let result = pipeline::run(&passes, network, options, &known, &mut timings);
         self.find_all(known);
         self.add_timings(timings);
@@ -104,20 +107,20 @@ impl<'t> Session<'t> {
         Some(Box::new(self.external(name, path)))
     }
 
-    fn external(&self, name: &str, path: PathBuf) -> External {
-        External {
+    fn external(&self, name: &str, path: PathBuf) -> Guarded {
+        Guarded(External {
             name: name.to_owned(),
             path,
             timeout: Duration::from_secs_f64(self.common.plugin_timeout),
             interrupt: signals::interrupt(),
-        }
+        })
     }
 }
 
 /// A pass of the tool, or one found on PATH.
 enum FoundPass<'t> {
     Internal(&'t dyn Pass),
-    External(External),
+    External(Guarded),
 }
 
 impl FoundPass<'_> {

@@ -8,15 +8,15 @@ use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
-use graphmap_kpn::source::{Source, Span};
+use graphmap_kpn::source::Span;
 use graphmap_partition::plan::{self, Modules, Plan, Previous, Request};
 use graphmap_partition::{Objective, Options};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -206,7 +206,7 @@ impl Session<'_> {
         }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
         if !one || !args.rules.is_empty() {
-            return Ok(self.plan(&network, args, None)?.mapped);
+            return Ok(self.plan(&network, args, false)?.mapped);
         }
         // All in one OS process: nothing to choose.
         let mapping = Mapping::stack(network.processes.len(), 1);
@@ -222,7 +222,7 @@ impl Session<'_> {
 
     /// The mapping of a file, for a network.
     pub(crate) fn mapping_file(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
-        let source = self.text_file(path)?;
+        let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
         let document = mapping_json::read(&source, &mut found);
         let mapping = document.and_then(|d| d.fit(network, &source, &mut found));
@@ -232,7 +232,7 @@ impl Session<'_> {
 
     /// The mapping in use, as far as it speaks of the network: processes come and go.
     fn previous(&mut self, path: &Path, migration: f64, network: &Verified) -> Outcome<Previous> {
-        let source = self.text_file(path)?;
+        let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
         let document = mapping_json::read(&source, &mut found);
         self.find_all(found);
@@ -261,28 +261,17 @@ impl Session<'_> {
         })
     }
 
-    /// A text that is no graph.
-    pub(super) fn text_file(&mut self, path: &Path) -> Outcome<Arc<Source>> {
-        let bytes = self.read_bytes(path)?;
-        let name = Self::display(path);
-        let Ok(text) = String::from_utf8(bytes) else {
-            let message = format!("`{name}` is not text in UTF-8");
-            return self.fail(Exit::Usage, Diagnostic::error(codes::NOT_TEXT, message));
-        };
-        self.sources.add(name, text).or_else(|error| {
-            let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
-            self.fail(Exit::Usage, diagnostic)
-        })
-    }
-
-    /// Maps a network, while somebody watches.
+    /// Maps a network, while somebody watches. Where we are `patient`, the first signal ends a search
+    /// that has a best so far, and not us; before it begins, a signal ends us as ever.
     pub(crate) fn plan(
         &mut self,
         network: &Verified,
         args: &MappingArgs,
-        patience: Option<&Patience>,
+        patient: bool,
     ) -> Outcome<Plan> {
-        let watch = patience.map(Patience::watch);
+        if let Some(solver) = &args.solver {
+            self.remember(solver);
+        }
         if args.solver.is_some() && args.strategy != "ilp" {
             let message = format!("`--solver` is not for the strategy `{}`", args.strategy);
             let diagnostic = Diagnostic::error(codes::USAGE, message)
@@ -301,6 +290,9 @@ impl Session<'_> {
             Aim::LargestLoad => Objective::LargestLoad,
             Aim::RemoteChannels => Objective::RemoteChannels,
         };
+        let searches = ["auto", "fast"].contains(&args.strategy.as_str());
+        let patience = (patient && searches).then(Patience::new);
+        let watch = patience.as_ref().map(Patience::watch);
         let request = Request {
             os_processes: args.os_processes.map(|n| n.get() as usize),
             named_hosts: args.hosts.is_some(),
@@ -381,7 +373,7 @@ impl Session<'_> {
             let diagnostic = Diagnostic::error(codes::CANNOT_READ, message).help(help);
             return self.fail(Exit::Usage, diagnostic);
         } else {
-            self.text_file(path)?
+            self.text_file(path, Limit::SETTINGS)?
         };
         Ok(graphmap_platform::read(&source, dialect, found))
     }

@@ -2,10 +2,12 @@
 
 use super::args::is_standard;
 use super::exit::Exit;
+use super::identity::Identity;
 use super::session::{Formatted, Outcome, Session};
 use crate::{codes, signals};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::{File, Files};
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +37,7 @@ pub(crate) fn write_quietly(
     session: &mut Session<'_>,
     files: &Files,
 ) -> Outcome<Vec<(&'static str, PathBuf)>> {
+    no_conflicts(session, files.iter())?;
     let mut plan = Vec::new();
     for (path, file) in files.iter().filter(|(path, _)| !is_standard(path)) {
         match fate(path, file) {
@@ -77,6 +80,61 @@ pub(crate) fn write_quietly(
     Ok(told)
 }
 
+/// Refuses to write what was read in this run, and to write one file twice, whatever its paths look
+/// like; the same content twice is the same file.
+pub(crate) fn no_conflicts<'f>(
+    session: &mut Session<'_>,
+    files: impl Iterator<Item = (&'f Path, &'f File)>,
+) -> Outcome<()> {
+    let mut written: HashMap<Identity, (&Path, &File)> = HashMap::new();
+    for (path, file) in files.filter(|(path, file)| !(file.create_once && path.exists())) {
+        let identity = Identity::of_output(path);
+        not_an_input(session, path, &identity)?;
+        match written.insert(identity, (path, file)) {
+            Some((other, earlier)) if earlier.content != file.content => {
+                return written_twice(session, other, path);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to write what was read in this run.
+pub(crate) fn not_an_input(
+    session: &mut Session<'_>,
+    path: &Path,
+    identity: &Identity,
+) -> Outcome<()> {
+    let Some(input) = session.inputs.named(identity) else {
+        return Ok(());
+    };
+    let shown = match is_standard(path) {
+        true => "standard output".to_owned(),
+        false => format!("`{}`", path.display()),
+    };
+    let message = format!("{shown} is read in this run, and would be written over");
+    let mut diagnostic = Diagnostic::error(codes::USAGE, message);
+    if input != path {
+        let input = Session::display(input);
+        diagnostic = diagnostic.with_note(format!("it was read as `{input}`"));
+    }
+    session.fail(
+        Exit::Usage,
+        diagnostic.help("write to another file; nothing was written"),
+    )
+}
+
+/// Ends the command: two paths lead to one file.
+pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Path) -> Outcome<T> {
+    let message = format!("`{}` is to be written twice", other.display());
+    let mut diagnostic = Diagnostic::error(codes::USAGE, message);
+    if one != other {
+        diagnostic = diagnostic.with_note(format!("`{}` is the same file", one.display()));
+    }
+    session.fail(Exit::Usage, diagnostic)
+}
+
 fn write_in_place(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::OpenOptions::new()
         .write(true)
@@ -86,6 +144,7 @@ fn write_in_place(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Tells which files are not as they would be written.
 pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
+    no_conflicts(session, files.iter())?;
     let mut exit = Exit::Ok;
     for (path, file) in files.iter().filter(|(path, _)| !is_standard(path)) {
         let message = match fate(path, file) {

@@ -3,7 +3,6 @@
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::mapping::MappingArgs;
-use super::progress::Patience;
 use super::session::{Outcome, Session};
 use super::{output, shown_plan};
 use crate::codes;
@@ -64,12 +63,8 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         return session.fail(Exit::Plugin, *wrong);
     }
     let network = session.verified(&args.file, &args.graph)?;
-    let plan = {
-        // Other verbs go on to something else: there Ctrl-C means what it always does.
-        let searches = ["auto", "fast"].contains(&args.mapping.strategy.as_str());
-        let patience = searches.then(Patience::new);
-        session.plan(&network, &args.mapping, patience.as_ref())?
-    };
+    // Other verbs go on to something else: there Ctrl-C means what it always does.
+    let plan = session.plan(&network, &args.mapping, true)?;
     let shown = if args.json {
         shown_plan::as_json(&plan)
     } else {

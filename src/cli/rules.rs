@@ -4,6 +4,7 @@ use super::exit::Exit;
 use super::session::Session;
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::Limit;
 use graphmap_partition::plan::{self, Rule};
 use std::path::PathBuf;
 
@@ -73,7 +74,7 @@ impl Session<'_> {
         let mut ends = None;
         for path in &args.rules {
             let mut found = Diagnostics::new();
-            match self.text_file(path) {
+            match self.text_file(path, Limit::SETTINGS) {
                 Ok(source) => rules.extend(plan::read_rules(&source, &mut found)),
                 Err(exit) => ends = Some(exit),
             }

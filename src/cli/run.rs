@@ -2,6 +2,7 @@
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
+use super::identity::Identity;
 use super::mapping::{self, MappingArgs};
 use super::output;
 use super::paths::word;
@@ -98,6 +99,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let network = session.verified(&args.file, &args.graph)?;
     let mapping = handed_mapping(args, session, &network)?;
+    if let Some(profile) = &args.profile {
+        // The program writes it, and knows nothing of what we have read.
+        output::not_an_input(session, profile, &Identity::of_output(profile))?;
+    }
     let project = find_project(args, session, &network)?;
     if args.no_build {
         return Ok(Exit::Ok);
@@ -255,7 +260,7 @@ fn handed_mapping(
         (None, Some(strategy)) => {
             let n = args.os_processes.unwrap_or(NonZeroU32::MIN);
             let how = MappingArgs::simple(n, strategy);
-            session.plan(network, &how, None)?.mapped.mapping().clone()
+            session.plan(network, &how, false)?.mapped.mapping().clone()
         }
         (None, None) => return Ok(None),
     };

@@ -2,17 +2,17 @@
 
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
+use super::input::Inputs;
 use super::levels::{self, Levels};
 use super::{report, talk};
 use crate::{FrontEnd, Tool, codes};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::input::Limit;
 use graphmap_kpn::level::LevelDecl;
-use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::SourceMap;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ pub(crate) struct Session<'t> {
     pub(crate) show_notes: bool,
     /// How findings are taken from now on.
     pub(crate) levels: Levels,
+    pub(super) inputs: Inputs,
     diagnostics: Diagnostics,
     timings: Vec<(String, Duration)>,
 }
@@ -44,6 +45,7 @@ impl<'t> Session<'t> {
             common,
             sources: SourceMap::new(),
             show_notes: false,
+            inputs: Inputs::default(),
             diagnostics: Diagnostics::new(),
             timings: Vec::new(),
         }
@@ -113,67 +115,10 @@ impl<'t> Session<'t> {
         options
     }
 
-    /// The name of an input for people.
-    pub(crate) fn display(path: &Path) -> String {
-        if is_standard(path) {
-            "<stdin>".to_owned()
-        } else {
-            path.display().to_string()
-        }
-    }
-
-    /// The bytes of an input file, or of standard input.
-    pub(crate) fn read_bytes(&mut self, path: &Path) -> Outcome<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let read = if is_standard(path) {
-            let stdin = std::io::stdin().lock();
-            stdin.take(LARGEST + 1).read_to_end(&mut bytes).map(|_| ())
-        } else if path.is_dir() {
-            let message = format!("`{}` is a folder, not a file", path.display());
-            let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
-            if let Some(inside) = self.graph_in(path) {
-                diagnostic = diagnostic.help(format!("did you mean `{inside}`?"));
-            }
-            return self.fail(Exit::Usage, diagnostic);
-        } else {
-            read_file(path, &mut bytes)
-        };
-        if bytes.len() as u64 > LARGEST {
-            let message = format!("`{}` is larger than 4 GiB", Self::display(path));
-            return self.fail(Exit::Usage, Diagnostic::error(codes::TOO_LARGE, message));
-        }
-        match read {
-            Ok(()) => Ok(bytes),
-            Err(error) => {
-                let message = format!("`{}` cannot be read: {error}", Self::display(path));
-                let code = match error.kind() {
-                    std::io::ErrorKind::FileTooLarge => codes::TOO_LARGE,
-                    _ => codes::CANNOT_READ,
-                };
-                let mut diagnostic = Diagnostic::error(code, message);
-                if error.kind() == std::io::ErrorKind::NotFound {
-                    diagnostic.help.extend(similar_file(path));
-                }
-                self.fail(Exit::Usage, diagnostic)
-            }
-        }
-    }
-
-    /// The first file of a folder, by name, that a front end reads.
-    fn graph_in(&self, folder: &Path) -> Option<String> {
-        let mut paths: Vec<_> = std::fs::read_dir(folder)
-            .ok()?
-            .filter_map(|e| Some(e.ok()?.path()))
-            .filter(|path| self.tool.front_ends().any(|f| f.accepts(path)))
-            .collect();
-        paths.sort();
-        Some(paths.first()?.display().to_string())
-    }
-
     /// Reads a graph file: what it declares.
     pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
         let front_end = self.front_end(file, graph.format.as_deref())?;
-        let bytes = self.timed("read file", |s| s.read_bytes(file))?;
+        let bytes = self.timed("read file", |s| s.read_bytes(file, Limit::NETWORK))?;
         let name = Self::display(file);
         self.timed(front_end.name(), |s| {
             s.levels.drawing.clear();
@@ -202,7 +147,8 @@ impl<'t> Session<'t> {
     /// A graph file in its canonical layout.
     pub(crate) fn formatted(&mut self, file: &Path, format: Option<&str>) -> Outcome<Formatted> {
         let front_end = self.front_end(file, format)?;
-        let before = self.read_bytes(file)?;
+        let before = self.read_bytes(file, Limit::NETWORK)?;
+        self.forget(file);
         let name = Self::display(file);
         match front_end.format(&name, before.clone(), &mut self.sources) {
             Some(Ok(after)) => Ok(Formatted { before, after }),
@@ -231,7 +177,7 @@ impl<'t> Session<'t> {
         }
         // A file that is not there at all is the better thing to say.
         if format.is_none() {
-            self.read_bytes(file)?;
+            self.read_bytes(file, Limit::NETWORK)?;
         }
         let known: Vec<&str> = tool.front_ends().map(|f| f.name()).collect();
         let message = match format {
@@ -359,41 +305,4 @@ impl<'t> Session<'t> {
 pub(crate) struct Formatted {
     pub(crate) before: Vec<u8>,
     pub(crate) after: String,
-}
-
-/// The largest file that is read: spans are 32 bits.
-const LARGEST: u64 = u32::MAX as u64 - 1;
-
-/// Reads a file, no further than just beyond [`LARGEST`]: not every file has an end.
-fn read_file(path: &Path, bytes: &mut Vec<u8>) -> std::io::Result<()> {
-    let file = std::fs::File::open(path)?;
-    let length = file.metadata()?.len();
-    if length > LARGEST {
-        return Err(std::io::Error::new(
-            std::io::ErrorKind::FileTooLarge,
-            "it is larger than 4 GiB",
-        ));
-    }
-    bytes.reserve_exact(length as usize + 1);
-    file.take(LARGEST + 1).read_to_end(bytes)?;
-    Ok(())
-}
-
-/// A hint at a file of the same folder with nearly the name asked for.
-fn similar_file(path: &Path) -> Option<String> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    let wanted = path.file_name()?.to_str()?;
-    let near = nearest(wanted, names.iter().map(String::as_str))?;
-    Some(format!(
-        "did you mean `{}`?",
-        path.with_file_name(near).display()
-    ))
 }

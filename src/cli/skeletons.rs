@@ -35,6 +35,8 @@ pub(crate) fn folder(options: &BTreeMap<String, String>) -> Option<&Path> {
 
 /// The built-in skeletons, with those of a folder before them.
 pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<Skeletons> {
+    let files = folder.map(Skeletons::files_of).unwrap_or_default();
+    files.iter().for_each(|file| session.remember(file));
     match folder.map(Skeletons::with_folder) {
         None => Ok(Skeletons::built_in()),
         Some(Ok(skeletons)) => Ok(skeletons),
@@ -50,6 +52,10 @@ pub(crate) fn emitters(
     let Some(folder) = folder else {
         return Ok(Vec::new());
     };
+    // Emitters read them by themselves.
+    session.remember(&folder.join(family::MANIFEST));
+    let files = Skeletons::files_of(folder);
+    files.iter().for_each(|file| session.remember(file));
     let tool = session.tool;
     let taken = |family: &Family| -> Option<Diagnostic> {
         let Family { emitter, .. } = family;

@@ -11,6 +11,7 @@ pub mod declared;
 pub mod diagnostic;
 pub mod emit;
 pub mod expand;
+pub mod input;
 pub mod json;
 pub mod level;
 pub mod mapping;

@@ -7,10 +7,10 @@ use crate::codes;
 use crate::skeleton::{one, unreadable};
 use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -138,12 +138,10 @@ pub fn of_folder(
     elsewhere: impl Fn(&Family) -> Option<Diagnostic>,
 ) -> Result<Vec<Family>, Diagnostics> {
     let path = folder.join(MANIFEST);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match input::text(&path, Limit::SOURCE) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound && folder.is_dir() => {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(one(unreadable(&path, &error))),
+        Err(why) if why.is_missing() && folder.is_dir() => return Ok(Vec::new()),
+        Err(why) => return Err(one(unreadable(&path, &why))),
     };
     let name = path.display().to_string();
     let (mut findings, families) = match parse(&text) {

@@ -1,6 +1,7 @@
 //! Handlebars helpers for skeletons: literals and comments of the target language, and the layout
 //! that rustfmt would choose.
 
+use crate::budget::Budget;
 use crate::sequence;
 use handlebars::{
     Context, Handlebars, Helper, HelperDef, HelperResult, JsonRender, Output, RenderContext,
@@ -24,16 +25,16 @@ handlebars_helper!(upper: |word: str| word.to_ascii_uppercase());
 handlebars_helper!(join: |*parts| parts.iter().map(|p| p.render()).collect::<String>());
 handlebars_helper!(text_helper: |value: str| comment(value));
 
-/// Adds all helpers to an engine.
-pub(crate) fn register(engine: &mut Handlebars<'_>) {
-    engine.register_helper("camel", Box::new(camel));
-    engine.register_helper("upper", Box::new(upper));
-    engine.register_helper("join", Box::new(join));
-    engine.register_helper("text", Box::new(text_helper));
-    engine.register_helper("string", Box::new(Literal { quote: rust_string }));
-    engine.register_helper("c_string", Box::new(Literal { quote: c_string }));
-    engine.register_helper("layout", Box::new(Layout));
-    engine.register_helper("rows", Box::new(Rows));
+/// Adds all helpers to an engine; they spend the budget by what they make.
+pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
+    engine.register_helper("camel", budget.of(camel));
+    engine.register_helper("upper", budget.of(upper));
+    engine.register_helper("join", budget.of(join));
+    engine.register_helper("text", budget.of(text_helper));
+    engine.register_helper("string", budget.of(Literal { quote: rust_string }));
+    engine.register_helper("c_string", budget.of(Literal { quote: c_string }));
+    engine.register_helper("layout", budget.of(Layout));
+    engine.register_helper("rows", budget.of(Rows));
 }
 
 /// A text as it may stand in a comment of any language: on one line, and closing none.
@@ -78,7 +79,10 @@ impl HelperDef for Literal {
             .ok_or(RenderErrorReason::ParamNotFoundForIndex("string", 0))?;
         let text = value.value().render();
         let indent = helper.param(1).and_then(|p| p.value().as_u64());
-        out.write(&(self.quote)(&text, indent.unwrap_or(0) as usize))?;
+        out.write(&(self.quote)(
+            &text,
+            indent.unwrap_or(0).min(WIDTH as u64) as usize,
+        ))?;
         Ok(())
     }
 }
@@ -188,7 +192,7 @@ impl HelperDef for Layout {
             let value = helper
                 .hash_get(name)
                 .and_then(|value| value.value().as_u64());
-            value.map_or(default, |value| value as usize)
+            value.map_or(default, |value| value.min(WIDTH as u64) as usize)
         };
         let mut block = StringOutput::new();
         if let Some(template) = helper.template() {

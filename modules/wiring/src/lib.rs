@@ -4,6 +4,7 @@
 //! with its processes; a skeleton (a Handlebars template, [`skeleton`]) turns it into code. [`family`] tells what
 //! families of skeletons there are. What a Cargo project needs around wiring is made by [`project`].
 
+mod budget;
 mod classes;
 pub mod codes;
 pub mod context;

@@ -19,6 +19,7 @@ use crate::skeleton::{Skeletons, one};
 use graphmap_kpn::declared::Direction;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::{Kind, Network};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -217,7 +218,7 @@ impl Project {
             one(Diagnostic::error(codes::NOT_A_PROJECT, message)
                 .help("mend it, or move it away and make the project anew with `graphmap new`"))
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let text = input::text(&path, Limit::SOURCE).map_err(|why| wrong(&why))?;
         let manifest: toml::Table = text
             .parse()
             .map_err(|error: toml::de::Error| wrong(&error.message()))?;
@@ -274,7 +275,8 @@ impl Project {
 
     /// Tells what the user has to change in the files that are his.
     fn compare(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
-        let before = std::fs::read_to_string(self.root.join(WIRING)).unwrap_or_default();
+        let before = self.root.join(WIRING);
+        let before = input::text(&before, Limit::NETWORK).unwrap_or_default();
         let before = signature::read(&before);
         for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
             let file = function_file(&self.root, now);
@@ -340,7 +342,7 @@ impl Project {
 
     fn missing_types(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
         let path = self.root.join("src/types.rs");
-        let Ok(text) = std::fs::read_to_string(&path) else {
+        let Ok(text) = input::text(&path, Limit::SOURCE) else {
             return;
         };
         for ty in &model.types {

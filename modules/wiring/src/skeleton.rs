@@ -3,13 +3,18 @@
 //! A skeleton is named by its path without `.hbs`: `rust/chain`. A user's file of that name replaces
 //! the built-in one, any other adds to them; all of them can be partials of each other.
 
+mod folder;
+
+use crate::budget::{self, Bounded, Budget};
 use crate::codes;
 use crate::helpers;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 use handlebars::template::{Parameter, Template, TemplateElement};
-use handlebars::{Handlebars, TemplateError, no_escape};
+use handlebars::{
+    Context, Handlebars, RenderContext, RenderError, Renderable, TemplateError, no_escape,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,12 +23,11 @@ include!(concat!(env!("OUT_DIR"), "/skeletons.rs"));
 
 /// How deep blocks and parentheses of a template may nest: the reader of templates is recursive.
 const NESTING: usize = 100;
-/// The largest template that is read.
-const SIZE: u64 = 4 << 20;
 
 /// A set of skeletons.
 pub struct Skeletons {
     engine: Handlebars<'static>,
+    budget: Budget,
     names: BTreeSet<String>,
     /// The file of each skeleton of the user's.
     files: BTreeMap<String, PathBuf>,
@@ -44,19 +48,26 @@ impl Skeletons {
     /// What cannot be read there, all of it.
     pub fn with_folder(folder: &Path) -> Result<Skeletons, Diagnostics> {
         let mut findings = Diagnostics::new();
-        let mut users = Vec::new();
-        read_folder(folder, "", &mut users, &mut findings);
+        let users = folder::read(folder, &mut findings);
         if findings.has_errors() {
             return Err(findings);
         }
         Skeletons::collect(users)
     }
 
+    /// The files that [`Skeletons::with_folder`] reads, as far as they can be found.
+    pub fn files_of(folder: &Path) -> Vec<PathBuf> {
+        let found = folder::list(folder, &mut Diagnostics::new());
+        found.into_iter().map(|found| found.path).collect()
+    }
+
     fn collect(users: Vec<(String, PathBuf, String)>) -> Result<Skeletons, Diagnostics> {
         let mut engine = Handlebars::new();
         engine.set_strict_mode(true);
         engine.register_escape_fn(no_escape);
-        helpers::register(&mut engine);
+        let budget = Budget::default();
+        helpers::register(&mut engine, &budget);
+        budget.register(&mut engine);
         let mut findings = Diagnostics::new();
         let mut names = BTreeSet::new();
         let mut files = BTreeMap::new();
@@ -73,12 +84,15 @@ impl Skeletons {
                 None => format!("{name}.hbs (built in)"),
             };
             match compile(&name, &text) {
-                Ok(template) => {
+                Ok(mut template) => {
                     let mut uses = BTreeSet::new();
                     if let Err(what) = partials_of(&template, &mut uses) {
                         findings.push(bad(format!("the skeleton {shown} cannot be used: {what}")));
                     }
                     partials.insert(name.clone(), uses);
+                    if let Err(what) = budget::count(&mut template) {
+                        findings.push(bad(format!("the skeleton {shown} cannot be used: {what}")));
+                    }
                     engine.register_template(&name, template);
                 }
                 Err(what) => findings.push(
@@ -104,6 +118,7 @@ impl Skeletons {
         }
         Ok(Skeletons {
             engine,
+            budget,
             names,
             files,
         })
@@ -160,8 +175,9 @@ impl Skeletons {
     /// When it is none, or fails.
     pub fn render_text<T: Serialize>(&self, text: &str, data: &T) -> Result<String, Diagnostics> {
         compile("", text)
-            .and_then(|_| {
-                let rendered = self.engine.render_template(text, data);
+            .and_then(|mut template| {
+                budget::count(&mut template)?;
+                let rendered = self.run(&template, data);
                 rendered.map_err(|error| error.reason().to_string())
             })
             .map_err(|what| {
@@ -179,7 +195,11 @@ impl Skeletons {
             let (family, rest) = name.split_once('/').unwrap_or(("", name));
             return Err(one(self.missing(family, rest, Span::NONE)));
         }
-        self.engine.render(name, data).map_err(|error| {
+        let rendered = match self.engine.get_template(name) {
+            Some(template) => self.run(template, data),
+            None => self.engine.render(name, data),
+        };
+        rendered.map_err(|error| {
             let template = error.template_name.as_deref().unwrap_or(name);
             let shown = match self.files.get(template) {
                 Some(path) => path.display().to_string(),
@@ -193,6 +213,18 @@ impl Skeletons {
             one(Diagnostic::error(codes::SKELETON_FAILED, message)
                 .help("`--emit model.json` shows what a skeleton sees"))
         })
+    }
+}
+
+impl Skeletons {
+    /// Renders a template within the budget.
+    fn run<T: Serialize>(&self, template: &Template, data: &T) -> Result<String, RenderError> {
+        let context = Context::wraps(data)?;
+        self.budget.renew(context.data());
+        let mut out = Bounded::default();
+        let mut state = RenderContext::new(template.name.as_ref());
+        template.render(&self.engine, &context, &mut state, &mut out)?;
+        Ok(out.0)
     }
 }
 
@@ -262,8 +294,12 @@ fn too_deep(text: &str) -> Option<usize> {
 fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), String> {
     for element in &template.elements {
         match element {
-            TemplateElement::PartialExpression(partial)
-            | TemplateElement::PartialBlock(partial) => {
+            TemplateElement::PartialBlock(_) => {
+                return Err(
+                    "a partial takes no block; hand it values: `{{> part name=value}}`".into(),
+                );
+            }
+            TemplateElement::PartialExpression(partial) => {
                 let name = match &partial.name {
                     Parameter::Literal(serde_json::Value::String(name)) => Some(name.as_str()),
                     other => other.as_name(),
@@ -272,9 +308,6 @@ fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), S
                     return Err("the name of a partial must stand there as it is".into());
                 };
                 uses.insert(name.to_owned());
-                if let Some(block) = &partial.template {
-                    partials_of(block, uses)?;
-                }
             }
             TemplateElement::DecoratorBlock(_) | TemplateElement::DecoratorExpression(_) => {
                 return Err("a partial is a file of its own, not `inline`".into());
@@ -312,45 +345,5 @@ fn circle(partials: &BTreeMap<String, BTreeSet<String>>) -> Option<String> {
             return Some(names.join(" -> "));
         }
         walk.push(next);
-    }
-}
-
-/// Reads all `.hbs` files of a folder and those in it; names and order do not depend on the system.
-fn read_folder(
-    folder: &Path,
-    prefix: &str,
-    users: &mut Vec<(String, PathBuf, String)>,
-    findings: &mut Diagnostics,
-) {
-    if prefix.matches('/').count() > 8 {
-        findings.push(unreadable(folder, &"folders nest too deep"));
-        return;
-    }
-    let entries = match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
-        Ok(entries) => entries,
-        Err(error) => {
-            findings.push(unreadable(folder, &error));
-            return;
-        }
-    };
-    let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            continue;
-        };
-        if path.is_dir() {
-            read_folder(&path, &format!("{prefix}{name}/"), users, findings);
-        } else if let Some(stem) = name.strip_suffix(".hbs") {
-            let size = std::fs::metadata(&path).map_or(0, |data| data.len());
-            if size > SIZE {
-                findings.push(unreadable(&path, &"it is larger than 4 MiB"));
-                continue;
-            }
-            match std::fs::read_to_string(&path) {
-                Ok(text) => users.push((format!("{prefix}{stem}"), path, text)),
-                Err(error) => findings.push(unreadable(&path, &error)),
-            }
-        }
     }
 }

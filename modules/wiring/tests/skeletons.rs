@@ -267,3 +267,69 @@ proptest::proptest! {
         proptest::prop_assert_eq!(read.iter().collect::<Vec<_>>(), values);
     }
 }
+
+#[test]
+fn rendering_has_an_end() {
+    // Each includes the next four times, and writes nothing.
+    let include = |next: &str| format!("{{{{> x/_{next}}}}}").repeat(4).into_bytes();
+    let names: Vec<String> = (0..13).map(|i| i.to_string()).collect();
+    let mut files: Vec<(String, Vec<u8>)> = vec![("x/explicit.hbs".into(), include("0"))];
+    for (name, next) in names.iter().zip(&names[1..]) {
+        files.push((format!("x/_{name}.hbs"), include(next)));
+    }
+    files.push(("x/_12.hbs".into(), Vec::new()));
+    let text = "x".repeat(1 << 20);
+    let lines = "{{> y/_text}}\n".repeat(300);
+    // Each hands the next twice what it was handed itself.
+    let hand = |next: &str| format!("{{{{> z/_{next} a=this b=this}}}}").into_bytes();
+    files.push(("z/explicit.hbs".into(), hand("0")));
+    let names: Vec<String> = (0..60).map(|i| i.to_string()).collect();
+    for (name, next) in names.iter().zip(&names[1..]) {
+        files.push((format!("z/_{name}.hbs"), hand(next)));
+    }
+    files.push(("z/_59.hbs".into(), Vec::new()));
+    let join = "{{#with (join this this)}}".repeat(90) + &"{{/with}}".repeat(90);
+    let join = "{{#with graph.name}}".to_owned() + &join + "{{/with}}";
+    for (name, text) in [
+        ("y/_text.hbs", &text),
+        ("y/explicit.hbs", &lines),
+        ("v/explicit.hbs", &join),
+    ] {
+        files.push((name.to_owned(), text.clone().into_bytes()));
+    }
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(n, t)| (n.as_str(), &t[..])).collect();
+    let skeletons = users("endless", &files).unwrap();
+    for (family, file, said) in [
+        ("x", "x/_", "it takes too many steps"),
+        ("y", "y/_text.hbs", "writes more than 256 MiB"),
+        ("z", "z/_", "a partial is handed more than there is to see"),
+        ("v", "v/explicit.hbs", "it takes too many steps"),
+    ] {
+        let error = rendered(&skeletons, family, chain(2)).unwrap_err();
+        assert!(
+            error.starts_with("G0605") && error.contains(said),
+            "{family}: {error}"
+        );
+        assert!(error.contains(file), "{family}: {error}");
+    }
+}
+
+#[test]
+fn a_partial_takes_no_block() {
+    let block: &[(&str, &[u8])] = &[
+        ("x/explicit.hbs", b"{{#> x/_a}}{{/x/_a}}"),
+        ("x/_a.hbs", b"{{> @partial-block}}"),
+    ];
+    let error = told(&users("block", block).err().unwrap());
+    assert!(error.contains("a partial takes no block"), "{error}");
+}
+
+#[test]
+fn margins_are_bounded() {
+    let wide: &[(&str, &[u8])] = &[(
+        "x/explicit.hbs",
+        b"{{string \"a\" 99999999999999}}{{#layout indent=99999999999999 open=\"(\" close=\")\"}}\na\n{{/layout}}\n",
+    )];
+    let text = rendered(&users("wide", wide).unwrap(), "x", chain(2)).unwrap();
+    assert!(text.len() < 1000, "{text}");
+}

@@ -1,0 +1,235 @@
+//! Files that somebody else wrote, read with bounded memory.
+//!
+//! A path may lead to a pipe that never ends, to `/dev/zero`, or to a picture of ten gigabytes. Each
+//! kind of file has a limit, and what is larger is refused before it is held in memory. Reading may
+//! wait for as long as a writer pleases: the command sees to it that a signal ends it then.
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How large a file of some kind may be, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// A regular file, whose length is known before it is read.
+    pub file: u64,
+    /// Anything else (a pipe, a device, standard input): it may have no end.
+    pub stream: u64,
+}
+
+impl Limit {
+    /// A drawing, and what grows with one: mappings and weights. Positions in texts are 32 bits.
+    pub const NETWORK: Limit = Limit {
+        file: u32::MAX as u64 - 1,
+        stream: 256 << 20,
+    };
+    /// A description of hosts, or rules of a mapping.
+    pub const SETTINGS: Limit = Limit {
+        file: 64 << 20,
+        stream: 64 << 20,
+    };
+    /// A skeleton, a manifest, or a source file of a project.
+    pub const SOURCE: Limit = Limit {
+        file: 4 << 20,
+        stream: 4 << 20,
+    };
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// The system says so.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// It is larger than its [`Limit`].
+    #[error("it is larger than {}", Size(*.0))]
+    TooLarge(u64),
+    /// It is larger than the [`Limit`] of what may have no end, and no regular file.
+    #[error(
+        "more than {} come from what is no regular file; save it as one, which may have {}",
+        Size(.0.stream),
+        Size(.0.file)
+    )]
+    Endless(Limit),
+    /// It has a zero byte, here, as pictures, archives and programs do.
+    #[error("it is not text: byte {0} is zero")]
+    Zero(usize),
+    /// It is not UTF-8 from this byte on.
+    #[error("it is not text in UTF-8: byte {0} belongs to no character")]
+    NotUtf8(usize),
+}
+
+impl Unreadable {
+    /// Whether there is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Unreadable::System(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether it is too large.
+    pub fn is_too_large(&self) -> bool {
+        matches!(self, Unreadable::TooLarge(_) | Unreadable::Endless(_))
+    }
+
+    /// Whether it can be read, but is no text.
+    pub fn is_not_text(&self) -> bool {
+        matches!(self, Unreadable::Zero(_) | Unreadable::NotUtf8(_))
+    }
+}
+
+/// A number of bytes for people.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A limit of 32 bits is a byte or two below a round number.
+        match self.0.saturating_add(2) {
+            n if n >= 1 << 30 => write!(f, "{} GiB", n >> 30),
+            n => write!(f, "{} MiB", n >> 20),
+        }
+    }
+}
+
+/// The bytes of a file.
+///
+/// What is no regular file is read no further than the block where a zero byte stands: what comes
+/// is no text, whatever follows.
+///
+/// # Errors
+/// [`Unreadable::System`], [`Unreadable::TooLarge`] and [`Unreadable::Endless`].
+pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, Unreadable> {
+    open(&File::open(path)?, limit)
+}
+
+/// As [`bytes`], of a file that is open.
+///
+/// # Errors
+/// As [`bytes`].
+pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
+    let found = file.metadata()?;
+    match has_length(&found) {
+        true => known(file, found.len(), limit),
+        false => unknown(file, limit),
+    }
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// As [`bytes`], and [`Unreadable::Zero`] and [`Unreadable::NotUtf8`].
+pub fn text(path: &Path, limit: Limit) -> Result<String, Unreadable> {
+    decode(bytes(path, limit)?)
+}
+
+/// Bytes as text without zero bytes.
+///
+/// # Errors
+/// [`Unreadable::Zero`] and [`Unreadable::NotUtf8`].
+pub fn decode(bytes: Vec<u8>) -> Result<String, Unreadable> {
+    if let Some(at) = bytes.iter().position(|b| *b == 0) {
+        return Err(Unreadable::Zero(at));
+    }
+    let not_utf8 = |error: std::string::FromUtf8Error| {
+        let at = error.utf8_error().valid_up_to();
+        Unreadable::NotUtf8(at)
+    };
+    String::from_utf8(bytes).map_err(not_utf8)
+}
+
+/// Files of `/proc` are regular and say that they are empty: their length is not known either.
+fn has_length(found: &Metadata) -> bool {
+    found.is_file() && found.len() > 0
+}
+
+fn known(mut file: &File, length: u64, limit: Limit) -> Result<Vec<u8>, Unreadable> {
+    let mut bytes = Vec::new();
+    if length <= limit.file {
+        // One more than its length: a file that grows while it is read is read on.
+        bytes
+            .try_reserve_exact(length as usize + 1)
+            .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        file.by_ref().take(limit.file + 1).read_to_end(&mut bytes)?;
+    }
+    match length > limit.file || bytes.len() as u64 > limit.file {
+        true => Err(Unreadable::TooLarge(limit.file)),
+        false => Ok(bytes),
+    }
+}
+
+fn unknown(mut file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        let read = file.by_ref().take(BLOCK).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit.stream {
+            return Err(match limit.file > limit.stream {
+                true => Unreadable::Endless(limit),
+                false => Unreadable::TooLarge(limit.stream),
+            });
+        }
+        if read == 0 || bytes[before..].contains(&0) {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// How much of a stream is read before it is looked at.
+const BLOCK: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    const SMALL: Limit = Limit { file: 8, stream: 8 };
+
+    fn file(name: &str, content: &[u8]) -> PathBuf {
+        let name = format!("graphmap-input-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        for (content, whole) in [(&b"12345678"[..], true), (b"123456789", false), (b"", true)] {
+            let path = file("limit", content);
+            let read = bytes(&path, SMALL);
+            std::fs::remove_file(path).unwrap();
+            match whole {
+                true => assert_eq!(read.unwrap(), content),
+                false => assert!(matches!(read, Err(Unreadable::TooLarge(8)))),
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_no_end_is_not_read_to_its_end() {
+        let zeros = bytes(Path::new("/dev/zero"), Limit::NETWORK).unwrap();
+        assert_eq!(zeros.len() as u64, BLOCK);
+        let read = text(Path::new("/dev/zero"), Limit::SETTINGS);
+        assert!(matches!(read, Err(Unreadable::Zero(0))));
+        assert!(bytes(Path::new("/dev/null"), SMALL).unwrap().is_empty());
+    }
+
+    #[test]
+    fn limits_are_told_in_round_numbers() {
+        let endless = Unreadable::Endless(Limit::NETWORK).to_string();
+        let expected = "more than 256 MiB come from what is no regular file; \
+                        save it as one, which may have 4 GiB";
+        assert_eq!(endless, expected);
+        let large = Unreadable::TooLarge(Limit::SOURCE.file).to_string();
+        assert_eq!(large, "it is larger than 4 MiB");
+    }
+
+    #[test]
+    fn text_is_utf_8_without_zeros() {
+        assert_eq!(decode(b"a\xC3\xA9".to_vec()).unwrap(), "a\u{e9}");
+        assert!(matches!(decode(b"ab\0".to_vec()), Err(Unreadable::Zero(2))));
+        assert!(matches!(
+            decode(b"a\xE9".to_vec()),
+            Err(Unreadable::NotUtf8(1))
+        ));
+    }
+}

@@ -1,0 +1,221 @@
+//! What rendering may cost. Skeletons are programs of a user's: partials that include each other
+//! twice, or blocks that double what they are handed, would go on for ever or fill the memory.
+//!
+//! Handlebars counts nothing. So each template, and each block in it, is given an element at its
+//! beginning that writes nothing and spends the budget; helpers spend it by what they make.
+
+use handlebars::template::{Template, TemplateElement};
+use handlebars::{
+    Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
+    RenderErrorReason, ScopedJson,
+};
+use serde_json::Value as Json;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The most steps of one rendering of a small network: elements of templates, values handed to
+/// partials, bytes that helpers make. Seconds.
+const MOST_STEPS: u64 = 100_000_000;
+/// How many more there may be for each value that a skeleton sees.
+const STEPS_A_VALUE: u64 = 1000;
+/// The most values that a partial is handed where a skeleton sees few; else twice what it sees.
+const MOST_VALUES: u64 = 1 << 18;
+/// What including a partial costs, beside what it is handed.
+const INCLUDE: u64 = 500;
+/// The longest text that one rendering makes, in bytes.
+const LONGEST_TEXT: usize = 256 << 20;
+
+/// The name of the helper; no template of a user's can call it.
+const SPEND: &str = "\u{1}spend";
+
+/// What is left; clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Budget(Arc<Left>);
+
+#[derive(Default)]
+struct Left {
+    steps: AtomicU64,
+    /// The most values that a partial is handed.
+    values: AtomicU64,
+}
+
+impl Budget {
+    /// Begins a rendering of what a skeleton sees.
+    pub(crate) fn renew(&self, seen: &Json) {
+        let seen = values(seen);
+        let steps = MOST_STEPS.saturating_add(STEPS_A_VALUE.saturating_mul(seen));
+        self.0.steps.store(steps, Ordering::Relaxed);
+        let most = MOST_VALUES.max(2 * seen);
+        self.0.values.store(most, Ordering::Relaxed);
+    }
+
+    fn spend(&self, steps: u64) -> Result<(), RenderError> {
+        // One thread renders at a time; two would share what there is.
+        let left = self.0.steps.load(Ordering::Relaxed).checked_sub(steps);
+        self.0.steps.store(left.unwrap_or(0), Ordering::Relaxed);
+        match left {
+            Some(_) => Ok(()),
+            None => Err(over(
+                "it takes too many steps; do partials include each other over and over?",
+            )),
+        }
+    }
+
+    /// Spends what a copy for a partial costs.
+    fn copy(&self, copy: &Json) -> Result<(), RenderError> {
+        let values = values(copy);
+        self.spend(INCLUDE + values)?;
+        match values > self.0.values.load(Ordering::Relaxed) {
+            true => Err(over("a partial is handed more than there is to see")),
+            false => Ok(()),
+        }
+    }
+
+    /// Lets an engine count.
+    pub(crate) fn register(&self, engine: &mut Handlebars<'_>) {
+        engine.register_helper(SPEND, Box::new(Spend(self.clone())));
+    }
+
+    /// A helper that spends the budget by what it makes.
+    pub(crate) fn of<H: HelperDef + Send + Sync + 'static>(
+        &self,
+        helper: H,
+    ) -> Box<dyn HelperDef + Send + Sync> {
+        Box::new(Counted {
+            helper,
+            budget: self.clone(),
+        })
+    }
+}
+
+/// Makes a template, and the blocks in it, spend the budget.
+///
+/// # Errors
+/// When Handlebars refuses the element for it: never, as long as tests are green.
+pub(crate) fn count(template: &mut Template) -> Result<(), String> {
+    count_block(template, true)
+}
+
+fn count_block(template: &mut Template, whole: bool) -> Result<(), String> {
+    for element in &mut template.elements {
+        if let TemplateElement::HelperBlock(helper) = element {
+            for block in [&mut helper.template, &mut helper.inverse] {
+                if let Some(block) = block {
+                    count_block(block, false)?;
+                }
+            }
+        }
+    }
+    let text = format!("{{{{spend {} {whole}}}}}", template.elements.len() + 1);
+    let mut spend = Template::compile(&text).map_err(|error| error.to_string())?;
+    let mut element = spend.elements.remove(0);
+    if let TemplateElement::Expression(expression) = &mut element {
+        expression.name = handlebars::template::Parameter::Name(SPEND.to_owned());
+    }
+    template.elements.insert(0, element);
+    let place = template.mapping.first().cloned();
+    template
+        .mapping
+        .insert(0, place.unwrap_or_else(|| spend.mapping.remove(0)));
+    Ok(())
+}
+
+/// The element at the beginning of a template: `spend ELEMENTS WHOLE`.
+struct Spend(Budget);
+
+impl HelperDef for Spend {
+    fn call<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        _: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        render: &mut RenderContext<'reg, 'rc>,
+        _: &mut dyn Output,
+    ) -> HelperResult {
+        let elements = helper.param(0).and_then(|p| p.value().as_u64());
+        self.0.spend(elements.unwrap_or(1))?;
+        let whole = helper
+            .param(1)
+            .is_some_and(|p| p.value() == &Json::Bool(true));
+        // A partial has a copy of all that it sees.
+        match render.block().and_then(|block| block.base_value()) {
+            Some(copy) if whole => self.0.copy(copy),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How many values a value consists of; a long text counts as several.
+fn values(value: &Json) -> u64 {
+    match value {
+        Json::Array(list) => 1 + list.iter().map(values).sum::<u64>(),
+        Json::Object(map) => 1 + map.values().map(values).sum::<u64>(),
+        Json::String(text) => 1 + text.len() as u64 / 16,
+        _ => 1,
+    }
+}
+
+fn over(message: &str) -> RenderError {
+    RenderErrorReason::Other(message.to_owned()).into()
+}
+
+struct Counted<H> {
+    helper: H,
+    budget: Budget,
+}
+
+impl<H: HelperDef> HelperDef for Counted<H> {
+    fn call_inner<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        registry: &'reg Handlebars<'reg>,
+        context: &'rc Context,
+        render: &mut RenderContext<'reg, 'rc>,
+    ) -> Result<ScopedJson<'rc>, RenderError> {
+        let made = self.helper.call_inner(helper, registry, context, render)?;
+        self.budget.spend(values(made.as_json()))?;
+        Ok(made)
+    }
+
+    fn call<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        registry: &'reg Handlebars<'reg>,
+        context: &'rc Context,
+        render: &mut RenderContext<'reg, 'rc>,
+        out: &mut dyn Output,
+    ) -> HelperResult {
+        let mut out = Metered { out, written: 0 };
+        self.helper
+            .call(helper, registry, context, render, &mut out)?;
+        let written = out.written;
+        self.budget.spend(written)
+    }
+}
+
+struct Metered<'o> {
+    out: &'o mut dyn Output,
+    written: u64,
+}
+
+impl Output for Metered<'_> {
+    fn write(&mut self, text: &str) -> Result<(), io::Error> {
+        self.written += text.len() as u64;
+        self.out.write(text)
+    }
+}
+
+/// A text that does not grow without end.
+#[derive(Default)]
+pub(crate) struct Bounded(pub(crate) String);
+
+impl Output for Bounded {
+    fn write(&mut self, text: &str) -> Result<(), io::Error> {
+        if self.0.len() + text.len() > LONGEST_TEXT {
+            return Err(io::Error::other("it writes more than 256 MiB"));
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}

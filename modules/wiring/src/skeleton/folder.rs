@@ -1,0 +1,96 @@
+//! The skeletons in a folder of the user's.
+
+use super::{bad, unreadable};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::input::{self, Limit};
+use std::path::{Path, PathBuf};
+
+/// How deep folders may nest.
+const NESTING: usize = 8;
+/// The most files and folders that are looked at.
+const MOST: usize = 20_000;
+
+/// A skeleton in a folder: its name (`rust/chain`) and its file.
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+/// All `.hbs` files of a folder and those in it; names and order do not depend on the system.
+pub(super) fn list(folder: &Path, findings: &mut Diagnostics) -> Vec<Found> {
+    let mut walk = Walk {
+        found: Vec::new(),
+        left: MOST,
+        above: Vec::new(),
+    };
+    walk.folder(folder, "", findings);
+    walk.found
+}
+
+/// As [`list`], with the texts of the files.
+pub(super) fn read(folder: &Path, findings: &mut Diagnostics) -> Vec<(String, PathBuf, String)> {
+    let mut texts = Vec::new();
+    for Found { name, path } in list(folder, findings) {
+        match input::text(&path, Limit::SOURCE) {
+            Ok(text) => texts.push((name, path, text)),
+            Err(why) => findings.push(unreadable(&path, &why)),
+        }
+    }
+    texts
+}
+
+struct Walk {
+    found: Vec<Found>,
+    /// How many entries may still be looked at.
+    left: usize,
+    /// The folders that we are in, through no links.
+    above: Vec<PathBuf>,
+}
+
+impl Walk {
+    fn folder(&mut self, folder: &Path, prefix: &str, findings: &mut Diagnostics) {
+        let real = match folder.canonicalize() {
+            Ok(real) => real,
+            Err(error) => return findings.push(unreadable(folder, &error)),
+        };
+        if self.above.contains(&real) {
+            let why = "it is a link to a folder that it lies in";
+            return findings.push(unreadable(folder, &why));
+        }
+        if self.above.len() > NESTING {
+            return findings.push(unreadable(folder, &"folders nest too deep"));
+        }
+        let entries = std::fs::read_dir(folder).and_then(|entries| {
+            let paths = entries.map(|entry| Ok(entry?.path()));
+            paths.take(MOST + 1).collect::<Result<Vec<_>, _>>()
+        });
+        let mut paths = match entries {
+            Ok(paths) => paths,
+            Err(error) => return findings.push(unreadable(folder, &error)),
+        };
+        paths.sort();
+        self.above.push(real);
+        for path in paths {
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            if self.left == 0 {
+                let shown = folder.display();
+                findings.push(bad(format!(
+                    "there are more than {MOST} files at {shown}: is it a folder of skeletons?"
+                )));
+            }
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            if path.is_dir() {
+                self.folder(&path, &format!("{prefix}{name}/"), findings);
+            } else if let Some(stem) = name.strip_suffix(".hbs") {
+                let name = format!("{prefix}{stem}");
+                self.found.push(Found { name, path });
+            }
+        }
+        self.above.pop();
+    }
+}

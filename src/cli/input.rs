@@ -1,0 +1,128 @@
+//! What a run reads, and that none of it is written over.
+
+use super::args::is_standard;
+use super::exit::Exit;
+use super::identity::{self, Identity};
+use super::session::{Outcome, Session};
+use crate::codes::{self, cannot_read};
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::input::{self, Limit, Unreadable};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Source;
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The files that a run has read, each as the user named it.
+#[derive(Default)]
+pub(crate) struct Inputs(HashMap<Identity, PathBuf>);
+
+impl Inputs {
+    /// What the user called the file that a path leads to, where it was read.
+    pub(crate) fn named(&self, file: &Identity) -> Option<&Path> {
+        self.0.get(file).map(PathBuf::as_path)
+    }
+}
+
+impl Session<'_> {
+    /// The name of an input for people.
+    pub(crate) fn display(path: &Path) -> String {
+        if is_standard(path) {
+            "<stdin>".to_owned()
+        } else {
+            path.display().to_string()
+        }
+    }
+
+    /// The bytes of an input file, or of standard input.
+    pub(crate) fn read_bytes(&mut self, path: &Path, limit: Limit) -> Outcome<Vec<u8>> {
+        if !is_standard(path) && path.is_dir() {
+            let message = format!("`{}` is a folder, not a file", path.display());
+            let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
+            if let Some(inside) = self.graph_in(path) {
+                diagnostic = diagnostic.help(format!("did you mean `{inside}`?"));
+            }
+            return self.fail(Exit::Usage, diagnostic);
+        }
+        let read = match is_standard(path) {
+            true => identity::standard_input(),
+            false => File::open(path),
+        };
+        let read = read.map_err(Unreadable::from).and_then(|file| {
+            self.remember_open(&file, path);
+            input::open(&file, limit)
+        });
+        read.or_else(|why| {
+            let mut diagnostic = cannot_read(&Self::display(path), &why);
+            if why.is_missing() {
+                diagnostic.help.extend(similar_file(path));
+            }
+            self.fail(Exit::Usage, diagnostic)
+        })
+    }
+
+    /// A text that is no graph.
+    pub(crate) fn text_file(&mut self, path: &Path, limit: Limit) -> Outcome<Arc<Source>> {
+        let bytes = self.read_bytes(path, limit)?;
+        let name = Self::display(path);
+        let text = match input::decode(bytes) {
+            Ok(text) => text,
+            Err(why) => return self.fail(Exit::Usage, cannot_read(&name, &why)),
+        };
+        self.sources.add(name, text).or_else(|error| {
+            let diagnostic = Diagnostic::error(codes::TOO_LARGE, error.to_string());
+            self.fail(Exit::Usage, diagnostic)
+        })
+    }
+
+    fn remember_open(&mut self, file: &File, path: &Path) {
+        let found = file.metadata();
+        if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m, path)) {
+            self.inputs.0.entry(file).or_insert_with(|| path.to_owned());
+        }
+    }
+
+    /// Notes a file as an input that somebody else reads.
+    pub(crate) fn remember(&mut self, path: &Path) {
+        let found = std::fs::metadata(path);
+        if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m, path)) {
+            self.inputs.0.entry(file).or_insert_with(|| path.to_owned());
+        }
+    }
+
+    /// Forgets an input: it is what is to be written anew.
+    pub(crate) fn forget(&mut self, path: &Path) {
+        self.inputs.0.remove(&Identity::of_output(path));
+    }
+
+    /// The first file of a folder, by name, that a front end reads.
+    fn graph_in(&self, folder: &Path) -> Option<String> {
+        let mut paths: Vec<_> = std::fs::read_dir(folder)
+            .ok()?
+            .filter_map(|e| Some(e.ok()?.path()))
+            .filter(|path| self.tool.front_ends().any(|f| f.accepts(path)))
+            .collect();
+        paths.sort();
+        Some(paths.first()?.display().to_string())
+    }
+}
+
+/// A hint at a file of the same folder with nearly the name asked for.
+fn similar_file(path: &Path) -> Option<String> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let wanted = path.file_name()?.to_str()?;
+    let near = nearest(wanted, names.iter().map(String::as_str))?;
+    Some(format!(
+        "did you mean `{}`?",
+        path.with_file_name(near).display()
+    ))
+}
