@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{NET, Test};
+use common::Test;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command, ExitStatus, Stdio};

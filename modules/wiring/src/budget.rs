@@ -22,7 +22,7 @@ const STEPS_A_VALUE: u64 = 1000;
 /// The most values that a partial is handed where a skeleton sees few; else twice what it sees.
 const MOST_VALUES: u64 = 1 << 18;
 /// What including a partial costs, beside what it is handed.
-const INCLUDE: u64 = 500;
+const INCLUDE: u64 = 2000;
 /// The longest text that one rendering makes, in bytes.
 const LONGEST_TEXT: usize = 256 << 20;
 
@@ -100,10 +100,9 @@ pub(crate) fn count(template: &mut Template) -> Result<(), String> {
 fn count_block(template: &mut Template, whole: bool) -> Result<(), String> {
     for element in &mut template.elements {
         if let TemplateElement::HelperBlock(helper) = element {
-            for block in [&mut helper.template, &mut helper.inverse] {
-                if let Some(block) = block {
-                    count_block(block, false)?;
-                }
+            let blocks = [&mut helper.template, &mut helper.inverse];
+            for block in blocks.into_iter().flatten() {
+                count_block(block, false)?;
             }
         }
     }
