@@ -32,6 +32,7 @@ mod skeletons;
 mod summary;
 mod talk;
 mod view;
+mod visible;
 
 use crate::{Tool, codes, signals, supervisor};
 use args::{Cli, Common, MessageFormat, Verb};
@@ -125,9 +126,11 @@ fn usage(tool: &Tool, args: &[OsString], error: &clap::Error) -> u8 {
     match misspelt(args) {
         Some(diagnostic) => session.find(diagnostic),
         None if json => session.find(of_clap(error)),
-        None => {
+        // Clap writes it as the terminal wants it, with all that the words hold.
+        None if args.iter().all(is_plain) => {
             let _ = error.print();
         }
+        None => talk::say(&error.to_string()),
     }
     session.flush();
     Exit::Usage.code()
@@ -159,6 +162,11 @@ fn of_clap(error: &clap::Error) -> Diagnostic {
         }
     }
     diagnostic
+}
+
+fn is_plain(arg: &OsString) -> bool {
+    let text = arg.to_string_lossy();
+    visible::name(&text) == text
 }
 
 fn verbs() -> Vec<String> {

@@ -157,6 +157,31 @@ fn no_file_has_grown_over_600_lines() {
     }
 }
 
+/// What is told to people goes through `talk`, which lets nothing through that a terminal obeys.
+#[test]
+fn one_file_of_the_command_writes_to_the_terminal() {
+    for path in files(&["src"], "rs") {
+        if path.ends_with("cli/talk.rs") {
+            continue;
+        }
+        for line in read(&path).lines() {
+            // To ask which file it is, and to empty what clap has written, are no writing; a bar of
+            // progress has no words but ours.
+            let asks = [
+                "as_fd()",
+                "as_handle()",
+                "is_terminal()",
+                ".flush()",
+                "DrawTarget",
+            ];
+            let writes = line.contains("stderr()") || line.contains("stdout()");
+            let writes = writes && !asks.iter().any(|ask| line.contains(ask));
+            let writes = writes || line.contains("fd(1)") || line.contains("fd(2)");
+            assert!(!writes, "{}: {line}", path.display());
+        }
+    }
+}
+
 #[test]
 fn every_code_has_a_page_and_every_page_a_code() {
     let mut codes = BTreeSet::new();

@@ -4,6 +4,7 @@ use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::levels::Lint;
 use super::session::{Outcome, Session};
+use super::visible;
 use graphmap_kpn::level::Level;
 
 /// Check graphs: report all that is wrong with them
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
             Ok(network) => {
                 sound += &format!(
                     "{}: {} of {}, {}\n",
-                    Session::display(file),
+                    visible::name(&Session::display(file)),
                     plural(network.processes.len(), "process"),
                     plural(network.kinds.len(), "kind"),
                     plural(network.channels.len(), "channel"),

@@ -3,6 +3,7 @@
 use super::args::{Cli, is_standard};
 use super::config::{self, Config, Preset};
 use super::exit::Exit;
+use super::paths;
 use super::session::{Outcome, Session};
 use crate::codes;
 use clap::error::{ContextKind, ContextValue};
@@ -169,7 +170,7 @@ fn chosen(
         let (file, path) = (file.clone(), config.path.display());
         session.tell(&format!(
             "graphmap: taking {}, as {path} says\n",
-            file.display()
+            paths::shown(&file)
         ));
         return Ok(Some(file));
     }
@@ -177,7 +178,7 @@ fn chosen(
     if let (Some(only), true) = (drawings.pop(), drawings.is_empty()) {
         session.tell(&format!(
             "graphmap: taking {}, the only drawing here\n",
-            only.display()
+            paths::shown(&only)
         ));
         return Ok(Some(only));
     }

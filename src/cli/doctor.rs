@@ -94,7 +94,7 @@ pub(crate) fn run(_: &DoctorArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             wanted.name, "", wanted.what_for
         );
     }
-    session.put(text.as_bytes())?;
+    session.show(&text)?;
     Ok(exit)
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
         let list: String = lines
             .map(|l| format!("{}\n", l.trim_start_matches("# ")))
             .collect();
-        session.put(list.as_bytes())?;
+        session.show(&list)?;
         return Ok(Exit::Ok);
     };
     let digits = wanted.trim_start_matches(['G', 'g']);
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
     });
     match page {
         Some(page) => {
-            session.put(page.as_bytes())?;
+            session.show(page)?;
             Ok(Exit::Ok)
         }
         None => {

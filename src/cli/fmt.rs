@@ -3,6 +3,7 @@
 use super::args::{File, STANDARD, is_standard};
 use super::exit::Exit;
 use super::output;
+use super::paths::shown;
 use super::session::{Outcome, Session};
 use graphmap_kpn::emit::Files;
 
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &FmtArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" {
-            session.tell(&format!("graphmap: laid out {}\n", path.display()));
+            session.tell(&format!("graphmap: laid out {}\n", shown(&path)));
         }
     }
     Ok(worst)

@@ -18,6 +18,6 @@ pub(crate) fn run(_: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     for front_end in session.tool.front_ends() {
         text += &format!("  {:<12} {}\n", front_end.name(), front_end.about());
     }
-    session.put(text.as_bytes())?;
+    session.show(&text)?;
     Ok(Exit::Ok)
 }

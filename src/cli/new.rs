@@ -167,10 +167,11 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     output::write_quietly(session, &files)?;
     let functions = folder.join("src/processes");
     session.tell(&format!(
-        "graphmap: made the project {}\n  the graph      {graph}\n  the functions  {}\n  \
+        "graphmap: made the project {}\n  the graph      {}\n  the functions  {}\n  \
          run it with    graphmap run {}\n",
-        folder.display(),
-        functions.display(),
+        paths::shown(folder),
+        paths::shown(Path::new(&graph)),
+        paths::shown(&functions),
         paths::word(Path::new(&graph)),
     ));
     Ok(Exit::Ok)

@@ -3,6 +3,7 @@
 use super::args::is_standard;
 use super::exit::Exit;
 use super::identity::Identity;
+use super::paths::shown;
 use super::session::{Formatted, Outcome, Session};
 use crate::{codes, signals};
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -27,7 +28,7 @@ enum Fate {
 /// Writes a set of files and tells what became of them. The file `-` is standard output.
 pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (word, path) in write_quietly(session, files)? {
-        session.tell(&format!("graphmap: {word} {}\n", path.display()));
+        session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
     }
     Ok(())
 }
@@ -109,11 +110,11 @@ pub(crate) fn not_an_input(
     let Some(input) = session.inputs.named(identity) else {
         return Ok(());
     };
-    let shown = match is_standard(path) {
+    let what = match is_standard(path) {
         true => "standard output".to_owned(),
         false => format!("`{}`", path.display()),
     };
-    let message = format!("{shown} is read in this run, and would be written over");
+    let message = format!("{what} is read in this run, and would be written over");
     let mut diagnostic = Diagnostic::error(codes::USAGE, message);
     if input != path {
         let input = Session::display(input);

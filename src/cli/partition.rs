@@ -100,6 +100,6 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         session.find_all(found);
         output::write(session, &files)?;
     }
-    session.put(shown.as_bytes())?;
+    session.show(&shown)?;
     Ok(Exit::Ok)
 }

@@ -46,6 +46,6 @@ pub(crate) fn run(args: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit>
     let own = own.iter().map(|e| pair(e.name(), e.about()));
     let emitters = emitters.chain(own).collect();
     list("Emitters", emitters, plugins::on_path(plugins::EMIT));
-    session.put(text.as_bytes())?;
+    session.show(&text)?;
     Ok(Exit::Ok)
 }

@@ -1,5 +1,6 @@
 //! Paths as they are told.
 
+use super::visible;
 use std::path::{Component, Path, PathBuf};
 
 /// The way from a folder, which need not be there, to another; its whole path where there is no short
@@ -32,6 +33,11 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
+}
+
+/// A path as it is told on a line of its own.
+pub(crate) fn shown(path: &Path) -> String {
+    visible::name(&path.display().to_string()).into_owned()
 }
 
 /// A path as a word for a shell of POSIX, which takes it for a file in any case.

@@ -1,5 +1,6 @@
 //! Shows diagnostics: to people as snippets, to programs as JSON lines.
 
+use super::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label, Severity};
@@ -47,7 +48,7 @@ pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) 
         Severity::Note => Level::NOTE,
     };
     let title = level
-        .primary_title(visible(&diagnostic.message))
+        .primary_title(visible::text(&diagnostic.message))
         .id(diagnostic.code.to_string());
     let mut group = Group::with_title(title);
     let snippets = snippets(diagnostic, sources);
@@ -61,10 +62,10 @@ pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) 
         };
     }
     for note in &diagnostic.notes {
-        group = group.element(Level::NOTE.message(visible(note)));
+        group = group.element(Level::NOTE.message(visible::text(note)));
     }
     for help in &diagnostic.help {
-        group = group.element(Level::HELP.message(visible(help)));
+        group = group.element(Level::HELP.message(visible::text(help)));
     }
     let mut text = renderer.render(&[group]);
     text.push_str("\n\n");
@@ -78,7 +79,7 @@ fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
     let help = diagnostic.help.iter().map(|help| ("help", help));
     for (word, said) in notes.chain(help) {
         let mut lead = format!("  = {word}: ");
-        for line in visible(said).lines() {
+        for line in visible::text(said).lines() {
             text += &format!("{lead}{line}\n");
             lead = " ".repeat(lead.len());
         }
@@ -90,22 +91,6 @@ fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
 enum Part<'a> {
     Snippet(Snippet<'a, annotate_snippets::Annotation<'a>>),
     Origin(Origin<'a>),
-}
-
-/// Text as it may be shown on a terminal: names come from files, and files may hold anything.
-fn visible(text: &str) -> String {
-    let odd = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if !text.chars().any(odd) {
-        return text.to_owned();
-    }
-    let show = |c: char| {
-        if odd(c) {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    text.chars().map(show).collect()
 }
 
 struct Placed<'a> {
@@ -160,17 +145,18 @@ fn show<'a>(cluster: &[Placed<'a>]) -> Vec<Part<'a>> {
     let text = first.source.text();
     let (start, cut_start) = window_start(text, first.range.start);
     let (end, cut_end) = window_end(text, last.range.start, last.range.end);
-    let mut snippet = Snippet::source(&text[start..end]).line_start(first.line as usize);
+    let mut snippet =
+        Snippet::source(visible::of_same_length(&text[start..end])).line_start(first.line as usize);
     let mut parts = Vec::new();
     if cut_start || cut_end {
         // The snippet does not know the columns of a line that it sees only a part of.
         let head = cluster.iter().find(|p| p.primary).unwrap_or(first);
-        let origin = Origin::path(first.source.name())
+        let origin = Origin::path(visible::name(first.source.name()))
             .line(head.line as usize)
             .char_column(head.column as usize);
         parts.push(Part::Origin(origin));
     } else {
-        snippet = snippet.path(first.source.name());
+        snippet = snippet.path(visible::name(first.source.name()));
     }
     for place in cluster {
         let kind = if place.primary {
@@ -184,7 +170,7 @@ fn show<'a>(cluster: &[Placed<'a>]) -> Vec<Part<'a>> {
         let from = place.range.start - start;
         let mut annotation = kind.span(from..from + length);
         if !place.label.text.is_empty() {
-            annotation = annotation.label(visible(&place.label.text));
+            annotation = annotation.label(visible::text(&place.label.text));
         }
         snippet = snippet.annotation(annotation);
     }

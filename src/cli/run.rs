@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::identity::Identity;
 use super::mapping::{self, MappingArgs};
 use super::output;
-use super::paths::word;
+use super::paths::{shown, word};
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use crate::cargo::{self, Build, Failed};
@@ -227,7 +227,7 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
     })?;
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" {
-            session.tell(&format!("graphmap: {word} {}\n", path.display()));
+            session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
         }
     }
     Ok(project)

@@ -4,7 +4,7 @@ use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::input::Inputs;
 use super::levels::{self, Levels};
-use super::{report, talk};
+use super::{report, talk, visible};
 use crate::{FrontEnd, Tool, codes};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -209,9 +209,9 @@ impl<'t> Session<'t> {
         for diagnostic in chosen {
             if json {
                 let value = report::machine(diagnostic, &self.sources);
-                talk::say(&format!("{value}\n"));
+                talk::say(&(visible::json(&value, false) + "\n"));
             } else {
-                talk::say(&report::human(diagnostic, &self.sources, style));
+                talk::say_coloured(&report::human(diagnostic, &self.sources, style));
             }
         }
         if json {
@@ -223,7 +223,7 @@ impl<'t> Session<'t> {
                 "notes": count(Severity::Note),
             });
             if !shown.is_empty() {
-                talk::say(&format!("{value}\n"));
+                talk::say(&(visible::json(&value, false) + "\n"));
             }
         } else if let Some(summary) = report::summary(&shown) {
             let more = match left_out {
@@ -262,7 +262,7 @@ impl<'t> Session<'t> {
                 MessageFormat::Human => talk::say(&format!("{seconds:>10.6} s  {name}\n")),
                 MessageFormat::Json => {
                     let value = json!({"type": "timing", "name": name, "seconds": seconds});
-                    talk::say(&format!("{value}\n"));
+                    talk::say(&(visible::json(&value, false) + "\n"));
                 }
             }
         }
@@ -280,6 +280,11 @@ impl<'t> Session<'t> {
         if !self.common.quiet && self.common.message_format == MessageFormat::Human {
             talk::say(text);
         }
+    }
+
+    /// Writes text for people on standard output.
+    pub(crate) fn show(&mut self, text: &str) -> Outcome<()> {
+        self.written(talk::show(text))
     }
 
     /// Writes data on standard output.

@@ -1,6 +1,7 @@
 //! A plan for people and for programs.
 
 use super::check::plural;
+use super::visible;
 use graphmap_kpn::network::KindId;
 use graphmap_partition::Objective;
 use graphmap_partition::plan::{Plan, Since};
@@ -89,7 +90,7 @@ pub(crate) fn as_text(plan: &Plan) -> String {
     };
     let mut text = format!(
         "{}: {} in {}{on}, strategy {}\n\n",
-        network.name,
+        visible::name(&network.name),
         plural(network.processes.len(), "process"),
         plural(mapping.places.len(), "OS process"),
         mapping.strategy,
@@ -243,10 +244,14 @@ fn moved(plan: &Plan, since: &Since) -> String {
     );
     let _ = writeln!(text, "  price  {} of moving", number(since.price));
     let width = since.moves.iter().take(SHOWN);
-    let width = width.map(|m| network.process_name(m.process).chars().count());
+    let width = width.map(|m| {
+        visible::name(network.process_name(m.process))
+            .chars()
+            .count()
+    });
     let width = width.max().unwrap_or(0);
     for m in since.moves.iter().take(SHOWN) {
-        let name = network.process_name(m.process);
+        let name = visible::name(network.process_name(m.process));
         let _ = writeln!(text, "  {name:<width$}  OS process {} -> {}", m.from, m.to);
     }
     if since.moves.len() > SHOWN {
@@ -271,7 +276,16 @@ impl Table {
 
     /// As text; columns of words are set to the left, all others to the right.
     fn text(&self, words: &[usize]) -> String {
-        let lines = || std::iter::once(&self.head).chain(&self.rows);
+        let cells = |line: &Vec<String>| -> Vec<String> {
+            line.iter()
+                .map(|cell| visible::name(cell).into_owned())
+                .collect()
+        };
+        let shown: Vec<Vec<String>> = std::iter::once(&self.head)
+            .chain(&self.rows)
+            .map(cells)
+            .collect();
+        let lines = || shown.iter();
         let width = |c: usize| lines().map(|l| l[c].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let mut text = String::new();
@@ -358,7 +372,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "others": others.collect::<Vec<_>>(),
         "since": plan.since.as_ref().map(|since| since_json(plan, since)),
     });
-    format!("{value:#}\n")
+    visible::json(&value, true) + "\n"
 }
 
 fn since_json(plan: &Plan, since: &Since) -> Value {

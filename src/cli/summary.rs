@@ -1,6 +1,7 @@
 //! What a network consists of, counted: kinds and their ports, modules, what flows between.
 
 use super::check::plural;
+use super::visible;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::Direction;
 use graphmap_kpn::network::Network;
@@ -46,7 +47,7 @@ impl<'n> Summary<'n> {
     pub(crate) fn text(&self, network: &Network) -> String {
         let mut text = format!(
             "{}: {}, {}, {}{}\n",
-            network.name,
+            visible::name(&network.name),
             plural(network.processes.len(), "process"),
             plural(network.channels.len(), "channel"),
             plural(network.bundles.len(), "bundle"),
@@ -57,10 +58,10 @@ impl<'n> Summary<'n> {
             },
         );
         for (kind, count) in &self.modules {
-            text += &format!("module {kind} x {count}\n");
+            text += &format!("module {} x {count}\n", visible::name(kind));
         }
         for kind in network.kinds.values() {
-            let name = network.name(kind.name);
+            let name = visible::name(network.name(kind.name));
             let load: f64 = kind
                 .members
                 .iter()
@@ -72,9 +73,9 @@ impl<'n> Summary<'n> {
                     Direction::Input => "reads",
                     Direction::Output => "writes",
                 };
-                text += &format!("  {verb} {}", network.name(port.name));
+                text += &format!("  {verb} {}", visible::name(network.name(port.name)));
                 if let Some(ty) = port.ty {
-                    text += &format!(": {}", network.name(ty));
+                    text += &format!(": {}", visible::name(network.name(ty)));
                 }
                 if let Some(bundle) = port.bundle {
                     text += &format!(" ({})", bundle.name());
@@ -83,7 +84,8 @@ impl<'n> Summary<'n> {
             }
         }
         text.push('\n');
-        let kind = |index: usize| network.name(network.kinds[Id::from_index(index)].name);
+        let kind =
+            |index: usize| visible::name(network.name(network.kinds[Id::from_index(index)].name));
         for ((from, to), (count, traffic)) in &self.flows {
             let channels = plural(*count, "channel");
             text += &format!(
@@ -127,6 +129,6 @@ impl<'n> Summary<'n> {
             "kinds": kinds.collect::<Vec<_>>(),
             "flows": flows.collect::<Vec<_>>(),
         });
-        format!("{value:#}\n")
+        visible::json(&value, true) + "\n"
     }
 }

@@ -1,10 +1,16 @@
 //! What is said on standard error, and data on standard output.
 
+use super::visible;
 use std::io::{self, IsTerminal, Write};
 
-/// Writes to standard error; if nobody listens, that is no reason to fail.
+/// Writes to standard error what no terminal obeys; if nobody listens, that is no reason to fail.
 pub(crate) fn say(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(visible::text(text).as_bytes());
+}
+
+/// As [`say`], of text that we have coloured.
+pub(crate) fn say_coloured(text: &str) {
+    let _ = io::stderr().write_all(visible::coloured(text).as_bytes());
 }
 
 /// Whether standard error is a terminal.
@@ -12,7 +18,15 @@ pub(crate) fn on_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Writes data to standard output.
+/// Writes text for people to standard output: what no terminal obeys.
+///
+/// # Errors
+/// Whatever keeps it from being written.
+pub(crate) fn show(text: &str) -> io::Result<()> {
+    put(visible::text(text).as_bytes())
+}
+
+/// Writes data to standard output, as it is.
 ///
 /// # Errors
 /// Whatever keeps it from being written.

@@ -4,7 +4,7 @@ use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
 use super::session::{Outcome, Session};
 use super::summary::Summary;
-use super::{output, paths};
+use super::{output, paths, visible};
 use crate::codes;
 use clap::ValueEnum;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         let network = session.verified(&args.file, &args.graph)?;
         match form {
             Form::Json => Summary::of(&network).json(&network),
-            Form::Text => text(&network, args.detail),
+            Form::Text => visible::text(&text(&network, args.detail)).into_owned(),
             Form::Svg => show(&picture(&network, args.detail, MOST_PROCESSES), form),
         }
     };
@@ -124,7 +124,7 @@ fn picture(network: &Network, detail: Option<Detail>, most: usize) -> Picture {
 fn show(picture: &Picture, form: Form) -> String {
     match form {
         Form::Svg => network::draw(picture),
-        Form::Text | Form::Json => picture.text(),
+        Form::Text | Form::Json => visible::text(&picture.text()).into_owned(),
     }
 }
 

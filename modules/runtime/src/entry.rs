@@ -12,6 +12,7 @@ use crate::launcher;
 use crate::options::Options;
 use crate::run::run;
 use crate::stats::Report;
+use crate::visible::visible;
 
 /// Runs the network with the [`Options`] in the environment, prints errors and statistics on
 /// standard error, and returns one of the exit codes of [`Exit`]. The command line is the
@@ -31,7 +32,7 @@ use crate::stats::Report;
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     if let Some(launched) = launcher::find(|name| env::var_os(name)) {
         if launched.speaks {
-            eprintln!("error: {launched}");
+            eprintln!("error: {}", visible(&launched.to_string()));
         }
         return Exit::Usage.into();
     }
@@ -48,7 +49,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     match outcome {
         Ok(()) => Exit::Ok.into(),
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", visible(&error.to_string()));
             error.exit().into()
         }
     }
@@ -62,7 +63,8 @@ fn tell(name: &str, report: &Report, options: &Options) -> Result<(), RunError> 
     if let Some(file) = &options.stats_file {
         write(file, report.json_lines())?;
     } else if options.stats {
-        eprintln!("{name}: what each kind did\n{report}");
+        let said = format!("{name}: what each kind did\n{report}");
+        eprintln!("{}", visible(&said));
     }
     if let (Some(file), Some(profile)) = (&options.profile, report.profile()) {
         write(file, profile)?;

@@ -98,6 +98,7 @@ mod options;
 mod run;
 mod stats;
 mod sync;
+mod visible;
 
 pub use entry::main;
 pub use error::{Exit, Failure, RunError};

@@ -1,0 +1,31 @@
+//! Text for a terminal: names come from a drawing, which may hold anything.
+
+/// Text with nothing in it that a terminal would obey instead of showing it: control characters,
+/// those after ASCII included, and what governs the direction of text.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let odd = c.is_control() && c != '\n' && c != '\t'
+            || matches!(
+                c,
+                '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            );
+        match odd {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        let raw = "a\u{1b}[31m\u{7}\u{8}\u{9b}\u{202e}\u{7f}\n\tb\u{e9}";
+        let shown = "a\\u{1b}[31m\\u{7}\\u{8}\\u{9b}\\u{202e}\\u{7f}\n\tb\u{e9}";
+        assert_eq!(visible(raw), shown);
+    }
+}

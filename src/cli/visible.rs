@@ -1,0 +1,147 @@
+//! Text as it may reach a terminal. Names come from files, and files may hold anything: sequences that
+//! move the cursor, colour what follows, rename the window, or turn the direction of the text.
+
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Whether a terminal would do something else than show this character.
+///
+/// These are the control characters of ASCII and of the block after it (C1, where U+009B alone begins
+/// a sequence), the separators of lines and paragraphs, and what governs the direction of text
+/// (Unicode Standard Annex 9).
+fn is_odd(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let odd = |c: char| is_odd(c) && !stays(c);
+    if !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match odd(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Text of several lines.
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c == '\n' || c == '\t')
+}
+
+/// A name, which must not look like several lines.
+pub(crate) fn name(name: &str) -> Cow<'_, str> {
+    escaped(name, |_| false)
+}
+
+/// Text that we have coloured ourselves: colours stay, all else is shown as by [`text`].
+pub(crate) fn coloured(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        shown += &self::text(&rest[..at]);
+        let inside = &rest[at + 2..];
+        let numbers = |c: char| c.is_ascii_digit() || c == ';';
+        let end = inside.find(|c| !numbers(c)).unwrap_or(inside.len());
+        match inside[end..].starts_with('m') {
+            true => {
+                shown += &rest[at..at + 2 + end + 1];
+                rest = &inside[end + 1..];
+            }
+            false => {
+                shown += &self::text("\u{1b}");
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    shown + &self::text(rest)
+}
+
+/// A part of a source, in which places are counted in bytes: what is odd is replaced by something of
+/// its length. Tabs and what has one byte is left to whoever shows the part.
+pub(crate) fn of_same_length(source: &str) -> Cow<'_, str> {
+    let odd = |c: char| is_odd(c) && c.len_utf8() > 1;
+    if !source.contains(odd) {
+        return Cow::Borrowed(source);
+    }
+    let replaced = |c: char| match c.len_utf8() {
+        2 if odd(c) => '\u{b7}',
+        3 if odd(c) => '\u{fffd}',
+        _ => c,
+    };
+    Cow::Owned(source.chars().map(replaced).collect())
+}
+
+/// A value as JSON, on one line or laid out: what is odd can only stand in strings, where JSON has a way
+/// to write it.
+pub(crate) fn json(value: &Value, laid_out: bool) -> String {
+    let text = match laid_out {
+        true => format!("{value:#}"),
+        false => value.to_string(),
+    };
+    let odd = |c: char| is_odd(c) && c != '\n';
+    if !text.contains(odd) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match odd(c) {
+            // All of them are below U+10000.
+            true => shown += &format!("\\u{:04x}", u32::from(c)),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_odd_is_left() {
+        for c in (0..=0x10ffff).filter_map(char::from_u32) {
+            let raw = format!("a{c}b");
+            let harmless = |shown: &str| !shown.contains(is_odd);
+            assert!(harmless(&name(&raw)), "{c:?}");
+            assert!(harmless(&text(&raw).replace(['\n', '\t'], "")), "{c:?}");
+            assert_eq!(of_same_length(&raw).len(), raw.len());
+            let left = of_same_length(&raw)
+                .chars()
+                .all(|c| !is_odd(c) || c.is_ascii());
+            assert!(left, "{c:?}");
+            let value = Value::String(raw.clone());
+            assert!(harmless(&json(&value, false)), "{c:?}");
+            let read: Value = serde_json::from_str(&json(&value, true)).unwrap();
+            assert_eq!(read, value);
+        }
+        // What is no control of anything stays as it is: accents, Hebrew, families of four.
+        for plain in ["\u{e9}", "\u{5d0}", "\u{1f468}\u{200d}\u{1f469}", "\u{a0}"] {
+            assert_eq!(name(plain), plain);
+        }
+    }
+
+    #[test]
+    fn colours_stay_and_nothing_else() {
+        let own = "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m: a\n";
+        assert_eq!(coloured(own), own);
+        for (raw, shown) in [
+            ("\u{1b}[2J\u{1b}[1m", "\\u{1b}[2J\u{1b}[1m"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[", "\\u{1b}["),
+            ("\u{1b}[1", "\\u{1b}[1"),
+            ("\u{1b}\u{1b}[1m", "\\u{1b}\u{1b}[1m"),
+            ("\u{9b}1m\u{202e}", "\\u{9b}1m\\u{202e}"),
+        ] {
+            assert_eq!(coloured(raw), shown);
+        }
+    }
+}
