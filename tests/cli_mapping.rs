@@ -571,3 +571,35 @@ graphmap: 1 error
     done.status(2)
         .stderr_has("error[G0011]: `--mapping` names a mapping");
 }
+
+#[test]
+fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
+    let farm = "digraph farm { a -> w [bundle=share]; w [replicas=4]; w -> b [bundle=select]; }";
+    let test = Test::new()
+        .file("farm.dot", farm)
+        .args("partition farm.dot --hosts hosts=2:cores=2");
+    test.run()
+        .status(0)
+        .stdout_has("\nnote: OS process 0 is empty: no rule asks for a process in each")
+        .stdout_has(
+            "\nnote: OS process 1 has 133.3% of its share, 2 of 1.50: the bound is 2 here, the share\n",
+        )
+        .stdout_has("\n  within all bounds                 yes ");
+    // What is asked for is there, and what is even needs no word.
+    let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
+    let done = test.run().status(0).stdout_has("133.3% of its share");
+    assert!(!done.stdout().contains("empty"));
+    let test = test.args("partition farm.dot -n 3");
+    let done = test.run().status(0);
+    assert!(!done.stdout().contains("note:"), "{}", done.stdout());
+    // The bound that was asked for is no rounding.
+    let test = test.args("partition farm.dot -n 3 --imbalance 200");
+    test.run()
+        .status(0)
+        .stdout_has("note: OS processes 1, 2 are empty")
+        .stdout_has("300.0% of its share, 6 of 2: the bound is 6 here");
+    let test = test.args("partition farm.dot -n 3 --imbalance 200 --json");
+    let done = test.run().status(0);
+    let plan: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    assert_eq!(plan["os_processes"][0]["allowed"], 6.0);
+}

@@ -96,6 +96,7 @@ pub(crate) fn as_text(plan: &Plan) -> String {
         mapping.strategy,
     );
     text += &of_os_processes(plan);
+    text += &oddities(plan);
     if hosts.len() > 1 {
         text += &of_hosts(plan, &hosts);
     }
@@ -133,6 +134,56 @@ fn of_os_processes(plan: &Plan) -> String {
     }
     text + "\n"
 }
+
+/// What somebody who looks at the loads would wonder at, and why it is so.
+fn oddities(plan: &Plan) -> String {
+    let mut text = String::new();
+    let mut used = vec![false; plan.loads.len()];
+    for (id, _) in plan.mapped.network().processes.iter() {
+        used[plan.mapped.mapping().of(id) as usize] = true;
+    }
+    let empty: Vec<usize> = (0..used.len()).filter(|&o| !used[o]).collect();
+    let named: Vec<String> = empty.iter().take(SHOWN / 8).map(usize::to_string).collect();
+    let more = match empty.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if let Some(last) = named.last() {
+        let who = match empty.len() {
+            1 => format!("OS process {last} is"),
+            _ => format!("OS processes {}{more} are", named.join(", ")),
+        };
+        let _ = writeln!(
+            text,
+            "note: {who} empty: no rule asks for a process in each, as `--hold '*=1-'` would"
+        );
+    }
+    let fullest = (0..plan.shares.len()).rev();
+    let fullest = fullest.max_by(|&a, &b| plan.shares[a].total_cmp(&plan.shares[b]));
+    if let Some(o) = fullest
+        && plan.raised.is_none()
+        && plan.shares[o] > 1.0 + MUCH
+    {
+        let share = plan.loads[o] / plan.shares[o];
+        let _ = writeln!(
+            text,
+            "note: OS process {o} has {} of its share, {} of {}: the bound is {} here, the share\n      \
+             rounded up to whole loads, and `--imbalance` above that",
+            percent(plan.shares[o]),
+            number(plan.loads[o]),
+            number(share),
+            number(plan.allowed[o]),
+        );
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// By how much of its share an OS process may exceed it without a word; whoever lets it exceed it by
+/// more has said so, or the bound has been rounded.
+const MUCH: f64 = 0.1;
 
 fn of_hosts(plan: &Plan, hosts: &[(&str, Vec<usize>)]) -> String {
     let mut rows = Table::new(&["host", "OS processes", "load", "traffic with other hosts"]);
@@ -337,6 +388,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
             "cores": mapping.places[o].cores,
             "load": plan.loads[o],
             "share": plan.shares[o],
+            "allowed": plan.allowed[o],
             "traffic": levels(&plan.traffic_of[o]),
             "kinds": kinds.collect::<BTreeMap<_, _>>(),
         })

@@ -129,6 +129,9 @@ pub struct Plan {
     pub loads: Vec<f64>,
     /// That load relative to the OS process's share, which follows from its speed.
     pub shares: Vec<f64>,
+    /// The most load that each OS process may have under the balance bound as it was asked for, which
+    /// rounds shares up to whole loads.
+    pub allowed: Vec<f64>,
     /// Traffic by how far it goes, closest first.
     pub traffic: Vec<(Class, f64)>,
     /// The same for the channels at each OS process; what goes between two counts for both.
@@ -341,6 +344,13 @@ pub fn plan(
             shares[o as usize] = loads[o as usize] / share;
         }
     }
+    let scaled = weights.graph.total_load();
+    let mut allowed = vec![0.0; n];
+    for (bound, &o) in problem.load_bounds().into_iter().zip(&targets.place_of) {
+        if scaled > 0 {
+            allowed[o as usize] = total * bound as f64 / scaled as f64;
+        }
+    }
     // Channels are counted as they are; all else is scaled.
     let bound = match request.objective {
         Objective::RemoteChannels => solution.lower_bound as f64,
@@ -356,6 +366,7 @@ pub fn plan(
         traffic_of,
         loads,
         shares,
+        allowed,
         objective: request.objective,
         raised: solution.raised,
         unavoidable: solution.unavoidable,
