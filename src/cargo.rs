@@ -11,7 +11,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ChildStderr, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// How a project is built.
 pub(crate) struct Build<'a> {
@@ -21,6 +24,8 @@ pub(crate) struct Build<'a> {
     pub(crate) release: bool,
     /// Whether cargo may say on standard error what it does.
     pub(crate) talk: bool,
+    /// Where it may not, what is done with a line that says what it waits for.
+    pub(crate) waits: fn(&str),
 }
 
 /// What a build made.
@@ -96,6 +101,45 @@ struct CargoTarget {
 /// The library that every project takes along, as the compiler calls it.
 const RUNTIME: &str = "graphmap_runtime";
 
+/// How Cargo begins to say that another one is at work, which may take as long as that likes.
+const BLOCKING: &str = "Blocking waiting for";
+
+/// A wait shorter than this is not worth a word.
+const SHORT: Duration = Duration::from_secs(3);
+
+/// Collects what Cargo says on standard error, and tells what it waits for if that takes a while.
+fn listen(stderr: ChildStderr, waits: fn(&str)) -> JoinHandle<Vec<u8>> {
+    let (send, lines) = channel();
+    std::thread::spawn(move || {
+        let mut stderr = BufReader::new(stderr);
+        let mut line = Vec::new();
+        while let Ok(1..) = stderr.read_until(b'\n', &mut line) {
+            if send.send(std::mem::take(&mut line)).is_err() {
+                return;
+            }
+        }
+    });
+    std::thread::spawn(move || {
+        let mut said = Vec::new();
+        let mut next = lines.recv().ok();
+        while let Some(line) = next {
+            said.extend_from_slice(&line);
+            let line = String::from_utf8_lossy(&line);
+            next = match line.trim_start().starts_with(BLOCKING) {
+                true => match lines.recv_timeout(SHORT) {
+                    Err(RecvTimeoutError::Timeout) => {
+                        waits(line.trim());
+                        lines.recv().ok()
+                    }
+                    next => next.ok(),
+                },
+                false => lines.recv().ok(),
+            };
+        }
+        said
+    })
+}
+
 /// Builds a project.
 pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -117,13 +161,8 @@ pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
     let _guard = Guard::new();
     let mut child = command.spawn().map_err(cannot_run)?;
     // Read beside the messages: neither pipe may fill up while the other is read.
-    let said = child.stderr.take().map(|mut stderr| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = io::Read::read_to_end(&mut stderr, &mut bytes);
-            bytes
-        })
-    });
+    let said = child.stderr.take();
+    let said = said.map(|stderr| listen(stderr, build.waits));
     let watched = Watched::new(child.id(), END_TREE);
     let mut program = None;
     let mut messages = Vec::new();

@@ -223,6 +223,38 @@ fn names_from_a_file_do_not_reach_the_terminal_as_they_are() {
 }
 
 #[test]
+fn a_file_that_is_not_there_has_near_names() {
+    let test = || net().file("farm.dot", "").file("hosts/hostfile", "");
+    for (args, near) in [
+        ("check fram.dot", "farm.dot"),
+        ("check farm", "farm.dot"),
+        ("run net", "net.json"),
+        ("check frm", "farm.dot"),
+        ("new x --from nte.json", "net.json"),
+        ("check graphs/farm.dot", "farm.dot"),
+        ("partition net.json --hosts hosts/hostfil", "hosts/hostfile"),
+        ("partition net.json --hosts fram.dot", "farm.dot"),
+    ] {
+        let hint = format!("did you mean `{near}`?");
+        test().args(args).run().status(2).stderr_has(&hint);
+    }
+    let far = test().args("check nothing-like-it.dot").run();
+    far.status(2).stderr_lacks("did you mean");
+}
+
+#[test]
+fn an_attribute_of_graphviz_that_is_misspelt_is_told_its_name() {
+    let text = "digraph { a [colour=red]; a -> b [labl=x]; graph [fontcolour=red]; }";
+    let test = Test::new().file("g.dot", text).args("check g.dot");
+    test.run()
+        .status(0)
+        .stderr_has("^^^^^^ did you mean Graphviz's `color`?\n")
+        .stderr_has("^^^^ did you mean Graphviz's `label`?\n")
+        .stderr_has("^^^^^^^^^^ did you mean Graphviz's `fontcolor`?\n")
+        .stderr_has("graphmap: 3 warnings");
+}
+
+#[test]
 fn a_misspelt_verb() {
     for args in ["chekc", "chekc net.json", "chekc net.json --quiet"] {
         net()

@@ -100,6 +100,21 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_is("");
     run("--no-run").status(0).stdout_is("").stderr_is("");
 
+    // A panic is told with a path that leads somewhere from here.
+    let panicking = WORKER.replace(
+        "while let",
+        "assert!(ports.in_.is_connected() && false, \"oh\");\n    while let",
+    );
+    let test = test
+        .file("squares/src/processes/worker.rs", panicking)
+        .args("run squares.dot --dev");
+    test.run()
+        .status(1)
+        .stderr_has("' panicked at squares/src/processes/worker.rs:3:5:\noh\n")
+        .stderr_has("squares.dot:3:5");
+    let test = test.file("squares/src/processes/worker.rs", WORKER);
+    test.run().status(0);
+
     under_launchers(&test.folder().join("squares/target/debug/squares"));
 
     // What the compiler warns of is shown each time, and the run goes on.
@@ -289,6 +304,35 @@ fn a_project_of_its_own_graph() {
     test.run()
         .status(2)
         .stderr_has("there is a project in `hello` already");
+    // Nobody has written the functions, which is told in each run until somebody has.
+    let test = test.args("run hello/hello.dot --no-build");
+    for _ in 0..2 {
+        test.run()
+            .status(0)
+            .stderr_has("warning[G0614]: the functions of the kinds `numbers`, `worker` and `sum` are blanks")
+            .stderr_has(" --> hello/hello.dot:3:5")
+            .stderr_has("graphmap: 1 warning\n");
+    }
+    let test = test.args("run hello/hello.dot --deny warnings");
+    test.run()
+        .status(1)
+        .stdout_is("")
+        .stderr_has("error[G0614]");
+    assert!(!test.folder().join("hello/target").exists());
+    let own = "pub async fn sum(_: crate::wiring::Sum) {}\n";
+    let test = test
+        .file("hello/src/processes/sum.rs", own)
+        .file("hello/src/processes/summ.rs", own)
+        .file("hello/src/processes/old.rs", own)
+        .args("run hello/hello.dot --no-build");
+    for _ in 0..2 {
+        test.run()
+            .status(0)
+            .stderr_has("the functions of the kinds `numbers` and `worker` are blanks")
+            .stderr_has("warning[G0608]: hello/src/processes/old.rs and hello/src/processes/summ.rs are not")
+            .stderr_has("was `summ` renamed? there is a kind `sum`")
+            .stderr_has("graphmap: 2 warnings\n");
+    }
     // A copy of a graph that lies elsewhere.
     let test = test.args("new deep/copy --from hello/hello.dot");
     test.run().status(0);

@@ -8,6 +8,7 @@ mod common;
 
 use common::{NET, Test};
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -434,4 +435,26 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
     signal("-TERM", &child);
     assert_eq!(ended(&mut child).code(), Some(143));
     assert!(gone(&test.read("started")));
+}
+
+#[test]
+fn a_build_that_waits_for_another_says_so() {
+    let test = project(
+        "echo '    Blocking waiting for file lock on build directory' >&2
+         while [ ! -e go ]; do sleep 0.01; done; exit 1",
+    );
+    let mut child = graphmap(&test, "run pair.dot")
+        .env("CARGO", test.folder().join("bin/cargo"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(
+        line,
+        "graphmap: cargo: Blocking waiting for file lock on build directory\n"
+    );
+    fs::write(test.folder().join("go"), "").unwrap();
+    assert_eq!(ended(&mut child).code(), Some(2));
 }

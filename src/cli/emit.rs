@@ -112,6 +112,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         }
         sets.push(own);
     }
+    session.unless_denied()?;
     output::no_conflicts(session, sets.iter().flat_map(Files::iter))?;
     let mut files = Files::new();
     sets.into_iter().for_each(|own| files.append(own));

@@ -108,21 +108,33 @@ impl Session<'_> {
     }
 }
 
-/// A hint at a file of the same folder with nearly the name asked for.
-fn similar_file(path: &Path) -> Option<String> {
+/// A hint at a file that may have been meant: one of the same folder with nearly that name, or that
+/// name without its ending; else one of that name here.
+pub(super) fn similar_file(path: &Path) -> Option<String> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let files = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        (!entry.path().is_dir()).then_some(name)
+    });
+    let mut names: Vec<String> = files.collect();
     names.sort();
     let wanted = path.file_name()?.to_str()?;
-    let near = nearest(wanted, names.iter().map(String::as_str))?;
-    Some(format!(
-        "did you mean `{}`?",
-        path.with_file_name(near).display()
-    ))
+    let stem = |name: &str| Some(Path::new(name).file_stem()?.to_str()?.to_owned());
+    let near = nearest(wanted, names.iter().map(String::as_str)).or_else(|| {
+        // Who leaves out the ending.
+        let stems: Vec<String> = names.iter().filter_map(|name| stem(name)).collect();
+        let near = nearest(wanted, stems.iter().map(String::as_str))?.to_owned();
+        let mut all = names.iter().map(String::as_str);
+        all.find(|name| stem(name).as_deref() == Some(&near))
+    });
+    let near = match near {
+        Some(near) => path.with_file_name(near),
+        None => Path::new(wanted).is_file().then(|| wanted.into())?,
+    };
+    Some(format!("did you mean `{}`?", near.display()))
 }

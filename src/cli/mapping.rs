@@ -2,6 +2,7 @@
 
 use super::args::GraphArgs;
 use super::exit::Exit;
+use super::input::similar_file;
 use super::progress::{Patience, Progress};
 use super::rules::RuleArgs;
 use super::session::{Outcome, Session};
@@ -370,7 +371,9 @@ impl Session<'_> {
             // As to `mpiexec -host node1,node2`.
             let message = format!("there is no file `{text}`");
             let help = "`--hosts` wants a file, `local`, `slurm`, or words such as `names=node1,node2 slots=4`";
-            let diagnostic = Diagnostic::error(codes::CANNOT_READ, message).help(help);
+            let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
+            diagnostic.help.extend(similar_file(path));
+            let diagnostic = diagnostic.help(help);
             return self.fail(Exit::Usage, diagnostic);
         } else {
             self.text_file(path, Limit::SETTINGS)?

@@ -148,6 +148,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     {
         created.once(&graph_path, text.as_str());
     }
+    session.unless_denied()?;
     let mut files = Files::new();
     for (path, file) in created.iter() {
         files.put(folder.join(path), file.clone());

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
     let network = session.verified(&args.file, &args.graph)?;
     // Other verbs go on to something else: there Ctrl-C means what it always does.
     let plan = session.plan(&network, &args.mapping, true)?;
+    session.unless_denied()?;
     let shown = if args.json {
         shown_plan::as_json(&plan)
     } else {
@@ -98,6 +99,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             }
         }
         session.find_all(found);
+        session.unless_denied()?;
         output::write(session, &files)?;
     }
     session.show(&shown)?;

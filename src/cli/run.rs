@@ -8,6 +8,7 @@ use super::output;
 use super::paths::{shown, word};
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
+use super::talk;
 use crate::cargo::{self, Build, Failed};
 use crate::child::{self, End};
 use crate::codes;
@@ -20,6 +21,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Build the program of a graph and run it
 #[derive(clap::Args, Debug)]
@@ -108,6 +110,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return Ok(Exit::Ok);
     }
     let program = build(args, session, &network, &project)?;
+    session.unless_denied()?;
     if args.no_run {
         return Ok(Exit::Ok);
     }
@@ -136,6 +139,8 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         "GRAPHMAP_SHUFFLE",
         args.shuffle.map(|seed| seed.to_string().into()),
     );
+    let folder = std::path::absolute(&project.root).ok();
+    set("GRAPHMAP_PROJECT", folder.map(Into::into));
     set("GRAPHMAP_STATS", args.stats.then(|| "1".into()));
     set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
     set(
@@ -160,6 +165,9 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
 }
 
+/// A build that takes longer than this is waited for.
+const LONG: Duration = Duration::from_secs(4);
+
 fn build(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -171,9 +179,21 @@ fn build(
         project: root,
         release: args.release || !args.dev,
         talk: session.may_talk(),
+        waits: match session.may_tell() {
+            true => |line| talk::say(&format!("graphmap: cargo: {line}\n")),
+            false => |_| (),
+        },
     };
     let explainer = || Explainer::new(network);
-    match session.timed("build", |_| cargo::build(&build)) {
+    let rebuilt = root.join("target/release").is_dir();
+    let start = Instant::now();
+    let built = session.timed("build", |_| cargo::build(&build));
+    // For who sits there and tries again and again.
+    if session.may_talk() && build.release && !args.release && rebuilt && start.elapsed() > LONG {
+        session
+            .tell("graphmap: `--dev` builds in less time, for a program that then runs slower\n");
+    }
+    match built {
         Ok(built) if built.warnings.is_empty() => Ok(built.program),
         Ok(built) => {
             // Of what is generated nothing can be mended, and nobody is to blame but us.
@@ -225,6 +245,7 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
         session.find_all(failed);
         Exit::Plugin
     })?;
+    session.unless_denied()?;
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" {
             session.tell(&format!("graphmap: {word} {}\n", shown(&path)));

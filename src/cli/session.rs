@@ -101,6 +101,14 @@ impl<'t> Session<'t> {
         self.timings.extend(all);
     }
 
+    /// Ends a verb that all went well for where somebody wants one of the findings to be an error.
+    pub(crate) fn unless_denied(&self) -> Outcome<()> {
+        match self.errors() {
+            0 => Ok(()),
+            _ => Err(Exit::Graph),
+        }
+    }
+
     /// How many errors there are among what was not shown yet.
     pub(crate) fn errors(&self) -> usize {
         self.diagnostics.count(Severity::Error)
@@ -270,14 +278,18 @@ impl<'t> Session<'t> {
 
     /// Whether programs that we run may say what they do: somebody watches.
     pub(crate) fn may_talk(&self) -> bool {
-        talk::on_terminal()
-            && !self.common.quiet
-            && self.common.message_format == MessageFormat::Human
+        talk::on_terminal() && self.may_tell()
     }
 
-    /// Says something to people, not to programs, and not when asked to be quiet.
+    /// Whether something may be said that is no finding: to people, not to programs, and not when
+    /// asked to be quiet.
+    pub(crate) fn may_tell(&self) -> bool {
+        !self.common.quiet && self.common.message_format == MessageFormat::Human
+    }
+
+    /// Says something that is no finding.
     pub(crate) fn tell(&self, text: &str) {
-        if !self.common.quiet && self.common.message_format == MessageFormat::Human {
+        if self.may_tell() {
             talk::say(text);
         }
     }

@@ -10,12 +10,22 @@ use crate::dialect::keys::Element;
 /// Attributes of the graph may stand on clusters and subgraphs too: they are inherited there, and
 /// Graphviz itself writes them so.
 pub(crate) fn is_graphviz(element: Element, name: &str) -> bool {
-    let lists: &[&[&str]] = match element {
+    let mut lists = lists(element).iter();
+    lists.any(|list| list.binary_search(&name).is_ok())
+}
+
+/// Graphviz's own attributes of an element that people write, for hints.
+pub(crate) fn graphviz(element: Element) -> impl Iterator<Item = &'static str> {
+    let names = lists(element).iter().flat_map(|list| list.iter().copied());
+    names.filter(|name| !name.starts_with('_'))
+}
+
+fn lists(element: Element) -> &'static [&'static [&'static str]] {
+    match element {
         Element::Graph | Element::Cluster | Element::Subgraph => &[GRAPH, CLUSTER, ALL],
         Element::Node => &[NODE, ALL],
         Element::Edge => &[EDGE, ALL],
-    };
-    lists.iter().any(|list| list.binary_search(&name).is_ok())
+    }
 }
 
 /// On everything.

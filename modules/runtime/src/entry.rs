@@ -10,6 +10,7 @@ use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
 use crate::launcher;
 use crate::options::Options;
+use crate::panics;
 use crate::run::run;
 use crate::stats::Report;
 use crate::visible::visible;
@@ -36,6 +37,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         }
         return Exit::Usage.into();
     }
+    panics::tell_from_here();
     let outcome = Options::from_env().and_then(|options| {
         let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
             RunError::Wiring(vec![

@@ -95,6 +95,7 @@ mod kpn;
 mod launcher;
 mod link;
 mod options;
+mod panics;
 mod run;
 mod stats;
 mod sync;

@@ -269,27 +269,29 @@ impl Project {
         if self.vendored {
             vendor(&self.root, &mut files);
         }
-        self.compare(network, &model, diagnostics);
+        self.compare(network, &model, &files, diagnostics);
         Ok(files)
     }
 
     /// Tells what the user has to change in the files that are his.
-    fn compare(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
+    fn compare(
+        &self,
+        network: &Network,
+        model: &Model,
+        files: &Files,
+        diagnostics: &mut Diagnostics,
+    ) {
         let before = self.root.join(WIRING);
         let before = input::text(&before, Limit::NETWORK).unwrap_or_default();
         let before = signature::read(&before);
+        let mut blanks = Vec::new();
         for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
             let file = function_file(&self.root, now);
-            if !file.exists() {
-                if !before.is_empty() {
-                    let message =
-                        format!("the kind `{}` is new: its function is a blank", now.name);
-                    diagnostics.push(
-                        Diagnostic::note(codes::NEW_KIND, message)
-                            .at(kind.span, "its first process")
-                            .help(format!("say what it does in {}", file.display())),
-                    );
-                }
+            // One that is not there is written as a blank now.
+            let blank = files.get(&file).map(|file| &*file.content);
+            let is_blank = |text: String| Some(text.as_bytes()) == blank;
+            if !file.exists() || input::text(&file, Limit::NETWORK).is_ok_and(is_blank) {
+                blanks.push((now, kind, file));
                 continue;
             }
             if let Some(old) = before.iter().find(|old| old.kind == now.name) {
@@ -298,46 +300,38 @@ impl Project {
                 }
             }
         }
-        self.functions_without_kind(model, &before, diagnostics);
+        diagnostics.extend(blank_functions(&blanks));
+        diagnostics.extend(self.functions_without_kind(model));
         self.missing_types(network, model, diagnostics);
     }
 
-    fn functions_without_kind(
-        &self,
-        model: &Model,
-        before: &[signature::Signature],
-        diagnostics: &mut Diagnostics,
-    ) {
+    /// The files of functions that no kind has, told together.
+    fn functions_without_kind(&self, model: &Model) -> Option<Diagnostic> {
         let folder = self.root.join("src/processes");
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            return;
-        };
+        let entries = std::fs::read_dir(&folder).ok()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let stem = path
-                .file_stem()
-                .and_then(|stem| stem.to_str())
-                .unwrap_or("mod");
+        paths.retain(|path| {
             let rust = path.extension().is_some_and(|extension| extension == "rs");
-            if !rust || stem == "mod" || model.kinds.iter().any(|kind| kind.function == stem) {
-                continue;
-            }
-            let message = format!(
-                "{} is not part of the program: no kind is called so",
-                path.display()
-            );
-            let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
-                .help("delete it, or move what is useful elsewhere");
-            if signature::gone(before, model).any(|old| is_function_of(&old.kind, stem)) {
-                finding = finding.with_note("the graph had such a kind before");
-            }
+            let stem = stem(path);
+            rust && stem != "mod" && model.kinds.iter().all(|kind| kind.function != stem)
+        });
+        paths.sort();
+        let shown = listed(paths.iter().map(|path| path.display().to_string()));
+        let message = match paths.len() {
+            0 => return None,
+            1 => format!("{shown} is not part of the program: no kind is called so"),
+            _ => format!("{shown} are not part of the program: no kinds are called so"),
+        };
+        let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
+            .help("delete what is of no use, or move it elsewhere");
+        for path in paths.iter().take(MOST_LISTED) {
             let names = model.kinds.iter().map(|kind| kind.function.as_str());
-            if let Some(near) = graphmap_kpn::nearest::nearest(stem, names) {
-                finding = finding.help(format!("was it renamed? there is a kind `{near}`"));
+            if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {
+                let name = stem(path);
+                finding = finding.help(format!("was `{name}` renamed? there is a kind `{near}`"));
             }
-            diagnostics.push(finding);
         }
+        Some(finding)
     }
 
     fn missing_types(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
@@ -377,9 +371,46 @@ impl Project {
     }
 }
 
-fn is_function_of(kind: &str, function: &str) -> bool {
-    use crate::identifier::{Case, Language, identifier};
-    identifier(kind, Case::Snake, Language::Rust) == function
+/// The most names that are told one by one.
+const MOST_LISTED: usize = 8;
+
+/// `a, b and c`, or `a, b, .. and 7 more`.
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MOST_LISTED);
+    let mut names: Vec<String> = names.take(MOST_LISTED).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("mod")
+}
+
+/// Functions that are as they were written for the user, told together: a program that does nothing
+/// should not do it in silence.
+fn blank_functions(blanks: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
+    let (_, first, _) = blanks.first()?;
+    let names = listed(blanks.iter().map(|(kind, ..)| format!("`{}`", kind.name)));
+    let message = match blanks.len() {
+        1 => format!("the function of the kind {names} is a blank"),
+        _ => format!("the functions of the kinds {names} are blanks"),
+    };
+    let files = listed(blanks.iter().map(|(_, _, file)| file.display().to_string()));
+    let mut finding = Diagnostic::warning(codes::BLANK, message)
+        .at(first.span, "its first process")
+        .with_note("a blank reads all there is and writes nothing")
+        .help(format!("write what it does: {files}"));
+    for (_, kind, _) in blanks.iter().take(MOST_LISTED).skip(1) {
+        finding = finding.also(kind.span, "and one of another");
+    }
+    Some(finding)
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

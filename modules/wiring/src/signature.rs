@@ -4,7 +4,7 @@
 //! A signature is a comment line `// kind "inTask": input "in" "types::Task", select ...`, one a
 //! kind, in the head of the generated file.
 
-use crate::context::{KindModel, Model};
+use crate::context::KindModel;
 use std::fmt::Write;
 
 const BEGIN: &str = "kind ";
@@ -77,16 +77,6 @@ impl Signature {
         changes.extend(self.ports.iter().filter(gone).cloned().map(Change::Gone));
         changes
     }
-}
-
-/// The signatures of kinds that are not in the model.
-pub(crate) fn gone<'a>(
-    before: &'a [Signature],
-    now: &'a Model,
-) -> impl Iterator<Item = &'a Signature> {
-    before
-        .iter()
-        .filter(|old| now.kinds.iter().all(|kind| kind.name != old.kind))
 }
 
 fn quote(text: &str) -> String {

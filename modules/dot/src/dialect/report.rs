@@ -3,7 +3,7 @@
 
 use super::keys::{Element, Key, names};
 use super::value::Misfit;
-use crate::attributes::is_graphviz;
+use crate::attributes::{graphviz, is_graphviz};
 use crate::codes;
 use crate::events::{Attribute, Header};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -91,7 +91,13 @@ impl Report {
                 codes::UNKNOWN_ATTRIBUTE,
                 format!("unknown attribute `{name}` on {on}"),
             )
-            .at(span, "neither graphmap's nor Graphviz's"),
+            .at(
+                span,
+                match nearest(name, graphviz(element)) {
+                    Some(near) => format!("did you mean Graphviz's `{near}`?"),
+                    None => "neither graphmap's nor Graphviz's".to_owned(),
+                },
+            ),
         };
         self.push(finding);
         if self.findings.len() > before {

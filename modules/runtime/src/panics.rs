@@ -1,0 +1,96 @@
+//! Where a panic was, as seen from where the user is.
+//!
+//! The compiler names files as seen from the workspace that it built, and `graphmap run` is mostly called
+//! from elsewhere: `src/processes/worker.rs` is then no file of the user's.
+#![allow(clippy::print_stderr)]
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::env;
+use std::panic::{self, PanicHookInfo};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// The folder of the project, in the environment of a program that `graphmap run` starts.
+const PROJECT: &str = "GRAPHMAP_PROJECT";
+
+/// Lets panics be told with paths that lead somewhere. Without the variable they are told as Rust tells
+/// them.
+pub(crate) fn tell_from_here() {
+    let Some(project) = env::var_os(PROJECT).filter(|folder| !folder.is_empty()) else {
+        return;
+    };
+    let project = PathBuf::from(project);
+    panic::set_hook(Box::new(move |panic| {
+        eprintln!("{}", told(panic, &project))
+    }));
+}
+
+fn told(panic: &PanicHookInfo<'_>, project: &Path) -> String {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("(no message)");
+    let thread = thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    let place = panic.location().map_or_else(String::new, |place| {
+        let file = seen(
+            Path::new(place.file()),
+            project,
+            &env::current_dir().unwrap_or_default(),
+        );
+        format!(" at {}:{}:{}", file.display(), place.line(), place.column())
+    });
+    let backtrace = Backtrace::capture();
+    let last = match backtrace.status() {
+        BacktraceStatus::Captured => format!("stack backtrace:\n{backtrace}"),
+        _ => "note: RUST_BACKTRACE=1 in the environment shows a backtrace".to_string(),
+    };
+    format!("\nthread '{name}' panicked{place}:\n{text}\n{last}")
+}
+
+/// A file that the compiler has named, as seen from `here`: its workspace is the project's folder or one
+/// above it.
+fn seen(file: &Path, project: &Path, here: &Path) -> PathBuf {
+    let mut places = project.ancestors().map(|folder| folder.join(file));
+    match places.find(|path| path.is_file()) {
+        Some(path) => path.strip_prefix(here).map(PathBuf::from).unwrap_or(path),
+        None => file.to_path_buf(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri keeps files away")]
+    fn a_file_is_seen_from_where_the_user_is() {
+        let root = env::temp_dir().join(format!("graphmap-panics-{}", std::process::id()));
+        let project = root.join("graphs/farm");
+        std::fs::create_dir_all(project.join("src")).unwrap();
+        for file in ["src/own.rs", "src/both.rs"] {
+            std::fs::write(project.join(file), "").unwrap();
+        }
+        let from = |file: &str, here: &Path| seen(Path::new(file), &project, here);
+        let graphs = root.join("graphs");
+        assert_eq!(from("src/own.rs", &graphs), Path::new("farm/src/own.rs"));
+        assert_eq!(
+            from("src/own.rs", &project.join("src")),
+            Path::new("own.rs")
+        );
+        assert_eq!(
+            from("src/own.rs", Path::new("/elsewhere")),
+            project.join("src/own.rs")
+        );
+        // A member of a workspace.
+        assert_eq!(
+            from("graphs/farm/src/own.rs", &graphs),
+            Path::new("farm/src/own.rs")
+        );
+        assert_eq!(
+            from("/rustc/x/core.rs", &graphs),
+            Path::new("/rustc/x/core.rs")
+        );
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}
