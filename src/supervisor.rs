@@ -102,7 +102,8 @@ mod linux {
             Bound::Tree => TREE,
         };
         let own = std::process::id().to_string();
-        command.arg(mode).arg(own).arg(program);
+        // What a list of processes shows.
+        command.arg0("graphmap").arg(mode).arg(own).arg(program);
         Ok(command)
     }
 

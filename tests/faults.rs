@@ -413,6 +413,7 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
             .args(["-c", &script])
             .current_dir(test.folder())
             .env("CARGO", test.folder().join("bin/cargo"))
+            .stderr(Stdio::null())
             .spawn()
             .unwrap()
     };
