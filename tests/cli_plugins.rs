@@ -1,11 +1,11 @@
 //! External passes and emitters, good ones and bad ones.
 
 #![cfg(unix)]
-#![allow(clippy::print_stderr)] // A test that shows nothing says so.
 
 mod common;
 
 use common::{NET, Test};
+use graphmap_testing::{Need, skip};
 use std::time::{Duration, Instant};
 
 const WEIGH: &str = include_str!("plugins/graphmap-pass-weigh");
@@ -27,15 +27,15 @@ fn emit(script: &str) -> Test {
         .args("net.json --emit odd=out/file")
 }
 
+#[track_caller]
 fn python() -> bool {
     let found = std::process::Command::new("python3")
         .arg("--version")
-        .output()
-        .is_ok();
-    if !found {
-        eprintln!("python3 is missing: this test shows nothing");
+        .output();
+    if let Err(error) = &found {
+        skip(Need::Python, format!("python3 does not start: {error}"));
     }
-    found
+    found.is_ok()
 }
 
 #[test]

@@ -4,15 +4,10 @@
 mod common;
 
 use common::Test;
-use std::io::Write;
+use graphmap_testing::{Need, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-
-/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
-macro_rules! say {
-    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
-}
 
 /// One network: what its program is given, and what it must print.
 struct Case {
@@ -384,8 +379,8 @@ fn shown(picture: &str) -> Vec<&str> {
 
 #[test]
 fn graphviz_draws_every_drawing_without_a_word_as_the_book_shows_it() {
-    if Command::new("dot").arg("-V").output().is_err() {
-        say!("not tested: Graphviz is not installed");
+    if let Err(error) = Command::new("dot").arg("-V").output() {
+        skip(Need::Graphviz, format!("dot does not start: {error}"));
         return;
     }
     for name in drawings() {

@@ -4,9 +4,9 @@
 mod common;
 
 use common::Test;
+use graphmap_testing::{Need, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write;
 
 const CHAIN: &str = "digraph chain {
     a -> s [at=first]; s [replicas=1230]; s -> s [step=1]; s -> NULL [at=last]; NULL [shape=point];
@@ -87,22 +87,21 @@ fn a_host_that_is_twice_as_fast_gets_twice_as_much() {
 
 #[test]
 fn a_host_as_lstopo_describes_it() {
-    let xml = std::env::temp_dir().join(format!("graphmap-lstopo-{}.xml", std::process::id()));
+    let test = Test::new().file("chain.dot", CHAIN);
     let lstopo = std::process::Command::new("lstopo-no-graphics")
-        .args(["-i", "pack:2 l3:2 core:4 pu:2", "--of", "xml", "-f"])
-        .arg(&xml)
+        .args(["-i", "pack:2 l3:2 core:4 pu:2", "--of", "xml", "host.xml"])
+        .current_dir(test.folder())
         .output();
-    if !lstopo.is_ok_and(|o| o.status.success()) {
-        // The harness holds back what `eprintln!` prints, not this.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: lstopo-no-graphics does not run here"
-        );
-        return;
+    match lstopo {
+        Ok(done) => assert!(done.status.success(), "{done:?}"),
+        Err(error) => {
+            skip(
+                Need::Hwloc,
+                format!("lstopo-no-graphics does not start: {error}"),
+            );
+            return;
+        }
     }
-    let text = std::fs::read_to_string(&xml).unwrap();
-    std::fs::remove_file(&xml).unwrap();
-    let test = Test::new().file("chain.dot", CHAIN).file("host.xml", text);
     let test = test.args("partition chain.dot --strategy fast --hosts host.xml -o out --json");
     test.run().status(0);
     let mapping: Value = serde_json::from_str(&test.read("out/mapping.json")).unwrap();

@@ -4,9 +4,9 @@
 #![allow(dead_code)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
 
 /// A network as JSON that nothing is wrong with.
 pub(crate) const NET: &str = r#"{
@@ -19,7 +19,7 @@ pub(crate) const NET: &str = r#"{
 
 /// One run of the command in a folder of its own, which goes when the test is done.
 pub(crate) struct Test {
-    folder: PathBuf,
+    folder: TempDir,
     /// Folder of it that the command runs in.
     within: String,
     args: Vec<String>,
@@ -29,13 +29,13 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) fn new() -> Test {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("graphmap-test-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).unwrap();
+        // As the command tells it, without links.
+        let place = fs::canonicalize(std::env::temp_dir()).unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix("graphmap-test-")
+            .tempdir_in(place);
         Test {
-            folder: fs::canonicalize(folder).unwrap(),
+            folder: folder.unwrap(),
             within: String::new(),
             args: Vec::new(),
             stdin: Vec::new(),
@@ -45,12 +45,12 @@ impl Test {
 
     /// The folder that the command runs in.
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Puts a file there.
     pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Test {
-        let path = self.folder.join(name);
+        let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
         self
@@ -59,7 +59,7 @@ impl Test {
     /// Puts an executable on the PATH of the command.
     pub(crate) fn executable(mut self, name: &str, content: &str) -> Test {
         use std::os::unix::fs::PermissionsExt;
-        let bin = self.folder.join("bin");
+        let bin = self.folder.path().join("bin");
         self = self.file(&format!("bin/{name}"), content);
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         let path = std::env::var("PATH").unwrap();
@@ -99,7 +99,7 @@ impl Test {
         let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
         command
             .args(&self.args)
-            .current_dir(self.folder.join(&self.within))
+            .current_dir(self.folder.path().join(&self.within))
             .env_remove("NO_COLOR")
             .env_remove("COLUMNS")
             .envs(self.env.iter().map(|(n, v)| (n, v)))
@@ -121,14 +121,14 @@ impl Test {
     /// Names of the files in the folder, sorted, hidden ones and those below included.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let mut folders = vec![self.folder.clone()];
+        let mut folders = vec![self.folder().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    let name = path.strip_prefix(&self.folder).unwrap();
+                    let name = path.strip_prefix(self.folder.path()).unwrap();
                     found.push(name.display().to_string());
                 }
             }
@@ -139,13 +139,7 @@ impl Test {
 
     /// What a file in the folder holds.
     pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.join(name)).unwrap()
-    }
-}
-
-impl Drop for Test {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
+        fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 }
 

@@ -10,16 +10,12 @@ use common::{launch, show};
 use graphmap_binding::command::{Launcher, command};
 use graphmap_binding::{Launch, intel, openmpi};
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_testing::{Need, skip};
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Output};
-
-/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
-macro_rules! say {
-    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
-}
+use tempfile::TempDir;
 
 /// Prints rank, host, the number of processes told, cores allowed, arguments.
 const SHOW: &str = "#!/bin/sh\n\
@@ -27,16 +23,17 @@ const SHOW: &str = "#!/bin/sh\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
     echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $*\"\n";
 
+/// A folder with the programs of a test.
 struct Field {
-    folder: PathBuf,
+    folder: TempDir,
 }
 
 impl Field {
-    /// A folder with the programs of the test; `None`, with the reason printed, when there is no
-    /// such launcher or a process may not have a host name of its own.
-    fn new(launcher: &str) -> Option<Field> {
+    /// `None`, with the reason printed, when there is no such launcher or a process may not have a
+    /// host name of its own.
+    fn new(need: Need, launcher: &str) -> Option<Field> {
         if let Err(wrong) = Command::new(launcher).arg("--version").output() {
-            say!("skipped: {launcher} does not start: {wrong}");
+            skip(need, format!("{launcher} does not start: {wrong}"));
             return None;
         }
         let may = |words: &[&str]| {
@@ -50,15 +47,12 @@ impl Field {
             () if may(&["--uts"]) => "unshare --uts",
             () if may(&["-r", "--uts"]) => "unshare -r --uts",
             () => {
-                say!(
-                    "skipped: unshare --uts is not allowed here, so there are no hosts to tell apart"
-                );
+                let why = "unshare --uts is not allowed, so there are no hosts to tell apart";
+                skip(Need::Namespaces, why);
                 return None;
             }
         };
-        let name = launcher.replace('/', "_");
-        let folder = std::env::temp_dir().join(format!("graphmap-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let field = Field { folder };
         field.program("show", SHOW);
         let agent = format!(
@@ -70,8 +64,12 @@ impl Field {
         Some(field)
     }
 
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn program(&self, name: &str, text: &str) {
-        let path = self.folder.join(name);
+        let path = self.path().join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -87,17 +85,17 @@ impl Field {
         let mut out = Diagnostics::new();
         let made = command(launch, launcher, &mut out).unwrap_or_else(|d| panic!("{:?}", show(&d)));
         for (name, text) in &made.files {
-            fs::write(self.folder.join(name), text).unwrap();
+            fs::write(self.path().join(name), text).unwrap();
         }
         self.program("launch.sh", &made.script);
-        let mut command = Command::new(self.folder.join("launch.sh"));
+        let mut command = Command::new(self.path().join("launch.sh"));
         command.args(options).env("MPIEXEC", mpiexec);
         self.output(&mut command)
     }
 
     /// Runs a command; what it prints, sorted.
     fn output(&self, command: &mut Command) -> (Vec<String>, Output) {
-        command.current_dir(&self.folder);
+        command.current_dir(self.path());
         for name in [
             "OMPI_ALLOW_RUN_AS_ROOT",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
@@ -125,7 +123,7 @@ impl Field {
     /// The same for the rankfile alone, which cannot tell a rank its number of processes.
     fn check_rankfile(&self, launch: &Launch, mpiexec: &str, four: bool, options: &[&str]) {
         let mut out = Diagnostics::new();
-        let write = |name: &str, text: String| fs::write(self.folder.join(name), text).unwrap();
+        let write = |name: &str, text: String| fs::write(self.path().join(name), text).unwrap();
         write("hosts", openmpi::hostfile(launch).unwrap());
         write("ranks", openmpi::rankfile(launch, &mut out).unwrap());
         let by = match four {
@@ -167,13 +165,6 @@ impl Field {
     }
 }
 
-impl Drop for Field {
-    fn drop(&mut self) {
-        // A launcher's helpers may still write there: what stays is in the folder for such things.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// A host that comes again, unequal numbers of processes.
 fn unbound() -> Launch {
     let mut launch = launch(&[
@@ -191,7 +182,7 @@ fn unbound() -> Launch {
 /// on both, and one on none.
 fn bound() -> Option<Launch> {
     if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
-        say!("skipped in part: binding is only seen with two cores");
+        skip(Need::Cores, "binding is only seen with two cores");
         return None;
     }
     let mut launch = launch(&[
@@ -206,17 +197,13 @@ fn bound() -> Option<Launch> {
     Some(launch)
 }
 
-/// The installed launchers of one kind: Debian's, and the one that a variable names.
-fn installed(debian: Option<&str>, variable: &str) -> Vec<String> {
+/// The launcher that a variable names, with what it is needed for.
+fn named(need: Need, variable: &str) -> Option<(Need, String)> {
     let named = std::env::var(variable).ok().filter(|m| !m.is_empty());
     if named.is_none() {
-        say!("skipped in part: {variable} names no further mpiexec");
+        skip(need, format!("{variable} names no mpiexec"));
     }
-    debian
-        .map(str::to_string)
-        .into_iter()
-        .chain(named)
-        .collect()
+    named.map(|mpiexec| (need, mpiexec))
 }
 
 /// Options with which a launcher of MPICH's family takes `agent` for ssh.
@@ -226,11 +213,13 @@ fn by_agent(agent: &str) -> [&str; 4] {
 
 #[test]
 fn mpich_obeys() {
-    for mpiexec in installed(Some("mpiexec.mpich"), "MPICH_MPIEXEC") {
-        let Some(field) = Field::new(&mpiexec) else {
+    let system = Some((Need::Mpich, "mpiexec.mpich".to_owned()));
+    let later = named(Need::LaterMpich, "MPICH_MPIEXEC");
+    for (need, mpiexec) in system.into_iter().chain(later) {
+        let Some(field) = Field::new(need, &mpiexec) else {
             continue;
         };
-        let agent = field.folder.join("agent");
+        let agent = field.path().join("agent");
         let options = by_agent(agent.to_str().unwrap());
         for launch in [Some(unbound()), bound()].iter().flatten() {
             field.check(launch, Launcher::Mpich, &mpiexec, &options);
@@ -244,14 +233,16 @@ fn mpich_obeys() {
 
 #[test]
 fn open_mpi_obeys() {
-    for mpiexec in installed(Some("mpiexec.openmpi"), "OPENMPI_MPIEXEC") {
-        let Some(field) = Field::new(&mpiexec) else {
+    let system = Some((Need::OpenMpi, "mpiexec.openmpi".to_owned()));
+    let later = named(Need::LaterOpenMpi, "OPENMPI_MPIEXEC");
+    for (need, mpiexec) in system.into_iter().chain(later) {
+        let Some(field) = Field::new(need, &mpiexec) else {
             continue;
         };
         // Open MPI 5 hands its options over to another launcher, which calls it otherwise.
         let version = Command::new(&mpiexec).arg("--version").output().unwrap();
         let four = String::from_utf8_lossy(&version.stdout).contains(" 4.");
-        let agent = field.folder.join("agent");
+        let agent = field.path().join("agent");
         let agent = agent.to_str().unwrap();
         let options = match four {
             true => ["--mca", "plm_rsh_agent", agent],
@@ -269,15 +260,15 @@ fn open_mpi_obeys() {
 
 #[test]
 fn intel_mpi_obeys() {
-    for mpiexec in installed(None, "INTEL_MPIEXEC") {
-        if let Some(field) = Field::new(&mpiexec) {
-            intel_mpi(&field, &mpiexec);
-        }
+    if let Some((need, mpiexec)) = named(Need::IntelMpi, "INTEL_MPIEXEC")
+        && let Some(field) = Field::new(need, &mpiexec)
+    {
+        intel_mpi(&field, &mpiexec);
     }
 }
 
 fn intel_mpi(field: &Field, mpiexec: &str) {
-    let agent = field.folder.join("agent");
+    let agent = field.path().join("agent");
     let options = by_agent(agent.to_str().unwrap());
     for launch in [Some(unbound()), bound()].iter().flatten() {
         field.check(launch, Launcher::Intel, mpiexec, &options);
@@ -285,12 +276,12 @@ fn intel_mpi(field: &Field, mpiexec: &str) {
     // The machinefile alone places as well.
     let launch = unbound();
     fs::write(
-        field.folder.join("machinefile"),
+        field.path().join("machinefile"),
         intel::machinefile(&launch).unwrap(),
     )
     .unwrap();
     let mut command = Command::new(mpiexec);
-    command.current_dir(&field.folder).args(options).args([
+    command.current_dir(field.path()).args(options).args([
         "-machinefile",
         "machinefile",
         "-n",
@@ -311,7 +302,7 @@ fn intel_mpi(field: &Field, mpiexec: &str) {
 #[test]
 fn slurm_obeys() {
     let Ok(conf) = std::env::var("SLURM_CONF") else {
-        say!("skipped: SLURM_CONF names no Slurm to ask");
+        skip(Need::Slurm, "SLURM_CONF names no Slurm to ask");
         return;
     };
     let nodes = Command::new("sinfo")
@@ -324,10 +315,13 @@ fn slurm_obeys() {
         .iter()
         .any(|h| !nodes.lines().any(|n| n == *h))
     {
-        say!("skipped: the Slurm of {conf} has no hosts h1, h2 and h3");
+        skip(
+            Need::Slurm,
+            format!("the Slurm of {conf} has no hosts h1, h2 and h3"),
+        );
         return;
     }
-    let Some(field) = Field::new("srun") else {
+    let Some(field) = Field::new(Need::SlurmCommands, "srun") else {
         return;
     };
     field.check(&unbound(), Launcher::Slurm, "", &[]);

@@ -4,14 +4,9 @@ mod common;
 use common::{findings, good, show};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_platform::{Class, Dialect, Distances, Host, Platform, hwloc, local, synthetic};
+use graphmap_testing::{Need, skip};
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-
-/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
-macro_rules! say {
-    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
-}
 
 /// Sockets, cache groups and cores of a host.
 fn inside(host: &Host) -> (usize, usize, usize) {
@@ -346,7 +341,8 @@ fn read_local(root: &Path) -> (Option<Platform>, Vec<String>) {
 
 #[test]
 fn a_machine_under_sys() {
-    let root = std::env::temp_dir().join(format!("graphmap-platform-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
     let cpus: Vec<(u32, &str, &str, &str)> = vec![
         (0, "0", "0,4", "0-1,4-5"),
         (1, "0", "1,5", "0-1,4-5"),
@@ -357,8 +353,8 @@ fn a_machine_under_sys() {
         (6, "1", "2,6", "2,6"),
         (7, "1", "3,7", "3,7"),
     ];
-    fake(&root, "0-7\n", &cpus);
-    let (platform, found) = read_local(&root);
+    fake(root, "0-7\n", &cpus);
+    let (platform, found) = read_local(root);
     assert_eq!(found, Vec::<String>::new());
     let platform = platform.unwrap();
     let host = &platform.hosts()[0];
@@ -376,23 +372,23 @@ fn a_machine_under_sys() {
         "Name:\tx\nCpus_allowed_list:\t0-1,3\n",
     )
     .unwrap();
-    assert_eq!(inside(&read_local(&root).0.unwrap().hosts()[0]), (2, 2, 3));
+    assert_eq!(inside(&read_local(root).0.unwrap().hosts()[0]), (2, 2, 3));
     fs::write(root.join("proc/self/status"), "Cpus_allowed_list:\t64\n").unwrap();
     assert_eq!(
-        read_local(&root).1,
+        read_local(root).1,
         ["G0425 error - no hardware thread of this machine may be used"]
     );
 
     fs::write(root.join("sys/devices/system/cpu/online"), "7-3").unwrap();
-    assert!(read_local(&root).1[0].ends_with("is not a list of numbers"));
-    fs::remove_dir_all(&root).unwrap();
-    assert!(read_local(&root).1[0].starts_with("G0425 error - `"));
+    assert!(read_local(root).1[0].ends_with("is not a list of numbers"));
+    fs::remove_dir_all(root).unwrap();
+    assert!(read_local(root).1[0].starts_with("G0425 error - `"));
 }
 
 #[test]
 fn this_machine() {
     if !Path::new("/sys/devices/system/cpu/online").exists() {
-        say!("skipped: this system has no /sys/devices/system/cpu");
+        skip(Need::Sysfs, "this system has no /sys/devices/system/cpu");
         return;
     }
     let (platform, found) = read_local(Path::new("/"));

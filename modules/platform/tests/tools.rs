@@ -3,33 +3,19 @@
 mod common;
 use common::{good, try_read};
 use graphmap_platform::{Dialect, Platform, hwloc, nodelist};
-use std::io::Write;
-use std::path::PathBuf;
+use graphmap_testing::{Need, skip};
 use std::process::Command;
 
-/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
-macro_rules! say {
-    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("graphmap-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 /// Runs a program; `None`, with the reason printed, when it is not installed.
-fn run(command: &mut Command) -> Option<(bool, String)> {
+fn run(need: Need, command: &mut Command) -> Option<(bool, String)> {
     match command.output() {
         Ok(output) => Some((
             output.status.success(),
             String::from_utf8_lossy(&output.stdout).into(),
         )),
         Err(wrong) => {
-            say!(
-                "skipped: {:?} does not start: {wrong}",
-                command.get_program()
-            );
+            let program = command.get_program().display();
+            skip(need, format!("{program} does not start: {wrong}"));
             None
         }
     }
@@ -37,8 +23,8 @@ fn run(command: &mut Command) -> Option<(bool, String)> {
 
 #[test]
 fn scontrol_expands_node_lists_alike() {
-    let folder = folder("scontrol");
-    let conf = folder.join("slurm.conf");
+    let folder = tempfile::tempdir().unwrap();
+    let conf = folder.path().join("slurm.conf");
     std::fs::write(
         &conf,
         "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\n",
@@ -46,9 +32,10 @@ fn scontrol_expands_node_lists_alike() {
     .unwrap();
     let ask = |list: &str| {
         let mut scontrol = Command::new("scontrol");
-        run(scontrol
+        let asked = scontrol
             .env("SLURM_CONF", &conf)
-            .args(["show", "hostnames", list]))
+            .args(["show", "hostnames", list]);
+        run(Need::SlurmCommands, asked)
     };
     let lists = [
         "node[01-16,20]",
@@ -90,7 +77,6 @@ fn scontrol_expands_node_lists_alike() {
     ];
     let (_, answer) = ask(&nodelist::print(names)).expect("it ran before");
     assert_eq!(answer.lines().collect::<Vec<_>>(), names);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Topologies that `lstopo` makes up, so that the answer is known: its own description, then
@@ -112,13 +98,15 @@ const MADE: [(&str, [usize; 4]); 8] = [
 
 #[test]
 fn lstopo_is_understood_and_understands() {
-    let folder = folder("lstopo");
+    let folder = tempfile::tempdir().unwrap();
     for (number, (description, expected)) in MADE.into_iter().enumerate() {
-        let file = folder.join(format!("made{number}.xml"));
+        let file = folder.path().join(format!("made{number}.xml"));
         let mut lstopo = Command::new("lstopo-no-graphics");
-        let Some((true, _)) = run(lstopo.args(["-i", description]).arg(&file)) else {
+        let made = lstopo.args(["-i", description]).arg(&file);
+        let Some((accepted, _)) = run(Need::Hwloc, made) else {
             return;
         };
+        assert!(accepted, "lstopo refuses {description}");
         let platform: Platform = good(None, &std::fs::read_to_string(&file).unwrap());
         let host = &platform.hosts()[0];
         let [sockets, caches, cores, threads] = expected;
@@ -142,13 +130,13 @@ fn lstopo_is_understood_and_understands() {
         assert!(host.memory.is_some(), "{description}");
 
         // What is written of it, lstopo reads; and reads the same.
-        let ours = folder.join("ours.xml");
+        let ours = folder.path().join("ours.xml");
         std::fs::write(&ours, hwloc::print(host)).unwrap();
         for (object, count) in [("core", cores), ("pu", cores * threads)] {
             let mut lstopo = Command::new("lstopo-no-graphics");
             lstopo.arg("-i").arg(&ours);
-            let (accepted, answer) =
-                run(lstopo.args(["--only", object, "--of", "console"])).expect("it ran before");
+            let count_them = lstopo.args(["--only", object, "--of", "console"]);
+            let (accepted, answer) = run(Need::Hwloc, count_them).expect("it ran before");
             assert!(
                 accepted,
                 "lstopo refuses what hwloc::print wrote of {description}"
@@ -157,5 +145,4 @@ fn lstopo_is_understood_and_understands() {
             assert_eq!(lines.count(), count, "{description}: {answer}");
         }
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

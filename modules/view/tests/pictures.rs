@@ -5,14 +5,10 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand::expand, resolve::resolve, verify::verify};
+use graphmap_testing::{Need, skip};
 use graphmap_view::{Detail, Scene, dot, svg};
 use std::io::Write;
 use std::process::{Command, Stdio};
-
-/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
-macro_rules! say {
-    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
-}
 
 /// Six workers between two processes, and one with a name full of traps (DOT keeps both of its
 /// backslashes), on two hosts.
@@ -93,7 +89,7 @@ fn graphviz_draws_the_annotated_graph_without_a_warning() {
             .stderr(Stdio::piped())
             .spawn();
         let Ok(mut child) = started else {
-            say!("skipped: Graphviz is not installed, so nothing tells whether it draws this");
+            skip(Need::Graphviz, "nothing tells whether it draws this");
             return;
         };
         child

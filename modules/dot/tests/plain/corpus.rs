@@ -1,13 +1,21 @@
 //! The graphs in Graphviz's own source package, fetched once into the target folder.
 
+use graphmap_testing::{Need, skip};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// All graphs of the package, sorted, each once, or why they cannot be had.
+/// All graphs of the package, sorted, each once; `None`, with the reason printed, where they cannot
+/// be had.
 ///
 /// `GRAPHMAP_GRAPHVIZ_SOURCE` names a folder with the unpacked package; else Debian's is fetched.
-pub(crate) fn files() -> Result<Vec<PathBuf>, String> {
+#[track_caller]
+pub(crate) fn files() -> Option<Vec<PathBuf>> {
+    let files = unpacked();
+    files.map_err(|why| skip(Need::GraphvizSources, why)).ok()
+}
+
+fn unpacked() -> Result<Vec<PathBuf>, String> {
     let root = match std::env::var_os("GRAPHMAP_GRAPHVIZ_SOURCE") {
         Some(folder) => PathBuf::from(folder),
         None => fetched()?,

@@ -14,13 +14,6 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::names::{Names, Symbol};
 use graphmap_kpn::source::{SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Write;
-
-/// Tells the user of a test something, also when it passes.
-pub(crate) fn say(what: &str) {
-    // Not by a macro: what these print is only shown of tests that fail.
-    let _ = writeln!(std::io::stderr(), "{what}");
-}
 
 pub(crate) type Attributes = BTreeMap<String, String>;
 
