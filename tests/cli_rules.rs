@@ -236,21 +236,48 @@ fn some_processes_are_dearer_to_move_than_others() {
         .stderr_has("--previous <PATH>");
 }
 
-/// Whether a process catches SIGINT.
+/// Starts a search of an hour on three threads, and returns when all of them search.
 #[cfg(target_os = "linux")]
-fn catches(id: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("SigCgt:"));
-    line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok())
-        .is_some_and(|set| set & 2 != 0)
+fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
+    use std::time::{Duration, Instant};
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    command
+        .current_dir(test.folder())
+        .args(args.split(' '))
+        .args(["-n", "16", "--time", "60min", "--threads", "3"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let start = Instant::now();
+    loop {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", child.id()));
+        if threads.is_ok_and(|threads| threads.count() == 3 + others) {
+            return child;
+        }
+        let late = start.elapsed() > Duration::from_secs(60);
+        if late || child.try_wait().unwrap().is_some() {
+            let _ = child.kill();
+            panic!("no search began: {:?}", child.wait_with_output());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Interrupts a command; what it said, and how it ended.
+#[cfg(target_os = "linux")]
+fn interrupted(child: std::process::Child) -> std::process::Output {
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(sent.unwrap().success());
+    child.wait_with_output().unwrap()
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
     use std::os::unix::process::ExitStatusExt;
-    use std::process::{Command, Stdio};
-    use std::time::Duration;
     let ring: String = (0..300)
         .map(|i| {
             let (near, far) = ((i + 1) % 300, (i * 7 + 3) % 300);
@@ -258,41 +285,8 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
         })
         .collect();
     let test = Test::new().file("g.dot", format!("digraph g {{ {ring} }}"));
-    let start = || {
-        let mut search = Command::new(env!("CARGO_BIN_EXE_graphmap"));
-        search
-            .current_dir(test.folder())
-            .args([
-                "partition",
-                "g.dot",
-                "-n",
-                "16",
-                "--time",
-                "1000s",
-                "-o",
-                "plan",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let search = search.spawn().unwrap();
-        for _ in 0..1000 {
-            if catches(search.id()) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        std::thread::sleep(Duration::from_millis(300));
-        search
-    };
-    let interrupt = |id: u32| {
-        let sent = Command::new("kill")
-            .args(["-INT", &id.to_string()])
-            .status();
-        assert!(sent.unwrap().success());
-    };
-    let search = start();
-    interrupt(search.id());
-    let done = search.wait_with_output().unwrap();
+    // One thread waits for the interrupt.
+    let done = interrupted(searching(&test, "partition g.dot -o plan", 1));
     let (said, shown) = (
         String::from_utf8_lossy(&done.stderr),
         String::from_utf8_lossy(&done.stdout),
@@ -308,24 +302,8 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
     );
     assert!(test.files().contains(&"plan/mapping.json".to_owned()));
     // Elsewhere the interrupt means what it always does: nothing is written.
-    let mut other = Command::new(env!("CARGO_BIN_EXE_graphmap"));
-    let mut other = other
-        .current_dir(test.folder())
-        .args([
-            "g.dot",
-            "-n",
-            "16",
-            "--time",
-            "1000s",
-            "--emit",
-            "svg=x.svg",
-        ])
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    interrupt(other.id());
-    assert_eq!(other.wait().unwrap().signal(), Some(2));
+    let done = interrupted(searching(&test, "g.dot --emit svg=x.svg", 0));
+    assert_eq!(done.status.signal(), Some(2), "{done:?}");
     assert!(!test.files().contains(&"x.svg".to_owned()));
 }
 

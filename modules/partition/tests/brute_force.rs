@@ -278,8 +278,17 @@ proptest! {
                 judged.feasible().then_some(judged.remote_channels)
             })
             .min();
-        if let (Some(fewest), Ok(found)) = (fewest, solve(&problem, &quick("auto"))) {
-            prop_assert_eq!(found.evaluation.remote_channels, fewest);
+        let allowed = optimum(&problem).1;
+        match (fewest, solve(&problem, &quick("auto"))) {
+            (Some(fewest), Ok(found)) => {
+                prop_assert!(found.evaluation.feasible() && found.raised.is_none());
+                prop_assert_eq!(found.evaluation.remote_channels, fewest);
+            }
+            (None, Ok(found)) => {
+                prop_assert!(found.evaluation.allowed() && found.raised.is_some());
+            }
+            (_, Err(Error::Infeasible(_))) => prop_assert!(!allowed),
+            (_, Err(other)) => prop_assert!(false, "{}", other),
         }
     }
 }

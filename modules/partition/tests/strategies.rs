@@ -7,9 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use graphmap_partition::{
-    Channel, Error, Graph, Machine, Migration, Objective, Options, Problem, Solution, Watch,
-    evaluate, solve,
+    Channel, Error, Evaluation, Graph, Machine, Migration, Objective, Options, Problem, Solution,
+    Watch, evaluate, solve,
 };
+
+/// How many networks are asked what holds of each.
+const SEEDS: u64 = 8;
 
 /// A layered network with weights, the same for a seed.
 fn layered(n: u32, seed: u64) -> Graph {
@@ -226,48 +229,25 @@ fn leaving_an_old_mapping_is_weighed_against_what_it_gains() {
 #[test]
 fn other_objectives_are_better_in_what_they_are_for() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
-    let graph = layered(80, 5);
-    let base = Problem {
-        imbalance: 0.3,
-        ..Problem::new(&graph, &machine)
-    };
-    // Long enough that the search alone comes to where the proofs lead from the least cost.
-    let run = |problem: &Problem<'_>, strategy: &str| {
-        let options = Options {
-            strategy: strategy.to_owned(),
-            steps: 100_000,
-            ..Options::default()
+    for seed in 0..SEEDS {
+        let graph = layered(80, seed);
+        let found = |objective| {
+            let problem = Problem {
+                objective,
+                imbalance: 0.3,
+                ..Problem::new(&graph, &machine)
+            };
+            run(&problem, "auto").evaluation
         };
-        solve(problem, &options).unwrap()
-    };
-    let cost = run(&base, "auto").evaluation;
-    let even = run(
-        &Problem {
-            objective: Objective::LargestLoad,
-            ..base
-        },
-        "auto",
-    )
-    .evaluation;
-    assert!(even.balance < cost.balance);
-    let link = run(
-        &Problem {
-            objective: Objective::Bottleneck,
-            ..base
-        },
-        "auto",
-    )
-    .evaluation;
-    assert!(link.feasible() && link.bottleneck <= cost.bottleneck);
-    let few = run(
-        &Problem {
-            objective: Objective::RemoteChannels,
-            ..base
-        },
-        "auto",
-    )
-    .evaluation;
-    assert!(few.remote_channels <= cost.remote_channels);
+        let cost = found(Objective::Cost);
+        let even = found(Objective::LargestLoad);
+        assert!(even.balance < cost.balance, "seed {seed}");
+        let link = found(Objective::Bottleneck);
+        assert!(link.feasible(), "seed {seed}");
+        assert!(link.bottleneck <= cost.bottleneck, "seed {seed}");
+        let few = found(Objective::RemoteChannels);
+        assert!(few.remote_channels <= cost.remote_channels, "seed {seed}");
+    }
 }
 
 #[test]
@@ -289,44 +269,58 @@ fn a_raise_that_could_not_be_helped_is_told_from_one_that_was_not_ruled_out() {
 }
 
 #[test]
-fn other_objectives_are_proved_where_their_bound_is_met() {
-    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
-    let graph = layered(8, 1);
+fn what_is_proved_of_other_objectives_is_so() {
+    // Four hosts of one OS process, so that the busiest host is not told by what is cut.
+    let machine = Machine::regular(&[(1, 1), (4, 10)]).unwrap();
     for objective in [Objective::LargestLoad, Objective::Bottleneck] {
-        let problem = Problem {
-            objective,
-            ..Problem::new(&graph, &machine)
-        };
-        let found = run(&problem, "auto");
-        if found.proved {
-            let best = mappings_of(8, 4)
-                .map(|m| evaluate(&problem, &m).unwrap())
-                .filter(|e| objective == Objective::LargestLoad || e.feasible())
-                .map(|e| match objective {
-                    Objective::LargestLoad => (*e.loads.iter().max().unwrap(), e.cost),
-                    _ => (e.bottleneck, e.cost),
-                })
-                .min();
-            let first = match objective {
-                Objective::LargestLoad => *found.evaluation.loads.iter().max().unwrap(),
-                _ => found.evaluation.bottleneck,
+        let mut proved = 0;
+        for seed in 0..SEEDS {
+            let graph = layered(8, seed);
+            let problem = Problem {
+                objective,
+                imbalance: 0.5,
+                ..Problem::new(&graph, &machine)
             };
-            assert_eq!(best, Some((first, found.evaluation.cost)));
+            // The objective, and the cost among all that are equal in it.
+            let value = |e: &Evaluation| match objective {
+                Objective::LargestLoad => (*e.loads.iter().max().unwrap(), e.cost),
+                _ => (e.bottleneck, e.cost),
+            };
+            let found = run(&problem, "auto");
+            let here = value(&found.evaluation);
+            // Where nothing keeps the balance bound, what is no worse balanced than the answer.
+            let counted = |e: &Evaluation| match objective {
+                Objective::LargestLoad => true,
+                _ if found.raised.is_some() => e.balance <= found.evaluation.balance,
+                _ => e.feasible(),
+            };
+            let all = mappings_of(8, 4).map(|m| evaluate(&problem, &m).unwrap());
+            let best = all.filter(counted).map(|e| value(&e)).min();
+            assert!(best.is_some_and(|best| best <= here), "seed {seed}");
+            if found.proved {
+                assert_eq!(best, Some(here), "{objective:?}, seed {seed}");
+                proved += 1;
+            }
         }
-        assert_eq!(found.proved, objective == Objective::LargestLoad);
+        // Most largest loads are; few bottlenecks, whose bound is weak.
+        let few = objective == Objective::Bottleneck;
+        assert!(few || 2 * proved > SEEDS, "{objective:?}: {proved}");
     }
     // Two pairs that have nothing to do with each other: nothing leaves a host.
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
     let ends = [(0, 1), (2, 3)].map(|(from, to)| Channel {
         from,
         to,
         traffic: 5,
     });
     let graph = Graph::new(vec![1; 4], &ends).unwrap();
-    let problem = Problem {
-        objective: Objective::Bottleneck,
-        ..Problem::new(&graph, &machine)
-    };
-    assert!(run(&problem, "auto").proved);
+    for objective in [Objective::LargestLoad, Objective::Bottleneck] {
+        let problem = Problem {
+            objective,
+            ..Problem::new(&graph, &machine)
+        };
+        assert!(run(&problem, "auto").proved, "{objective:?}");
+    }
 }
 
 /// All mappings of n vertices onto k blocks.
