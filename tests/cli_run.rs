@@ -5,8 +5,9 @@
 mod common;
 
 use common::Test;
+use graphmap_testing::{Need, skip};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -180,17 +181,23 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_has("this mapping is for another network");
 }
 
-/// Says why a test leaves something out. The harness holds back what `eprintln!` prints, not this.
-macro_rules! say {
-    ($($text:tt)*) => { drop(writeln!(std::io::stderr(), $($text)*)) };
-}
-
 /// A program that launchers start several times says so once, and does nothing; started once it runs.
 fn under_launchers(program: &Path) {
-    let mut launchers = vec!["mpiexec.mpich".to_owned(), "mpiexec.openmpi".to_owned()];
-    let more = ["MPICH_MPIEXEC", "OPENMPI_MPIEXEC", "INTEL_MPIEXEC"];
-    launchers.extend(more.iter().filter_map(|name| std::env::var(name).ok()));
-    for launcher in launchers {
+    let mut launchers = vec![
+        (Need::Mpich, "mpiexec.mpich".to_owned()),
+        (Need::OpenMpi, "mpiexec.openmpi".to_owned()),
+    ];
+    for (need, variable) in [
+        (Need::LaterMpich, "MPICH_MPIEXEC"),
+        (Need::LaterOpenMpi, "OPENMPI_MPIEXEC"),
+        (Need::IntelMpi, "INTEL_MPIEXEC"),
+    ] {
+        match std::env::var(variable) {
+            Ok(launcher) => launchers.push((need, launcher)),
+            Err(_) => skip(need, format!("{variable} names no mpiexec")),
+        }
+    }
+    for (need, launcher) in launchers {
         let start = |copies: &str| {
             let mut command = Command::new(&launcher);
             command
@@ -211,7 +218,7 @@ fn under_launchers(program: &Path) {
         let done = match start("3") {
             Ok(done) => done,
             Err(error) => {
-                say!("left out, a program under {launcher}: {error}");
+                skip(need, format!("{launcher} does not start: {error}"));
                 continue;
             }
         };
