@@ -13,6 +13,7 @@ use crate::parser::parse;
 use crate::token::{Id, Shape, Text, TokenKind};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::{Source, Span};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Longest line that a list of attributes is kept on.
@@ -153,19 +154,8 @@ impl Layout<'_> {
     }
 
     fn id(&mut self, id: Id) {
-        let comment_inside = || {
-            let first = self.comments.partition_point(|c| c.start < id.span.start);
-            self.comments
-                .get(first)
-                .is_some_and(|c| c.start < id.span.end)
-        };
-        if id.shape == Shape::Composed && comment_inside() {
-            let value = quoted(&self.text.value(id));
-            self.out.push_str(&value);
-        } else {
-            let raw = self.text.raw(id.span);
-            self.out.push_str(raw);
-        }
+        let written = as_written(self.text, id);
+        self.out.push_str(&written);
     }
 
     /// Begins an operand of a chain: the line, or the operator after the last one.
@@ -189,7 +179,7 @@ impl Layout<'_> {
         let length: usize = written.iter().map(|(_, w)| w.len() + 2).sum();
         let comments = self.comments.get(self.next_comment);
         let commented = comments.is_some_and(|c| c.start < end);
-        if !commented && used + length < WIDTH {
+        if written.is_empty() || (!commented && used + length < WIDTH) {
             let all: Vec<&str> = written.iter().map(|(_, w)| w.as_str()).collect();
             let _ = write!(self.out, " [{}]", all.join(", "));
             return;
@@ -267,6 +257,29 @@ impl Layout<'_> {
     }
 }
 
+/// An identifier as it is written, the pieces of a joined one on one line: comments between them come
+/// after the statement.
+fn as_written(text: Text<'_>, id: Id) -> Cow<'_, str> {
+    let raw = text.raw(id.span);
+    if id.shape != Shape::Composed {
+        return Cow::Borrowed(raw);
+    }
+    let mut pieces = Vec::new();
+    let mut lexer = Lexer::new(raw);
+    loop {
+        let token = lexer.next_token();
+        match token.kind {
+            TokenKind::End => break,
+            TokenKind::Plus => {}
+            _ => pieces.push(&raw[token.start as usize..token.end as usize]),
+        }
+    }
+    match pieces.as_slice() {
+        [_] => Cow::Borrowed(raw),
+        pieces => Cow::Owned(pieces.join(" + ")),
+    }
+}
+
 /// A string that means `value`.
 pub(crate) fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('"', "\\\""))
@@ -301,8 +314,8 @@ fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(S
         let port = ports.get(&Some(port));
         (once && port.is_none_or(|(count, _)| *count == 1)).then_some((member, port))
     };
-    let plain = |a: &Attribute, name: &str| format!("{name}={}", text.raw(a.value.span));
-    let as_written = |a: &Attribute| plain(a, text.raw(a.name.span));
+    let plain = |a: &Attribute, name: &str| format!("{name}={}", as_written(text, a.value));
+    let unchanged = |a: &Attribute| plain(a, &as_written(text, a.name));
     let mut written = Vec::with_capacity(attributes.len());
     for (key, attribute) in keys.into_iter().zip(attributes) {
         let span = attribute.span();
@@ -313,7 +326,7 @@ fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(S
                 let is_port = matches!(key, Some(Key::WriterPort(_) | Key::ReaderPort(_)));
                 let whole = members_stay(text, attributes, n, key, port.map(|p| p.1));
                 if whole {
-                    as_written(attribute)
+                    unchanged(attribute)
                 } else if is_port {
                     continue;
                 } else {
@@ -333,7 +346,7 @@ fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(S
             }
             _ => match keys::modern(&name).filter(|(_, key)| key.fits(element)) {
                 Some((modern, _)) => plain(attribute, modern),
-                None => as_written(attribute),
+                None => unchanged(attribute),
             },
         };
         written.push((span, one));

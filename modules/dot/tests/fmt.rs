@@ -4,8 +4,11 @@ use graphmap_dot::dialect::declare;
 use graphmap_dot::fmt::format;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use plain::{generate, graphviz::comparable};
+use plain::{generate, graphviz, graphviz::comparable, say};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::path::{Path, PathBuf};
 
 mod plain;
 
@@ -110,6 +113,116 @@ fn deep_nesting_does_not_blow_up() {
     assert!(formatted(&text).len() < 200 * text.len());
 }
 
+#[test]
+fn pieces_stay_pieces_and_their_comments_follow() {
+    for (text, expected) in [
+        (
+            "digraph g { a [label=\"x\" /*c*/ + \"y\"]; }",
+            "digraph g {\n    a [\n        label=\"x\" + \"y\", /*c*/\n    ];\n}\n",
+        ),
+        (
+            "digraph{\"a\"+\"\n\"->c}",
+            "digraph {\n    \"a\" + \"\n\" -> c;\n}\n",
+        ),
+        (
+            "digraph { \"a\" // one\n + # two\n \"b\" -> c }",
+            "digraph {\n    \"a\" + \"b\" -> c; // one\n    # two\n}\n",
+        ),
+        (
+            "graph { node [ /* c */\n ]; }",
+            "graph {\n    node []; /* c */\n}\n",
+        ),
+        (
+            "graph { a [\n\n// c\n\n]; b }",
+            "graph {\n    a;\n\n    // c\n\n    b;\n}\n",
+        ),
+        (
+            "digraph { <> -> a; \"\" -> b }",
+            "digraph {\n    <> -> a;\n    \"\" -> b;\n}\n",
+        ),
+    ] {
+        let once = formatted(text);
+        assert_eq!(once, expected, "{text}");
+        assert_eq!(formatted(&once), once, "{text}");
+    }
+}
+
+/// All files below a folder of the repository.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let mut todo = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut found = Vec::new();
+    while let Some(path) = todo.pop() {
+        if path.is_dir() && !path.ends_with("target") {
+            let entries = std::fs::read_dir(&path).unwrap();
+            todo.extend(entries.map(|entry| entry.unwrap().path()));
+        } else if path.is_file() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_laid_out_stays_as_it_is() {
+    let mut laid_out = 0;
+    for path in [
+        "tests",
+        "../../graphs",
+        "../../tests/checks",
+        "../../fuzz/seeds",
+        "../../docs",
+    ]
+    .into_iter()
+    .flat_map(files)
+    {
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        // What is another language, or has errors, is not laid out.
+        let mut sources = SourceMap::new();
+        let source = sources.add("t.dot", text.as_str()).unwrap();
+        let Ok(once) = format(&source) else {
+            continue;
+        };
+        laid_out += 1;
+        assert_eq!(formatted(&once), once, "{}", path.display());
+        // Lines may end in two characters.
+        let windows = formatted(&text.replace("\r\n", "\n").replace('\n', "\r\n"));
+        assert_eq!(formatted(&windows), windows, "{}", path.display());
+    }
+    assert!(laid_out > 60, "only {laid_out} files");
+}
+
+/// What Graphviz makes of a text of several graphs.
+fn by_graphviz(name: &str, text: &str) -> Vec<plain::Plain> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    let read = graphviz::read(&path);
+    read.unwrap_or_else(|why| panic!("{why}\n{text}"))
+}
+
+#[test]
+fn graphviz_reads_the_same_before_and_after() {
+    if let Err(why) = graphviz::version() {
+        say(&format!("SKIPPED: {why}"));
+        return;
+    }
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..30 {
+        let graphs: Vec<String> = (0..20)
+            .map(|_| generate::graph().new_tree(&mut runner).unwrap().current())
+            .collect();
+        let laid_out: Vec<String> = graphs.iter().map(|text| formatted(text)).collect();
+        let before = by_graphviz("before.dot", &graphs.concat());
+        let after = by_graphviz("after.dot", &laid_out.concat());
+        assert_eq!(before.len(), graphs.len());
+        assert_eq!(after.len(), graphs.len());
+        for (i, text) in graphs.iter().enumerate() {
+            assert_eq!(before[i], after[i], "{text}\n{}", laid_out[i]);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -122,9 +235,24 @@ proptest! {
         before.iter_mut().for_each(comparable);
         after.iter_mut().for_each(comparable);
         prop_assert_eq!(before, after, "{}", once);
-        for comment in ["/* c -> d */", "// e [", "# f {"] {
+        for comment in ["/* c -> d */", "// e [", "# f {", "/* two\n  lines */"] {
             let count = |t: &str| t.matches(comment).count();
             prop_assert_eq!(count(&text), count(&once), "{}\n{}", text, once);
+        }
+    }
+
+    #[test]
+    fn lines_that_end_in_two_characters(text in generate::graph()) {
+        let once = formatted(&text.replace("\r\n", "\n").replace('\n', "\r\n"));
+        prop_assert_eq!(&once, &formatted(&once), "{}", text);
+    }
+
+    #[test]
+    fn whatever_is_accepted_is_settled_at_once(text in generate::mutated(generate::graph())) {
+        let mut sources = SourceMap::new();
+        let source = sources.add("t.dot", text.as_str()).unwrap();
+        if let Ok(once) = format(&source) {
+            prop_assert_eq!(&once, &formatted(&once), "{}", text);
         }
     }
 }

@@ -9,7 +9,7 @@ fn name() -> impl Strategy<Value = String> {
         6 => "[abcd]".prop_map(|n| n),
         2 => "\"[abcd]\"".prop_map(|n| n),
         1 => Just("\"a b\"".to_owned()),
-        1 => Just("\"a\" + \"b\"".to_owned()),
+        1 => joined(),
         1 => Just("\"q\\\"\\\\ \\n\"".to_owned()),
         1 => Just("\"ab\\\ncd\"".to_owned()),
         1 => Just("-1.5".to_owned()),
@@ -20,8 +20,29 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Strings joined by `+`, with all that may stand around it.
+fn joined() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("\"a\""),
+        Just("\"\\n\""),
+        Just("\"\n\""),
+        Just("\"b\\\nc\""),
+        Just("\"\""),
+    ];
+    let around = prop_oneof![4 => Just(""), 2 => Just(" "), 3 => space()];
+    vec((piece, around.clone(), around), 2..4).prop_map(|pieces| {
+        let last = pieces.len() - 1;
+        let each = pieces.iter().enumerate();
+        each.map(|(i, (piece, before, after))| match i == last {
+            true => (*piece).to_owned(),
+            false => format!("{piece}{before}+{after}"),
+        })
+        .collect()
+    })
+}
+
 fn value() -> impl Strategy<Value = String> {
-    prop_oneof![3 => name(), 1 => Just("<b<i>x</i>>".to_owned())]
+    prop_oneof![3 => name(), 1 => Just("<b<i>x</i>>".to_owned()), 1 => Just("<b\n\n c>".to_owned())]
 }
 
 fn space() -> impl Strategy<Value = &'static str> {
@@ -32,16 +53,24 @@ fn space() -> impl Strategy<Value = &'static str> {
         1 => Just(" // e [\n"),
         1 => Just("\n# f {\n"),
         1 => Just("\t\r\n"),
+        1 => Just("\n\n\n"),
+        1 => Just(" /* two\n  lines */ "),
+        1 => Just("/* c -> d */\n\n"),
     ]
 }
 
 fn list() -> impl Strategy<Value = String> {
     let separator = prop_oneof![Just(","), Just(";"), Just(" ")];
     let names = prop_oneof![Just("x"), Just("y"), Just("\"z\""), Just("key")];
-    let attribute = (names, value(), separator).prop_map(|(n, v, s)| format!("{n}={v}{s}"));
-    (vec(attribute, 0..4), any::<bool>()).prop_map(|(all, twice)| {
-        let list = format!("[{}]", all.concat());
-        if twice { format!("{list}[y=2]") } else { list }
+    let gap = || prop_oneof![6 => Just(""), 1 => space()];
+    let attribute = (names, gap(), value(), gap(), separator, gap());
+    let attribute = attribute.prop_map(|(n, a, v, b, s, c)| format!("{n}{a}={v}{b}{s}{c}"));
+    (gap(), vec(attribute, 0..4), any::<bool>()).prop_map(|(gap, all, twice)| {
+        let list = format!("[{gap}{}]", all.concat());
+        match twice {
+            true => format!("{list}{gap}[y=2{gap}]"),
+            false => list,
+        }
     })
 }
 
