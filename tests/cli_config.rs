@@ -197,6 +197,34 @@ warnings = \"alow\"
         .stderr_has("graphmap.toml:2:13");
     let test = test.args("check farm.dot");
     test.run().status(0);
+    // What only somebody else can judge is told with the place as well.
+    for (line, args, at) in [
+        (
+            "strategy = \"atuo\"",
+            "partition -n 2",
+            "graphmap.toml:1:12",
+        ),
+        ("hosts = \"nofile\"", "partition", "graphmap.toml:1:9"),
+        ("weights = \"w.json\"", "check", "graphmap.toml:1:11"),
+        ("file = \"no.dot\"", "check", "graphmap.toml:1:8"),
+        ("file = \".\"", "view", "graphmap.toml:1:8"),
+        (
+            "skeletons = \"sk\"",
+            "--emit wiring.rs",
+            "graphmap.toml:1:13",
+        ),
+    ] {
+        let test = farm().file("graphmap.toml", line).args(args);
+        let at = format!("{at}\n");
+        test.run()
+            .stdout_is("")
+            .stderr_has(&at)
+            .stderr_has("said here");
+    }
+    let test = test.args("partition farm.dot --strategy atuo");
+    let test = test.file("graphmap.toml", "strategy = \"atuo\"");
+    test.run().status(2).stderr_lacks("graphmap.toml");
+    let test = test.args("check farm.dot");
     let test = test.file("graphmap.toml", "file = \n[lints\n");
     test.run()
         .status(1)

@@ -79,6 +79,8 @@ pub(crate) struct Config {
     pub(crate) path: PathBuf,
     /// The graph file where none is named.
     pub(crate) file: Option<PathBuf>,
+    /// Where it is said.
+    pub(crate) file_at: Option<Span>,
     /// Values of options that are not given.
     pub(crate) options: Vec<Preset>,
     /// How findings are taken.
@@ -184,7 +186,10 @@ impl Reader<'_> {
     fn option(&mut self, name: &'static str, kind: Kind, value: &Spanned<DeValue<'_>>) {
         let path = |text: &str| {
             let path = paths::way(Path::new("."), &self.folder.join(text));
-            path.display().to_string()
+            match path.as_os_str().is_empty() {
+                true => ".".to_owned(),
+                false => path.display().to_string(),
+            }
         };
         let values = match (kind, value.get_ref()) {
             (_, DeValue::String(text)) if text.is_empty() => None,
@@ -223,6 +228,7 @@ impl Reader<'_> {
         };
         if name == FILE {
             self.config.file = values.first().map(PathBuf::from);
+            self.config.file_at = Some(self.span(value.span()));
         } else if !values.is_empty() {
             let span = self.span(value.span());
             self.config.options.push(Preset {

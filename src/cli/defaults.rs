@@ -53,6 +53,14 @@ pub(crate) fn complete(
         let errors = session.errors();
         for preset in config.iter().flat_map(|config| &config.options) {
             command = with_preset(session, command, verb, preset);
+            let id = preset.option.replace('-', "_");
+            let typed = of_verb.try_contains_id(&id).unwrap_or(false)
+                && of_verb.value_source(&id) == Some(ValueSource::CommandLine);
+            if !typed {
+                let values = preset.values.iter();
+                let values = values.map(|value| (value.clone(), preset.span));
+                session.presets.extend(values);
+            }
         }
         if session.errors() > errors {
             return Err(Exit::Graph);
@@ -168,6 +176,11 @@ fn chosen(
         && let Some(file) = &config.file
     {
         let (file, path) = (file.clone(), config.path.display());
+        session.presets.extend(
+            config
+                .file_at
+                .map(|span| (file.display().to_string(), span)),
+        );
         session.tell(&format!(
             "graphmap: taking {}, as {path} says\n",
             paths::shown(&file)

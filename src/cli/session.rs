@@ -10,7 +10,7 @@ use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::level::LevelDecl;
-use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::source::{SourceMap, Span};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,6 +29,8 @@ pub(crate) struct Session<'t> {
     pub(crate) show_notes: bool,
     /// How findings are taken from now on.
     pub(crate) levels: Levels,
+    /// Values that `graphmap.toml` gives options which are not typed, each with its place.
+    pub(crate) presets: Vec<(String, Span)>,
     pub(super) inputs: Inputs,
     diagnostics: Diagnostics,
     timings: Vec<(String, Duration)>,
@@ -42,6 +44,7 @@ impl<'t> Session<'t> {
                 command_line: common.levels(),
                 ..Levels::default()
             },
+            presets: Vec::new(),
             common,
             sources: SourceMap::new(),
             show_notes: false,
@@ -53,13 +56,37 @@ impl<'t> Session<'t> {
 
     /// Adds a finding.
     pub(crate) fn find(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.extend(self.levels.apply(diagnostic));
+        let placed = self.placed(diagnostic);
+        self.diagnostics.extend(self.levels.apply(placed));
+    }
+
+    /// Gives a finding about a value of `graphmap.toml` its place there.
+    fn placed(&self, finding: Diagnostic) -> Diagnostic {
+        if finding.primary.is_some() {
+            return finding;
+        }
+        let about = |value: &String| {
+            // Itself, or a file in a folder that it names.
+            let said = ["`", " "].map(|before| format!("{before}{value}"));
+            let ends = |rest: &str| rest.starts_with(['`', ' ', '/']);
+            said.iter().any(|said| {
+                let mut places = finding.message.match_indices(said.as_str());
+                places.any(|(at, _)| ends(&finding.message[at + said.len()..]))
+            })
+        };
+        let mut presets = self.presets.iter();
+        match presets.find(|(value, _)| about(value)) {
+            Some((_, span)) => finding.at(*span, "said here"),
+            None => finding,
+        }
     }
 
     /// Adds findings.
     pub(crate) fn find_all(&mut self, diagnostics: Diagnostics) {
-        let taken = diagnostics.into_iter();
-        let taken = taken.filter_map(|finding| self.levels.apply(finding));
+        let taken: Vec<Diagnostic> = diagnostics
+            .into_iter()
+            .filter_map(|finding| self.levels.apply(self.placed(finding)))
+            .collect();
         self.diagnostics.extend(taken);
     }
 
