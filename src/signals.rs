@@ -52,6 +52,7 @@ impl Drop for Guard {
 }
 
 /// Counts another signal among those that tell us to end.
+#[cfg(target_os = "linux")]
 pub(crate) fn also(signal: i32) {
     signals().register(signal);
 }

@@ -58,11 +58,10 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
 }
 
 /// What ends a tree; else what ends any program.
-pub(crate) const END_TREE: Option<i32> = if cfg!(target_os = "linux") {
-    Some(signal_hook::consts::SIGUSR1)
-} else {
-    None
-};
+#[cfg(target_os = "linux")]
+pub(crate) const END_TREE: Option<i32> = Some(signal_hook::consts::SIGUSR1);
+#[cfg(not(target_os = "linux"))]
+pub(crate) const END_TREE: Option<i32> = None;
 
 #[cfg(target_os = "linux")]
 mod linux {

@@ -277,6 +277,12 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
         .status(1)
         .stderr_has("`G0314 = \"deny\"` in graphmap.toml")
         .stderr_has("graphmap: 2 errors\n");
+    // What the reader of the drawing itself finds is no exception.
+    let odd = "digraph { allow=\"G0203\"; a -> b [type=u64, flavour=sweet]; }";
+    let test = test.file("odd.dot", odd).args("check odd.dot");
+    test.run()
+        .status(0)
+        .stderr_is("odd.dot: 2 processes of 2 kinds, 1 channel\n");
     // An error stays one.
     let wrong = "digraph { allow=\"G0305\"; a -> b; a -> c; }";
     let test = test

@@ -133,6 +133,14 @@ fn a_network_from_its_graph_to_its_result() {
             .stderr_has("::: squares.dot:3:5")
             .stderr_has("graphmap: 1 warning\n");
     }
+    // Whoever wants it to be an error has no run, whoever knows has no word.
+    let test = test.args("run squares.dot --dev --deny G0706");
+    test.run()
+        .status(1)
+        .stdout_is("")
+        .stderr_has("error[G0706]");
+    let test = test.args("run squares.dot --dev --allow G0706");
+    test.run().status(0).stdout_is("0\n").stderr_is("");
     let test = test.file("squares/src/processes/worker.rs", WORKER);
 
     let test = test.args("partition squares.dot -n 2 -o plan --strategy round-robin");
