@@ -136,3 +136,75 @@ fn every_chapter_is_in_the_summary() {
         "SUMMARY.md lacks these, each a line `  - [title](file)` under its part: {missing:#?}"
     );
 }
+
+/// Sections of a chapter, each a heading and what is below it up to the next, without blocks of code:
+/// number of the first line, text.
+fn sections(chapter: &str) -> Vec<(usize, String)> {
+    let mut sections = vec![(1, String::new())];
+    let mut inside = false;
+    for (number, line) in chapter.lines().enumerate() {
+        inside ^= line.starts_with("```");
+        if inside || line.starts_with("```") {
+            continue;
+        }
+        if line.starts_with('#') {
+            sections.push((number + 1, String::new()));
+        }
+        let last = &mut sections.last_mut().unwrap().1;
+        last.push_str(line);
+        last.push('\n');
+    }
+    sections
+}
+
+/// What was measured, as a text tells it: a time or a size, or a row of a table of numbers.
+fn figure(section: &str) -> Option<String> {
+    const UNITS: [&str; 7] = ["ns", "ms", "s", "B", "bytes", "MB", "GiB"];
+    // What is code is no figure: an option, a file.
+    let prose: Vec<&str> = section.split('`').step_by(2).collect();
+    let prose = prose.join("`");
+    let words: Vec<&str> = prose.split_whitespace().collect();
+    let number = |word: &str| {
+        let digits = word
+            .trim_start_matches(['(', '+', '-', '!'])
+            .replace(',', "");
+        digits.trim_end_matches(['%', ')']).parse::<f64>().is_ok()
+    };
+    let unit = |word: &str| UNITS.contains(&word.trim_end_matches([',', '.', ')', ';', ':']));
+    let pair = words.windows(2).find(|w| number(w[0]) && unit(w[1]));
+    let row = || {
+        let cells = |line: &&str| line.split('|').filter(|cell| number(cell.trim())).count() > 2;
+        section.lines().find(cells).map(str::to_owned)
+    };
+    pair.map(|words| words.join(" ")).or_else(row)
+}
+
+#[test]
+fn every_figure_stands_by_the_command_that_makes_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut wrong, mut figures) = (Vec::new(), 0);
+    for (path, text) in chapters() {
+        // Sizes and times there are limits.
+        if path.parent().is_some_and(|p| p.ends_with("errors")) {
+            continue;
+        }
+        for (line, section) in sections(&text) {
+            let commands = section.split("`benches/").skip(1);
+            let commands: Vec<&str> = commands
+                .map(|rest| rest.split(['`', ' ', '\n']).next().unwrap())
+                .collect();
+            for command in &commands {
+                let there = root.join("benches").join(command).is_file();
+                assert!(there, "{}:{line}: benches/{command}", path.display());
+            }
+            if let Some(figure) = figure(&section) {
+                figures += 1;
+                if commands.is_empty() {
+                    wrong.push(format!("{}:{line}: {figure}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "by which command?\n{}", wrong.join("\n"));
+    assert!(figures > 5, "only {figures} sections with figures");
+}

@@ -68,6 +68,60 @@ fn the_chapter_on_skeletons_does_what_it_says() {
     follow("skeletons.md", 5);
 }
 
+#[test]
+fn the_first_page_shows_what_is_so() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("README.md")).unwrap();
+    let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
+    let block = |start: &str| {
+        let found = blocks.iter().find_map(|block| block.strip_prefix(start));
+        found.unwrap_or_else(|| panic!("no block `{start}`"))
+    };
+    // The finding shows the line that it is about: with that line in the drawing it is made.
+    let drawing = block("dot\n");
+    let finding = block("text\nerror");
+    let (number, wrong) = finding
+        .lines()
+        .find_map(|line| line.split_once(" | "))
+        .expect("a line of the drawing");
+    let number: usize = number.parse().unwrap();
+    let mut lines: Vec<&str> = drawing.lines().collect();
+    lines[number - 1] = wrong;
+    let test = Test::new()
+        .file("farm.dot", lines.join("\n"))
+        .args("check farm.dot");
+    shows(&test.run().status(1).stderr(), &format!("error{finding}"));
+
+    let (command, table) = block("text\n$ graphmap ").split_once('\n').unwrap();
+    assert!(page.contains("`hostfile` has two lines, `n1:2` and `n2:2`"));
+    let graph = fs::read_to_string(root.join("graphs/farm.dot")).unwrap();
+    let test = Test::new()
+        .file("graphs/farm.dot", graph)
+        .file("hostfile", "n1:2\nn2:2\n")
+        .args(command);
+    shows(&test.run().status(0).stdout(), table);
+}
+
+/// That the lines of a text are among those of an output, in their order; `...` stands for any,
+/// and nothing else is left out.
+#[track_caller]
+fn shows(output: &str, text: &str) {
+    let mut said = output.lines();
+    let mut any = false;
+    for line in text.lines() {
+        if line == "..." {
+            any = true;
+            continue;
+        }
+        let there = match any {
+            true => said.any(|s| s == line),
+            false => said.next() == Some(line),
+        };
+        assert!(there, "not `{line}` in\n{output}");
+        any = false;
+    }
+}
+
 /// Does what a chapter says; at least so many commands.
 fn follow(chapter: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src");
