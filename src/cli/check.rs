@@ -18,7 +18,7 @@ Examples:
 
 Ends with 0 when there are no errors, with 1 when there are.")]
 pub(crate) struct CheckArgs {
-    /// Graph files; `-` is standard input
+    /// Graph files; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
     /// As `--deny warnings`

@@ -27,7 +27,7 @@ Examples:
                                                 by a family of skeletons of your own
   graphmap passes                               lists the kinds")]
 pub(crate) struct EmitArgs {
-    /// Graph file; `-` is standard input
+    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<File>,
     /// Write PATH; KIND is the emitter, told by the name of the file where left out

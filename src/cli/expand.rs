@@ -19,7 +19,7 @@ Examples:
 
 What is written is read back to the same network.")]
 pub(crate) struct ExpandArgs {
-    /// Graph file; `-` is standard input
+    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Where to write; `-` is standard output

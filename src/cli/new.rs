@@ -30,7 +30,8 @@ pub(crate) struct NewArgs {
     /// Folder of the project; its last part is the project's name
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Graph file; without it, a small graph is written to begin with
+    /// Graph file. Left out: that of graphmap.toml, or the only drawing here; where there is none, a
+    /// small graph is written to begin with
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
     /// Make a project of this family of skeletons, not in Rust

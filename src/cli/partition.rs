@@ -27,7 +27,7 @@ hosts have names, as a script that starts it (mpiexec.sh; `--set launcher=openmp
 Ctrl-C ends the search, and the best mapping found so far is used; a second one ends the command.
 Ends with 4 when no mapping meets all constraints.")]
 pub(crate) struct PartitionArgs {
-    /// Graph file; `-` is standard input
+    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Write the plan as JSON instead of text

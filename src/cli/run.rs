@@ -34,7 +34,7 @@ Examples:
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
 program ends; with 6 when the network blocked.")]
 pub(crate) struct RunArgs {
-    /// Graph file
+    /// Graph file. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Number of OS processes

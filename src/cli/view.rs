@@ -24,7 +24,7 @@ Examples:
   graphmap view farm.dot --json | jq '.kinds[].name'
   graphmap farm.dot -n 4 --emit farm.svg          a picture of the mapping")]
 pub(crate) struct ViewArgs {
-    /// Graph file; `-` is standard input
+    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE", required = false)]
     file: File,
     /// Where to write; `-` is standard output. A PATH that ends in .svg is a picture, in .json
