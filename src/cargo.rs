@@ -8,8 +8,9 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -63,7 +64,7 @@ struct CompilerCode {
     code: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct CompilerSpan {
     file_name: String,
     byte_start: usize,
@@ -74,7 +75,7 @@ struct CompilerSpan {
     expansion: Option<Box<CompilerExpansion>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct CompilerExpansion {
     span: CompilerSpan,
 }
@@ -226,6 +227,34 @@ fn not_there(error: &io::Error) -> Diagnostic {
         .help("`graphmap doctor` tells what else is there")
 }
 
+/// Leads what the compiler finds wrong where the wiring hands a function to the runtime to that
+/// function's declaration: `function_at` tells the file of the function and where it stands in it,
+/// of a place in generated code.
+pub(crate) fn at_functions(
+    messages: &mut [CompilerMessage],
+    project: &Path,
+    function_at: impl Fn(&Path, usize) -> Option<(PathBuf, Range<usize>)>,
+) {
+    for message in messages {
+        let Some(primary) = message.spans.iter().find(|span| span.is_primary) else {
+            continue;
+        };
+        let there = file_of(project, &primary.file_name)
+            .and_then(|path| function_at(&path, primary.byte_start));
+        let Some((file, place)) = there else {
+            continue;
+        };
+        message.spans = vec![CompilerSpan {
+            file_name: file.display().to_string(),
+            byte_start: place.start,
+            byte_end: place.end,
+            is_primary: true,
+            label: primary.label.clone(),
+            expansion: None,
+        }];
+    }
+}
+
 /// Diagnostics of what the compiler found, with the texts they point into added to `sources`.
 /// `explain` may add to one what the graph has to do with it, by the file that it is in
 /// and what stands at its place.
@@ -237,6 +266,8 @@ pub(crate) fn diagnose(
 ) -> Diagnostics {
     let mut texts = BTreeMap::new();
     let mut all = Diagnostics::new();
+    // What is missing is missing wherever it is named.
+    let mut told = BTreeSet::new();
     for message in messages {
         let code = message
             .code
@@ -265,13 +296,17 @@ pub(crate) fn diagnose(
                 _ => diagnostic.notes.push(child.message),
             }
         }
-        all.push(match file {
+        let diagnostic = match file {
             Some(file) => {
                 let place = diagnostic.primary.as_ref().map_or(Span::NONE, |l| l.span);
                 explain(diagnostic, &file, sources.text(place))
             }
             None => diagnostic,
-        });
+        };
+        let place = diagnostic.primary.as_ref().map(|label| label.span);
+        if told.insert((diagnostic.code.0, diagnostic.message.clone(), place)) {
+            all.push(diagnostic);
+        }
     }
     all
 }
@@ -283,25 +318,36 @@ pub(crate) fn in_files_of_user(
     project: &Path,
     is_users: impl Fn(&Path) -> bool,
 ) -> Vec<CompilerMessage> {
+    let mut messages = messages;
+    messages.retain_mut(|message| out_of_macros(message, project, &is_users));
+    messages
+}
+
+/// Leads what the compiler found out of the code that macros wrote, to places in files that are the
+/// user's, and leaves its other places out; whether there is such a place. Else nothing is changed.
+pub(crate) fn out_of_macros(
+    message: &mut CompilerMessage,
+    project: &Path,
+    is_users: impl Fn(&Path) -> bool,
+) -> bool {
     let of_user =
         |span: &CompilerSpan| file_of(project, &span.file_name).is_some_and(|path| is_users(&path));
-    let mut kept = Vec::new();
-    for mut message in messages {
-        for span in &mut message.spans {
-            while !of_user(span)
-                && let Some(expansion) = span.expansion.take()
-            {
-                let (is_primary, label) = (span.is_primary, span.label.take());
-                *span = expansion.span;
-                (span.is_primary, span.label) = (is_primary, label);
-            }
-        }
-        message.spans.retain(|span| of_user(span));
-        if message.spans.iter().any(|span| span.is_primary) {
-            kept.push(message);
+    let mut spans = message.spans.clone();
+    for span in &mut spans {
+        while !of_user(span)
+            && let Some(expansion) = span.expansion.take()
+        {
+            let (is_primary, label) = (span.is_primary, span.label.take());
+            *span = expansion.span;
+            (span.is_primary, span.label) = (is_primary, label);
         }
     }
-    kept
+    spans.retain(|span| of_user(span));
+    let found = spans.iter().any(|span| span.is_primary);
+    if found {
+        message.spans = spans;
+    }
+    found
 }
 
 /// The file that the compiler names, which it does as seen from the workspace.

@@ -14,12 +14,15 @@ use crate::child::{self, End};
 use crate::codes;
 use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::Verified;
-use graphmap_wiring::project::Project;
-use graphmap_wiring::rustc::Explainer;
+use graphmap_wiring::project::{Doubt, Project, Regenerated};
+use graphmap_wiring::rustc::{self, Explainer};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -105,11 +108,14 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         // The program writes it, and knows nothing of what we have read.
         output::not_an_input(session, profile, &Identity::of_output(profile))?;
     }
-    let project = find_project(args, session, &network)?;
+    let (project, doubts) = find_project(args, session, &network)?;
     if args.no_build {
+        doubts
+            .into_iter()
+            .for_each(|doubt| session.find(doubt.finding));
         return Ok(Exit::Ok);
     }
-    let program = build(args, session, &network, &project)?;
+    let program = build(args, session, &network, &project, doubts)?;
     session.unless_denied()?;
     if args.no_run {
         return Ok(Exit::Ok);
@@ -173,6 +179,7 @@ fn build(
     session: &mut Session<'_>,
     network: &Verified,
     project: &Project,
+    mut doubts: Vec<Doubt>,
 ) -> Outcome<PathBuf> {
     let root = &*project.root;
     let build = Build {
@@ -193,6 +200,9 @@ fn build(
         session
             .tell("graphmap: `--dev` builds in less time, for a program that then runs slower\n");
     }
+    // The compiler knows what fits; what else is told is what it cannot know.
+    let certain = doubts.extract_if(.., |doubt| doubt.certain);
+    certain.for_each(|doubt| session.find(doubt.finding));
     match built {
         Ok(built) if built.warnings.is_empty() => Ok(built.program),
         Ok(built) => {
@@ -209,20 +219,56 @@ fn build(
         }
         Err(Failed::Interrupted(signal)) => Err(Exit::signal(signal)),
         Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
-        Err(Failed::Code(messages)) => {
+        Err(Failed::Code(mut messages)) => {
             let explainer = explainer();
+            let is_users = |file: &Path| !project.is_generated(file);
+            for message in &mut messages {
+                // Where it stays in what is generated, it is told there: better than not at all.
+                cargo::out_of_macros(message, root, is_users);
+            }
+            cargo::at_functions(&mut messages, root, |file, at| {
+                function_at(project, file, at)
+            });
+            let mut wrong = BTreeSet::new();
             let explain = |diagnostic: Diagnostic, file: &Path, pointed: &str| {
-                explainer.explain(diagnostic, file, pointed)
+                let told = explainer.explain(diagnostic, file, pointed);
+                // A type that is missing says nothing of the function that names it.
+                if told.code != graphmap_wiring::codes::TYPE_MISSING {
+                    wrong.insert(file.to_owned());
+                }
+                told
             };
             let found = cargo::diagnose(messages, root, &mut session.sources, explain);
+            for doubt in doubts {
+                let file = std::path::absolute(&doubt.file);
+                if file.is_ok_and(|file| wrong.contains(&file)) {
+                    session.find(doubt.finding);
+                }
+            }
             session.find_all(found);
             Err(Exit::Graph)
         }
     }
 }
 
-/// The project of a graph, with what is generated in it as the graph is now.
-fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -> Outcome<Project> {
+/// The function that a place in a project's wiring hands to the runtime, and where it is declared.
+fn function_at(project: &Project, file: &Path, at: usize) -> Option<(PathBuf, Range<usize>)> {
+    if !project.is_wiring(file) {
+        return None;
+    }
+    let wiring = input::text(file, Limit::NETWORK).ok()?;
+    let function = rustc::handed_function(&wiring, at)?;
+    let file = std::path::absolute(project.function_file(function)).ok()?;
+    let place = rustc::declaration(&input::text(&file, Limit::SOURCE).ok()?, function)?;
+    Some((file, place))
+}
+
+/// The project of a graph, with what is generated in it as the graph is now, and what may not fit.
+fn find_project(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    network: &Verified,
+) -> Outcome<(Project, Vec<Doubt>)> {
     let file = &args.file;
     let project = match Project::find(file) {
         Ok(Some(project)) => project,
@@ -237,11 +283,11 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
     let folder = skeletons::folder(&options).or(project.skeletons.as_deref());
     let skeletons = skeletons::read(session, folder)?;
     let mut found = Diagnostics::new();
-    let files = session.timed("wiring", |_| {
+    let regenerated = session.timed("wiring", |_| {
         project.regenerate(network, &skeletons, &mut found)
     });
     session.find_all(found);
-    let files = files.map_err(|failed| {
+    let Regenerated { files, doubts } = regenerated.map_err(|failed| {
         session.find_all(failed);
         Exit::Plugin
     })?;
@@ -251,7 +297,7 @@ fn find_project(args: &RunArgs, session: &mut Session<'_>, network: &Verified) -
             session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
         }
     }
-    Ok(project)
+    Ok((project, doubts))
 }
 
 fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {

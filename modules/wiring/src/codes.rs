@@ -27,6 +27,8 @@ pub const NOT_A_PROJECT: Code = Code(613);
 pub const BLANK: Code = Code(614);
 /// A kind whose file does not define its function.
 pub const FUNCTION_MISSING: Code = Code(609);
+/// A function whose signature is not that of its kind.
+pub const FUNCTION_MISFIT: Code = Code(618);
 /// Something that the target of the skeleton cannot express.
 pub const NOT_EXPRESSIBLE: Code = Code(612);
 /// A `families.toml` that cannot be read.

@@ -237,6 +237,17 @@ impl TypeModel {
             name,
         }
     }
+
+    /// A definition that will do for a start.
+    pub fn blank(&self) -> String {
+        match self.untyped {
+            true => format!("pub type {} = u64;", self.name),
+            false => format!(
+                "#[derive(Clone, Debug, Default, PartialEq)] pub struct {};",
+                self.name
+            ),
+        }
+    }
 }
 
 /// The last part of a path, whichever way its folders are parted.

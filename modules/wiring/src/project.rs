@@ -123,14 +123,13 @@ fn generate(
             .any(|port| port.direction == Direction::Input);
         let data = json!({ "graph": model.graph, "kind": kind, "reads": reads });
         let blank = skeletons.render("project/process", &data)?;
-        files.once(function_file(root, kind), blank);
+        files.once(function_file(root, &kind.function), blank);
     }
     Ok(model)
 }
 
-fn function_file(root: &Path, kind: &KindModel) -> PathBuf {
-    root.join("src/processes")
-        .join(format!("{}.rs", kind.function))
+fn function_file(root: &Path, function: &str) -> PathBuf {
+    root.join("src/processes").join(format!("{function}.rs"))
 }
 
 fn vendor(root: &Path, files: &mut Files) {
@@ -164,6 +163,28 @@ fn package_name(name: &str) -> String {
         package.push_str("-network");
     }
     package
+}
+
+/// What a project is given when its graph has changed.
+#[derive(Debug)]
+pub struct Regenerated {
+    /// Generated files, and blanks for what is new.
+    pub files: Files,
+    /// What may no longer fit in the user's own files.
+    pub doubts: Vec<Doubt>,
+}
+
+/// Something in a file of the user's that may no longer fit the graph. Only the compiler knows: a
+/// port that has another type need not trouble the function that reads it.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    /// The warning, for when nobody is asked or the compiler finds the file wrong.
+    pub finding: Diagnostic,
+    /// The file.
+    pub file: PathBuf,
+    /// Whether it is worth telling whatever the compiler says: a function that knows nothing of a
+    /// port that is new compiles, and leaves that port alone.
+    pub certain: bool,
 }
 
 /// A project on disk.
@@ -252,9 +273,19 @@ impl Project {
         generated.iter().any(|own| same_file(own, file)) || vendored.is_ok_and(inside)
     }
 
-    /// The generated files for the graph as it is now, and a blank for what is new. What no longer
-    /// fits in the user's own files is told as warnings: the compiler will refuse it, and
-    /// [`crate::rustc`] leads its messages back to the graph.
+    /// Whether a file is the project's wiring.
+    pub fn is_wiring(&self, file: &Path) -> bool {
+        same_file(&self.root.join(WIRING), file)
+    }
+
+    /// The file of a function, by the function's identifier.
+    pub fn function_file(&self, function: &str) -> PathBuf {
+        function_file(&self.root, function)
+    }
+
+    /// The generated files for the graph as it is now, and a blank for what is new; with them, what
+    /// may no longer fit in the user's own files. [`crate::rustc`] leads what the compiler says of
+    /// those back to the graph.
     ///
     /// # Errors
     /// Those of [`render`].
@@ -263,30 +294,31 @@ impl Project {
         network: &Network,
         skeletons: &Skeletons,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Files, Diagnostics> {
+    ) -> Result<Regenerated, Diagnostics> {
         let mut files = Files::new();
         let model = generate(network, skeletons, &self.root, &mut files, diagnostics)?;
         if self.vendored {
             vendor(&self.root, &mut files);
         }
-        self.compare(network, &model, &files, diagnostics);
-        Ok(files)
+        let doubts = self.compare(network, &model, &files, diagnostics);
+        Ok(Regenerated { files, doubts })
     }
 
-    /// Tells what the user has to change in the files that are his.
+    /// Tells what the user has to change in the files that are his, and what he may have to.
     fn compare(
         &self,
         network: &Network,
         model: &Model,
         files: &Files,
         diagnostics: &mut Diagnostics,
-    ) {
+    ) -> Vec<Doubt> {
+        let mut doubts = Vec::new();
         let before = self.root.join(WIRING);
         let before = input::text(&before, Limit::NETWORK).unwrap_or_default();
         let before = signature::read(&before);
         let mut blanks = Vec::new();
         for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
-            let file = function_file(&self.root, now);
+            let file = function_file(&self.root, &now.function);
             // One that is not there is written as a blank now.
             let blank = files.get(&file).map(|file| &*file.content);
             let is_blank = |text: String| Some(text.as_bytes()) == blank;
@@ -295,14 +327,17 @@ impl Project {
                 continue;
             }
             if let Some(old) = before.iter().find(|old| old.kind == now.name) {
-                for change in old.changes(now) {
-                    diagnostics.push(outdated(now, kind, &change, &file));
-                }
+                doubts.extend(old.changes(now).iter().map(|change| Doubt {
+                    finding: outdated(now, kind, change, &file),
+                    file: file.clone(),
+                    certain: matches!(change, Change::New(_)),
+                }));
             }
         }
         diagnostics.extend(blank_functions(&blanks));
         diagnostics.extend(self.functions_without_kind(model));
-        self.missing_types(network, model, diagnostics);
+        self.missing_types(network, model, &mut doubts);
+        doubts
     }
 
     /// The files of functions that no kind has, told together.
@@ -334,7 +369,7 @@ impl Project {
         Some(finding)
     }
 
-    fn missing_types(&self, network: &Network, model: &Model, diagnostics: &mut Diagnostics) {
+    fn missing_types(&self, network: &Network, model: &Model, doubts: &mut Vec<Doubt>) {
         let path = self.root.join("src/types.rs");
         let Ok(text) = input::text(&path, Limit::SOURCE) else {
             return;
@@ -355,18 +390,13 @@ impl Project {
             let span = ports
                 .next()
                 .map_or(graphmap_kpn::source::Span::NONE, |port| port.span);
-            let line = match ty.untyped {
-                true => format!("pub type {} = u64;", ty.name),
-                false => format!(
-                    "#[derive(Clone, Debug, Default, PartialEq)] pub struct {};",
-                    ty.name
-                ),
-            };
-            diagnostics.push(
-                Diagnostic::warning(codes::TYPE_MISSING, message)
+            doubts.push(Doubt {
+                finding: Diagnostic::warning(codes::TYPE_MISSING, message)
                     .at(span, "a token of that type goes through here")
-                    .help(format!("add `{line}`, or what it is to be")),
-            );
+                    .help(format!("add `{}`, or what it is to be", ty.blank())),
+                file: path.clone(),
+                certain: false,
+            });
         }
     }
 }

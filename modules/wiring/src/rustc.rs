@@ -1,7 +1,8 @@
 //! What the compiler says of a project, led back to the graph.
 //!
 //! A message about `src/processes/KIND.rs` or `src/wiring.rs` has to do with a kind, often with one
-//! port; where it says that a function or a type is missing, it is told in the words of the graph.
+//! port; where it says that a function or a type is missing, or that a function is not what its kind
+//! needs, it is told in the words of the graph, and at a place that the user can mend.
 
 use crate::codes;
 use crate::context::{Model, PortModel};
@@ -9,7 +10,44 @@ use crate::structure::Structure;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label};
 use graphmap_kpn::network::{Kind, Network};
 use graphmap_kpn::source::Span;
+use std::ops::Range;
 use std::path::Path;
+
+/// What the wiring calls the modules of the functions.
+const FUNCTIONS: &str = "crate::processes::";
+
+/// The function that a place in the text of wiring code hands to the runtime: an error there is one
+/// of the function, which is the user's to mend.
+pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
+    let (before, from_here) = (wiring.get(..at)?, wiring.get(at..)?);
+    let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+    if !(line.contains("= net.") || from_here.starts_with(FUNCTIONS)) {
+        return None;
+    }
+    let (_, path) = from_here.split_once(FUNCTIONS)?;
+    words(path).next()
+}
+
+/// Where a function is declared in the text of its file, from `pub` or `fn` to its parameters' end.
+pub fn declaration(text: &str, function: &str) -> Option<Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '#';
+    for (at, _) in text.match_indices("fn ") {
+        let (before, name) = (&text[..at], text[at + 3..].trim_start());
+        let declared = name.strip_prefix(function);
+        let Some(rest) = declared.filter(|rest| !rest.starts_with(is_part)) else {
+            continue;
+        };
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        if before.ends_with(is_part) || before[line..].contains("//") {
+            continue;
+        }
+        let start = line + before[line..].find("pub").unwrap_or(at - line);
+        let start_of_rest = text.len() - rest.len();
+        let end = rest.find(['{', '\n']).unwrap_or(rest.len());
+        return Some(start..start_of_rest + rest[..end].trim_end().len());
+    }
+    None
+}
 
 /// Explains the compiler's messages about the project of one network.
 pub struct Explainer<'a> {
@@ -43,23 +81,24 @@ impl<'a> Explainer<'a> {
             let Some(kind) = model.kinds.iter().position(|kind| kind.function == stem) else {
                 return diagnostic;
             };
+            if let Some(missing) = self.missing_type(model, &diagnostic) {
+                return missing;
+            }
+            if let Some(misfit) = self.misfit(model, kind, &diagnostic, pointed) {
+                return misfit;
+            }
             let (span, label) = self.port_or_kind(model, kind, text);
+            let diagnostic = awaited(diagnostic, pointed);
             return diagnostic.also(span, label);
         }
         if !(file.ends_with("src/wiring.rs") || file.ends_with("src/processes/mod.rs")) {
             return diagnostic;
         }
-        // A type that is gone, a function or its file that is missing, or one that is private.
-        let quoted: Vec<&str> = quoted(text).collect();
-        if matches!(number, "E0412" | "E0425" | "E0433")
-            && text.contains("type")
-            && let Some(ty) = model.types.iter().find(|ty| quoted.contains(&&*ty.name))
-        {
-            let place = self.port_of_type(model, &ty.name);
-            let help = "define it in src/types.rs, which is yours".to_owned();
-            let message = format!("src/types.rs does not define the type `{}`", ty.name);
-            return retold(diagnostic, (codes::TYPE_MISSING, message), place, help);
+        if let Some(missing) = self.missing_type(model, &diagnostic) {
+            return missing;
         }
+        // A function or its file that is missing, or one that is private.
+        let quoted: Vec<&str> = quoted(text).collect();
         if matches!(number, "E0425" | "E0432" | "E0433" | "E0583" | "E0603")
             && let Some(at) = model
                 .kinds
@@ -79,7 +118,7 @@ impl<'a> Explainer<'a> {
             let place = Some((self.kind(at).span, "a process that runs it".to_owned()));
             return retold(diagnostic, (codes::FUNCTION_MISSING, message), place, help);
         }
-        // Anything else that names a kind: a function that takes something else than its ports.
+        // Anything else that names a kind: a function that takes something other than its ports.
         let named = [pointed, text].into_iter().find_map(|text| {
             words(text).find_map(|word| {
                 let mut kinds = model.kinds.iter();
@@ -93,6 +132,85 @@ impl<'a> Explainer<'a> {
             }
             None => diagnostic,
         }
+    }
+
+    /// A type of the project's that is not there, told with the line that is missing. Wherever it
+    /// is used the same is told.
+    fn missing_type(&self, model: &Model, diagnostic: &Diagnostic) -> Option<Diagnostic> {
+        let (text, number) = with_number(&diagnostic.message);
+        if !matches!(number, "E0412" | "E0425" | "E0432" | "E0433") {
+            return None;
+        }
+        let mut quoted = quoted(text);
+        let what = quoted.next()?;
+        let name = match what.strip_prefix("crate::types::") {
+            Some(name) => name,
+            None => quoted
+                .find(|module| module.ends_with("types"))
+                .and(Some(what))?,
+        };
+        let ty = model.types.iter().find(|ty| ty.name == name)?;
+        let place = self.port_of_type(model, name);
+        let help = format!(
+            "add `{}` to src/types.rs, which is yours, or what it is to be",
+            ty.blank()
+        );
+        let message = format!("src/types.rs does not define the type `{name}`");
+        let mut told = retold(
+            diagnostic.clone(),
+            (codes::TYPE_MISSING, message),
+            place,
+            help,
+        );
+        // Where the wiring names it is nothing to look at.
+        told.secondary.clear();
+        Some(told)
+    }
+
+    /// A function that is not what its kind needs, told at the function.
+    fn misfit(
+        &self,
+        model: &Model,
+        kind: usize,
+        diagnostic: &Diagnostic,
+        pointed: &str,
+    ) -> Option<Diagnostic> {
+        let shown = &model.kinds[kind];
+        declaration(pointed, &shown.function)?;
+        let (text, number) = with_number(&diagnostic.message);
+        let function = format!("the function of the kind `{}`", shown.name);
+        let bound = quoted(text).next().and_then(|bound| bound.split_once(": "));
+        let (what, ends) = match bound {
+            _ if text.ends_with("is not a future") => (format!("{function} is not `async`"), false),
+            Some((ty, "Outcome")) => (format!("{function} ends with `{ty}`"), true),
+            Some((_, "Ports")) => (
+                format!("{function} takes something other than its ports"),
+                false,
+            ),
+            _ if matches!(number, "E0593" | "E0631") => (
+                format!("{function} takes something other than its ports"),
+                false,
+            ),
+            _ => return None,
+        };
+        let mut told = diagnostic.clone();
+        let said = std::mem::replace(&mut told.message, what);
+        told.code = codes::FUNCTION_MISFIT;
+        told.help = vec![format!(
+            "it is `pub async fn {}(ports: {})`",
+            shown.function, shown.type_name
+        )];
+        if ends {
+            let either = "it ends with nothing, or with `Result<(), E>`, whose error ends the run";
+            told.help = vec![either.to_owned()];
+        }
+        told.notes = vec![format!("the compiler says: {said}")];
+        if let Some(primary) = &mut told.primary {
+            primary.text = String::new();
+        }
+        told.secondary.clear();
+        let label = "a process that runs it".to_owned();
+        Some(told.also(self.kind(kind).span, label))
     }
 
     fn kind(&self, index: usize) -> &Kind {
@@ -125,6 +243,26 @@ impl<'a> Explainer<'a> {
             Some((self.kind(index).ports[port].span, label))
         })
     }
+}
+
+/// Says what is easily forgotten where the compiler's message shows that it was.
+fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
+    let labels = diagnostic.primary.iter().chain(&diagnostic.secondary);
+    let labels = labels.map(|label| &label.text);
+    let texts = labels.chain(&diagnostic.notes).chain([&diagnostic.message]);
+    let texts: Vec<&String> = texts.collect();
+    let about = |what: &str| texts.iter().any(|text| text.contains(what));
+    let help = if about("Read<") {
+        "a read gives nothing until it is awaited: `.read().await`".to_owned()
+    } else if about("Write<") {
+        "a write does nothing until it is awaited: `.write(..).await`".to_owned()
+    } else if about("for struct `Me`") && about("field, not a method") {
+        format!("it is a field: `me().{pointed}`, without parentheses")
+    } else {
+        return diagnostic;
+    };
+    diagnostic.help = vec![help];
+    diagnostic
 }
 
 /// A finding in other words, about the graph first and the code second.

@@ -1,0 +1,149 @@
+//! What `graphmap run` makes of the compiler's messages: each in the words of the graph, at a place
+//! that the user can mend, once.
+
+mod common;
+
+use common::Test;
+
+const GRAPH: &str = "digraph copies {
+    numbers -> worker [type=u64, bundle=share, at=all];
+    worker -> sum [type=u64, at=all];
+    worker [replicas=3];
+}
+";
+
+const HEAD: &str = "use crate::wiring::Worker;\n";
+
+/// A worker that is sound whatever its tokens are.
+const WORKER: &str = "pub async fn worker(mut p: Worker) -> Result<(), graphmap_runtime::Stopped> {
+    while let Some(token) = p.in_.read().await {
+        p.out.write(token).await?;
+    }
+    Ok(())
+}
+";
+
+/// What the function of `worker` is, and what must be said of it: the first line of the first
+/// finding, its place, its first help.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "pub fn worker(p: Worker) { drop(p); }",
+        "error[G0618]: the function of the kind `worker` is not `async`",
+        "2:1",
+        "it is `pub async fn worker(ports: Worker)`",
+    ),
+    (
+        "pub async fn worker(p: Worker) -> u32 { drop(p); 3 }",
+        "error[G0618]: the function of the kind `worker` ends with `u32`",
+        "2:1",
+        "it ends with nothing, or with `Result<(), E>`, whose error ends the run",
+    ),
+    (
+        "// fn worker() is not here\npub async fn worker(p: crate::wiring::Sum, _q: Worker) { drop(p); }",
+        "error[G0618]: the function of the kind `worker` takes something other than its ports",
+        "3:1",
+        "it is `pub async fn worker(ports: Worker)`",
+    ),
+    (
+        "pub async fn worker(\n    p: crate::wiring::Numbers,\n) {\n    let _: Option<Worker> = None;\n    drop(p);\n}",
+        "error[G0618]: the function of the kind `worker` takes something other than its ports",
+        "2:1",
+        "it is `pub async fn worker(ports: Worker)`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) { while let Some(n) = p.in_.read() { drop(n); } }",
+        "error[G0703]: mismatched types (E0308)",
+        "2:48",
+        "a read gives nothing until it is awaited: `.read().await`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) { p.out.write(1).unwrap(); }",
+        "error[G0703]: no method named `unwrap` found for struct `graphmap_runtime::Write",
+        "2:53",
+        "a write does nothing until it is awaited: `.write(..).await`",
+    ),
+    (
+        "pub async fn worker(p: Worker) { drop(p); assert!(graphmap_runtime::me().index() < 3); }",
+        "error[G0703]: no method named `index` found for struct `Me` in the current scope (E0599)",
+        "2:74",
+        "it is a field: `me().index`, without parentheses",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_ => drop(n),\n    }\n}",
+        "error[G0703]: `select!` has no `else` arm",
+        "3:5",
+        "",
+    ),
+];
+
+#[test]
+fn what_the_compiler_says_is_told_where_it_can_be_mended() {
+    let test = Test::new()
+        .file("copies.dot", GRAPH)
+        .args("new copies --from copies.dot --quiet");
+    test.run().status(0);
+    let mut test = test.args("run copies.dot --dev --no-run");
+    for (body, message, place, help) in WRONG {
+        test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{body}\n"));
+        let done = test.run().status(1);
+        let said = done.stderr();
+        let first = said.lines().next().unwrap();
+        assert!(first.starts_with(message), "{body}\n{said}");
+        let at = format!("--> copies/src/processes/worker.rs:{place}\n");
+        assert!(said.contains(&at), "{body}\n{said}");
+        assert!(said.contains("::: copies.dot:2:16"), "{body}\n{said}");
+        assert!(
+            said.contains(&format!("= help: {help}")) || help.is_empty(),
+            "{said}"
+        );
+        // Nothing of what is generated or comes along, and each thing once.
+        assert!(
+            !said.contains("wiring.rs") && !said.contains("vendor"),
+            "{said}"
+        );
+        assert!(said.contains("graphmap: 1 error\n"), "{body}\n{said}");
+    }
+
+    // A type that is missing, of many channels and in a function: one finding.
+    let typed = GRAPH.replace("u64", "Load");
+    test = test.file("copies.dot", typed).file(
+        "copies/src/processes/worker.rs",
+        format!(
+            "{HEAD}use crate::types::Load;\n{}",
+            WORKER.replace("token).await", "Load::from(token)).await")
+        ),
+    );
+    let done = test.run().status(1);
+    done.stderr_has("error[G0610]: src/types.rs does not define the type `Load`\n --> copies.dot:2:5\n")
+        .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq)] pub struct Load;` to src/types.rs")
+        .stderr_has("graphmap: 1 error\n");
+
+    // Another type, which troubles nobody: no word of it.
+    test = test
+        .file("copies.dot", GRAPH.replace("u64", "f32"))
+        .file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: updated copies/src/wiring.rs\n");
+    // Where nobody asks the compiler, what may be wrong is told.
+    let test = test
+        .file("copies.dot", GRAPH)
+        .args("run copies.dot --no-build");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0607]: the function `worker` no longer fits its kind: the port `in` carried `f32` and carries `u64`");
+
+    // A port that is new is told, although a function that knows nothing of it compiles.
+    let test = test
+        .file(
+            "copies.dot",
+            GRAPH.replace(
+                "worker -> sum",
+                "worker -> sum [src=more, dst=more, type=u64, at=all];\n    worker -> sum",
+            ),
+        )
+        .args("run copies.dot --dev --no-run");
+    test.run().status(0).stderr_has(
+        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is new",
+    );
+}
