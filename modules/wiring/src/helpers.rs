@@ -8,6 +8,7 @@ use handlebars::{
     RenderError, RenderErrorReason, Renderable, ScopedJson, StringOutput, handlebars_helper,
 };
 use serde_json::Value as Json;
+use std::fmt::Write as _;
 
 /// Widest line that rustfmt makes.
 const WIDTH: usize = 100;
@@ -87,45 +88,59 @@ impl HelperDef for Literal {
     }
 }
 
-/// Cuts a text of escaped pieces into lines, after spaces where there are any.
-fn chunks(pieces: impl Iterator<Item = String>) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for piece in pieces {
-        let line = lines.last_mut().expect("begins with one");
-        let full = line.len() >= 2 * CHUNK || (line.len() >= CHUNK - 10 && line.ends_with(' '));
-        if full && piece != " " {
-            lines.push(piece);
-        } else {
-            line.push_str(&piece);
+/// A literal in quotes, cut into lines after spaces where there are any: `escape` writes each of its
+/// units (`most` or fewer), and `joint` stands between lines. Linear, and without memory of its own: the sequences of an
+/// irregular network are its larger part.
+fn literal<T>(
+    units: impl Iterator<Item = T>,
+    most: usize,
+    joint: &str,
+    is_space: impl Fn(&T) -> bool,
+    escape: impl Fn(T, &mut String),
+) -> String {
+    let mut text = String::with_capacity(most + most / 4 + 2);
+    text.push('"');
+    let mut line = text.len();
+    for unit in units {
+        let length = text.len() - line;
+        let full = length >= 2 * CHUNK || (length >= CHUNK - 10 && text.ends_with(' '));
+        if full && !is_space(&unit) {
+            text.push_str(joint);
+            line = text.len();
         }
+        escape(unit, &mut text);
     }
-    lines
+    text.push('"');
+    text
 }
 
 /// A Rust string literal.
 pub(crate) fn rust_string(text: &str, indent: usize) -> String {
-    let pieces = text.chars().map(|c| match c {
-        '\'' => "'".to_owned(),
-        // Direction marks draw a warning in the source.
-        _ if c.is_ascii() || c.is_alphanumeric() => c.escape_debug().to_string(),
-        _ => c.escape_unicode().to_string(),
-    });
-    let lines = chunks(pieces);
     let joint = format!("\\\n{}", " ".repeat(indent));
-    format!("\"{}\"", lines.join(&joint))
+    let escape = |c: char, text: &mut String| match c {
+        '\'' | ' ' | '+' | '-' | '*' => text.push(c),
+        _ if c.is_ascii_alphanumeric() => text.push(c),
+        // Direction marks draw a warning in the source.
+        _ if c.is_ascii() || c.is_alphanumeric() => text.extend(c.escape_debug()),
+        _ => text.extend(c.escape_unicode()),
+    };
+    literal(text.chars(), text.len(), &joint, |c| *c == ' ', escape)
 }
 
 /// A C string literal; neighbours are joined by the compiler.
 fn c_string(text: &str, indent: usize) -> String {
-    let pieces = text.bytes().map(|b| match b {
-        b'"' | b'\\' => format!("\\{}", char::from(b)),
-        // `??` would begin a trigraph.
-        b'?' => "\\?".to_owned(),
-        b' '..=b'~' => char::from(b).to_string(),
-        _ => format!("\\{b:03o}"),
-    });
     let joint = format!("\"\n{}\"", " ".repeat(indent));
-    format!("\"{}\"", chunks(pieces).join(&joint))
+    let escape = |b: u8, text: &mut String| match b {
+        b'"' | b'\\' => text.extend(['\\', char::from(b)]),
+        // `??` would begin a trigraph.
+        b'?' => text.push_str("\\?"),
+        b' '..=b'~' => text.push(char::from(b)),
+        _ => {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\{b:03o}");
+        }
+    };
+    literal(text.bytes(), text.len(), &joint, |b| *b == b' ', escape)
 }
 
 /// `(rows a b c)`: the numbers of sequences of equal length side by side, as a list of lists; an
