@@ -11,7 +11,9 @@
 //! | farm | not at all with each other; each with a process of a kind that has only one |
 //!
 //! Units are tried in this order: the processes of the kind with the most processes, then the
-//! modules of the kind of module with the most instances that lie side by side, then (for a tree,
+//! modules of the kind of module with the most instances that lie side by side, where each has at most
+//! one process of a kind (so that a process finds its module by its own index: a wavefront of rows is no
+//! chain that its cells could make use of), then (for a tree,
 //! whose root and leaves may be of other kinds) all processes. Of several that fit, the structure
 //! higher in the table counts. A farm of modules whose neighbours are joined is a chain, as the thesis
 //! has it.
@@ -160,11 +162,20 @@ fn of_modules(network: &Network) -> Option<Units> {
             unit[id.index()] = unit[parent.index()];
         }
     }
-    let of = network
+    let of: Vec<u32> = network
         .processes
         .values()
         .map(|process| process.module.map_or(NO_UNIT, |m| unit[m.index()]))
         .collect();
+    let by_index = network.kinds.values().all(|kind| {
+        let units = kind.members.iter().map(|process| of[process.index()]);
+        units
+            .zip(0..)
+            .all(|(unit, index)| unit == NO_UNIT || unit == index)
+    });
+    if !by_index {
+        return None;
+    }
     Some(Units {
         name: Some(network.name(network.modules[best[0]].kind).to_owned()),
         of_modules: true,
@@ -362,6 +373,44 @@ mod tests {
         let mut single = Graph::new("single");
         single.channel("a", "b");
         assert_eq!(found(single).0, "explicit");
+    }
+
+    #[test]
+    fn modules_make_a_structure_where_each_has_one_process_of_a_kind() {
+        // Rows of cells, each joined with the one before it, below, and across.
+        let mut wavefront = Graph::new("wavefront");
+        let (rows, cells) = (4, 3);
+        for row in 0..rows {
+            wavefront.module(&format!("cluster_{row}"), "row", |g| {
+                for cell in 0..cells {
+                    g.node(&format!("c{}", row * cells + cell));
+                }
+            });
+        }
+        let mut join = |port: &str, from: Option<usize>, to: Option<usize>| {
+            let end = |cell: Option<usize>, way: &str| match cell {
+                Some(cell) => format!("c{cell}.{way}{port}"),
+                None => "NULL".to_owned(),
+            };
+            if from.is_some() || to.is_some() {
+                wavefront.channel(&end(from, "to"), &end(to, "from"));
+            }
+        };
+        for row in 0..rows {
+            for cell in 0..cells {
+                let at = |row: usize, cell: usize| {
+                    (row < rows && cell < cells).then_some(row * cells + cell)
+                };
+                for (port, down, right) in [("below", 1, 0), ("right", 0, 1), ("across", 1, 1)] {
+                    join(port, at(row, cell), at(row + down, cell + right));
+                    let before = row.checked_sub(down).zip(cell.checked_sub(right));
+                    if before.is_none() {
+                        join(port, None, at(row, cell));
+                    }
+                }
+            }
+        }
+        assert_eq!(found(wavefront), ("explicit", None, vec![]));
     }
 
     #[test]
