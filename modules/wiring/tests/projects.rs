@@ -187,21 +187,22 @@ fn odd() -> Graph {
 }
 
 /// What Rust, its prelude and the runtime call something, as names of kinds and ports.
-const TAKEN: &str = "\
-    abstract as async await become box break const continue crate do dyn else enum extern false final \
-    fn for gen if impl in let loop macro match mod move mut override priv pub ref return self Self \
-    static struct super trait true try type typeof union unsafe unsized use virtual where while yield \
-    _ default auto raw safe macro_rules \
-    Option Some None Result Ok Err Box String Vec Default Clone Copy Send Sync Sized Drop drop Fn FnMut \
-    FnOnce AsyncFn Iterator IntoIterator Extend DoubleEndedIterator ToString ToOwned From Into AsRef \
-    AsMut PartialEq Eq PartialOrd Ord TryFrom TryInto FromIterator Future IntoFuture Debug Hash Unpin \
-    size_of align_of assert panic println vec format matches todo derive allow test cfg inline \
-    bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 \
-    std core alloc proc_macro rustc main lib run wiring types processes process network net rt ends \
-    graphmap_runtime Network Local Options Ports Ends Channels Names Kind Input Output Select Gather \
-    Reduce Broadcast Scatter Share Switch Stopped Stop Outcome Me me any join select yield_now connect \
-    input output gather reduce broadcast scatter share switch place listed mixed numbered pattern token \
-    structure parent children part neighbours cell NODES ARITY kind channels channels_filled";
+const TAKEN: &[&str] = &[
+    "abstract as async await become box break const continue crate do dyn else enum extern false final",
+    "fn for gen if impl in let loop macro match mod move mut override priv pub ref return self Self",
+    "static struct super trait true try type typeof union unsafe unsized use virtual where while yield",
+    "_ default auto raw safe macro_rules",
+    "Option Some None Result Ok Err Box String Vec Default Clone Copy Send Sync Sized Drop drop Fn FnMut",
+    "FnOnce AsyncFn Iterator IntoIterator Extend DoubleEndedIterator ToString ToOwned From Into AsRef",
+    "AsMut PartialEq Eq PartialOrd Ord TryFrom TryInto FromIterator Future IntoFuture Debug Hash Unpin",
+    "size_of align_of assert panic println vec format matches todo derive allow test cfg inline",
+    "bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64",
+    "std core alloc proc_macro rustc main lib run wiring types processes process network net rt ends",
+    "graphmap_runtime Network Local Options Ports Ends Channels Names Kind Input Output Select Gather",
+    "Reduce Broadcast Scatter Share Switch Stopped Stop Outcome Me me any join select yield_now connect",
+    "input output gather reduce broadcast scatter share switch place listed mixed numbered pattern token",
+    "structure parent children part neighbours cell NODES ARITY kind channels channels_filled",
+];
 /// The same for types of the project's own: those that are spelt as types, and no type of the prelude.
 const TAKEN_TYPES: &str = "\
     Some None Ok Err Default Clone Copy Send Sync Sized Drop Fn FnMut Iterator ToString From Into Eq \
@@ -210,7 +211,8 @@ const TAKEN_TYPES: &str = "\
 /// A ring of kinds whose names are taken: as a kind, as a port of another kind, as a type.
 fn names() -> Graph {
     let mut g = Graph::new("names");
-    let names: Vec<&str> = TAKEN.split_whitespace().collect();
+    let names = TAKEN.iter().flat_map(|line| line.split_whitespace());
+    let names: Vec<&str> = names.collect();
     let mut types = TAKEN_TYPES.split_whitespace().cycle();
     for (i, name) in names.iter().enumerate() {
         let next = names[(i + 1) % names.len()];
