@@ -82,7 +82,16 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .file("copies.dot", GRAPH)
         .args("new copies --from copies.dot --quiet");
     test.run().status(0);
-    let mut test = test.args("run copies.dot --dev --no-run");
+    // Blanks are told of as such.
+    let done =
+        |kind: &str, function| format!("pub async fn {function}(_: crate::wiring::{kind}) {{}}\n");
+    let mut test = test
+        .file(
+            "copies/src/processes/numbers.rs",
+            done("Numbers", "numbers"),
+        )
+        .file("copies/src/processes/sum.rs", done("Sum", "sum"))
+        .args("run copies.dot --dev --no-run");
     for (body, message, place, help) in WRONG {
         test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{body}\n"));
         let done = test.run().status(1);
