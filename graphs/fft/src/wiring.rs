@@ -3,7 +3,7 @@
 //! Change the graph instead; graphmap then writes this file anew. What the processes do is in
 //! `processes/`, what their tokens are in `types.rs`; those files are yours.
 //!
-//! Skeleton: chain. Processes: 82, channels: 160.
+//! Skeleton: explicit. Processes: 82, channels: 160.
 
 use crate::types;
 use graphmap_runtime as rt;
@@ -13,17 +13,6 @@ use graphmap_runtime as rt;
 // kind "load": input "in" "types::Sample", broadcast "out" "types::Sample"
 // kind "stage": input "own" "types::Sample", broadcast "out" "types::Sample", input "other" "types::Sample"
 // kind "sink": gather "in" "types::Sample"
-
-/// Links of the chain.
-#[allow(dead_code, reason = "for the functions of processes that want it")]
-pub const LENGTH: usize = 2;
-
-/// The links before and after a link, counted from 0; none beyond the ends.
-#[allow(dead_code, reason = "for the functions of processes that want it")]
-pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
-    let next = link + 1;
-    (link.checked_sub(1), (next < LENGTH).then_some(next))
-}
 
 /// The ports of `source`, declared at fft.dot:9:5.
 pub struct Source {
