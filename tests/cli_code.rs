@@ -5,7 +5,8 @@ mod common;
 
 use common::Test;
 
-const GRAPH: &str = "digraph copies {
+// The other functions are blanks.
+const GRAPH: &str = "digraph copies { allow=\"G0614\";
     numbers -> worker [type=u64, bundle=share, at=all];
     worker -> sum [type=u64, at=all];
     worker [replicas=3];
@@ -142,17 +143,43 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .status(0)
         .stderr_has("warning[G0607]: the function `worker` no longer fits its kind: the port `in` carried `f32` and carries `u64`");
 
-    // A port that is new is told, although a function that knows nothing of it compiles.
-    let test = test
-        .file(
-            "copies.dot",
-            GRAPH.replace(
-                "worker -> sum",
-                "worker -> sum [src=more, dst=more, type=u64, at=all];\n    worker -> sum",
-            ),
-        )
-        .args("run copies.dot --dev --no-run");
-    test.run().status(0).stderr_has(
-        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is new",
+    // A port that is new is told, although a function that knows nothing of it compiles; in every run
+    // until the function names it.
+    let more = GRAPH.replace(
+        "worker -> sum",
+        "worker -> sum [src=more, type=u64, at=all];\n    worker -> sum",
     );
+    let new =
+        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is new";
+    let mut test = test
+        .file("copies.dot", &more)
+        .args("run copies.dot --dev --no-run");
+    for _ in 0..2 {
+        test.run().status(0).stderr_has(new);
+    }
+    let named = WORKER.replace("p.out.write(token)", "p.more.write(token)");
+    test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{named}"));
+    test.run().status(0).stderr_is("");
+    assert!(
+        !test
+            .folder()
+            .join("copies/target/graphmap")
+            .join("wiring.rs")
+            .exists()
+    );
+
+    // What is gone is told in every run, too, until the function compiles again.
+    let gone =
+        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is gone";
+    test = test.file("copies.dot", GRAPH);
+    for _ in 0..2 {
+        test.run()
+            .status(1)
+            .stderr_has(gone)
+            .stderr_has("error[G0703]");
+    }
+    test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
+    for _ in 0..2 {
+        test.run().status(0).stderr_is("");
+    }
 }

@@ -201,8 +201,14 @@ fn build(
             .tell("graphmap: `--dev` builds in less time, for a program that then runs slower\n");
     }
     // The compiler knows what fits; what else is told is what it cannot know.
-    let certain = doubts.extract_if(.., |doubt| doubt.certain);
-    certain.for_each(|doubt| session.find(doubt.finding));
+    let certain: Vec<Doubt> = doubts.extract_if(.., |doubt| doubt.certain).collect();
+    if built.is_ok() && certain.is_empty() {
+        // It is not there where nothing was in doubt.
+        let _ = fs::remove_file(project.fitting());
+    }
+    certain
+        .into_iter()
+        .for_each(|doubt| session.find(doubt.finding));
     match built {
         Ok(built) if built.warnings.is_empty() => Ok(built.program),
         Ok(built) => {
@@ -293,7 +299,7 @@ fn find_project(
     })?;
     session.unless_denied()?;
     for (word, path) in output::write_quietly(session, &files)? {
-        if word != "unchanged" {
+        if word != "unchanged" && path != project.fitting() {
             session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
         }
     }

@@ -30,6 +30,8 @@ include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
 const WIRING: &str = "src/wiring.rs";
 /// The list of a project's functions.
 const FUNCTIONS: &str = "src/processes/mod.rs";
+/// The wiring that the user's functions were last known to fit, as long as one may not fit that of now.
+const FITTING: &str = "target/graphmap/wiring.rs";
 /// The runtime's folder in a project that takes it along.
 const VENDOR: &str = "vendor/graphmap-runtime";
 
@@ -182,7 +184,7 @@ pub struct Doubt {
     pub finding: Diagnostic,
     /// The file.
     pub file: PathBuf,
-    /// Whether it is worth telling whatever the compiler says: a function that knows nothing of a
+    /// Whether it is worth telling whatever the compiler says: a function that does not name a
     /// port that is new compiles, and leaves that port alone.
     pub certain: bool,
 }
@@ -300,8 +302,22 @@ impl Project {
         if self.vendored {
             vendor(&self.root, &mut files);
         }
-        let doubts = self.compare(network, &model, &files, diagnostics);
+        let wiring = input::text(&self.root.join(WIRING), Limit::NETWORK).unwrap_or_default();
+        let fitting = input::text(&self.fitting(), Limit::NETWORK).ok();
+        let before = signature::read(fitting.as_deref().unwrap_or(&wiring));
+        let doubts = self.compare(network, &model, &before, &files, diagnostics);
+        let outdated = |doubt: &Doubt| doubt.finding.code == codes::FUNCTION_OUTDATED;
+        if fitting.is_none() && doubts.iter().any(outdated) {
+            // What is true of a function stays to be told until it is mended.
+            files.generated(self.fitting(), wiring);
+        }
         Ok(Regenerated { files, doubts })
+    }
+
+    /// The file with the wiring that the functions were last known to fit: it is there as long as one
+    /// may not fit that of now, and to be deleted when all do.
+    pub fn fitting(&self) -> PathBuf {
+        self.root.join(FITTING)
     }
 
     /// Tells what the user has to change in the files that are his, and what he may have to.
@@ -309,28 +325,33 @@ impl Project {
         &self,
         network: &Network,
         model: &Model,
+        before: &[signature::Signature],
         files: &Files,
         diagnostics: &mut Diagnostics,
     ) -> Vec<Doubt> {
         let mut doubts = Vec::new();
-        let before = self.root.join(WIRING);
-        let before = input::text(&before, Limit::NETWORK).unwrap_or_default();
-        let before = signature::read(&before);
         let mut blanks = Vec::new();
         for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
             let file = function_file(&self.root, &now.function);
             // One that is not there is written as a blank now.
             let blank = files.get(&file).map(|file| &*file.content);
-            let is_blank = |text: String| Some(text.as_bytes()) == blank;
-            if !file.exists() || input::text(&file, Limit::NETWORK).is_ok_and(is_blank) {
+            let text = input::text(&file, Limit::SOURCE).unwrap_or_default();
+            if !file.exists() || Some(text.as_bytes()) == blank {
                 blanks.push((now, kind, file));
                 continue;
             }
+            let names = |field: &str| {
+                let word = |c: char| !(c.is_alphanumeric() || c == '_');
+                text.split(word).any(|word| word == field)
+            };
             if let Some(old) = before.iter().find(|old| old.kind == now.name) {
                 doubts.extend(old.changes(now).iter().map(|change| Doubt {
                     finding: outdated(now, kind, change, &file),
                     file: file.clone(),
-                    certain: matches!(change, Change::New(_)),
+                    certain: match change {
+                        Change::New(port) => !names(&now.ports[*port].field),
+                        Change::Gone(_) | Change::Changed(..) => false,
+                    },
                 }));
             }
         }
