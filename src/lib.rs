@@ -27,6 +27,7 @@ mod cargo;
 mod child;
 mod cli;
 mod codes;
+mod compiler;
 mod dot;
 mod emitters;
 mod frontend;

@@ -12,6 +12,7 @@ use super::talk;
 use crate::cargo::{self, Build, Failed};
 use crate::child::{self, End};
 use crate::codes;
+use crate::compiler;
 use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
@@ -214,12 +215,12 @@ fn build(
         Ok(built) => {
             // Of what is generated nothing can be mended, and nobody is to blame but us.
             let is_users = |file: &Path| !project.is_generated(file);
-            let warnings = cargo::in_files_of_user(built.warnings, root, is_users);
+            let warnings = compiler::in_files_of_user(built.warnings, root, is_users);
             let explainer = explainer();
             let explain = |warning: Diagnostic, file: &Path, pointed: &str| {
                 explainer.explain(warning, file, pointed)
             };
-            let found = cargo::diagnose(warnings, root, &mut session.sources, explain);
+            let found = compiler::diagnose(warnings, root, &mut session.sources, explain);
             session.find_all(found);
             Ok(built.program)
         }
@@ -230,9 +231,9 @@ fn build(
             let is_users = |file: &Path| !project.is_generated(file);
             for message in &mut messages {
                 // Where it stays in what is generated, it is told there: better than not at all.
-                cargo::out_of_macros(message, root, is_users);
+                compiler::out_of_macros(message, root, is_users);
             }
-            cargo::at_functions(&mut messages, root, |file, at| {
+            compiler::at_functions(&mut messages, root, |file, at| {
                 function_at(project, file, at)
             });
             let mut wrong = BTreeSet::new();
@@ -244,7 +245,7 @@ fn build(
                 }
                 told
             };
-            let found = cargo::diagnose(messages, root, &mut session.sources, explain);
+            let found = compiler::diagnose(messages, root, &mut session.sources, explain);
             for doubt in doubts {
                 let file = std::path::absolute(&doubt.file);
                 if file.is_ok_and(|file| wrong.contains(&file)) {
