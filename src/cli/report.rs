@@ -24,11 +24,12 @@ pub(crate) struct Style {
 /// The diagnostics to show of all there are: `limit` at the most, errors before all others, in the
 /// order of their position; and how many are left out.
 pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usize) {
+    let place = |d: &&Diagnostic| d.primary.as_ref().map(|label| label.span);
     let mut chosen: Vec<&Diagnostic> = all.iter().collect();
-    chosen.sort_by_key(|d| std::cmp::Reverse(d.severity));
-    let left_out = chosen.len().saturating_sub(limit);
+    chosen.sort_by_key(|d| (std::cmp::Reverse(d.severity), place(d)));
     chosen.truncate(limit);
-    chosen.sort_by_key(|d| d.primary.as_ref().map(|label| label.span));
+    chosen.sort_by_key(place);
+    let left_out = all.len() - chosen.len();
     (chosen, left_out)
 }
 

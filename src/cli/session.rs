@@ -83,11 +83,8 @@ impl<'t> Session<'t> {
 
     /// Adds findings.
     pub(crate) fn find_all(&mut self, diagnostics: Diagnostics) {
-        let taken: Vec<Diagnostic> = diagnostics
-            .into_iter()
-            .filter_map(|finding| self.levels.apply(self.placed(finding)))
-            .collect();
-        self.diagnostics.extend(taken);
+        let taken = diagnostics.filter_map(|one| self.levels.apply(self.placed(one)));
+        self.diagnostics.append(taken);
     }
 
     /// Adds a finding that ends the command.
@@ -228,11 +225,8 @@ impl<'t> Session<'t> {
     pub(crate) fn flush(&mut self) -> bool {
         let all = std::mem::take(&mut self.diagnostics);
         let json = self.common.message_format == MessageFormat::Json;
-        let mut shown = Diagnostics::new();
-        shown.extend(
-            all.into_iter()
-                .filter(|d| json || self.show_notes || d.severity > Severity::Note),
-        );
+        let notes = json || self.show_notes;
+        let shown = all.filter_map(|d| (notes || d.severity > Severity::Note).then_some(d));
         let errors = shown.has_errors();
         let limit = if json {
             usize::MAX

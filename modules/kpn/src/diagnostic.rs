@@ -5,6 +5,7 @@
 
 use crate::source::Span;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How much a diagnostic matters.
@@ -147,10 +148,19 @@ impl Diagnostic {
     }
 }
 
+/// How many findings of one code and severity are kept of each collection, the first by position; of
+/// the others it is known how many there are. A mistake in a generator of drawings is made a million
+/// times, and nobody reads ten thousand.
+pub const MOST_KEPT: usize = 10_000;
+
 /// All findings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    /// How many were left out of each kind.
+    left_out: BTreeMap<(Severity, Code), usize>,
+    /// How many the list may hold before it is looked through again.
+    room: usize,
 }
 
 impl Diagnostics {
@@ -162,11 +172,51 @@ impl Diagnostics {
     /// Adds a finding.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
+        if self.list.len() >= self.room.max(2 * MOST_KEPT) {
+            self.shorten();
+        }
     }
 
     /// Adds all of another collection.
     pub fn append(&mut self, other: Diagnostics) {
-        self.list.extend(other.list);
+        for (kind, count) in other.left_out {
+            *self.left_out.entry(kind).or_default() += count;
+        }
+        self.extend(other.list);
+    }
+
+    /// Leaves out what is more than [`MOST_KEPT`] of a kind.
+    fn shorten(&mut self) {
+        let kind = |d: &Diagnostic| (d.severity, d.code);
+        let mut kinds: BTreeMap<(Severity, Code), Vec<usize>> = BTreeMap::new();
+        for (i, diagnostic) in self.list.iter().enumerate() {
+            kinds.entry(kind(diagnostic)).or_default().push(i);
+        }
+        let mut goes = vec![false; self.list.len()];
+        for (kind, mut all) in kinds {
+            if all.len() > MOST_KEPT {
+                let place = |i: &usize| (self.list[*i].primary.as_ref().map(|l| l.span), *i);
+                let (_, _, rest) = all.select_nth_unstable_by_key(MOST_KEPT - 1, place);
+                rest.iter().for_each(|i| goes[*i] = true);
+                *self.left_out.entry(kind).or_default() += rest.len();
+            }
+        }
+        let mut goes = goes.into_iter();
+        self.list.retain(|_| goes.next() == Some(false));
+        self.room = self.list.len() + MOST_KEPT;
+    }
+
+    /// What a function makes of each finding; those that were left out are counted as it takes one of
+    /// their kind.
+    pub fn filter_map(self, mut f: impl FnMut(Diagnostic) -> Option<Diagnostic>) -> Diagnostics {
+        let mut taken = Diagnostics::new();
+        for ((severity, code), count) in self.left_out {
+            if let Some(one) = f(Diagnostic::new(severity, code, String::new())) {
+                *taken.left_out.entry((one.severity, one.code)).or_default() += count;
+            }
+        }
+        taken.extend(self.list.into_iter().filter_map(f));
+        taken
     }
 
     /// Whether any is an error.
@@ -174,14 +224,16 @@ impl Diagnostics {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// How many are of a severity.
+    /// How many are of a severity, those left out counted.
     pub fn count(&self, severity: Severity) -> usize {
-        self.list.iter().filter(|d| d.severity == severity).count()
+        let left_out = self.left_out.iter().filter(|((s, _), _)| *s == severity);
+        let left_out: usize = left_out.map(|(_, count)| count).sum();
+        left_out + self.list.iter().filter(|d| d.severity == severity).count()
     }
 
-    /// How many there are.
+    /// How many there are, those left out counted.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.list.len() + self.left_out.values().sum::<usize>()
     }
 
     /// Whether there is none.
@@ -189,7 +241,7 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// In the order found.
+    /// In the order found, without those left out.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
@@ -219,7 +271,7 @@ impl IntoIterator for Diagnostics {
 
 impl Extend<Diagnostic> for Diagnostics {
     fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, iter: I) {
-        self.list.extend(iter);
+        iter.into_iter().for_each(|one| self.push(one));
     }
 }
 
@@ -238,5 +290,30 @@ mod tests {
         assert_eq!(order, ["nowhere", "sooner", "later"]);
         assert_eq!((all.has_errors(), all.count(Severity::Warning)), (true, 1));
         assert_eq!(Code(7).to_string(), "G0007");
+    }
+
+    #[test]
+    fn of_a_million_the_first_are_kept_and_all_are_counted() {
+        let mut all = Diagnostics::new();
+        all.push(Diagnostic::error(Code(9), "another").at(Span::new(5, 6), ""));
+        for i in (0..100_000).rev() {
+            all.push(Diagnostic::warning(Code(1), format!("{i}")).at(Span::new(i, i), ""));
+        }
+        assert!(all.iter().count() <= 2 * MOST_KEPT);
+        assert_eq!(all.len(), 100_001);
+        assert_eq!(all.count(Severity::Warning), 100_000);
+        let mut more = Diagnostics::new();
+        more.push(Diagnostic::note(Code(2), "one more"));
+        more.append(all);
+        let mut all = more.filter_map(|mut one| {
+            if one.severity == Severity::Warning {
+                one.severity = Severity::Error;
+            }
+            (one.code != Code(9)).then_some(one)
+        });
+        assert_eq!((all.len(), all.count(Severity::Error)), (100_001, 100_000));
+        all.sort();
+        let firsts: Vec<&str> = all.iter().map(|d| d.message.as_str()).take(3).collect();
+        assert_eq!(firsts, ["one more", "0", "1"]);
     }
 }
