@@ -444,3 +444,52 @@ fn families_that_are_not_there() {
     let test = test.args("passes --skeletons mine");
     test.run().status(5).stderr_has("error[G0604]");
 }
+
+#[test]
+fn a_partial_is_no_skeleton() {
+    let test = Test::new()
+        .file("g.dot", "digraph g { skeleton=\"_head\"; a -> b; }")
+        .args("g.dot --emit wiring=w.rs");
+    test.run()
+        .status(5)
+        .stderr_has("error[G0603]: there is no skeleton `_head` in the family `rust`")
+        .stderr_has(" --> g.dot:1:")
+        .stderr_has("begins with `_` or lies deeper is a partial");
+    assert_eq!(test.files(), ["g.dot"]);
+}
+
+#[test]
+fn a_name_too_long_for_a_file_is_told_where_it_is_drawn() {
+    let long = "k".repeat(300);
+    let drawing = format!("digraph g {{\n    a [kind={long}];\n    a -> b;\n}}\n");
+    let mut test = Test::new().file("g.dot", drawing);
+    for args in ["new p --from g.dot", "new p --from g.dot --family pilot"] {
+        test = test.args(args);
+        test.run()
+            .status(5)
+            .stderr_has("error[G0619]: the name of the kind `kkkkkkkkkkkkkkkkkkkk...` is too long")
+            .stderr_has(" --> g.dot:2:5")
+            .stderr_has("`kind=NAME`");
+        assert_eq!(test.files(), ["g.dot"], "{args}");
+    }
+    let test = test.args("g.dot --emit wiring.rs");
+    test.run().status(0);
+}
+
+#[test]
+fn an_emitter_that_the_name_of_a_file_does_not_say_is_told() {
+    let mut test = net();
+    for (args, said) in [
+        (
+            "net.json --emit mpi.c",
+            "graphmap: mpi.c by the emitter `pilot`: C wiring for Pilot",
+        ),
+        ("net.json --emit pilot.c", "graphmap: wrote pilot.c\n"),
+        ("net.json --emit w.rs", "graphmap: wrote w.rs\n"),
+        ("net.json --emit pilot=other.c", "graphmap: wrote other.c\n"),
+    ] {
+        test = test.args(args);
+        let done = test.run().status(0);
+        assert!(done.stderr().starts_with(said), "{args}: {}", done.stderr());
+    }
+}

@@ -355,3 +355,23 @@ fn sizes_have_the_units_of_the_graph() {
         .status(2)
         .stderr_has("such as 4096, 64G or 2GiB");
 }
+
+#[test]
+fn a_module_may_be_called_without_the_word_that_graphviz_wants() {
+    let drawing = "digraph g { subgraph cluster_farm_2 { a; b; } subgraph clusterother { c; } \
+                   a -> b -> c -> d; }";
+    let mut test = Test::new().file("g.dot", drawing);
+    for module in ["farm_2", "cluster_farm_2", "farm_*"] {
+        test = test.args(&format!(
+            "partition g.dot -n 4 --imbalance 1000 --pin module:{module}=2-3 --json"
+        ));
+        let json = test.run().status(0).stdout();
+        let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let load = |o: usize| plan["os_processes"][o]["load"].as_f64().unwrap();
+        assert!((2..4).map(load).sum::<f64>() >= 2.0, "{module}: {json}");
+    }
+    let test = test.args("partition g.dot -n 2 --whole other");
+    test.run().status(0);
+    let test = test.args("partition g.dot -n 2 --whole farm_3");
+    test.run().stderr_has("there is no module `farm_3`");
+}

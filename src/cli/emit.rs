@@ -89,6 +89,9 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         if let Some(other) = places.insert(file, path.clone()) {
             return output::written_twice(session, &other, &path);
         }
+        if !text.contains('=') {
+            tell_which(session, emitter.as_emitter(), &path);
+        }
         wanted.push((emitter, path));
     }
     let mapped = session.mapped(file, &args.graph, &args.mapping)?;
@@ -121,6 +124,18 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     } else {
         output::write(session, &files)?;
         Ok(Exit::Ok)
+    }
+}
+
+/// Says what is written where the name of a file only says so to who knows it: `wiring.c` is for Pilot.
+fn tell_which(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
+    let (name, about) = (emitter.name(), emitter.about());
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    if !file.contains(name) && path.extension().is_none_or(|ending| ending != "rs") {
+        let path = paths::shown(path);
+        session.tell(&format!(
+            "graphmap: {path} by the emitter `{name}`: {about}\n"
+        ));
     }
 }
 

@@ -161,6 +161,12 @@ fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     let shown = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| RunError::File(format!("{shown}: cannot read the mapping: {error}")))?;
+    if text.trim_start().starts_with('{') {
+        return Err(RunError::Options(format!(
+            "{shown}: this looks like a mapping.json, which `graphmap run --mapping` takes; here the \
+             numbers of the schedulers are wanted, by rank, such as `0 0 1`"
+        )));
+    }
     text.parse().map_err(|error: crate::SequenceError| {
         let before = &text.as_bytes()[..error.at.min(text.len())];
         let line = before.iter().filter(|&&c| c == b'\n').count() + 1;
@@ -238,6 +244,18 @@ mod tests {
     fn a_mapping_that_is_not_there() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/nowhere/at all")]).unwrap_err();
         assert!(matches!(error, RunError::File(_)));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri keeps files away")]
+    fn a_mapping_json_is_told_where_to_go() {
+        let name = format!("graphmap-options-{}.json", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, "\n{\"graphmap_mapping\": 1}").unwrap();
+        let error = read_mapping(&file).unwrap_err();
+        std::fs::remove_file(&file).unwrap();
+        let said = error.to_string();
+        assert!(said.contains("`graphmap run --mapping` takes"), "{said}");
     }
 
     #[test]

@@ -35,5 +35,7 @@ pub const NOT_EXPRESSIBLE: Code = Code(612);
 pub const BAD_FAMILIES: Code = Code(615);
 /// A family, emitter or ending of a user's that belongs to somebody else.
 pub const FAMILY_TAKEN: Code = Code(616);
+/// A kind whose name is too long for a file.
+pub const NAME_TOO_LONG: Code = Code(619);
 /// A family whose projects cannot be made.
 pub const NO_PROJECT_OF_FAMILY: Code = Code(617);

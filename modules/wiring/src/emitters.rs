@@ -171,7 +171,9 @@ fn choose(
         return Ok((name.to_owned(), structure));
     };
     let structural = STRUCTURES.contains(&wanted.as_str());
-    if !(has(wanted) || structural && has("explicit")) {
+    // Not every template is one: partials are none.
+    let is_one = skeletons.family(family).any(|name| name == wanted);
+    if !(is_one || structural && has("explicit")) {
         return Err(one(skeletons.missing(family, wanted, *span)));
     }
     if !structural {

@@ -37,6 +37,9 @@ impl Family {
         }
         can_express(self, network)?;
         let (wiring, model) = render(network, skeletons, &self.name, diagnostics)?;
+        if self.project.iter().any(|file| file.each.is_some()) {
+            crate::project::fit_files(network, &model)?;
+        }
         let mut files = Files::new();
         for file in &self.project {
             let kinds = match file.each {

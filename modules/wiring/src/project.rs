@@ -110,6 +110,7 @@ fn generate(
     diagnostics: &mut Diagnostics,
 ) -> Result<Model, Diagnostics> {
     let (wiring, model) = render(network, skeletons, RUST, diagnostics)?;
+    fit_files(network, &model)?;
     let data = json!({ "model": model });
     files.generated(root.join(WIRING), wiring);
     let processes = skeletons.render("project/processes", &data)?;
@@ -128,6 +129,37 @@ fn generate(
         files.once(function_file(root, &kind.function), blank);
     }
     Ok(model)
+}
+
+/// The most bytes of a name that a file is named after: file systems take 255, and what is written
+/// beside a file before it takes its place has a longer name.
+const LONGEST_NAME: usize = 200;
+
+/// Whether files can be named after the kinds.
+///
+/// # Errors
+/// Each kind whose name is too long.
+pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnostics> {
+    let mut found = Diagnostics::new();
+    for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
+        let length = now.function.len();
+        if length > LONGEST_NAME {
+            let start: String = now.name.chars().take(20).collect();
+            let message = format!(
+                "the name of the kind `{start}...` is too long for its file: {length} bytes, where \
+                 {LONGEST_NAME} may be"
+            );
+            found.push(
+                Diagnostic::error(codes::NAME_TOO_LONG, message)
+                    .at(kind.span, "its first process")
+                    .help("give it a shorter one: `kind=NAME`"),
+            );
+        }
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(found),
+    }
 }
 
 fn function_file(root: &Path, function: &str) -> PathBuf {

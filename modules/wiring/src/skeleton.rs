@@ -162,6 +162,13 @@ impl Skeletons {
         if let Some(near) = nearest(name, known.iter().copied()) {
             finding = finding.help(format!("did you mean `{near}`?"));
         }
+        if self.has(&format!("{family}/{name}")) {
+            return finding
+                .with_note(format!(
+                    "`{family}/{name}.hbs` is there, but what begins with `_` or lies deeper is a partial"
+                ))
+                .with_note(format!("the family has `{}`", known.join("`, `")));
+        }
         finding
             .help(format!(
                 "a file `{family}/{name}.hbs` in the folder given by `--skeletons` adds it"

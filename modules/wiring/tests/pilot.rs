@@ -13,7 +13,7 @@ use graphmap_wiring::skeleton::Skeletons;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use testing::{Graph, farm, grid, tree};
+use testing::{Graph, chain, farm, grid, tree};
 
 fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     let path = Path::new("pilot.c");
@@ -97,7 +97,13 @@ fn wiring_for_pilot_creates_what_the_graph_says() {
         odd.channel(&format!("{worker}.a"), "a_ports.\u{e9}")
             .bundle(BundleKind::Gather);
     }
-    let graphs = [("farm", farm(3)), ("tree", tree(13, 3)), ("odd", odd)];
+    let graphs = [
+        ("farm", farm(3)),
+        ("tree", tree(13, 3)),
+        ("odd", odd),
+        // None of its ports is a bundle.
+        ("chain", chain(4)),
+    ];
     for (name, graph) in graphs {
         let mapped = graph.mapped();
         let code = emit(&mapped).unwrap_or_else(|e| panic!("{e:#?}"));

@@ -11,7 +11,7 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Constraint as Declared, ModuleId};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::{KindId, ProcessId, Verified};
+use graphmap_kpn::network::{KindId, Module, ProcessId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
@@ -340,8 +340,7 @@ impl<'a> Rules<'a> {
         let mut nearest: Vec<Option<ModuleId>> = Vec::with_capacity(network.modules.len());
         let mut count = 0;
         for (id, module) in network.modules.iter() {
-            let (name, kind) = (network.name(module.name), network.name(module.kind));
-            let fits = names.iter().any(|n| n.matches(name) || n.matches(kind));
+            let fits = names.iter().any(|name| self.is_called(module, name));
             meant.push(fits.then_some(count));
             count += usize::from(fits);
             let around = module.parent.and_then(|p| nearest[p.index()]);
@@ -360,6 +359,18 @@ impl<'a> Rules<'a> {
         }
         members.retain(|m| !m.is_empty());
         members
+    }
+
+    /// Whether a module has a name or a kind; `cluster_farm` may be called `farm`, too, since
+    /// Graphviz wants the first word and nobody else does.
+    fn is_called(&self, module: &Module, called: &Pattern) -> bool {
+        let (name, kind) = (
+            self.network.name(module.name),
+            self.network.name(module.kind),
+        );
+        let short = name.strip_prefix("cluster");
+        let short = short.map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+        called.matches(name) || called.matches(kind) || short.is_some_and(|s| called.matches(s))
     }
 
     /// A name of nothing.
@@ -399,9 +410,7 @@ impl<'a> Rules<'a> {
                     .kinds
                     .values()
                     .any(|k| name.matches(network.name(k.name))),
-                _ => network.modules.values().any(|m| {
-                    name.matches(network.name(m.name)) || name.matches(network.name(m.kind))
-                }),
+                _ => network.modules.values().any(|m| self.is_called(m, name)),
             };
             is.then(|| format!("a {word} of this name is `{word}:{}`", name.text))
         };
