@@ -134,6 +134,9 @@ pub struct ChannelExtra {
     /// `beyond=NULL`: steps past the last instance lead to the environment, and instances that no
     /// step reaches are joined to it. Otherwise such steps are left out.
     pub beyond: bool,
+    /// Whether it is all that a repeated writer has made of it where that stands once: the reader's
+    /// port is what it would be if there were more. Only [`crate::expand`] says so.
+    pub lone: bool,
     /// Where `at`, `step` or `bundle` is said, for diagnostics.
     pub span: Span,
 }

@@ -334,6 +334,7 @@ impl Joining<'_> {
         }
         if let &[only] = ends
             && self.said(only).is_none()
+            && !self.is_lone(only)
         {
             // Nearly all ports are so: they should cost nothing but their own entry.
             let join = ids[only.channel()].map_or(Join::Environment, Join::Channel);
@@ -441,6 +442,12 @@ impl Joining<'_> {
             .filter(|kind| kind.direction() == end.direction())
     }
 
+    /// Whether an input has one channel only because its repeated writer stands once.
+    fn is_lone(&self, end: EndRef) -> bool {
+        let lone = self.extra(end).is_some_and(|extra| extra.lone);
+        lone && end.direction() == Direction::Input
+    }
+
     /// How the channels of a port work together; `None` for one channel that says nothing.
     fn bundle_kind(
         &mut self,
@@ -451,7 +458,7 @@ impl Joining<'_> {
     ) -> Option<BundleKind> {
         let mut said = channels.iter().filter_map(|&&e| Some((e, self.said(e)?)));
         let Some((first, kind)) = said.next() else {
-            if channels.len() < 2 {
+            if channels.len() < 2 && !channels.iter().any(|&&end| self.is_lone(end)) {
                 return None;
             }
             if direction == Direction::Input {

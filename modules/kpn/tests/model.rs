@@ -390,3 +390,31 @@ fn instances_of_a_numbered_node_are_set_apart() {
     let names: Vec<_> = n.processes.ids().map(|p| n.process_name(p)).collect();
     assert_eq!(names, ["stage1_1", "stage1_2"]);
 }
+
+#[test]
+fn a_number_of_replicas_changes_no_kind_of_port() {
+    let joined = |replicas: u32, extra: ChannelExtra, in_module: bool| {
+        let mut d = Draft::default();
+        let module = in_module.then(|| d.module("m", None, Some(replicas)));
+        d.node_in("w", module, (!in_module).then_some(replicas));
+        d.channel_with("w.out", "sink.in", extra);
+        let n = d.verified();
+        n.kinds
+            .values()
+            .flat_map(|kind| &kind.ports)
+            .map(|port| port.bundle)
+            .collect::<Vec<_>>()
+    };
+    for in_module in [false, true] {
+        for replicas in [1, 4] {
+            let all = joined(replicas, ChannelExtra::default(), in_module);
+            assert_eq!(all, [None, Some(BundleKind::Select)], "{replicas}");
+            let said = bundle(BundleKind::Gather);
+            let said = joined(replicas, said, in_module);
+            assert_eq!(said, [None, Some(BundleKind::Gather)], "{replicas}");
+        }
+        // One of them is one, however many there are.
+        let last = joined(1, at(Some(At::Last), None), in_module);
+        assert_eq!(last, [None, None]);
+    }
+}

@@ -152,6 +152,7 @@ impl Dialect<'_> {
                 step: unusual.step.unwrap_or_default(),
                 wrap: unusual.wrap.unwrap_or(false),
                 beyond: unusual.beyond.unwrap_or(false),
+                lone: false,
                 span: unusual.span,
             };
             draft.extra = self.out.add_extra(extra);

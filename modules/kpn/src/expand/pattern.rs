@@ -147,6 +147,13 @@ impl Pattern {
         })
     }
 
+    /// Whether a reader has one writer only because the writer stands once, and would have all of
+    /// them if it stood more often.
+    pub(super) fn has_lone_writer(&self, extra: &ChannelExtra) -> bool {
+        let all = matches!(extra.from_at, None | Some(At::All));
+        all && !self.paired && !self.from_own.is_empty() && product(&self.from_own) == 1
+    }
+
     /// At most how many channels it makes.
     pub(super) fn most(&self) -> u64 {
         let len = |picked: &Picked| picked.end - picked.start;
