@@ -4,7 +4,7 @@ use graphmap_dot::dialect::declare;
 use graphmap_dot::fmt::format;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use plain::{generate, graphviz, graphviz::comparable, say};
+use plain::{generate, graphviz, graphviz::comparable};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -203,8 +203,7 @@ fn by_graphviz(name: &str, text: &str) -> Vec<plain::Plain> {
 
 #[test]
 fn graphviz_reads_the_same_before_and_after() {
-    if let Err(why) = graphviz::version() {
-        say(&format!("SKIPPED: {why}"));
+    if graphviz::version().is_none() {
         return;
     }
     let mut runner = TestRunner::deterministic();
