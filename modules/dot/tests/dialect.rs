@@ -254,6 +254,27 @@ w2.out -> m.q capacity=3 [Some(2) Some(\"gather\") Some(\"s\") None None [] fals
 }
 
 #[test]
+fn a_switch_is_written_as_edges_or_as_a_node_in_both_spellings() {
+    // Without the nodes, which appear in another order, and the bundle's own name.
+    let channels = |text: &str| -> Vec<String> {
+        let shown = shown(text).replace("Some(\"pick\")", "None");
+        let channels = shown.lines().filter(|line| line.contains(" -> "));
+        channels.map(str::to_owned).collect()
+    };
+    let edges = channels("digraph { s -> {c1 c2} [src=r, dst=a, bundle=switch] }");
+    assert_eq!(edges.len(), 2);
+    assert!(edges[0].starts_with("s.r -> c1.a [None Some(\"switch\") None"));
+    let nodes = "digraph { s c1 c2 pick";
+    for node in [
+        "[bundle=switch, src1=\"s:r\", dst1=\"c1:a\", dst2=\"c2:a\"] }",
+        "[bundle=switch, PIbundleout1=s, PIout1=r, PIbundlein1=c1, PIin1=a, \
+          PIbundlein2=c2, PIin2=a] }",
+    ] {
+        assert_eq!(channels(&format!("{nodes} {node}")), edges, "{node}");
+    }
+}
+
+#[test]
 fn a_node_may_be_named_with_a_colon() {
     let text = "digraph { \"a:b\" -> c; d [src1=\"a:b\", dst1=\"c:p\"] }";
     assert!(shown(text).contains("a:b.out -> c.p"), "{}", shown(text));
