@@ -243,3 +243,55 @@ fn every_code_has_a_page_and_every_page_a_code() {
         "pages of codes that nothing reports: {orphans:?}"
     );
 }
+
+/// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
+/// beside it in the same folder.
+const RUNTIME: &[&str] = &[
+    "sync", "place", "sequence", "block", "error", "options", "link", "exec", "kpn", "stats",
+    "run", "launcher", "entry", "lib",
+];
+
+#[test]
+fn the_runtime_has_floors() {
+    let root = root().join("modules/runtime/src");
+    let floor = |name: &str| {
+        let found = RUNTIME.iter().position(|floor| *floor == name);
+        found.unwrap_or_else(|| panic!("say on which floor of the runtime `{name}` stands"))
+    };
+    for path in files(&["modules/runtime/src"], "rs") {
+        let inside = path.strip_prefix(&root).unwrap();
+        let first = Path::new(inside.iter().next().unwrap())
+            .file_stem()
+            .unwrap();
+        let (name, text) = (first.to_str().unwrap(), read(&path));
+        if name == "lib" {
+            continue;
+        }
+        // Tests and documentation may name what they like.
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let lines = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for line in lines {
+            let uses = line
+                .match_indices("crate::")
+                .filter(|(at, _)| !line[..*at].ends_with('$'));
+            for (at, found) in uses {
+                let rest = &line[at + found.len()..];
+                let used: String = rest
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect();
+                // A type of the crate's root is one of `lib`, which names it and does nothing.
+                if used.starts_with(char::is_uppercase) || used.is_empty() {
+                    continue;
+                }
+                assert!(
+                    floor(&used) <= floor(name),
+                    "{}: {name} stands below {used}: {line}",
+                    path.display()
+                );
+            }
+        }
+    }
+}

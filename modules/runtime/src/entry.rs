@@ -45,6 +45,10 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
             ])
         })?;
         let name = network.name().to_string();
+        let of = name.clone();
+        let options = options.on_quiet(move |block| {
+            eprintln!("{of}: {}", block.quiet());
+        });
         let report = run(network, &options)?;
         tell(&name, &report, &options)
     });

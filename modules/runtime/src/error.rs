@@ -3,8 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::exec::directory::Place;
-use crate::kpn::block::Block;
+use crate::block::Block;
+use crate::place::Place;
 
 /// Why a run did not end well.
 #[derive(Debug, Clone, PartialEq, Eq)]

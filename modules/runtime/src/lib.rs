@@ -77,17 +77,20 @@
 //!   read. A writer whose reader has finished is told [`Stopped`]. Ends close when dropped, so
 //!   both go through a network by themselves as its processes end.
 //! * *Ports joined to nothing* (to the environment) are at their end, or stopped, from the start.
-//! * *Bounds.* A write waits while the channel is full. When the whole network stands still and a
-//!   full channel is on a cycle of waiting processes, that channel is doubled, and the run goes
-//!   on ([`Report::growths`]); any other standstill ends the run with [`RunError::Blocked`].
-//!   It is found without timeouts, in the moment in which it arises.
-//! * *Foreign futures* (timers, sockets of another library) may be awaited. While something
-//!   outside holds a waker of a process, a standstill is not a block.
+//! * *Bounds.* A write waits while the channel is full. When the whole network stands still and
+//!   full channels are on a cycle of waiting processes, the smallest of them are doubled, and the
+//!   run goes on ([`Report::growths`]); any other standstill ends the run with
+//!   [`RunError::Blocked`]. It is found without timeouts, in the moment in which it arises.
+//! * *Foreign futures* (timers, sockets of another library) may be awaited, and ports may be under
+//!   combinators of other libraries. While something outside holds a waker of a process, a
+//!   standstill in which nothing can grow is not a block: [`Options::on_quiet`] tells of it.
 //! * *Failures.* A process that returns an error or panics ends the run; the first is reported.
 //! * *Determinism.* A network without select and share bundles and without `try_` calls gives the
-//!   same tokens on each channel whatever the order in which processes run:
-//!   [`Options::shuffle`] puts that to the test.
+//!   same tokens on each channel whatever the order in which processes run, as long as no process
+//!   makes more of [`Stopped`] than to end: when it is told depends on that order. A writer may go
+//!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
 
+mod block;
 mod entry;
 mod error;
 mod exec;
@@ -96,26 +99,28 @@ mod launcher;
 mod link;
 mod options;
 mod panics;
+mod place;
 mod run;
+mod sequence;
 mod stats;
 mod sync;
 mod visible;
 
+pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
 pub use entry::main;
 pub use error::{Exit, Failure, RunError};
-pub use exec::directory::Place;
 pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
-pub use kpn::block::{Block, BlockedProcess, BlockedWait};
 pub use kpn::bundle::{Broadcast, Gather, ReadOrEnd, Reduce, Scatter, Select, Share, Switch};
 pub use kpn::direct::Local;
 pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{Any, OneOf, Source, Sources, any};
-pub use kpn::sequence::{Sequence, SequenceError};
 pub use kpn::stop::Stop;
 pub use kpn::wire::{Ends, Ports};
 pub use options::Options;
+pub use place::Place;
 pub use run::run;
-pub use stats::{Growth, KindStats, Report, SchedulerStats};
+pub use sequence::{Sequence, SequenceError};
+pub use stats::{EarlyLeave, Growth, KindStats, Report, SchedulerStats};

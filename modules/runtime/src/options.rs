@@ -2,16 +2,21 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
+use crate::block::Block;
 use crate::error::RunError;
-use crate::kpn::sequence::Sequence;
+use crate::sequence::Sequence;
 
 /// The options of a run. [`main`](crate::main) reads them from the environment:
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `GRAPHMAP_OS_PROCESSES=N` | schedulers, each on a thread of its own; default 1 |
+/// | `GRAPHMAP_OS_PROCESSES=N` | schedulers; default 1 |
+/// | `GRAPHMAP_THREADS=N` | threads that they share; default as many as there are cores, and no more than schedulers |
 /// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
@@ -20,12 +25,39 @@ use crate::kpn::sequence::Sequence;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     pub(crate) os_processes: Option<usize>,
+    pub(crate) threads: Option<usize>,
     pub(crate) shuffle: Option<u64>,
     pub(crate) stats: bool,
     pub(crate) stats_file: Option<PathBuf>,
     pub(crate) profile: Option<PathBuf>,
     pub(crate) profiled: bool,
     pub(crate) mapping: Option<Sequence>,
+    pub(crate) notice: Option<Notice>,
+}
+
+/// What is told of a standstill that something outside of the network may end.
+#[derive(Clone)]
+pub(crate) struct Notice(Arc<dyn Fn(&Block) + Send + Sync>);
+
+impl Notice {
+    /// Tells it: code of the user.
+    pub(crate) fn give(&self, block: &Block) {
+        (self.0)(block);
+    }
+}
+
+impl PartialEq for Notice {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Notice {}
+
+impl fmt::Debug for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notice").finish_non_exhaustive()
+    }
 }
 
 /// Most schedulers of a run.
@@ -40,6 +72,15 @@ impl Options {
     /// How many schedulers (OS processes to be) there are: at least 1.
     pub fn os_processes(mut self, count: usize) -> Self {
         self.os_processes = Some(count);
+        self
+    }
+
+    /// How many threads the schedulers share: at least 1. Without this there are as many as cores at
+    /// most: two schedulers on one core would give it to each other by the kernel for each token that
+    /// they pass on, and on one thread they pass it on themselves. A process that holds up its thread
+    /// (it sleeps, or waits for a file) holds up all that share it.
+    pub fn threads(mut self, count: usize) -> Self {
+        self.threads = Some(count);
         self
     }
 
@@ -69,6 +110,15 @@ impl Options {
         self
     }
 
+    /// Calls a function when all processes have waited for two seconds while something outside of
+    /// the network may still wake one (a timer, a socket of another library), and ever more rarely
+    /// after that: with who waits for what. The run goes on, and waits meanwhile; so the function
+    /// should be short. [`main`](crate::main) prints it.
+    pub fn on_quiet(mut self, tell: impl Fn(&Block) + Send + Sync + 'static) -> Self {
+        self.notice = Some(Notice(Arc::new(tell)));
+        self
+    }
+
     /// The options in the environment; see the table above.
     ///
     /// # Errors
@@ -92,6 +142,8 @@ impl Options {
         };
         let mut options = Options {
             os_processes: number("GRAPHMAP_OS_PROCESSES")?
+                .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
+            threads: number("GRAPHMAP_THREADS")?
                 .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
             shuffle: number("GRAPHMAP_SHUFFLE")?,
             profile: get("GRAPHMAP_PROFILE").map(PathBuf::from),
@@ -149,9 +201,15 @@ impl Options {
                 ));
             }
         }
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.unwrap_or_else(cores).min(schedulers);
+        if threads == 0 {
+            return fail(format!("0 threads: it has to be 1 to {MOST}"));
+        }
         Ok(Placement {
             mapping: self.mapping.clone(),
             schedulers: schedulers as u64,
+            threads: threads as u64,
             processes: processes as u64,
         })
     }
@@ -175,11 +233,12 @@ fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     })
 }
 
-/// The scheduler of each rank.
+/// The scheduler of each rank, and the thread of each scheduler.
 #[derive(Debug, Clone)]
 pub(crate) struct Placement {
     mapping: Option<Sequence>,
     schedulers: u64,
+    threads: u64,
     processes: u64,
 }
 
@@ -188,6 +247,21 @@ impl Placement {
         self.schedulers as usize
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    /// The thread of a rank: neighbouring schedulers share one.
+    #[inline]
+    pub(crate) fn thread_of(&self, rank: u32) -> u32 {
+        let scheduler = self.of(rank);
+        if self.threads == self.schedulers {
+            return scheduler;
+        }
+        (u64::from(scheduler) * self.threads / self.schedulers) as u32
+    }
+
+    /// The scheduler of a rank.
     #[inline]
     pub(crate) fn of(&self, rank: u32) -> u32 {
         if self.schedulers == 1 {
@@ -227,6 +301,7 @@ mod tests {
         assert_eq!(options.unwrap(), expected);
         for wrong in [
             ("GRAPHMAP_OS_PROCESSES", "two"),
+            ("GRAPHMAP_THREADS", "many"),
             ("GRAPHMAP_SHUFFLE", "-1"),
             ("GRAPHMAP_STATS", "yes"),
             ("GRAPHMAP_STATS", "json:"),
@@ -275,5 +350,17 @@ mod tests {
         assert!(of(mapping("1 0 1"), 4).is_err());
         assert!(of(mapping("1 0 5").os_processes(5), 3).is_err());
         assert!(of(Options::new().os_processes(0), 3).is_err());
+        assert!(of(Options::new().threads(0), 3).is_err());
+        let threads = |schedulers: usize, threads| {
+            let options = Options::new().os_processes(schedulers).threads(threads);
+            let placement = options.placement(schedulers).unwrap();
+            let ranks = 0..schedulers as u32;
+            ranks
+                .map(|rank| placement.thread_of(rank))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(threads(5, 2), [0, 0, 0, 1, 1]);
+        assert_eq!(threads(3, 1), [0, 0, 0]);
+        assert_eq!(threads(3, 7), [0, 1, 2]);
     }
 }

@@ -1,5 +1,6 @@
 //! Running a network from beginning to end.
 
+use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread;
@@ -7,13 +8,15 @@ use std::time::Instant;
 
 use crate::error::RunError;
 use crate::exec::directory::Directory;
-use crate::exec::runner::Shared;
+use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
-use crate::exec::task::Header;
+use crate::exec::shared::Shared;
+use crate::exec::tally::Tally;
+use crate::exec::task::{self, Header};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
 use crate::options::Options;
-use crate::stats::{self, Report, Tally};
+use crate::stats::{self, Report};
 
 /// Stack of a scheduler's thread: as much as a main thread has, as processes may run on either.
 const STACK: usize = 8 << 20;
@@ -30,15 +33,24 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
     let network = network.into();
     network.check()?;
     let placement = options.placement(network.processes())?;
+    if placement.threads() == 1 {
+        has_room(network.processes())?;
+    }
     let directory: Arc<dyn Directory> = network.clone();
-    let shared = Shared::new(placement.schedulers(), Arc::clone(&directory));
+    let shared = Shared::new(
+        placement.threads(),
+        Arc::clone(&directory),
+        Some(placement.clone()),
+        options.notice.clone(),
+    );
     let exchange = Exchange::default();
     let one = |me: usize| {
         let residents = wire::residents(&network, &placement, me as u32);
         // Seeds of their own: a shuffled run must not shuffle all schedulers alike.
         let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
         let tally = Tally::new(&directory, residents.len(), options);
-        let scheduler = Scheduler::new(&shared, me, residents.len(), shuffle, tally);
+        let registry = Registry::new();
+        let scheduler = Scheduler::new(&shared, me, residents.len(), shuffle, tally, registry);
         scheduler.live(|| {
             let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
             if let Err(mistakes) = built {
@@ -46,13 +58,13 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
             }
         })
     };
-    let tallies = if placement.schedulers() == 1 {
+    let tallies = if placement.threads() == 1 {
         vec![one(0)]
     } else {
         thread::scope(|scope| {
             let one = &one;
             let mut threads = Vec::new();
-            for me in 0..placement.schedulers() {
+            for me in 0..placement.threads() {
                 let builder = thread::Builder::new().name(format!("graphmap {me}"));
                 match builder
                     .stack_size(STACK)
@@ -60,7 +72,7 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
                 {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
-                        let message = format!("cannot start scheduler {me}: {error}");
+                        let message = format!("cannot start thread {me}: {error}");
                         shared.end(RunError::Options(message));
                         break;
                     }
@@ -76,19 +88,45 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
         })
     };
     let growths = shared.outcome()?;
-    Ok(stats::report(&directory, tallies, growths, start.elapsed()))
+    let asked = placement.schedulers();
+    Ok(stats::report(
+        &directory,
+        tallies,
+        growths,
+        asked,
+        start.elapsed(),
+    ))
 }
 
-/// Runs processes that are there already, on this thread.
+/// A run within a process of another shares its numbers.
+fn has_room(processes: usize) -> Result<(), RunError> {
+    let room = Scheduler::room();
+    if processes <= room {
+        return Ok(());
+    }
+    Err(RunError::Options(format!(
+        "{processes} processes: there may be {room} more on this thread"
+    )))
+}
+
+/// Runs processes that are there already, on this thread, with the registry of their channels.
 pub(crate) fn local(
     directory: &Arc<dyn Directory>,
     tasks: Vec<NonNull<Header>>,
+    registry: Pin<Box<Registry>>,
     options: &Options,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    let shared = Shared::new(1, Arc::clone(directory));
+    if let Err(error) = has_room(tasks.len()) {
+        for task in tasks {
+            // SAFETY: it has not been run, and is dropped once.
+            unsafe { task::discard(task) };
+        }
+        return Err(error);
+    }
+    let shared = Shared::new(1, Arc::clone(directory), None, options.notice.clone());
     let tally = Tally::new(directory, tasks.len(), options);
-    let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally);
+    let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally, registry);
     let tally = scheduler.live(|| {
         for (id, task) in tasks.into_iter().enumerate() {
             scheduler.put(id, task);
@@ -99,6 +137,7 @@ pub(crate) fn local(
         directory,
         vec![tally],
         growths,
+        1,
         start.elapsed(),
     ))
 }

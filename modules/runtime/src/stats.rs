@@ -1,13 +1,14 @@
 //! What a run measured.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::exec::directory::Directory;
-use crate::options::Options;
+use crate::exec::report;
+use crate::exec::tally::Tally;
+use crate::exec::waits::Grow;
 
 /// What happened in a run that ended well.
 pub struct Report {
@@ -17,10 +18,14 @@ pub struct Report {
     pub processes: usize,
     /// What each kind did, in the order of the network; empty unless measured.
     pub kinds: Vec<KindStats>,
-    /// What each scheduler did.
+    /// What each scheduler did; those that shared a thread count as one.
     pub schedulers: Vec<SchedulerStats>,
+    /// How many schedulers were asked for.
+    pub schedulers_asked: usize,
     /// Channels that had to grow to resolve a block, in that order.
     pub growths: Vec<Growth>,
+    /// Readers that left before their writers had finished.
+    pub left_early: Option<EarlyLeave>,
     pub(crate) profile: Option<Profile>,
 }
 
@@ -57,6 +62,17 @@ pub struct SchedulerStats {
     pub sleeps: u64,
 }
 
+/// Readers that left while their writers had not finished: what is written after that depends on
+/// the order in which processes run, as does when the writer is told
+/// [`Stopped`](crate::Stopped).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlyLeave {
+    /// On how many channels.
+    pub channels: usize,
+    /// One of these, in words, with its place.
+    pub first: String,
+}
+
 /// A channel that had to grow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Growth {
@@ -75,84 +91,23 @@ pub(crate) struct Profile {
     traffic: Vec<(u32, u64)>,
 }
 
-/// The counters of one scheduler.
-#[derive(Default)]
-pub(crate) struct Tally {
-    pub(crate) measured: bool,
-    profiled: bool,
-    directory: Option<Arc<dyn Directory>>,
-    kinds: Vec<(u64, Duration)>,
-    classes: Vec<u64>,
-    /// By id: kind, index and time of a process; empty unless profiled.
-    loads: Vec<(u32, u32, Duration)>,
-    traffic: Vec<(u32, u64)>,
-    sent_by: BTreeMap<u32, u64>,
-    pub(crate) switches: u64,
-    pub(crate) sent: u64,
-    pub(crate) sleeps: u64,
-    pub(crate) processes: usize,
-}
-
-impl Tally {
-    pub(crate) fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
-        let profiled = options.profiled;
-        Tally {
-            measured: options.stats || profiled,
-            profiled,
-            directory: Some(Arc::clone(directory)),
-            loads: if profiled {
-                vec![(0, 0, Duration::ZERO); processes]
-            } else {
-                Vec::new()
-            },
-            processes,
-            ..Tally::default()
-        }
-    }
-
-    pub(crate) fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
-        let Some((kind, index)) = who else { return };
-        self.switches += 1;
-        let at = kind as usize;
-        if self.kinds.len() <= at {
-            self.kinds.resize(at + 1, (0, Duration::ZERO));
-        }
-        self.kinds[at].0 += 1;
-        self.kinds[at].1 += time;
-        if let Some(load) = self.loads.get_mut(id as usize) {
-            *load = (kind, index, load.2 + time);
-        }
-    }
-
-    /// A channel is gone: `tokens` went through it. `writer` is the writer's scheduler if the
-    /// channel was between two.
-    pub(crate) fn channel(&mut self, number: u32, tokens: u64, writer: Option<u32>) {
-        if !self.measured {
-            return;
-        }
-        let Some(directory) = &self.directory else {
-            return;
-        };
-        let class = directory.class_of(number);
-        if self.classes.len() <= class {
-            self.classes.resize(class + 1, 0);
-        }
-        self.classes[class] += tokens;
-        if let Some(home) = writer {
-            *self.sent_by.entry(home).or_default() += tokens;
-        }
-        if self.profiled {
-            self.traffic.push((number, tokens));
-        }
-    }
-}
-
 pub(crate) fn report(
     directory: &Arc<dyn Directory>,
     tallies: Vec<Tally>,
-    growths: Vec<Growth>,
+    growths: Vec<Grow>,
+    schedulers_asked: usize,
     elapsed: Duration,
 ) -> Report {
+    let growths = growths.into_iter().map(|grow| Growth {
+        channel: report::channel(&**directory, grow.number),
+        capacity: grow.capacity as usize,
+    });
+    let growths = growths.collect();
+    let lowest = tallies.iter().filter_map(|tally| tally.left_first).min();
+    let left_early = lowest.map(|number| EarlyLeave {
+        channels: tallies.iter().map(|tally| tally.left).sum(),
+        first: report::channel(&**directory, number),
+    });
     let measured = tallies.iter().any(|tally| tally.measured);
     let profiled = tallies.iter().any(|tally| tally.profiled);
     let mut kinds = Vec::new();
@@ -204,12 +159,31 @@ pub(crate) fn report(
         processes: directory.processes(),
         kinds,
         schedulers,
+        schedulers_asked,
+        left_early,
         growths,
         profile: profiled.then_some(profile),
     }
 }
 
+/// From so many sleeps a second on, a scheduler spends more time on falling asleep and being woken
+/// (some ten microseconds each) than is worth it.
+const RESTLESS: f64 = 2000.0;
+
 impl Report {
+    /// What might make the next run faster, if that can be told.
+    pub fn advice(&self) -> Option<String> {
+        let seconds = self.elapsed.as_secs_f64().max(0.01);
+        let most = self.schedulers.iter().map(|one| one.sleeps).max()?;
+        let rate = most as f64 / seconds;
+        (self.schedulers.len() > 1 && rate > RESTLESS).then(|| {
+            format!(
+                "advice: a scheduler slept {rate:.0} times a second, waiting for another: give the \
+                 channels between them room (capacity=64), or run on fewer schedulers"
+            )
+        })
+    }
+
     /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
     ///
     /// ```text
@@ -346,6 +320,22 @@ impl fmt::Display for Report {
         }
         for growth in &self.growths {
             writeln!(f, "grown to {}: {}", growth.capacity, growth.channel)?;
+        }
+        if self.schedulers.len() < self.schedulers_asked {
+            let (asked, threads) = (self.schedulers_asked, self.schedulers.len());
+            writeln!(f, "{asked} schedulers share {threads} threads")?;
+        }
+        if let Some(left) = &self.left_early {
+            let EarlyLeave { channels, first } = left;
+            let readers = if *channels == 1 { "reader" } else { "readers" };
+            writeln!(
+                f,
+                "{channels} {readers} left before the writer had finished: {first}{}",
+                if *channels == 1 { "" } else { " first" }
+            )?;
+        }
+        if let Some(advice) = self.advice() {
+            writeln!(f, "{advice}")?;
         }
         write!(
             f,

@@ -3,7 +3,7 @@
 //! `link/` and `exec/doze.rs` name these and not `std`, so that the same source files can be
 //! compiled against loom's model of the memory (see `modules/runtime/loom`).
 
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// `UnsafeCell` with the closures loom wants, so that it can see every access.

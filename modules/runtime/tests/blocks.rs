@@ -181,7 +181,7 @@ fn long_reports_are_cut() {
         (block.processes, block.cycle.len(), block.others.len()),
         (members + 2, 20, 0)
     );
-    let more = format!("and {} more", members - 18);
+    let more = format!("\n  and {} more\nbehind them:\n  and 2 more", members - 20);
     assert!(error.to_string().ends_with(&more), "{error}");
 }
 

@@ -12,7 +12,7 @@ mod link;
 
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;
 
@@ -29,7 +29,7 @@ mod tests {
     use super::doze::{Doze, Rest};
     use super::link::inbox::Inbox;
     use super::link::spsc::{Pop, Push, Ring};
-    use super::link::waiter::ARMED;
+    use super::link::waiter::{ARMED, STOP};
 
     /// Two schedulers, as far as these files know them.
     struct Pair {
@@ -60,7 +60,7 @@ mod tests {
             while mail.is_empty() {
                 let rest = self
                     .doze
-                    .sleep(me, || self.inboxes[me].is_filled(), || true);
+                    .sleep(me, || self.inboxes[me].is_filled(), || true, None);
                 assert_eq!(rest, Rest::Roused);
                 self.inboxes[me].drain(&mut mail);
             }
@@ -249,12 +249,12 @@ mod tests {
 
     #[test]
     fn a_writer_that_waits_for_the_stop_hears_of_it() {
-        waits_for_the_stop(10);
+        waits_for_the_stop(STOP | 10);
     }
 
     #[test]
     fn a_hook_that_waits_for_the_stop_hears_of_it() {
-        waits_for_the_stop(ARMED | 10);
+        waits_for_the_stop(ARMED | STOP | 10);
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             let writer = thread::spawn(move || {
                 for token in 1..=2 {
                     // As in a `select!` in which the stop loses: named, and nothing more.
-                    if writer.ring.arm_stop(10) || !writer.write(token) {
+                    if writer.ring.arm_stop(STOP | 10) || !writer.write(token) {
                         return;
                     }
                 }
@@ -286,7 +286,7 @@ mod tests {
             let sleep = |pair: &Pair, me: usize| loop {
                 let rest = pair
                     .doze
-                    .sleep(me, || pair.inboxes[me].is_filled(), || true);
+                    .sleep(me, || pair.inboxes[me].is_filled(), || true, None);
                 if rest == Rest::Everyone {
                     break;
                 }

@@ -1,27 +1,6 @@
 //! Who is who: names and places of processes and channels, worked out when somebody asks.
 
-use std::fmt;
-
-/// A place in the graph file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The file, as the network names it.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u64,
-    /// Column, from 1; 0 if only the line is known.
-    pub column: u64,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        if self.column > 0 {
-            write!(f, ":{}", self.column)?;
-        }
-        Ok(())
-    }
-}
+use crate::place::Place;
 
 /// A process, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 //! A scheduler with nothing to run goes to sleep under one lock, which also counts the sleepers.
 //! The one that finds itself the last has proof that the network stands still, without any
 //! timeout: a wake-up is only ever sent by a scheduler that is awake (and that one is not
-//! counted before it has sent it), or by a foreign waker (while one exists, nothing is proved).
+//! counted before it has sent it), or by a foreign waker (while one exists, that all sleep proves
+//! nothing about the end, and only something that has run since the last time makes it count).
 //!
 //! # Why the orderings suffice
 //!
@@ -12,6 +13,8 @@
 //! other stored: no wake-up is slept through.
 //! What a sleeper's flag *means* changes under the lock only: the load outside of it merely
 //! spares the lock when the other is awake.
+
+use std::time::Duration;
 
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, fence, lock};
 
@@ -39,6 +42,8 @@ pub(crate) enum Rest {
     Roused,
     /// Everyone slept: everyone is awake now to find out why.
     Everyone,
+    /// Nobody roused this scheduler for as long as it wanted to sleep.
+    Overslept,
 }
 
 impl Doze {
@@ -56,13 +61,15 @@ impl Doze {
         }
     }
 
-    /// Sleeps until roused or until all sleep. `stay` is asked once more, after the flag is up,
-    /// whether there is something to do after all; `counts`, whether all asleep means anything.
+    /// Sleeps until roused or until all sleep, or for a time. `stay` is asked once more, after the
+    /// flag is up, whether there is something to do after all; `counts`, whether all asleep means
+    /// anything.
     pub(crate) fn sleep(
         &self,
         me: usize,
         stay: impl Fn() -> bool,
         counts: impl Fn() -> bool,
+        at_most: Option<Duration>,
     ) -> Rest {
         let seat = &self.seats[me];
         let mut state = lock(&self.state);
@@ -84,10 +91,21 @@ impl Doze {
         }
         let round = state.round;
         while seat.asleep.load(Ordering::SeqCst) {
-            state = seat
-                .bell
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let Some(time) = at_most else {
+                state = seat
+                    .bell
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let woken = seat.bell.wait_timeout(state, time);
+            let (back, timer) = woken.unwrap_or_else(PoisonError::into_inner);
+            state = back;
+            if timer.timed_out() && seat.asleep.load(Ordering::SeqCst) {
+                seat.asleep.store(false, Ordering::SeqCst);
+                state.sleepers -= 1;
+                return Rest::Overslept;
+            }
         }
         if state.round == round {
             Rest::Roused

@@ -1,18 +1,34 @@
 //! What else than a process can be woken through a channel: a member of a bundle, or the waker
 //! of a foreign combinator.
+//!
+//! No code of the user runs while a hook fires or goes: the wakers concerned are left with the
+//! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::Waker;
 
-use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY};
+use super::point::Side;
+use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
+
+/// The number of a member whose channel is none of the run's, or has ended.
+pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
 /// The members of a bundle that may have something, in the order in which they got it.
 pub(crate) struct Ready {
     list: RefCell<List>,
     /// Who waits for the bundle: a word as in a channel.
-    pub(crate) waiter: Cell<u32>,
+    waiter: Cell<u32>,
+    side: Side,
+    /// The one member that is waited for; `None`: any.
+    only: Cell<Option<u32>>,
+    /// The numbers of the members' channels.
+    numbers: RefCell<Vec<u32>>,
+    /// The waiter has changed since the waits were collected, and the hooks know.
+    touched: Cell<bool>,
+    /// The members for which somebody was told to wait.
+    told: RefCell<Vec<u32>>,
 }
 
 struct List {
@@ -23,7 +39,7 @@ struct List {
 
 impl Ready {
     /// All of `members`, in order.
-    pub(crate) fn new(members: usize) -> Rc<Self> {
+    pub(crate) fn new(members: usize, side: Side) -> Rc<Self> {
         let list = List {
             members: (0..members as u32).collect(),
             listed: vec![true; members],
@@ -31,6 +47,11 @@ impl Ready {
         Rc::new(Ready {
             list: RefCell::new(list),
             waiter: Cell::new(NOBODY),
+            side,
+            only: Cell::new(None),
+            numbers: RefCell::default(),
+            touched: Cell::new(false),
+            told: RefCell::default(),
         })
     }
 
@@ -48,42 +69,142 @@ impl Ready {
         list.listed[member as usize] = false;
         Some(member)
     }
+
+    /// Puts every member on the list, and tells the numbers of their channels.
+    pub(crate) fn renew(&self, numbers: Vec<u32>) {
+        (0..numbers.len() as u32).for_each(|member| self.push(member));
+        self.numbers.replace(numbers);
+    }
+
+    /// A member is not waited for any more, ever.
+    pub(crate) fn leave(&self, member: u32) {
+        if let Some(number) = self.numbers.borrow_mut().get_mut(member as usize) {
+            *number = NO_NUMBER;
+        }
+    }
+
+    pub(crate) fn word(&self) -> u32 {
+        self.waiter.get()
+    }
+
+    /// Whether the list is empty.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.borrow().members.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waiter.get() & ARMED != 0
+    }
+
+    /// Whether a wait for the bundle was told.
+    pub(crate) fn is_told(&self) -> bool {
+        !self.told.borrow().is_empty()
+    }
+
+    /// Tells which channels the waiter waits for no more, and for which it does: to be called when
+    /// the waits are collected.
+    pub(crate) fn collect(&self, mut tell: impl FnMut(u32, Side, Option<u32>)) {
+        self.touched.set(false);
+        let mut told = self.told.borrow_mut();
+        for number in told.drain(..) {
+            tell(number, self.side, None);
+        }
+        let word = self.waiter.get();
+        if word & ARMED == 0 {
+            return;
+        }
+        let numbers = self.numbers.borrow();
+        match self.only.get() {
+            Some(member) => told.extend(numbers.get(member as usize)),
+            None => told.extend_from_slice(&numbers),
+        }
+        told.retain(|&number| number != NO_NUMBER);
+        for &number in &*told {
+            tell(number, self.side, Some(word));
+        }
+    }
 }
 
 enum Hook {
     Free,
-    Foreign(Waker),
+    /// A waker that is none of ours, and the process in whose turn it came.
+    Foreign(Waker, u32),
     Member(Rc<Ready>, u32),
 }
 
+/// Wakers that are not needed any more.
+pub(crate) enum Loose {
+    Wake(Waker),
+    Drop(Waker),
+}
+
+/// Who waits behind a hook.
+pub(crate) enum Behind {
+    /// The process in whose turn a foreign waker came.
+    Process(u32),
+    /// A bundle, which is collected by itself; whether a wait for it was told.
+    Bundle(bool),
+}
+
 /// The hooks of one scheduler, named by index.
-#[derive(Default)]
 pub(crate) struct Hooks {
+    /// The first index: those of a run around this one come before.
+    base: u32,
     hooks: RefCell<Vec<Hook>>,
     free: RefCell<Vec<u32>>,
+    loose: RefCell<Vec<Loose>>,
+    touched: RefCell<Vec<Rc<Ready>>>,
 }
 
 impl Hooks {
+    pub(crate) fn new(base: u32) -> Self {
+        Hooks {
+            base,
+            hooks: RefCell::default(),
+            free: RefCell::default(),
+            loose: RefCell::default(),
+            touched: RefCell::default(),
+        }
+    }
+
+    /// The index behind the last.
+    pub(crate) fn end(&self) -> u32 {
+        self.base + self.hooks.borrow().len() as u32
+    }
+
+    /// Whether a hook is one of these.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        (self.base..self.end()).contains(&(id & INDEX))
+    }
+
+    fn at(&self, id: u32) -> usize {
+        (id & INDEX).wrapping_sub(self.base) as usize
+    }
+
     fn add(&self, hook: Hook) -> u32 {
         let mut hooks = self.hooks.borrow_mut();
         if let Some(at) = self.free.borrow_mut().pop() {
             hooks[at as usize] = hook;
-            return HOOK | at;
+            return HOOK | (self.base + at);
         }
-        let at = u32::try_from(hooks.len()).ok().filter(|&at| at < INDEX);
-        let at = at.expect("fewer than 2^29 bundle members in one scheduler");
+        let at = u32::try_from(hooks.len()).ok();
+        let at = at.and_then(|at| at.checked_add(self.base));
+        let at = at.filter(|&at| at < INDEX);
+        let at = at.expect("fewer than 2^28 bundle members in one scheduler");
         hooks.push(hook);
         HOOK | at
     }
 
-    /// A hook for a foreign waker. `word` is that of the channel's end: if it is armed with a
-    /// foreign hook already, that one is used again.
-    pub(crate) fn foreign(&self, waker: &Waker, word: u32) -> u32 {
-        let mut new = Hook::Foreign(waker.clone());
+    /// A hook for a foreign waker, in the turn of `process`. `word` is that of the channel's end: if
+    /// it is armed with a foreign hook already, that one is used again.
+    pub(crate) fn foreign(&self, waker: &Waker, word: u32, process: u32) -> u32 {
+        let mut new = Hook::Foreign(waker.clone(), process);
         if word & (ARMED | HOOK) == ARMED | HOOK {
-            let at = (word & INDEX) as usize;
-            if let Some(old @ Hook::Foreign(_)) = self.hooks.borrow_mut().get_mut(at) {
+            let mut hooks = self.hooks.borrow_mut();
+            if let Some(old @ Hook::Foreign(..)) = hooks.get_mut(self.at(word)) {
                 std::mem::swap(old, &mut new);
+                self.let_go(new);
                 return word & ID;
             }
         }
@@ -94,49 +215,116 @@ impl Hooks {
         self.add(Hook::Member(Rc::clone(ready), member))
     }
 
+    /// Has a word woken when a member of a bundle, or the one member, is put on its list.
+    pub(crate) fn wait(&self, ready: &Rc<Ready>, only: Option<u32>, id: u32) {
+        ready.only.set(only);
+        ready.waiter.set(ARMED | id);
+        self.touch(ready);
+    }
+
+    /// Nobody waits for the bundle any more. Its word, if somebody did.
+    pub(crate) fn turn_away(&self, ready: &Rc<Ready>) -> u32 {
+        let word = ready.waiter.get();
+        if word & ARMED != 0 {
+            ready.waiter.set(word & !ARMED);
+            self.touch(ready);
+        }
+        word
+    }
+
+    #[inline]
+    fn touch(&self, ready: &Rc<Ready>) {
+        if !ready.touched.replace(true) {
+            self.touched.borrow_mut().push(Rc::clone(ready));
+        }
+    }
+
+    /// The bundles whose waiters have changed since this was last called.
+    pub(crate) fn take_touched(&self) -> Vec<Rc<Ready>> {
+        self.touched.take()
+    }
+
+    /// The waker of a hook that is free now is dropped later.
+    fn let_go(&self, hook: Hook) {
+        if let Hook::Foreign(waker, _) = hook {
+            self.loose.borrow_mut().push(Loose::Drop(waker));
+        }
+    }
+
+    /// Frees a hook.
     pub(crate) fn remove(&self, id: u32) {
-        let at = id & INDEX;
-        let old = match self.hooks.borrow_mut().get_mut(at as usize) {
+        let at = self.at(id);
+        let old = match self.hooks.borrow_mut().get_mut(at) {
             Some(hook) if !matches!(hook, Hook::Free) => std::mem::replace(hook, Hook::Free),
             _ => return,
         };
-        self.free.borrow_mut().push(at);
-        // Outside of the borrow: dropping a waker is foreign code, which may come back here.
-        drop(old);
+        self.free.borrow_mut().push(at as u32);
+        self.let_go(old);
     }
 
     /// Removes a hook if it is that of a foreign waker.
     pub(crate) fn remove_foreign(&self, id: u32) {
-        let at = (id & INDEX) as usize;
-        let foreign = matches!(self.hooks.borrow().get(at), Some(Hook::Foreign(_)));
+        let foreign = matches!(
+            self.hooks.borrow().get(self.at(id)),
+            Some(Hook::Foreign(..))
+        );
         if foreign {
             self.remove(id);
         }
     }
 
+    /// Who waits behind a hook, if anybody does.
+    pub(crate) fn behind(&self, id: u32) -> Option<Behind> {
+        match self.hooks.borrow().get(self.at(id))? {
+            Hook::Free => None,
+            Hook::Foreign(_, process) => Some(Behind::Process(*process)),
+            Hook::Member(ready, _) => Some(Behind::Bundle(ready.is_told())),
+        }
+    }
+
     /// Whom to wake for this hook: a waiting id, which may be a hook again.
     pub(crate) fn fire(&self, id: u32) -> Option<u32> {
-        let at = id & INDEX;
-        let waker = {
-            let mut hooks = self.hooks.borrow_mut();
-            match hooks.get_mut(at as usize)? {
-                Hook::Free => return None,
-                Hook::Member(ready, member) => {
-                    ready.push(*member);
-                    let word = ready.waiter.get();
-                    ready.waiter.set(word & !ARMED);
-                    return (word & ARMED != 0).then_some(word & ID);
+        let at = self.at(id);
+        let mut hooks = self.hooks.borrow_mut();
+        match hooks.get_mut(at)? {
+            Hook::Free => None,
+            Hook::Member(ready, member) => {
+                ready.push(*member);
+                let word = ready.waiter.get();
+                if word & ARMED == 0 || ready.only.get().is_some_and(|only| only != *member) {
+                    return None;
                 }
-                hook @ Hook::Foreign(_) => {
-                    self.free.borrow_mut().push(at);
-                    std::mem::replace(hook, Hook::Free)
-                }
+                ready.waiter.set(word & !(ARMED | STOP));
+                self.touch(ready);
+                Some(word & ID)
             }
-        };
-        // Outside of the borrow: a waker is foreign code, which may come back here.
-        if let Hook::Foreign(waker) = waker {
-            waker.wake();
+            hook @ Hook::Foreign(..) => {
+                let hook = std::mem::replace(hook, Hook::Free);
+                self.free.borrow_mut().push(at as u32);
+                if let Hook::Foreign(waker, _) = hook {
+                    self.loose.borrow_mut().push(Loose::Wake(waker));
+                }
+                None
+            }
         }
-        None
+    }
+
+    /// Whether there are wakers to be woken or dropped.
+    #[inline]
+    pub(crate) fn has_loose(&self) -> bool {
+        !self.loose.borrow().is_empty()
+    }
+
+    /// The wakers that are to be woken or dropped: code of the user, to be called with care.
+    pub(crate) fn take_loose(&self) -> Vec<Loose> {
+        self.loose.take()
+    }
+
+    /// Lets go of every hook.
+    pub(crate) fn clear(&self) {
+        drop(self.touched.take());
+        let hooks = self.hooks.take();
+        self.free.borrow_mut().clear();
+        hooks.into_iter().for_each(|hook| self.let_go(hook));
     }
 }

@@ -1,6 +1,6 @@
 //! What a process can ask about itself.
 
-use super::scheduler;
+use super::current;
 
 /// The process that asks, as [`me`] sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Me {
     pub index: usize,
     /// How many there are of its kind.
     pub members: usize,
-    /// The scheduler it runs on, from 0.
+    /// The scheduler it runs on, from 0. Several may share a thread.
     pub scheduler: usize,
     /// How many processes the network has.
     pub processes: usize,
@@ -28,7 +28,7 @@ pub struct Me {
 /// # Panics
 /// When called outside of a process.
 pub fn me() -> Me {
-    scheduler::with_current(|scheduler| {
+    current::with_current(|scheduler| {
         let (kind, index) = scheduler.running().expect("me() is for processes of a run");
         let directory = scheduler.directory();
         let process = directory.process(kind, index);
@@ -39,9 +39,9 @@ pub fn me() -> Me {
             kind,
             index: index as usize,
             members,
-            scheduler: scheduler.index(),
+            scheduler: scheduler.shared().scheduler_of(process.rank),
             processes: directory.processes(),
-            schedulers: scheduler.schedulers(),
+            schedulers: scheduler.shared().schedulers(),
         }
     })
     .expect("me() is for processes of a run")

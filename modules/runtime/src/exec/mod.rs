@@ -1,14 +1,23 @@
-//! Floor *exec*: single-threaded schedulers of processes that are futures.
+//! Floor *exec*: single-threaded schedulers of processes that are futures, and what they know of
+//! waits. It knows nothing of channels but the points at which they begin ([`point`]).
 
+pub(crate) mod current;
 pub(crate) mod directory;
 pub(crate) mod doze;
+pub(crate) mod guard;
 pub(crate) mod hooks;
 pub(crate) mod join;
 pub(crate) mod me;
 pub(crate) mod outcome;
+pub(crate) mod point;
 pub(crate) mod queue;
-pub(crate) mod runner;
+pub(crate) mod registry;
+pub(crate) mod report;
 pub(crate) mod scheduler;
+pub(crate) mod shared;
+mod standstill;
+pub(crate) mod tally;
 pub(crate) mod task;
+pub(crate) mod waits;
 pub(crate) mod waker;
 pub(crate) mod watch;

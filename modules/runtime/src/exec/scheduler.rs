@@ -1,191 +1,111 @@
-//! One scheduler: the processes of one OS-process-to-be, on one thread.
+//! One scheduler: the processes of one thread.
 
 use std::cell::{Cell, RefCell};
-use std::error::Error;
 use std::hint;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::ptr;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 use std::time::Instant;
 
+use super::current::{CURRENT, with_current};
 use super::directory::Directory;
 use super::doze::Rest;
-use super::hooks::Hooks;
+use super::guard;
+use super::hooks::{Behind, Hooks, Loose, Ready};
 use super::queue::Queue;
-use super::runner::{Shared, Verdict};
+use super::registry::Registry;
+use super::shared::{Shared, Verdict};
+use super::tally::Tally;
 use super::task::{self, Header};
 use super::waker::{self, Beacon};
 use super::watch::{Debts, Watches};
-use crate::kpn::block::Wait;
 use crate::link::waiter::{HOOK, ID, NOBODY, is_hooked};
-use crate::stats::Tally;
 
 /// How many processes run before the inbox is looked at again.
 const BATCH: usize = 64;
+/// Most processes on the schedulers of one thread: their ids have 28 bits.
+pub(crate) const MOST: u32 = NOBODY - 1;
 
 pub(crate) struct Scheduler {
-    queue: Queue,
-    tasks: Vec<Cell<Option<NonNull<Header>>>>,
-    beacon: Beacon,
-    /// The beacon of block rounds. That it is another sends every wait the slow way.
-    probe: Beacon,
-    live: Cell<usize>,
-    probing: Cell<bool>,
+    pub(super) queue: Queue,
+    pub(super) tasks: Vec<Cell<Option<NonNull<Header>>>>,
+    /// The id of the first process. Those of a run around this one come before: so an id on a port
+    /// that was moved between the two means the same everywhere.
+    pub(super) base: u32,
+    pub(super) beacon: Beacon,
+    pub(super) live: Cell<usize>,
+    /// Something has run since this scheduler last slept.
+    ran: Cell<bool>,
+    /// Waits have been told: who ends from now on has to be told too.
+    pub(super) told: Cell<bool>,
+    /// Kind and index of those who have ended since.
+    pub(super) ended: RefCell<Vec<(u32, u32)>>,
     measured: bool,
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
-    asked: Cell<u32>,
-    plain: bool,
-    hooks: Hooks,
-    watches: Watches,
-    debts: Debts,
+    pub(super) asked: Cell<u32>,
+    pub(super) plain: bool,
+    pub(super) hooks: Hooks,
+    pub(super) registry: Pin<Box<Registry>>,
+    pub(super) watches: Watches,
+    pub(super) debts: Debts,
     /// The scheduler in one of whose processes this one runs.
-    outer: Cell<*const Scheduler>,
-    waits: RefCell<Vec<Wait>>,
+    pub(super) outer: Cell<*const Scheduler>,
     mail: Cell<Vec<u32>>,
-    directory: Arc<dyn Directory>,
-    tally: RefCell<Tally>,
-}
-
-thread_local! {
-    static CURRENT: Cell<*const Scheduler> = const { Cell::new(ptr::null()) };
-}
-
-/// Calls `f` with the scheduler of this thread, if a run is on.
-#[inline]
-pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
-    let scheduler = CURRENT.get();
-    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
-    unsafe { scheduler.as_ref() }.map(f)
-}
-
-/// Calls `f` with the scheduler whose process is going to wait.
-#[inline(always)]
-pub(crate) fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
-    #[cold]
-    #[inline(never)]
-    fn outside() -> ! {
-        panic!("a port can wait only inside of a process of a run");
-    }
-    with_current(f).unwrap_or_else(|| outside())
-}
-
-/// Wakes a process or hook of this thread's scheduler.
-#[inline]
-pub(crate) fn wake(id: u32) {
-    with_current(|scheduler| scheduler.wake(id));
-}
-
-/// Wakes a process or hook of this thread's scheduler, to run next.
-#[inline]
-pub(crate) fn wake_next(id: u32) {
-    with_current(|scheduler| scheduler.wake_next(id));
-}
-
-/// Wakes a process or hook of this thread's scheduler because a reader has left.
-pub(crate) fn wake_stopped(id: u32) {
-    with_current(|scheduler| {
-        scheduler.wake(id);
-        if scheduler.plain && id & HOOK == 0 {
-            scheduler.asked.set(id);
-        }
-    });
-}
-
-/// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
-pub(crate) fn forget(end: *const ()) {
-    let mut scheduler = CURRENT.get();
-    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
-    // not been left before the inner.
-    while let Some(this) = unsafe { scheduler.as_ref() } {
-        this.watches.forget(end);
-        this.debts.forget(end);
-        scheduler = this.outer.get();
-    }
-}
-
-/// The process whose turn it is has to settle something at an end before its turn ends.
-///
-/// # Safety
-/// As for [`Debts::owe`]; [`forget`] does the forgetting.
-#[inline]
-pub(crate) unsafe fn owe(way: usize, end: *const (), settle: unsafe fn(*const ())) {
-    // SAFETY: the caller's promise.
-    with_current(|scheduler| unsafe { scheduler.debts.owe(way, end, settle) });
-}
-
-/// The id of the process that polls with this context, if it is one of this thread, polls by
-/// itself and not through a foreign combinator, and this is no block round.
-#[inline(always)]
-pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
-    let scheduler = CURRENT.get();
-    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
-    let beacon = unsafe { &raw const scheduler.as_ref()?.beacon };
-    // In a block round the waker is that of another beacon.
-    if !ptr::eq(context.waker().data(), beacon.cast()) {
-        return None;
-    }
-    // SAFETY: as above.
-    Some(unsafe { (*beacon).current.load(Ordering::Relaxed) })
-}
-
-/// Wakes a process of a scheduler of any thread.
-pub(crate) fn wake_at(home: u32, id: u32) {
-    with_current(|scheduler| {
-        scheduler.tally.borrow_mut().sent += 1;
-        scheduler.beacon.shared.send(home, id);
-    });
-}
-
-/// Wakes the process if the beacon is that of this thread's scheduler.
-pub(crate) fn wake_if_here(beacon: &Beacon, id: u32) -> bool {
-    with_current(|scheduler| {
-        let here = scheduler.is_own(beacon);
-        if here {
-            scheduler.wake(id);
-        }
-        here
-    })
-    .unwrap_or(false)
+    pub(super) directory: Arc<dyn Directory>,
+    pub(super) tally: RefCell<Tally>,
 }
 
 impl Scheduler {
-    /// A scheduler with room for `processes`, all still to be given by [`Scheduler::put`].
+    /// A scheduler with room for `processes`, all still to be given by [`Scheduler::put`]. It has
+    /// to be made on the thread that it is to live on.
     pub(crate) fn new(
         shared: &Arc<Shared>,
         index: usize,
         processes: usize,
         shuffle: Option<u64>,
         tally: Tally,
+        registry: Pin<Box<Registry>>,
     ) -> Self {
-        let beacon = || Beacon {
-            shared: Arc::clone(shared),
-            scheduler: index as u32,
-            current: AtomicU32::new(NOBODY),
-        };
+        let base = with_current(|outer| (outer.base + outer.tasks.len() as u32, outer.hooks.end()));
+        let (base, hooks) = base.unwrap_or((0, 0));
         Scheduler {
             queue: Queue::new(processes, shuffle),
             tasks: vec![Cell::new(None); processes],
-            beacon: beacon(),
-            probe: beacon(),
+            base,
+            beacon: Beacon {
+                shared: Arc::clone(shared),
+                scheduler: index as u32,
+                current: AtomicU32::new(NOBODY),
+            },
             live: Cell::new(0),
-            probing: Cell::new(false),
+            ran: Cell::new(true),
+            told: Cell::new(false),
+            ended: RefCell::default(),
             measured: tally.measured,
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !tally.measured,
-            hooks: Hooks::default(),
+            hooks: Hooks::new(hooks),
+            registry,
             watches: Watches::new(),
             debts: Debts::new(),
             outer: Cell::new(ptr::null()),
-            waits: RefCell::default(),
             mail: Cell::default(),
             directory: Arc::clone(&shared.directory),
             tally: RefCell::new(tally),
         }
+    }
+
+    /// How many processes there may be on a scheduler that is made now: one within a process of
+    /// another shares its ids.
+    pub(crate) fn room() -> usize {
+        let used = with_current(|outer| outer.base + outer.tasks.len() as u32);
+        (MOST - used.unwrap_or(0)) as usize
     }
 
     /// Makes this the scheduler of the thread while `f` runs.
@@ -203,24 +123,15 @@ impl Scheduler {
         f()
     }
 
-    /// Whether a beacon is one of this scheduler's two.
-    fn is_own(&self, beacon: *const Beacon) -> bool {
-        ptr::eq(beacon, &raw const self.beacon) || ptr::eq(beacon, &raw const self.probe)
-    }
-
     /// Gives the scheduler a process, ready to run.
-    pub(crate) fn put(&self, id: usize, header: NonNull<Header>) {
-        self.tasks[id].set(Some(header));
+    pub(crate) fn put(&self, at: usize, header: NonNull<Header>) {
+        self.tasks[at].set(Some(header));
         self.live.set(self.live.get() + 1);
-        self.wake(id as u32);
+        self.wake(self.base + at as u32);
     }
 
     pub(crate) fn index(&self) -> usize {
         self.beacon.scheduler as usize
-    }
-
-    pub(crate) fn schedulers(&self) -> usize {
-        self.beacon.shared.schedulers()
     }
 
     pub(crate) fn directory(&self) -> &dyn Directory {
@@ -229,6 +140,14 @@ impl Scheduler {
 
     pub(crate) fn hooks(&self) -> &Hooks {
         &self.hooks
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.beacon.shared
     }
 
     /// The number of the run, by which a port knows whether it has moved to another.
@@ -248,26 +167,53 @@ impl Scheduler {
     /// The waiter's id for who polls with this context: the process, or a hook for a foreign
     /// waker. `word` is the present word of the end that is going to wait: the hook of a foreign
     /// waker that waited there and was cancelled is used again, or freed.
+    ///
+    /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
     pub(crate) fn waiter(&self, context: &Context<'_>, word: u32) -> u32 {
-        if self.is_own(context.waker().data().cast()) {
+        let current = self.beacon.current.load(Ordering::Relaxed);
+        if ptr::eq(context.waker().data(), (&raw const self.beacon).cast()) {
             self.unhook(word);
-            self.beacon.current.load(Ordering::Relaxed)
+            current
         } else {
-            self.hooks.foreign(context.waker(), word)
+            self.hooks.foreign(context.waker(), word, current)
         }
     }
 
     /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
-    /// somebody else is going to wait there. Else the waker would be kept for ever, and the run
-    /// with it.
+    /// somebody else is going to wait there. Else the waker would be kept for ever.
     pub(crate) fn unhook(&self, word: u32) {
-        if is_hooked(word) {
-            self.hooks.remove_foreign(word & ID);
+        if !is_hooked(word) {
+            return;
+        }
+        if !self.hooks.has(word) {
+            return self.with_outer(|outer| outer.unhook(word));
+        }
+        self.hooks.remove_foreign(word & ID);
+    }
+
+    /// Has whoever polls with `context` woken when a member of a bundle, or its one member, is put
+    /// on its list.
+    pub(crate) fn wait_for_bundle(
+        &self,
+        context: &Context<'_>,
+        ready: &Rc<Ready>,
+        only: Option<u32>,
+    ) {
+        let id = self.waiter(context, ready.word());
+        self.hooks.wait(ready, only, id);
+    }
+
+    #[cold]
+    fn with_outer(&self, f: impl FnOnce(&Scheduler)) {
+        // SAFETY: as in `with_run`.
+        if let Some(outer) = unsafe { self.outer.get().as_ref() } {
+            f(outer);
         }
     }
 
-    fn header(&self, id: u32) -> Option<&Header> {
-        let header = self.tasks.get(id as usize)?.get()?;
+    #[inline(always)]
+    pub(super) fn header(&self, id: u32) -> Option<&Header> {
+        let header = self.tasks.get(id.wrapping_sub(self.base) as usize)?.get()?;
         // SAFETY: a task leaves the table before its memory goes.
         Some(unsafe { &*header.as_ptr() })
     }
@@ -281,48 +227,49 @@ impl Scheduler {
     /// Wakes a process or hook of this scheduler. Ids of nobody are ignored.
     #[inline]
     pub(crate) fn wake(&self, id: u32) {
-        if id & HOOK != 0 {
-            return self.wake_hook(id);
-        }
-        if self.header(id).is_some_and(Header::enqueue) {
-            self.queue.push(id);
+        match self.header(id) {
+            Some(header) => {
+                if header.enqueue() {
+                    self.queue.push(id - self.base);
+                }
+            }
+            None => self.wake_other(id),
         }
     }
 
     /// As [`Scheduler::wake`], but the process runs next.
     #[inline]
-    fn wake_next(&self, id: u32) {
-        if id & HOOK != 0 {
-            return self.wake_hook(id);
-        }
-        if self.header(id).is_some_and(Header::enqueue) {
-            self.queue.push_next(id);
+    pub(super) fn wake_next(&self, id: u32) {
+        match self.header(id) {
+            Some(header) => {
+                if header.enqueue() {
+                    self.queue.push_next(id - self.base);
+                }
+            }
+            None => self.wake_other(id),
         }
     }
 
+    /// Wakes what is no process of this scheduler: a hook, or somebody of the run around this one,
+    /// with whom a process of this one shares a channel.
     #[cold]
-    fn wake_hook(&self, id: u32) {
-        if let Some(id) = self.hooks.fire(id) {
-            self.wake(id);
+    #[inline(never)]
+    fn wake_other(&self, id: u32) {
+        if id & HOOK != 0 && self.hooks.has(id) {
+            if let Some(Behind::Process(id)) = self.hooks.behind(id) {
+                self.registry.take_told(id);
+            }
+            if let Some(id) = self.hooks.fire(id) {
+                self.wake(id);
+            }
+        } else if id & HOOK != 0 || id < self.base {
+            self.with_outer(|outer| outer.wake(id));
         }
     }
 
     /// The waits that this scheduler looks after.
     pub(crate) fn watches(&self) -> &Watches {
         &self.watches
-    }
-
-    /// Whether this is a block round, in which whoever waits has to call [`Scheduler::note`].
-    #[inline]
-    pub(crate) fn probing(&self) -> bool {
-        self.probing.get()
-    }
-
-    /// Notes what the process being polled waits for.
-    pub(crate) fn note(&self, mut wait: Wait) {
-        wait.scheduler = self.beacon.scheduler;
-        wait.task = self.beacon.current.load(Ordering::Relaxed);
-        self.waits.borrow_mut().push(wait);
     }
 
     /// A scheduler's life: `build` gives it its processes, they run until the whole run ends, and
@@ -342,40 +289,60 @@ impl Scheduler {
         let waker = unsafe { waker::waker(&self.beacon) };
         let shared = &*self.beacon.shared;
         let inbox = shared.inbox(self.index());
+        let mut at_most = None;
         while !shared.stopped() {
             if inbox.is_filled() {
                 self.take_mail();
             }
             self.watches.look(false, |id| self.wake(id));
             self.guarded(|| self.turn(&waker));
+            self.tidy();
             if !self.queue.is_empty() || inbox.is_filled() || self.spin() || self.arm() {
                 continue;
             }
+            if self.hooks.has_loose() {
+                continue;
+            }
+            if self.ran.replace(false) {
+                shared.stir();
+            }
             self.tally.borrow_mut().sleeps += 1;
-            if shared.sleep(self.index()) == Rest::Everyone && matches!(self.round(), Verdict::End)
-            {
-                return;
+            match shared.sleep(self.index(), at_most.take()) {
+                Rest::Roused => {}
+                Rest::Overslept => shared.ask(),
+                Rest::Everyone => match self.standstill() {
+                    Verdict::Wait(quiet) => at_most = quiet,
+                    Verdict::End => return,
+                    Verdict::Resume(_) | Verdict::Census => {}
+                },
             }
         }
     }
 
     /// Drops every process that is left.
     fn clear(&self) {
-        for (id, task) in self.tasks.iter().enumerate() {
+        for (at, task) in self.tasks.iter().enumerate() {
             let Some(header) = task.get() else { continue };
-            self.beacon.current.store(id as u32, Ordering::Relaxed);
+            let id = self.base + at as u32;
+            self.beacon.current.store(id, Ordering::Relaxed);
             // SAFETY: what is in the table is alive. If a destructor panics, the memory is still
             // there, and the second call frees it.
             let discard = || unsafe { task::discard(header) };
-            if catch_unwind(AssertUnwindSafe(discard)).is_err() {
+            if guard::caught(discard).is_err() {
                 discard();
             }
             task.set(None);
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
+        self.registry.clear();
+        self.hooks.clear();
+        while self.hooks.has_loose() {
+            self.tidy();
+        }
     }
 
     fn take_mail(&self) {
+        self.ran.set(true);
         let mut mail = self.mail.take();
         self.beacon.shared.inbox(self.index()).drain(&mut mail);
         for id in mail.drain(..) {
@@ -384,12 +351,30 @@ impl Scheduler {
         self.mail.set(mail);
     }
 
+    /// Wakes and drops the foreign wakers that have piled up: code of the user, which runs here and
+    /// not in the middle of something of ours.
+    #[inline]
+    fn tidy(&self) {
+        if self.hooks.has_loose() {
+            self.tidy_now();
+        }
+    }
+
+    #[cold]
+    fn tidy_now(&self) {
+        self.ran.set(true);
+        for loose in self.hooks.take_loose() {
+            self.guarded(|| match loose {
+                Loose::Wake(waker) => waker.wake(),
+                Loose::Drop(waker) => drop(waker),
+            });
+        }
+    }
+
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
     fn guarded(&self, f: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-            let text = payload.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-            self.fail(format!("panicked: {}", text.unwrap_or("(no message)")));
+        if let Err(message) = guard::caught(f) {
+            self.fail(format!("panicked: {message}"));
         }
     }
 
@@ -402,41 +387,75 @@ impl Scheduler {
 
     fn turn(&self, waker: &Waker) {
         let mut context = Context::from_waker(waker);
+        self.ran.set(self.ran.get() || !self.queue.is_empty());
         if self.measured {
             let mut clock = Instant::now();
             for _ in 0..BATCH {
-                let Some(id) = self.queue.pop() else { break };
+                let Some(at) = self.queue.pop() else { break };
                 let who = self
-                    .header(id)
+                    .header(self.base + at)
                     .map(|header| (header.kind(), header.index()));
-                self.step(id, &mut context);
+                self.step(at, &mut context);
                 let now = Instant::now();
-                self.tally.borrow_mut().poll(id, who, now - clock);
+                self.tally.borrow_mut().poll(at, who, now - clock);
                 clock = now;
             }
         } else {
             for _ in 0..BATCH {
-                let Some(id) = self.queue.pop() else { break };
-                self.step(id, &mut context);
+                let Some(at) = self.queue.pop() else { break };
+                self.step(at, &mut context);
             }
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
         self.debts.settle();
     }
 
-    #[inline]
-    fn step(&self, id: u32, context: &mut Context<'_>) {
-        let slot = &self.tasks[id as usize];
+    #[inline(always)]
+    fn step(&self, at: u32, context: &mut Context<'_>) {
+        let slot = &self.tasks[at as usize];
         let Some(header) = slot.get() else { return };
-        self.beacon.current.store(id, Ordering::Relaxed);
+        self.beacon.current.store(self.base + at, Ordering::Relaxed);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
-        // SAFETY: as above; when a step ends the process, it leaves the table here.
-        if unsafe { task::poll(header, context) } {
-            slot.set(None);
-            self.live.set(self.live.get() - 1);
+        if self.poll(slot, header, context) {
             self.pass_stop_on(context);
         }
+    }
+
+    /// Polls the process of a slot; true if it has ended, and has left the table.
+    #[inline(always)]
+    fn poll(
+        &self,
+        slot: &Cell<Option<NonNull<Header>>>,
+        header: NonNull<Header>,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let told = match self.told.get() {
+            // SAFETY: what is in the table is alive.
+            true => Some(self.look_after(unsafe { header.as_ref() })),
+            false => None,
+        };
+        // SAFETY: as above, and no other process is being polled; one that has ended leaves the
+        // table here.
+        let ended = unsafe { task::poll(header, context) };
+        if ended {
+            slot.set(None);
+            self.live.set(self.live.get() - 1);
+            if let Some(told) = told {
+                self.ended.borrow_mut().push(told);
+            }
+        }
+        ended
+    }
+
+    /// A process that was perhaps told to wait has a turn. Its kind and index.
+    #[inline(never)]
+    fn look_after(&self, header: &Header) -> (u32, u32) {
+        if header.take_told() {
+            let id = self.beacon.current.load(Ordering::Relaxed);
+            self.registry.take_told(id);
+        }
+        (header.kind(), header.index())
     }
 
     /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
@@ -446,17 +465,15 @@ impl Scheduler {
     fn pass_stop_on(&self, context: &mut Context<'_>) {
         loop {
             let id = self.asked.replace(NOBODY);
-            let Some(slot) = self.tasks.get(id as usize).filter(|_| !self.probing()) else {
+            let at = id.wrapping_sub(self.base);
+            let Some(slot) = self.tasks.get(at as usize) else {
                 return;
             };
             let Some(header) = slot.get() else { return };
             self.beacon.current.store(id, Ordering::Relaxed);
-            // SAFETY: what is in the table is alive; no other process is being polled.
-            if !unsafe { task::poll(header, context) } {
+            if !self.poll(slot, header, context) {
                 return;
             }
-            slot.set(None);
-            self.live.set(self.live.get() - 1);
         }
     }
 
@@ -491,54 +508,4 @@ impl Scheduler {
     fn arm(&self) -> bool {
         self.watches.arm(|id| self.wake(id))
     }
-
-    /// The block round: everyone slept. Polls each process once more to hear what it waits for,
-    /// and decides with the other schedulers what to do.
-    #[cold]
-    fn round(&self) -> Verdict {
-        // SAFETY: the beacon lives as long as `self`, longer than the waker.
-        let waker = unsafe { waker::waker(&self.probe) };
-        let mut context = Context::from_waker(&waker);
-        self.probing.set(true);
-        self.guarded(|| {
-            for id in 0..self.tasks.len() as u32 {
-                let before = self.waits.borrow().len();
-                let Some((kind, index)) = self.header(id).map(|h| (h.kind(), h.index())) else {
-                    continue;
-                };
-                self.probe.current.store(id, Ordering::Relaxed);
-                self.step(id, &mut context);
-                let rank = self.directory.rank(kind, index);
-                if self.header(id).is_some() && self.waits.borrow().len() == before {
-                    self.note(Wait::unknown());
-                }
-                for wait in &mut self.waits.borrow_mut()[before..] {
-                    wait.rank = rank;
-                }
-            }
-        });
-        self.probing.set(false);
-        self.debts.settle();
-        self.beacon.current.store(NOBODY, Ordering::Relaxed);
-        let moved = !self.queue.is_empty();
-        self.beacon
-            .shared
-            .meet(self.live.get(), moved, self.waits.take())
-    }
-}
-
-/// Ends the run in the name of a process of this thread, for an error it returned.
-#[cold]
-pub(crate) fn failed(kind: u32, index: u32, error: &dyn Error) {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message.push_str(": ");
-        message.push_str(&error.to_string());
-        cause = error.source();
-    }
-    with_current(|scheduler| {
-        let process = scheduler.directory.process(kind, index);
-        scheduler.beacon.shared.fail(Some(process), message);
-    });
 }

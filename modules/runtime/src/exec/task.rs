@@ -7,13 +7,14 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
+use super::current;
 use super::outcome::Outcome;
-use super::scheduler;
 
 const QUEUED: u32 = 1 << 31;
 const DONE: u32 = 1 << 30;
+const TOLD: u32 = 1 << 29;
 /// How many kinds there may be.
-pub(crate) const MAX_KINDS: u32 = DONE;
+pub(crate) const MAX_KINDS: u32 = TOLD;
 
 /// The part of a process that does not depend on its function.
 #[repr(C)]
@@ -21,7 +22,7 @@ pub(crate) struct Header {
     /// Polls the future with a context; without one, drops it. True when it has ended
     /// and the memory is free.
     call: unsafe fn(NonNull<Header>, Option<&mut Context<'_>>) -> bool,
-    /// Number of the kind, and the marks QUEUED and DONE.
+    /// Number of the kind, and the marks QUEUED, DONE and TOLD.
     kind: Cell<u32>,
     /// Which one of its kind.
     index: u32,
@@ -35,7 +36,7 @@ struct Task<F> {
 
 impl Header {
     pub(crate) fn kind(&self) -> u32 {
-        self.kind.get() & !(QUEUED | DONE)
+        self.kind.get() & !(QUEUED | DONE | TOLD)
     }
 
     pub(crate) fn index(&self) -> u32 {
@@ -48,6 +49,18 @@ impl Header {
         let kind = self.kind.get();
         self.kind.set(kind | QUEUED);
         kind & QUEUED == 0
+    }
+
+    /// Marks the process as one that was told to wait at a channel between schedulers.
+    pub(crate) fn set_told(&self) {
+        self.kind.set(self.kind.get() | TOLD);
+    }
+
+    /// Takes that mark off; whether it was there.
+    pub(crate) fn take_told(&self) -> bool {
+        let kind = self.kind.get();
+        self.kind.set(kind & !TOLD);
+        kind & TOLD != 0
     }
 
     #[inline]
@@ -107,7 +120,7 @@ where
                 if let Err(error) = outcome.outcome() {
                     // SAFETY: the header is alive until the end of this function.
                     let header = unsafe { header.as_ref() };
-                    scheduler::failed(header.kind(), header.index(), &*error);
+                    current::failed(header.kind(), header.index(), &*error);
                 }
             }
         }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{RawWaker, RawWakerVTable, Wake, Waker};
 
-use super::runner::Shared;
-use super::scheduler;
+use super::current;
+use super::shared::Shared;
 use crate::link::waiter::NOBODY;
 
 /// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
@@ -55,7 +55,7 @@ unsafe fn wake(data: *const ()) {
     // SAFETY: see `waker`.
     let beacon = unsafe { &*data.cast::<Beacon>() };
     let task = beacon.current.load(Ordering::Relaxed);
-    if !scheduler::wake_if_here(beacon, task) {
+    if !current::wake_if_here(beacon, task) {
         beacon.shared.send(beacon.scheduler, task);
     }
 }

@@ -138,13 +138,15 @@ impl Watches {
         true
     }
 
-    /// An end goes: it is not to be looked at any more.
-    pub(crate) fn forget(&self, end: *const ()) {
-        for at in (0..self.len.get()).rev() {
+    /// An end goes, or nobody waits there any more: it is not to be looked at. Whether it was.
+    pub(crate) fn forget(&self, end: *const ()) -> bool {
+        let before = self.len.get();
+        for at in (0..before).rev() {
             if ptr::eq(self.list[at].get().end, end) {
                 self.remove(at);
             }
         }
+        self.len.get() < before
     }
 
     /// Wakes whose wait is over; true if there was one.
@@ -166,7 +168,6 @@ impl Watches {
     /// Arms all waits and forgets them; wakes those that are over, and is true if there was one.
     pub(crate) fn arm(&self, wake: impl Fn(u32)) -> bool {
         let mut any = false;
-        // One by one: arming can run foreign code, in which other ends may go.
         while let Some(last) = self.len.get().checked_sub(1) {
             let watch = self.list[last].get();
             self.len.set(last);

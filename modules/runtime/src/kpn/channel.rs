@@ -1,6 +1,6 @@
 //! A channel between two processes of the same scheduler.
 //!
-//! A ring and two waiting ids in one allocation. The fields fill 32 bytes; two slots are right
+//! A ring behind a point ([`Point`]), in one allocation. The fields fill 32 bytes; two slots are right
 //! behind them, so that a channel of capacity one lives in one cache line. A wider ring is
 //! allocated when it is first needed and doubles up to the capacity: most channels of a network
 //! with generous capacities never hold more than a few tokens, and the cache thanks.
@@ -8,14 +8,20 @@
 //! A writer that finds the channel full leaves its token in one slot more, *in hand*, and waits
 //! until the reader has taken one. Its write is not done before, so the capacity is kept; but the
 //! reader, once awake, finds that token too, and half of the switches are saved. A write that is
-//! cancelled takes the token back.
+//! cancelled takes its token back, unless the reader has it already.
+//!
+//! Tokens are dropped where an end leaves, which is code of the user. It may do anything but use that
+//! end: the channel is looked at anew after it.
 
 use std::cell::{Cell, UnsafeCell};
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
-use crate::exec::scheduler;
-use crate::link::waiter::{ARMED, GONE, HOOK, ID, NOBODY};
+use super::leaving::{Finally, one_by_one};
+use crate::exec::current;
+use crate::exec::point::{Point, Side};
+use crate::exec::registry::{self, Registry};
+use crate::link::waiter::GONE;
 
 /// What taking a token out gave.
 pub(crate) enum Take<T> {
@@ -34,11 +40,8 @@ pub(crate) enum Put<T> {
 /// The channel. Both ends point to it; the second to leave frees it.
 #[repr(C)]
 pub(crate) struct Channel<T> {
-    /// Who reads: a word as in `link/waiter.rs`.
-    reader: Cell<u32>,
-    writer: Cell<u32>,
-    number: u32,
-    capacity: Cell<u32>,
+    /// At the beginning, where the registry looks for it.
+    point: Point,
     /// Tokens taken out so far.
     head: Cell<u64>,
     len: Cell<u32>,
@@ -61,19 +64,25 @@ union Store<T> {
 }
 
 impl<T> Channel<T> {
-    pub(crate) fn create(number: u32, capacity: u32) -> NonNull<Self> {
-        NonNull::from(Box::leak(Box::new(Channel {
-            reader: Cell::new(NOBODY),
-            writer: Cell::new(NOBODY),
-            number,
-            capacity: Cell::new(capacity),
+    pub(crate) fn create(registry: &Registry, number: u32, capacity: u32) -> NonNull<Self> {
+        let channel = NonNull::from(Box::leak(Box::new(Channel {
+            point: Point::new(registry.next(), capacity),
             head: Cell::new(0),
             len: Cell::new(0),
             slots: Cell::new(IN_PLACE),
             store: UnsafeCell::new(Store {
                 two: ManuallyDrop::new(MaybeUninit::uninit()),
             }),
-        })))
+        })));
+        // SAFETY: a channel begins with its point, and `free` strikes it. Ends of channels are not
+        // `Send`, so it is freed on this thread.
+        unsafe { registry.add(channel.cast(), number) };
+        channel
+    }
+
+    #[inline(always)]
+    pub(crate) fn point(&self) -> &Point {
+        &self.point
     }
 
     #[inline(always)]
@@ -94,7 +103,7 @@ impl<T> Channel<T> {
     pub(crate) fn take(&self) -> Take<T> {
         let len = self.len.get();
         if len == 0 {
-            return if self.writer.get() & GONE != 0 {
+            return if self.point.is_gone(Side::Write) {
                 Take::End
             } else {
                 Take::Empty
@@ -105,7 +114,7 @@ impl<T> Channel<T> {
         let token = unsafe { (*self.slot(head)).assume_init_read() };
         self.head.set(head + 1);
         self.len.set(len - 1);
-        wake(&self.writer, scheduler::wake);
+        self.point.wake(Side::Write, current::wake);
         Take::Token(token)
     }
 
@@ -113,7 +122,7 @@ impl<T> Channel<T> {
         if self.has_room() {
             self.put_in(token);
             Put::Done
-        } else if self.reader.get() & GONE != 0 {
+        } else if self.point.is_gone(Side::Read) {
             Put::Stopped(token)
         } else {
             Put::Full(token)
@@ -123,7 +132,7 @@ impl<T> Channel<T> {
     /// Whether a token can be put in. Never when the reader has left: that takes all room away.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
-        self.len.get() < self.capacity.get()
+        self.len.get() < self.point.capacity.get()
     }
 
     /// Puts a token in; there has to be room.
@@ -131,37 +140,44 @@ impl<T> Channel<T> {
     pub(crate) fn put_in(&self, token: T) {
         debug_assert!(self.has_room());
         self.append(token);
-        wake(&self.reader, scheduler::wake_next);
+        self.point.wake(Side::Read, current::wake_next);
     }
 
     /// Whether more tokens are here than the capacity allows: one is in hand.
     #[inline(always)]
     pub(crate) fn has_one_in_hand(&self) -> bool {
-        self.len.get() > self.capacity.get()
+        self.len.get() > self.point.capacity.get()
     }
 
     /// Leaves a token in hand. The channel has to be just full, so no reader waits.
     #[inline(always)]
     pub(crate) fn hand(&self, token: T) {
-        debug_assert!(self.len.get() == self.capacity.get() && self.len.get() > 0);
+        debug_assert!(self.len.get() == self.point.capacity.get() && self.len.get() > 0);
         self.append(token);
     }
 
     /// Whether the reader has left without the token in hand. It may as well have taken that token
     /// and left before its writer had a turn: then the write was done.
     pub(crate) fn refused(&self) -> bool {
-        self.reader.get() & (GONE | REFUSED) == GONE | REFUSED
+        self.point.word(Side::Read) & (GONE | REFUSED) == GONE | REFUSED
     }
 
-    /// Takes the token in hand back.
+    /// Takes the writer's last token back, unless the reader has it: it was in hand, so it is the
+    /// last that was put in.
     pub(crate) fn take_back(&self) -> Option<T> {
-        if !self.has_one_in_hand() {
-            return None;
-        }
-        let len = self.len.get() - 1;
+        let len = self.len.get().checked_sub(1)?;
         self.len.set(len);
         // SAFETY: the last token is there, and after this it is forgotten.
         Some(unsafe { (*self.slot(self.head.get() + u64::from(len))).assume_init_read() })
+    }
+
+    /// Whether somebody who found nothing to take, or no room, need still wait.
+    pub(crate) fn is_unchanged(&self, side: Side) -> bool {
+        let gone = self.point.is_gone(side.other());
+        match side {
+            Side::Read => self.len.get() == 0 && !gone,
+            Side::Write => !self.has_room() && !gone,
+        }
     }
 
     #[inline(always)]
@@ -206,62 +222,54 @@ impl<T> Channel<T> {
         }
     }
 
-    pub(crate) fn reader(&self) -> &Cell<u32> {
-        &self.reader
-    }
-
-    pub(crate) fn writer(&self) -> &Cell<u32> {
-        &self.writer
-    }
-
-    /// The word of the writer, or of the reader.
-    #[inline(always)]
-    pub(crate) fn word(&self, writer: bool) -> &Cell<u32> {
-        if writer { &self.writer } else { &self.reader }
-    }
-
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-
-    pub(crate) fn capacity(&self) -> u32 {
-        self.capacity.get()
-    }
-
-    pub(crate) fn grow(&self, capacity: u32) {
-        if self.reader.get() & GONE == 0 {
-            self.capacity.set(capacity.max(self.capacity.get()));
-        }
-    }
-
     /// The reader leaves; its tokens go with it.
     ///
     /// # Safety
     /// Not to be called twice, and `channel` is not to be used by the reader afterwards.
     pub(crate) unsafe fn close_reader(channel: NonNull<Self>) {
-        // SAFETY: an end that has not left keeps the channel alive.
+        // SAFETY: the end that leaves has not left yet.
+        unsafe { channel.as_ref() }.point.disarm(Side::Read);
+        // SAFETY: the channel stays until its reader has left, which `finish_reader` does.
+        unsafe {
+            one_by_one(channel.cast(), |channel| {
+                Self::finish_reader(channel.cast())
+            })
+        };
+    }
+
+    /// # Safety
+    /// As for [`Channel::close_reader`], which calls this.
+    unsafe fn finish_reader(channel: NonNull<Self>) {
+        // SAFETY: the reader has not left yet.
         let this = unsafe { channel.as_ref() };
         let refused = if this.has_one_in_hand() { REFUSED } else { 0 };
-        // Before the mark: a token may hold the writing end of this very channel, which then
-        // leaves in the middle of this loop and must not free the channel.
+        // No token comes in any more, and those that nobody read do not count. The reader leaves
+        // after its tokens: one of them may hold the writing end of this very channel.
+        this.point.capacity.set(0);
         let read = this.head.get();
-        while let Take::Token(token) = this.take() {
+        let _leave = Finally(|| {
+            // The channel is empty, so its head is a count and no place any more.
+            this.head.set(read);
+            if !this.point.is_gone(Side::Write) {
+                current::left_early(|registry| registry.number_of(&this.point));
+            }
+            this.point.leave(Side::Read, refused);
+            this.point.wake_left(Side::Write, current::wake_stopped);
+            if this.point.is_gone(Side::Write) {
+                // SAFETY: both ends have left; nobody looks at `this` after it.
+                unsafe { Self::free(channel) };
+            }
+        });
+        this.drain();
+    }
+
+    /// Drops all tokens.
+    fn drain(&self) {
+        while let Take::Token(token) = self.take() {
+            // If this panics, the others are dropped all the same.
+            let rest = Finally(|| self.drain());
             drop(token);
-        }
-        // The channel is empty, so its head is a count and no place any more: nobody read these.
-        this.head.set(read);
-        this.reader.set(GONE | refused);
-        this.capacity.set(0);
-        // A writer that is named but not armed may wait for just this (`Output::stopped`). The id
-        // may also be a stale one: then somebody is polled once too often.
-        let writer = this.writer.get();
-        if writer & (HOOK | GONE | ARMED) == 0 {
-            scheduler::wake_stopped(writer & ID);
-        }
-        wake(&this.writer, scheduler::wake_stopped);
-        if this.writer.get() & GONE != 0 {
-            // SAFETY: the other end has left too.
-            unsafe { Self::free(channel) };
+            mem::forget(rest);
         }
     }
 
@@ -270,11 +278,11 @@ impl<T> Channel<T> {
     /// # Safety
     /// As for the reader.
     pub(crate) unsafe fn close_writer(channel: NonNull<Self>) {
-        // SAFETY: an end that has not left keeps the channel alive.
+        // SAFETY: the end that leaves has not left yet. No code of the user is called here.
         let this = unsafe { channel.as_ref() };
-        this.writer.set(this.writer.get() | GONE);
-        wake(&this.reader, scheduler::wake);
-        if this.reader.get() & GONE != 0 {
+        this.point.leave(Side::Write, 0);
+        this.point.wake_left(Side::Read, current::wake);
+        if this.point.is_gone(Side::Read) {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };
         }
@@ -283,25 +291,19 @@ impl<T> Channel<T> {
     /// # Safety
     /// Both ends must have left, and nobody may use the channel afterwards.
     unsafe fn free(channel: NonNull<Self>) {
-        // SAFETY: `create` made the Box, and no end is left. It holds no tokens: the reader took
-        // them, and nothing is put in once the reader has gone.
+        // SAFETY: it is there until the end of this function.
+        let number = registry::strike(unsafe { channel.as_ref().point() });
+        // SAFETY: `create` made the Box, no end is left, and the registry has forgotten it. It holds
+        // no tokens: the reader took them, and nothing is put in once the reader has gone.
         let this = unsafe { Box::from_raw(channel.as_ptr()) };
-        scheduler::with_current(|s| {
-            s.tally()
-                .borrow_mut()
-                .channel(this.number, this.head.get(), None)
-        });
+        if let Some(number) = number {
+            current::with_current(|s| {
+                s.tally()
+                    .borrow_mut()
+                    .channel(number, this.head.get(), None);
+            });
+        }
         // SAFETY: the count is right, and the store is not used again.
         unsafe { this.free_slots(this.slots.get()) };
-    }
-}
-
-/// Wakes whoever waits by this word.
-#[inline(always)]
-fn wake(word: &Cell<u32>, how: impl Fn(u32)) {
-    let waiter = word.get();
-    if waiter & ARMED != 0 {
-        word.set(waiter & !ARMED);
-        how(waiter & ID);
     }
 }

@@ -1,15 +1,17 @@
 //! Networks put together by hand, on one scheduler.
 
 use std::fmt;
+use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::end::End;
-use super::network::MOST;
 use super::ports::{Input, Output};
 use crate::error::RunError;
 use crate::exec::directory::{ChannelInfo, Directory, ProcessInfo};
 use crate::exec::outcome::Outcome;
+use crate::exec::registry::Registry;
+use crate::exec::scheduler::MOST;
 use crate::exec::task::{self, Header};
 use crate::options::Options;
 use crate::run;
@@ -40,11 +42,20 @@ use crate::stats::Report;
 /// });
 /// net.run(&Options::new()).unwrap();
 /// ```
-#[derive(Default)]
 pub struct Local {
     tasks: Vec<NonNull<Header>>,
     names: Names,
-    channels: u32,
+    registry: Pin<Box<Registry>>,
+}
+
+impl Default for Local {
+    fn default() -> Self {
+        Local {
+            tasks: Vec::new(),
+            names: Names::default(),
+            registry: Registry::new(),
+        }
+    }
 }
 
 /// The names that were given, by rank.
@@ -69,16 +80,19 @@ impl Local {
     }
 
     /// A new channel of this network: its two ends. A capacity of 0 is taken as 1.
+    ///
+    /// # Panics
+    /// If there are 2^31 - 1 channels already.
     pub fn channel<T: 'static>(&mut self, capacity: u32) -> (Output<T>, Input<T>) {
-        let (writer, reader) = End::here(self.channels, capacity.clamp(1, u32::MAX / 4));
-        self.channels = self.channels.saturating_add(1);
+        let number = self.registry.next();
+        let (writer, reader) = End::here(&self.registry, number, capacity.clamp(1, u32::MAX / 4));
         (Output::new(writer), Input::new(reader))
     }
 
     /// Adds a process, called `process N` by its rank, which is returned.
     ///
     /// # Panics
-    /// If there are 2^29 - 1 processes already.
+    /// If there are 2^28 - 2 processes already.
     pub fn spawn<F>(&mut self, process: F) -> usize
     where
         F: Future + 'static,
@@ -116,7 +130,13 @@ impl Local {
     /// [`RunError`], if a process failed or the network is blocked.
     pub fn run(mut self, options: &Options) -> Result<Report, RunError> {
         let directory: Arc<dyn Directory> = Arc::new(std::mem::take(&mut self.names));
-        run::local(&directory, std::mem::take(&mut self.tasks), options)
+        let registry = std::mem::replace(&mut self.registry, Registry::new());
+        run::local(
+            &directory,
+            std::mem::take(&mut self.tasks),
+            registry,
+            options,
+        )
     }
 }
 

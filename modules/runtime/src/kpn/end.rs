@@ -1,15 +1,18 @@
 //! What a port holds: one end of a channel, within a scheduler or between two.
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Context;
 
-use super::block::Wait;
 use super::channel::Channel;
 use super::cross::Cross;
-use crate::exec::scheduler;
-use crate::link::waiter::{ARMED, GONE, HOOK, ID};
+use crate::exec::current::waiting;
+use crate::exec::point::Side;
+use crate::exec::registry::Registry;
+use crate::exec::scheduler::Scheduler;
+use crate::link::waiter::{ARMED, HOOK, STOP};
 
 /// A pointer to a channel of either make, in one word: the lowest bit says which.
 pub(crate) struct End<T> {
@@ -40,17 +43,16 @@ impl<T> End<T> {
     };
 
     /// The two ends of a new channel within a scheduler: for the writer and for the reader.
-    pub(crate) fn here(number: u32, capacity: u32) -> (Self, Self) {
+    pub(crate) fn here(registry: &Registry, number: u32, capacity: u32) -> (Self, Self) {
         let end = End {
-            pointer: Some(Channel::<T>::create(number, capacity).cast()),
+            pointer: Some(Channel::<T>::create(registry, number, capacity).cast()),
             _token: PhantomData,
         };
         (end, end)
     }
 
     /// The two ends of a new channel between schedulers.
-    pub(crate) fn cross(number: u32, capacity: u32, homes: (u32, u32), run: u64) -> (Self, Self) {
-        let writer = Cross::<T>::create(number, capacity, homes, run);
+    pub(crate) fn cross(channel: Arc<Cross<T>>) -> (Self, Self) {
         let end = |cross: Arc<Cross<T>>| End {
             pointer: NonNull::new(
                 Arc::into_raw(cross)
@@ -60,7 +62,20 @@ impl<T> End<T> {
             ),
             _token: PhantomData,
         };
-        (end(Arc::clone(&writer)), end(writer))
+        (end(Arc::clone(&channel)), end(channel))
+    }
+
+    /// The scheduler whose end this is takes it over.
+    pub(crate) fn register(&self, registry: &Registry, side: Side)
+    where
+        T: Send + 'static,
+    {
+        if let Make::Cross(channel) = self.make() {
+            let pointer: *const Cross<T> = channel;
+            // SAFETY: the end has a count of its own, which the Arc made here does not use up.
+            let channel = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
+            channel.register(registry, side);
+        }
     }
 
     pub(crate) fn into_raw(self) -> *mut u8 {
@@ -119,90 +134,99 @@ impl<T> End<T> {
         }
     }
 
-    /// The word of an end within a scheduler. (A channel between two looks after its words itself.)
+    /// Has the hook `id` woken when something changes at the other end; false: it has changed
+    /// already.
     #[inline(always)]
-    pub(crate) fn word(&self, write: bool) -> u32 {
-        match self.make() {
-            Make::Here(channel) => channel.word(write).get(),
-            _ => 0,
-        }
-    }
-
-    /// Has `waiter` woken when something changes at the other end; false: it has changed already.
-    #[inline(always)]
-    pub(crate) fn arm(&self, waiter: u32, write: bool) -> bool {
+    pub(crate) fn arm(&self, id: u32, side: Side) -> bool {
         match self.make() {
             Make::Here(channel) => {
-                channel.word(write).set(ARMED | waiter);
-                true
+                let waits = channel.is_unchanged(side);
+                if waits {
+                    channel.point().arm(side, ARMED | id);
+                }
+                waits
             }
-            Make::Cross(channel) if write => channel.arm_writer(waiter),
-            Make::Cross(channel) => channel.arm_reader(waiter),
+            Make::Cross(channel) => waiting(|scheduler| channel.arm(scheduler, id, side)),
             Make::None => false,
         }
     }
 
     /// Has whoever polls with `context` woken when something changes at the other end; false: it
     /// has changed already.
-    pub(crate) fn wait_for_change(&self, context: &Context<'_>, write: bool) -> bool {
-        scheduler::waiting(|scheduler| {
-            let waiter = scheduler.waiter(context, self.word(write));
-            if scheduler.probing() {
-                scheduler.note(self.wait(write));
-            } else if waiter & HOOK == 0
-                && let Make::Cross(channel) = self.make()
-                && channel.watch(scheduler, waiter, write)
-            {
-                return true;
+    pub(crate) fn wait_for_change(&self, context: &Context<'_>, side: Side) -> bool {
+        waiting(|scheduler| match self.make() {
+            Make::Here(channel) => {
+                let id = scheduler.waiter(context, channel.point().word(side));
+                // To clone a foreign waker is code of the user: the channel may have changed.
+                let waits = channel.is_unchanged(side);
+                channel.point().arm(side, ARMED | id);
+                if !waits {
+                    channel.point().disarm(side);
+                }
+                waits
             }
-            self.arm(waiter, write)
+            Make::Cross(channel) => {
+                let id = scheduler.waiter(context, 0);
+                if id & HOOK == 0 && channel.watch(scheduler, id, side) {
+                    return true;
+                }
+                channel.arm(scheduler, id, side)
+            }
+            Make::None => false,
         })
     }
 
-    pub(crate) fn wait(&self, write: bool) -> Wait {
-        let mut wait = Wait::unknown();
-        wait.write = write;
-        match self.make() {
+    /// Waits for the reader to leave, and for nothing else; false: it has left already.
+    pub(crate) fn wait_for_stop(&self, context: &Context<'_>) -> bool {
+        let word_of = |id: u32| match id & HOOK {
+            0 => STOP | id,
+            _ => ARMED | STOP | id,
+        };
+        waiting(|scheduler| match self.make() {
             Make::Here(channel) => {
-                wait.number = channel.number();
-                wait.capacity = channel.capacity();
-                wait.last_seen = channel.word(!write).get() & ID;
-                wait.channel = (&raw const *channel).cast();
-                wait.grow = Some(|channel, capacity| {
-                    // SAFETY: made from this type just above; alive, as its writer waits at it.
-                    unsafe { &*channel.cast::<Channel<T>>() }.grow(capacity);
-                });
+                let point = channel.point();
+                let id = scheduler.waiter(context, point.word(Side::Write));
+                let waits = !point.is_gone(Side::Read);
+                point.arm(Side::Write, word_of(id));
+                if !waits {
+                    point.disarm(Side::Write);
+                }
+                waits
             }
             Make::Cross(channel) => {
-                wait.number = channel.number;
-                wait.capacity = channel.capacity();
-                wait.run = channel.run;
-                wait.channel = (&raw const *channel).cast();
-                wait.grow = Some(|channel, capacity| {
-                    // SAFETY: as above; that the threads stand still is the contract of `grow`.
-                    unsafe { (*channel.cast::<Cross<T>>()).grow(capacity) };
-                });
+                let id = scheduler.waiter(context, 0);
+                !channel.arm_stop(scheduler, word_of(id))
             }
+            Make::None => false,
+        })
+    }
+
+    /// Nobody waits at the end any more: a future was dropped.
+    #[inline(always)]
+    pub(crate) fn disarm(&self, side: Side) {
+        match self.make() {
+            Make::Here(channel) => channel.point().disarm(side),
+            // SAFETY: an end stays on its thread.
+            Make::Cross(channel) => unsafe { channel.disarm(side) },
             Make::None => {}
         }
-        wait
     }
 
     /// Whether the reader has left; `None` if the port is joined to nothing.
     pub(crate) fn is_stopped(&self) -> Option<bool> {
         match self.make() {
-            Make::Here(channel) => Some(channel.reader().get() & GONE != 0),
+            Make::Here(channel) => Some(channel.point().is_gone(Side::Read)),
             Make::Cross(channel) => Some(channel.is_stopped()),
             Make::None => None,
         }
     }
 
-    /// What a writer waits for that waits for its reader to leave: more room is no help.
-    pub(crate) fn wait_for_stop(&self) -> Wait {
-        Wait {
-            stop: true,
-            grow: None,
-            ..self.wait(true)
+    /// The number of the channel, if it is one of the scheduler's run.
+    pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
+        match self.make() {
+            Make::Here(channel) => scheduler.registry().number_of(channel.point()),
+            Make::Cross(channel) => channel.number(scheduler.run()),
+            Make::None => None,
         }
     }
 }

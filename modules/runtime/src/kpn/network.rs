@@ -7,12 +7,15 @@ use std::any::TypeId;
 use std::fmt;
 use std::ptr::NonNull;
 
-use super::sequence::Sequence;
 use super::wire::{Ends, Maker, Ports, TypedMaker};
 use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, Directory, EndInfo, Place, ProcessInfo};
+use crate::exec::directory::{ChannelInfo, Directory, EndInfo, ProcessInfo};
 use crate::exec::outcome::Outcome;
+use crate::exec::point;
+use crate::exec::scheduler::MOST;
 use crate::exec::task::{self, Header};
+use crate::place::Place;
+use crate::sequence::Sequence;
 
 /// A kind of a [`Network`], as [`Network::kind`] returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -388,10 +391,12 @@ impl Network {
         match self
             .channels
             .checked_add(count as u32)
-            .filter(|&n| n < u32::MAX)
+            .filter(|&n| n < point::MOST)
         {
             Some(channels) => self.channels = channels,
-            None => self.mistakes.push(format!("{name}: 2^32 channels or more")),
+            None => self
+                .mistakes
+                .push(format!("{name}: 2^31 - 1 channels or more")),
         }
         if self.mistakes.len() > mistakes {
             return;
@@ -437,9 +442,6 @@ impl Network {
         Some((class, (number - class.first) as usize))
     }
 }
-
-/// Most processes of a network: their ids have 29 bits.
-pub(crate) const MOST: u32 = (1 << 29) - 1;
 
 impl NameTable {
     /// How many names there are, if that is limited.

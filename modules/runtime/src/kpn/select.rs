@@ -6,7 +6,8 @@ use std::task::{Context, Poll};
 
 use super::bundle::{Gather, Select};
 use super::ports::Input;
-use crate::exec::scheduler::{self, Scheduler};
+use crate::exec::current;
+use crate::exec::scheduler::Scheduler;
 
 /// A port that can be waited for together with others.
 #[diagnostic::on_unimplemented(
@@ -24,12 +25,20 @@ pub trait Source {
     const STREAM: bool = true;
     /// Polls for the next item; `None` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
+    /// Says that nobody waits for the port any more, after [`poll_next`](Self::poll_next) was
+    /// pending.
+    fn turn_away(&mut self) {}
 }
 
 impl<T> Source for Input<T> {
     type Item = T;
+    #[inline]
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         self.poll_read(context)
+    }
+    #[inline]
+    fn turn_away(&mut self) {
+        Input::turn_away(self);
     }
 }
 
@@ -39,6 +48,9 @@ impl<S: Source + ?Sized> Source for &mut S {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
         (**self).poll_next(context)
     }
+    fn turn_away(&mut self) {
+        (**self).turn_away();
+    }
 }
 
 impl<T> Source for Select<T> {
@@ -46,12 +58,18 @@ impl<T> Source for Select<T> {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         self.poll_read(context)
     }
+    fn turn_away(&mut self) {
+        Select::turn_away(self);
+    }
 }
 
 impl<T> Source for Gather<T> {
     type Item = Vec<T>;
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
         self.poll_read(context)
+    }
+    fn turn_away(&mut self) {
+        Gather::turn_away(self);
     }
 }
 
@@ -85,6 +103,8 @@ pub trait Sources {
     type Item;
     /// Polls them, beginning with the one at `first`; `None` when all are at their end.
     fn poll_any(&mut self, first: usize, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
+    /// Says that nobody waits for them any more.
+    fn turn_away(&mut self);
     /// How many there are.
     const COUNT: usize;
 }
@@ -115,6 +135,12 @@ macro_rules! sources {
                 }
                 if open { Poll::Pending } else { Poll::Ready(None) }
             }
+            #[inline]
+            fn turn_away(&mut self) {
+                $(if self.$at.1 {
+                    self.$at.0.turn_away();
+                })+
+            }
         }
     };
 }
@@ -140,6 +166,7 @@ pub fn any<S>(sources: S) -> Any<S> {
     Any {
         sources,
         first: None,
+        turn_away: |_| {},
     }
 }
 
@@ -151,6 +178,9 @@ pub struct Any<S> {
     sources: S,
     /// Where the turns of this call begin, from its first poll on.
     first: Option<usize>,
+    /// What is done with the sources when nobody waits for them any more: nothing before the first
+    /// poll, which knows what they are.
+    turn_away: fn(&mut S),
 }
 
 // The sources are borrowed ports, none of which is pinned.
@@ -163,9 +193,17 @@ impl<S: Sources> Future for Any<S> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
         let this = self.get_mut();
         let first = *this.first.get_or_insert_with(|| {
-            scheduler::with_current(Scheduler::turn_of_choice).unwrap_or(0) % S::COUNT
+            current::with_current(Scheduler::turn_of_choice).unwrap_or(0) % S::COUNT
         });
+        this.turn_away = S::turn_away;
         this.sources.poll_any(first, context)
+    }
+}
+
+impl<S> Drop for Any<S> {
+    #[inline]
+    fn drop(&mut self) {
+        (self.turn_away)(&mut self.sources);
     }
 }
 
@@ -219,7 +257,11 @@ macro_rules! select {
     };
     (@port [$($ports:tt)*] [$($name:ident ($pattern:pat) ($body:expr))*] [$($names:ident)*]
         else => $end:expr $(,)?) => {
-        match $crate::any(($($ports)*)).await {
+        // A statement of its own, so that the ports are free again in the arms.
+        match {
+            let one = $crate::any(($($ports)*)).await;
+            one
+        } {
             ::core::option::Option::None => $end,
             // All that can come: what is not there is of a type without values.
             $(::core::option::Option::Some($crate::OneOf::$name($pattern)) => $body,)*

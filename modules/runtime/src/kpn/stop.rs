@@ -16,6 +16,8 @@ use crate::exec::hooks::Ready;
 #[must_use = "this does nothing unless it is awaited"]
 pub struct Stop<'a, T> {
     outputs: &'a mut [Output<T>],
+    /// The one that is waited for.
+    waits: usize,
     /// The list of a share bundle, whose members may be waited for by hooks.
     ready: Option<&'a Rc<Ready>>,
 }
@@ -30,6 +32,7 @@ impl<'a, T> Stop<'a, T> {
     pub(crate) fn all(outputs: &'a mut [Output<T>]) -> Self {
         Stop {
             outputs,
+            waits: 0,
             ready: None,
         }
     }
@@ -37,6 +40,7 @@ impl<'a, T> Stop<'a, T> {
     pub(crate) fn shared(outputs: &'a mut [Output<T>], ready: &'a Rc<Ready>) -> Self {
         Stop {
             outputs,
+            waits: 0,
             ready: Some(ready),
         }
     }
@@ -47,6 +51,7 @@ impl<'a, T> Stop<'a, T> {
     fn poll_all(&mut self, context: &mut Context<'_>) -> Poll<()> {
         for (member, output) in self.outputs.iter_mut().enumerate() {
             if output.poll_stopped(context).is_pending() {
+                self.waits = member;
                 if let Some(ready) = self.ready {
                     // Its hook is not in the channel any more: the next write has to look at it.
                     ready.push(member as u32);
@@ -74,6 +79,20 @@ impl<T> Source for Stop<'_, T> {
     #[inline]
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
         self.poll_all(context).map(Some)
+    }
+
+    #[inline]
+    fn turn_away(&mut self) {
+        if let Some(output) = self.outputs.get_mut(self.waits) {
+            output.turn_away();
+        }
+    }
+}
+
+impl<T> Drop for Stop<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.turn_away();
     }
 }
 

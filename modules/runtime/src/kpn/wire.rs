@@ -11,9 +11,12 @@ use std::sync::Mutex;
 
 use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
 use super::channel::Put;
+use super::cross::Cross;
 use super::end::End;
 use super::network::Network;
 use super::ports::{Input, Output};
+use crate::exec::point::Side;
+use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
 use crate::options::Placement;
 use crate::sync::lock;
@@ -96,8 +99,13 @@ pub(crate) trait Maker: Send + Sync {
         n: usize,
         capacity: u32,
         homes: (u32, u32),
-        run: u64,
+        scheduler: &Scheduler,
     ) -> (*mut u8, *mut u8);
+    /// An end of a channel between schedulers is taken over by its own.
+    ///
+    /// # Safety
+    /// `raw` is a raw end of a channel of this class.
+    unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry);
 }
 
 type Fill<T> = Box<dyn Fn(usize, usize) -> T + Send + Sync>;
@@ -137,12 +145,12 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         n: usize,
         capacity: u32,
         homes: (u32, u32),
-        run: u64,
+        scheduler: &Scheduler,
     ) -> (*mut u8, *mut u8) {
         let (writer, reader) = if homes.0 == homes.1 {
-            End::<T>::here(number, capacity)
+            End::<T>::here(scheduler.registry(), number, capacity)
         } else {
-            End::<T>::cross(number, capacity, homes, run)
+            End::<T>::cross(Cross::create(number, capacity, homes, scheduler.shared()))
         };
         let mut output = Output::new(writer);
         if let Some(fill) = &self.fill {
@@ -155,6 +163,11 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         }
         std::mem::forget(output);
         (writer.into_raw(), reader.into_raw())
+    }
+
+    unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry) {
+        // SAFETY: the caller's promise; the end goes on being what `raw` is.
+        unsafe { End::<T>::from_raw(raw) }.register(registry, side);
     }
 }
 
@@ -329,7 +342,7 @@ pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Ve
     let mut residents = Vec::new();
     for (kind, table) in network.kinds.iter().enumerate() {
         for (index, rank) in table.ranks.iter().enumerate() {
-            if placement.of(rank) == me {
+            if placement.thread_of(rank) == me {
                 residents.push((rank, kind as u32, index as u32));
             }
         }
@@ -376,7 +389,7 @@ pub(crate) fn build(
         }
         let home = |kind: u32, index| {
             let rank = network.kinds[kind as usize].ranks.get(index as usize);
-            rank.map_or(u32::MAX, |rank| placement.of(rank))
+            rank.map_or(u32::MAX, |rank| placement.thread_of(rank))
         };
         for (n, (from, to)) in class
             .from_index
@@ -392,7 +405,7 @@ pub(crate) fn build(
             let make = || {
                 class
                     .maker
-                    .make(number, n, class.capacity, homes, scheduler.run())
+                    .make(number, n, class.capacity, homes, scheduler)
             };
             let (output, input) = if homes.0 == homes.1 {
                 make()
@@ -422,6 +435,14 @@ pub(crate) fn build(
                     }
                 };
                 left.extend(theirs.map(|end| (number, end)));
+                drop(left);
+                let side = if homes.0 == me {
+                    Side::Write
+                } else {
+                    Side::Read
+                };
+                // SAFETY: `make` made it, of this class.
+                unsafe { class.maker.register(mine, side, scheduler.registry()) };
                 (mine, mine)
             };
             if homes.0 == me {

@@ -26,14 +26,18 @@
 //!   nothing, and it arms again.
 //! * *Leaving.* GONE is stored after the last `tail`, and loaded before `tail` is: who sees GONE
 //!   sees every token.
-//! * *Growing* happens while both threads stand still at a lock (the block round), which orders it.
+//! * *Widening.* The producer goes on in a new, wider segment from some index on: it links that to the
+//!   old one, stores the index there, and then `tail` behind it. Who sees a `tail` beyond the index
+//!   sees both, and goes over when it has read what is before. So the ring allocates what it uses, and
+//!   grows by the hand of its producer alone, whatever the consumer does meanwhile.
 
 use std::hint;
 use std::mem::MaybeUninit;
+use std::ptr;
 
 use super::pace::Pace;
-use super::waiter::{ARMED, GONE, HOOK, ID, NOBODY};
-use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
+use super::waiter::{ARMED, GONE, ID, NOBODY, STOP};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
 
 #[repr(align(64))]
 struct Line<T>(T);
@@ -43,14 +47,32 @@ struct Producer<T> {
     tail: AtomicU64,
     /// The one slot of a ring of capacity one: so its token comes with `tail`, in one line.
     only: Slot<T>,
-    head_seen: UnsafeCell<u64>,
-    pace: UnsafeCell<Pace>,
+    own: UnsafeCell<Writing<T>>,
 }
 
-struct Consumer {
+/// What the producer knows.
+struct Writing<T> {
+    /// Up to this index there is room, as far as is known.
+    limit: u64,
+    /// Where it writes, and from which index on.
+    segment: *const Segment<T>,
+    start: u64,
+    pace: Pace,
+    waits: bool,
+}
+
+struct Consumer<T> {
     head: AtomicU64,
-    tail_seen: UnsafeCell<u64>,
-    pace: UnsafeCell<Pace>,
+    own: UnsafeCell<Reading<T>>,
+}
+
+/// What the consumer knows.
+struct Reading<T> {
+    /// Up to this index there are tokens, as far as is known.
+    tail_seen: u64,
+    segment: *const Segment<T>,
+    pace: Pace,
+    waits: bool,
 }
 
 struct Signals {
@@ -60,10 +82,31 @@ struct Signals {
 
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
-struct Store<T> {
+/// Slots for the tokens from some index on, up to that at which the next segment begins.
+struct Segment<T> {
     /// A power of two; none if the producer's line has the only one.
     slots: Box<[Slot<T>]>,
-    capacity: u64,
+    until: AtomicU64,
+    next: AtomicPtr<Segment<T>>,
+}
+
+/// Slots of the first segment that is allocated, at most.
+const FIRST: u64 = 8;
+
+impl<T> Segment<T> {
+    fn new(slots: u64) -> Self {
+        let mut all = Vec::with_capacity(slots as usize);
+        all.resize_with(slots as usize, || UnsafeCell::new(MaybeUninit::uninit()));
+        Segment {
+            slots: all.into_boxed_slice(),
+            until: AtomicU64::new(u64::MAX),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.slots.len().max(1) as u64
+    }
 }
 
 /// What a push did; `Done` names who is to be woken, or leaves that to [`Ring::settle_put`].
@@ -83,57 +126,63 @@ pub(crate) enum Pop<T> {
 /// The ring. See the module's text.
 pub(crate) struct Ring<T> {
     producer: Line<Producer<T>>,
-    consumer: Line<Consumer>,
+    consumer: Line<Consumer<T>>,
     signals: Line<Signals>,
-    store: UnsafeCell<Store<T>>,
+    capacity: AtomicU64,
+    first: Box<Segment<T>>,
 }
 
 // SAFETY: tokens cross threads through the ring, hence `T: Send`; every other field is either
-// atomic or touched by one side only, which the contracts of the unsafe methods demand.
+// atomic or touched by one side only, which the contracts of the unsafe methods demand. Segments are
+// the ring's own.
 unsafe impl<T: Send> Send for Ring<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Ring<T> {}
 
-fn slots<T>(capacity: u32) -> Box<[Slot<T>]> {
-    let size = match capacity {
-        0 | 1 => 0,
-        wide => (wide as usize).next_power_of_two(),
-    };
-    let mut slots = Vec::with_capacity(size);
-    slots.resize_with(size, || UnsafeCell::new(MaybeUninit::uninit()));
-    slots.into_boxed_slice()
-}
-
 impl<T> Ring<T> {
     pub(crate) fn new(capacity: u32) -> Self {
+        let capacity = u64::from(capacity.max(1));
+        let slots = match capacity {
+            1 => 0,
+            wide => wide.next_power_of_two().min(FIRST),
+        };
+        let first = Box::new(Segment::new(slots));
+        let segment: *const Segment<T> = &raw const *first;
         Ring {
             producer: Line(Producer {
                 tail: AtomicU64::new(0),
                 only: UnsafeCell::new(MaybeUninit::uninit()),
-                head_seen: UnsafeCell::new(0),
-                pace: UnsafeCell::new(Pace::new()),
+                own: UnsafeCell::new(Writing {
+                    limit: 0,
+                    segment,
+                    start: 0,
+                    pace: Pace::new(),
+                    waits: false,
+                }),
             }),
             consumer: Line(Consumer {
                 head: AtomicU64::new(0),
-                tail_seen: UnsafeCell::new(0),
-                pace: UnsafeCell::new(Pace::new()),
+                own: UnsafeCell::new(Reading {
+                    tail_seen: 0,
+                    segment,
+                    pace: Pace::new(),
+                    waits: false,
+                }),
             }),
             signals: Line(Signals {
                 reader: AtomicU32::new(NOBODY),
                 writer: AtomicU32::new(NOBODY),
             }),
-            store: UnsafeCell::new(Store {
-                slots: slots(capacity),
-                capacity: capacity.into(),
-            }),
+            capacity: AtomicU64::new(capacity),
+            first,
         }
     }
 
     /// The slot of the token that is the `at`-th of all.
     #[inline(always)]
-    fn slot<'a>(&'a self, store: &'a Store<T>, at: u64) -> &'a Slot<T> {
-        let last = store.slots.len().wrapping_sub(1);
-        store
+    fn slot<'a>(&'a self, segment: &'a Segment<T>, at: u64) -> &'a Slot<T> {
+        let last = segment.slots.len().wrapping_sub(1);
+        segment
             .slots
             .get(at as usize & last)
             .unwrap_or(&self.producer.0.only)
@@ -150,25 +199,54 @@ impl<T> Ring<T> {
             return Push::Gone(value);
         }
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        // SAFETY: the store changes only while both sides stand still.
-        let (capacity, slot) = self
-            .store
-            .with(|s| unsafe { ((*s).capacity, &raw const *self.slot(&*s, tail)) });
-        // SAFETY: `head_seen` is the producer's own.
-        let full = self.producer.0.head_seen.with_mut(|seen| unsafe {
-            if tail - *seen >= capacity {
-                *seen = self.consumer.0.head.load(Ordering::Acquire);
-            }
-            tail - *seen >= capacity
-        });
+        let own = &self.producer.0.own;
+        // SAFETY: `own` is the producer's.
+        let full =
+            own.with_mut(|own| unsafe { (*own).limit == tail && !self.find_room(&mut *own, tail) });
         if full {
             return Push::Full(value);
         }
+        // SAFETY: the producer's own; a segment is freed when the consumer has left it, and it goes
+        // where the producer is and no further.
+        let slot = own.with(|own| unsafe { &raw const *self.slot(&*(*own).segment, tail) });
         // SAFETY: the slot is free: head has passed it by, and Acquire ordered the reading of it
         // before this. The consumer does not look at it before `tail` is stored.
         unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
         self.producer.0.tail.store(tail + 1, Ordering::Release);
         Push::Done(unarm(&self.signals.0.reader))
+    }
+
+    /// Looks how far the consumer is, and goes over to a wider segment if there is room in the ring
+    /// but not in the segment. False: the ring is full.
+    #[inline]
+    fn find_room(&self, own: &mut Writing<T>, tail: u64) -> bool {
+        let head = self.consumer.0.head.load(Ordering::Acquire);
+        let capacity = self.capacity.load(Ordering::Relaxed);
+        if tail - head >= capacity {
+            own.limit = tail;
+            return false;
+        }
+        // SAFETY: as in `push`.
+        let len = unsafe { (*own.segment).len() };
+        let from = head.max(own.start);
+        if tail - from >= len {
+            self.widen(own, tail, len * 2);
+        }
+        // SAFETY: as in `push`.
+        let len = unsafe { (*own.segment).len() };
+        own.limit = (head + capacity).min(head.max(own.start) + len);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn widen(&self, own: &mut Writing<T>, tail: u64, slots: u64) {
+        let wider = Box::into_raw(Box::new(Segment::new(slots)));
+        // SAFETY: as in `push`.
+        let old = unsafe { &*own.segment };
+        old.next.store(wider, Ordering::Release);
+        old.until.store(tail, Ordering::Release);
+        (own.segment, own.start) = (wider, tail);
     }
 
     /// Takes a token out. If that names nobody to be woken, [`Ring::settle_taken`] has to be asked
@@ -179,25 +257,47 @@ impl<T> Ring<T> {
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Pop<T> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        // SAFETY: `tail_seen` is the consumer's own.
-        let seen = self.consumer.0.tail_seen.with(|seen| unsafe { *seen });
+        let own = &self.consumer.0.own;
+        // SAFETY: `own` is the consumer's.
+        let seen = own.with(|own| unsafe { (*own).tail_seen });
         if head == seen {
             let gone = self.signals.0.writer.load(Ordering::Acquire) & GONE != 0;
             let tail = self.producer.0.tail.load(Ordering::Acquire);
             if head == tail {
                 return if gone { Pop::End } else { Pop::Empty };
             }
-            let tail_seen = &self.consumer.0.tail_seen;
             // SAFETY: as above.
-            tail_seen.with_mut(|seen| unsafe { *seen = tail });
+            own.with_mut(|own| unsafe { (*own).tail_seen = tail });
         }
-        // SAFETY: the store changes only while both sides stand still. The slot was written
-        // before `tail` passed it, and the producer leaves it alone until `head` has.
-        let read =
-            |s: *const _| unsafe { self.slot(&*s, head).with(|slot| (*slot).assume_init_read()) };
-        let value = self.store.with(read);
+        // SAFETY: as above. The slot was written before `tail` passed it, and the producer leaves it
+        // alone until `head` has.
+        let value = own.with_mut(|own| unsafe {
+            if (*(*own).segment).until.load(Ordering::Relaxed) == head {
+                self.go_over(&mut *own);
+            }
+            self.slot(&*(*own).segment, head)
+                .with(|slot| (*slot).assume_init_read())
+        });
         self.consumer.0.head.store(head + 1, Ordering::Release);
         Pop::Value(value, unarm(&self.signals.0.writer))
+    }
+
+    /// The consumer goes over to the next segment, and frees the one it leaves.
+    #[cold]
+    #[inline(never)]
+    fn go_over(&self, own: &mut Reading<T>) {
+        // SAFETY: the consumer's segment has not been freed. The next one was linked before `until`
+        // was stored, and that before a `tail` which the consumer has seen by Acquire.
+        let next = unsafe { (*own.segment).next.load(Ordering::Acquire) };
+        let left = std::mem::replace(&mut own.segment, next);
+        self.free(left);
+    }
+
+    fn free(&self, segment: *const Segment<T>) {
+        if !ptr::eq(segment, &raw const *self.first) {
+            // SAFETY: `widen` made it, both sides have left it, and its tokens have been taken.
+            drop(unsafe { Box::from_raw(segment.cast_mut()) });
+        }
     }
 
     /// Who is to be woken for the tokens that were put in.
@@ -215,12 +315,10 @@ impl<T> Ring<T> {
     /// # Safety
     /// Only the consumer's thread may call this.
     pub(crate) unsafe fn pace_reader(&self) {
-        // SAFETY: the caller's promise; the store changes only while both sides stand still.
-        let capacity = unsafe { self.capacity() };
-        let taken = self.consumer.0.head.load(Ordering::Relaxed);
-        let pace = &self.consumer.0.pace;
-        // SAFETY: the pace is the consumer's own.
-        pace.with_mut(|pace| unsafe { (*pace).waits(taken, capacity) });
+        let (capacity, taken) = (self.capacity(), self.taken());
+        let own = &self.consumer.0.own;
+        // SAFETY: `own` is the consumer's, who calls.
+        own.with_mut(|own| unsafe { (*own).pace.waits(taken, capacity) });
     }
 
     /// As [`Ring::pace_reader`], for the producer.
@@ -228,12 +326,30 @@ impl<T> Ring<T> {
     /// # Safety
     /// Only the producer's thread may call this.
     pub(crate) unsafe fn pace_writer(&self) {
-        // SAFETY: the caller's promise; the store changes only while both sides stand still.
-        let capacity = unsafe { self.capacity() };
-        let put = self.producer.0.tail.load(Ordering::Relaxed);
-        let pace = &self.producer.0.pace;
-        // SAFETY: the pace is the producer's own.
-        pace.with_mut(|pace| unsafe { (*pace).waits(put, capacity) });
+        let (capacity, put) = (
+            self.capacity(),
+            self.producer.0.tail.load(Ordering::Relaxed),
+        );
+        let own = &self.producer.0.own;
+        // SAFETY: `own` is the producer's, who calls.
+        own.with_mut(|own| unsafe { (*own).pace.waits(put, capacity) });
+    }
+
+    /// Notes whether somebody waits at an end, and tells what was noted before.
+    ///
+    /// # Safety
+    /// Only the thread of that end may call this.
+    pub(crate) unsafe fn set_waits(&self, producer: bool, waits: bool) -> bool {
+        let old = |own: &mut bool| std::mem::replace(own, waits);
+        if producer {
+            let own = &self.producer.0.own;
+            // SAFETY: `own` is the caller's.
+            own.with_mut(|own| old(unsafe { &mut (*own).waits }))
+        } else {
+            let own = &self.consumer.0.own;
+            // SAFETY: `own` is the caller's.
+            own.with_mut(|own| old(unsafe { &mut (*own).waits }))
+        }
     }
 
     /// Whether the consumer need not wait: there is a token, or the producer has left. If `idle`,
@@ -247,9 +363,9 @@ impl<T> Ring<T> {
         if there == 0 {
             return self.signals.0.writer.load(Ordering::Relaxed) & GONE != 0;
         }
-        let pace = &self.consumer.0.pace;
-        // SAFETY: the pace is the consumer's own.
-        let pauses = pace.with(|pace| unsafe { (*pace).pauses() });
+        let own = &self.consumer.0.own;
+        // SAFETY: `own` is the consumer's, who calls.
+        let pauses = own.with(|own| unsafe { (*own).pace.pauses() });
         if idle && there <= pauses.into() {
             pause(pauses);
         }
@@ -263,15 +379,14 @@ impl<T> Ring<T> {
     /// Only the producer's thread may call this.
     pub(crate) unsafe fn writer_is_ready(&self, idle: bool) -> bool {
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        // SAFETY: the store changes only while both sides stand still.
-        let capacity = unsafe { self.capacity() };
+        let capacity = self.capacity();
         let there = tail - self.consumer.0.head.load(Ordering::Relaxed);
         if there >= capacity {
             return self.is_stopped();
         }
-        let pace = &self.producer.0.pace;
-        // SAFETY: the pace is the producer's own.
-        let pauses = pace.with(|pace| unsafe { (*pace).pauses() });
+        let own = &self.producer.0.own;
+        // SAFETY: `own` is the producer's, who calls.
+        let pauses = own.with(|own| unsafe { (*own).pace.pauses() });
         if idle && capacity - there <= pauses.into() {
             pause(pauses);
         }
@@ -297,7 +412,12 @@ impl<T> Ring<T> {
 
     /// As [`Ring::disarm_reader`], for the producer.
     pub(crate) fn disarm_writer(&self) -> Option<u32> {
-        unarm(&self.signals.0.writer)
+        let writer = &self.signals.0.writer;
+        if writer.load(Ordering::Relaxed) & STOP != 0 {
+            let was = writer.fetch_and(!(ARMED | STOP), Ordering::Relaxed);
+            return (was & ARMED != 0).then_some(was & ID);
+        }
+        unarm(writer)
     }
 
     /// Says that the producer, called `id`, is about to wait. False: it need not, so it is to
@@ -307,18 +427,23 @@ impl<T> Ring<T> {
         signals.writer.swap(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        // SAFETY: the store changes only while both sides stand still.
-        let capacity = self.store.with(|s| unsafe { (*s).capacity });
+        let capacity = self.capacity();
         tail - self.consumer.0.head.load(Ordering::Acquire) >= capacity
             && signals.reader.load(Ordering::Acquire) & GONE == 0
     }
 
-    /// Says that the producer waits only for the consumer to leave. `word` is its id, armed only if
-    /// what the consumer takes may wake it too. True: the consumer has left already.
+    /// Says that the producer waits only for the consumer to leave, by a word with STOP; armed only
+    /// if what the consumer takes may wake it too. True: the consumer has left already.
     pub(crate) fn arm_stop(&self, word: u32) -> bool {
         self.signals.0.writer.swap(word, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         self.is_stopped()
+    }
+
+    /// Who waits at the producer's end, or at the consumer's: a word.
+    pub(crate) fn word(&self, producer: bool) -> u32 {
+        let Signals { reader, writer } = &self.signals.0;
+        if producer { writer } else { reader }.load(Ordering::Relaxed)
     }
 
     /// Whether the consumer has left.
@@ -332,14 +457,14 @@ impl<T> Ring<T> {
         disarm(&self.signals.0.reader)
     }
 
-    /// The consumer leaves. Returns who is to be woken: also a producer that is named, but not
-    /// armed, for it may wait just for this ([`Ring::arm_stop`]).
+    /// The consumer leaves. Returns who is to be woken: also a producer that waits just for this
+    /// ([`Ring::arm_stop`]).
     pub(crate) fn close_reader(&self) -> Option<u32> {
         self.signals.0.reader.fetch_or(GONE, Ordering::Release);
         fence(Ordering::SeqCst);
-        let was = self.signals.0.writer.fetch_and(!ARMED, Ordering::Relaxed);
-        let named = was & GONE == 0 && was & ID != NOBODY && was & HOOK == 0;
-        (was & ARMED != 0 || named).then_some(was & ID)
+        let writer = &self.signals.0.writer;
+        let was = writer.fetch_and(!(ARMED | STOP), Ordering::Relaxed);
+        (was & GONE == 0 && was & (ARMED | STOP) != 0).then_some(was & ID)
     }
 
     /// Tokens that have been taken out so far.
@@ -348,41 +473,19 @@ impl<T> Ring<T> {
     }
 
     /// Tokens the ring may hold.
-    ///
-    /// # Safety
-    /// No other thread may be in [`Ring::grow`].
-    pub(crate) unsafe fn capacity(&self) -> u64 {
-        // SAFETY: the caller's promise.
-        self.store.with(|s| unsafe { (*s).capacity })
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity.load(Ordering::Relaxed)
     }
 
     /// Lets the ring hold `capacity` tokens, if that is more than now.
     ///
     /// # Safety
-    /// Both sides must stand still, and both must later synchronise with the caller.
+    /// Only the producer's thread may call this.
     pub(crate) unsafe fn grow(&self, capacity: u32) {
-        let head = self.consumer.0.head.load(Ordering::Relaxed);
-        let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        self.store.with_mut(|s| {
-            // SAFETY: both sides stand still: nobody else looks at the store.
-            let store = unsafe { &mut *s };
-            if u64::from(capacity) <= store.capacity {
-                return;
-            }
-            let wider = slots::<T>(capacity);
-            for at in head..tail {
-                let old = self
-                    .slot(store, at)
-                    // SAFETY: tokens between head and tail are there; each is moved once.
-                    .with(|slot| unsafe { (*slot).assume_init_read() });
-                wider[at as usize & (wider.len() - 1)].with_mut(|slot| {
-                    // SAFETY: the new slots are ours alone.
-                    unsafe { (*slot).write(old) };
-                });
-            }
-            store.slots = wider;
-            store.capacity = capacity.into();
-        });
+        if u64::from(capacity) > self.capacity() {
+            // `limit` may stay: where it ends, the producer looks again.
+            self.capacity.store(capacity.into(), Ordering::Relaxed);
+        }
     }
 }
 
@@ -401,19 +504,28 @@ fn disarm(word: &AtomicU32) -> Option<u32> {
     unarm(word)
 }
 
-/// Takes the ARMED mark off a word; the id, if it was there.
+/// Takes the marks of who waits off an armed word; the id, if it was armed.
 #[inline]
 fn unarm(word: &AtomicU32) -> Option<u32> {
     if word.load(Ordering::Relaxed) & ARMED == 0 {
         return None;
     }
-    let was = word.fetch_and(!ARMED, Ordering::Relaxed);
+    let was = word.fetch_and(!(ARMED | STOP), Ordering::Relaxed);
     (was & ARMED != 0).then_some(was & ID)
 }
 
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
+        // If dropping a token panics, the segments stay: memory is lost, and nothing else.
         // SAFETY: nobody else has the ring any more, so this thread may be its consumer.
         while let Pop::Value(..) = unsafe { self.pop() } {}
+        // SAFETY: as above.
+        let mut segment = self.consumer.0.own.with(|own| unsafe { (*own).segment });
+        while !segment.is_null() {
+            // SAFETY: of the segments from the consumer's on none has been freed.
+            let next = unsafe { (*segment).next.load(Ordering::Relaxed) };
+            self.free(segment);
+            segment = next;
+        }
     }
 }

@@ -10,10 +10,14 @@ pub(crate) const ARMED: u32 = 1 << 31;
 pub(crate) const GONE: u32 = 1 << 30;
 /// The id is an index into the scheduler's table of hooks, not of processes.
 pub(crate) const HOOK: u32 = 1 << 29;
+/// The one named by the id waits for the other side to leave, and for nothing else: what moves
+/// through the channel wakes nobody. (With a hook the word is armed as well, and wakes more often:
+/// a hook may get another owner once it has fired, so only an armed word may name one.)
+pub(crate) const STOP: u32 = 1 << 28;
 /// The bits of an id: the hook bit and the index.
 pub(crate) const ID: u32 = HOOK | INDEX;
 /// The bits of an index.
-pub(crate) const INDEX: u32 = HOOK - 1;
+pub(crate) const INDEX: u32 = STOP - 1;
 /// The id of nobody: no process and no hook has it.
 pub(crate) const NOBODY: u32 = INDEX;
 
@@ -21,4 +25,10 @@ pub(crate) const NOBODY: u32 = INDEX;
 #[inline(always)]
 pub(crate) fn is_hooked(word: u32) -> bool {
     word & (ARMED | HOOK | GONE) == ARMED | HOOK
+}
+
+/// Whether somebody waits by this word: at an end that has not left, as that takes the marks away.
+#[inline(always)]
+pub(crate) fn waits(word: u32) -> bool {
+    word & (ARMED | STOP) != 0
 }

@@ -59,19 +59,24 @@ pub const fn size(full: u64, miri: u64) -> u64 {
     if cfg!(miri) { miri } else { full }
 }
 
-/// Runs a network at 1, 2 and 5 schedulers, and spread as widely as possible.
+/// Runs a network at 1, 2 and 5 schedulers, at 5 on 2 threads, and spread as widely as possible.
 pub fn everywhere(
     mut network: impl FnMut() -> Network,
     mut check: impl FnMut(Result<Report, RunError>),
 ) {
     for &schedulers in if cfg!(miri) { &[1, 2][..] } else { &[1, 2, 5] } {
-        check(run(network(), &Options::new().os_processes(schedulers)));
+        // Each on a thread of its own, whatever the machine has.
+        let options = Options::new().os_processes(schedulers);
+        check(run(network(), &options.threads(schedulers)));
     }
+    let shared = Options::new().os_processes(5).threads(2);
+    check(run(network(), &shared));
     let spread = network();
     let ranks = spread.processes();
     let mapping: Vec<String> = (0..ranks).map(|rank| (rank % 3).to_string()).collect();
     let options = Options::new()
         .os_processes(3)
+        .threads(3)
         .mapping(mapping.join(" ").parse().unwrap());
     check(run(spread, &options));
 }

@@ -11,11 +11,15 @@ use crate::kpn::stop::Stop;
 #[derive(Debug)]
 pub struct Broadcast<T> {
     members: Vec<Output<T>>,
+    connected: bool,
 }
 
 impl<T> From<Vec<Output<T>>> for Broadcast<T> {
     fn from(members: Vec<Output<T>>) -> Self {
-        Broadcast { members }
+        Broadcast {
+            connected: members.iter().any(Output::is_connected),
+            members,
+        }
     }
 }
 
@@ -25,9 +29,10 @@ impl<T: Clone> Broadcast<T> {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port whose reader has not left, as far as is known.
+    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
+    /// [`write`](Self::write) and [`stopped`](Self::stopped).
     pub fn is_connected(&self) -> bool {
-        self.members.iter().any(Output::is_connected)
+        self.connected
     }
 
     /// Waits until all readers have left, without writing: as [`Output::stopped`].
@@ -52,7 +57,7 @@ impl<T: Clone> Broadcast<T> {
         if self.members[last].write(token).await.is_err() {
             self.members[last] = Output::unconnected();
         }
-        if self.is_connected() {
+        if self.members.iter().any(Output::is_connected) {
             Ok(())
         } else {
             Err(Stopped)

@@ -1,6 +1,6 @@
 //! Many writers to one reader, which takes a token of each.
 
-use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use crate::kpn::ports::Input;
@@ -36,7 +36,15 @@ impl<T> Gather<T> {
     /// tokens of an unfinished row are never seen). Dropping the future before it is ready loses
     /// nothing: the next read goes on with the row.
     pub async fn read(&mut self) -> Option<Vec<T>> {
-        poll_fn(|context| self.poll_read(context)).await
+        ReadRow { gather: self }.await
+    }
+
+    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
+    /// pending.
+    pub fn turn_away(&mut self) {
+        if let Some(member) = self.members.get_mut(self.row.len()) {
+            member.turn_away();
+        }
     }
 
     /// Polls for the next row: what [`read`](Self::read) awaits.
@@ -52,6 +60,25 @@ impl<T> Gather<T> {
             self.row.push(token);
         }
         Poll::Ready(Some(std::mem::take(&mut self.row)))
+    }
+}
+
+/// The future of [`Gather::read`].
+struct ReadRow<'a, T> {
+    gather: &'a mut Gather<T>,
+}
+
+impl<T> Future for ReadRow<'_, T> {
+    type Output = Option<Vec<T>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
+        self.get_mut().gather.poll_read(context)
+    }
+}
+
+impl<T> Drop for ReadRow<'_, T> {
+    fn drop(&mut self) {
+        self.gather.turn_away();
     }
 }
 

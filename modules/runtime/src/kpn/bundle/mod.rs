@@ -29,9 +29,10 @@ pub use switch::Switch;
 use std::rc::Rc;
 use std::task::Context;
 
-use crate::exec::hooks::Ready;
-use crate::exec::scheduler::{self, Scheduler, waiting};
-use crate::link::waiter::ARMED;
+use crate::exec::current::{self, waiting};
+use crate::exec::hooks::{NO_NUMBER, Ready};
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
 
 /// The ready list of a bundle and its members' hooks, which put them on it.
 struct Hooked {
@@ -42,40 +43,75 @@ struct Hooked {
 }
 
 impl Hooked {
-    fn new(members: usize) -> Self {
+    fn new(members: usize, side: Side) -> Self {
         Hooked {
-            ready: Ready::new(members),
+            ready: Ready::new(members, side),
             hooks: Vec::new(),
             run: 0,
         }
     }
 
-    /// The hook of a member, in this run.
-    fn hook(&mut self, scheduler: &Scheduler, member: usize, members: usize) -> u32 {
-        if self.run != scheduler.run() {
-            self.run = scheduler.run();
-            let hook = |member| scheduler.hooks().member(&self.ready, member);
-            self.hooks = (0..members as u32).map(hook).collect();
-        }
-        self.hooks[member]
+    /// Makes sure that the hooks are those of the run that is on: a bundle may have been carried
+    /// there from another, and then every member has to be looked at anew. `number` tells the number
+    /// of a member's channel.
+    #[inline]
+    fn settle(&mut self, members: usize, number: impl Fn(&Scheduler, usize) -> Option<u32>) {
+        waiting(|scheduler| {
+            if self.run != scheduler.run() {
+                self.settle_now(scheduler, members, number);
+            }
+        });
     }
 
-    /// Has whoever polls with `context` woken when a member is put on the list.
-    fn wait(&self, scheduler: &Scheduler, context: &Context<'_>) {
-        let waiter = scheduler.waiter(context, self.ready.waiter.get());
-        self.ready.waiter.set(ARMED | waiter);
+    #[cold]
+    fn settle_now(
+        &mut self,
+        scheduler: &Scheduler,
+        members: usize,
+        number: impl Fn(&Scheduler, usize) -> Option<u32>,
+    ) {
+        self.remove();
+        self.run = scheduler.run();
+        let hook = |member| scheduler.hooks().member(&self.ready, member);
+        self.hooks = (0..members as u32).map(hook).collect();
+        let numbers = (0..members).map(|member| number(scheduler, member).unwrap_or(NO_NUMBER));
+        self.ready.renew(numbers.collect());
+    }
+
+    /// Has whoever polls with `context` woken when a member, or the one member, is put on the list.
+    /// To clone a foreign waker is code of the user, so the list may have something after it.
+    fn wait(&self, context: &Context<'_>, only: Option<u32>) {
+        waiting(|scheduler| scheduler.wait_for_bundle(context, &self.ready, only));
+    }
+
+    /// Nobody waits for the bundle any more: a future is dropped.
+    #[inline]
+    fn turn_away(&self) {
+        if self.ready.is_waited_for() {
+            self.turn_away_now();
+        }
+    }
+
+    #[cold]
+    fn turn_away_now(&self) {
+        current::with_run(self.run, |scheduler| {
+            let word = scheduler.hooks().turn_away(&self.ready);
+            scheduler.unhook(word);
+        });
+    }
+
+    fn remove(&mut self) {
+        self.turn_away();
+        current::with_run(self.run, |scheduler| {
+            for &hook in &self.hooks {
+                scheduler.hooks().remove(hook);
+            }
+        });
     }
 }
 
 impl Drop for Hooked {
     fn drop(&mut self) {
-        scheduler::with_current(|scheduler| {
-            if self.run == scheduler.run() {
-                self.hooks
-                    .iter()
-                    .for_each(|&hook| scheduler.hooks().remove(hook));
-                scheduler.unhook(self.ready.waiter.get());
-            }
-        });
+        self.remove();
     }
 }

@@ -11,11 +11,15 @@ use crate::kpn::stop::Stop;
 #[derive(Debug)]
 pub struct Scatter<T> {
     members: Vec<Output<T>>,
+    connected: bool,
 }
 
 impl<T> From<Vec<Output<T>>> for Scatter<T> {
     fn from(members: Vec<Output<T>>) -> Self {
-        Scatter { members }
+        Scatter {
+            connected: members.iter().any(Output::is_connected),
+            members,
+        }
     }
 }
 
@@ -25,9 +29,10 @@ impl<T> Scatter<T> {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port whose reader has not left, as far as is known.
+    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
+    /// [`write`](Self::write) and [`stopped`](Self::stopped).
     pub fn is_connected(&self) -> bool {
-        self.members.iter().any(Output::is_connected)
+        self.connected
     }
 
     /// Waits until all readers have left, without writing: as [`Output::stopped`].
@@ -53,7 +58,7 @@ impl<T> Scatter<T> {
                 *member = Output::unconnected();
             }
         }
-        if self.is_connected() {
+        if self.members.iter().any(Output::is_connected) {
             Ok(())
         } else {
             Err(Stopped)

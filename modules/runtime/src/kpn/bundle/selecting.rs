@@ -1,11 +1,12 @@
 //! Many writers to one reader, which takes what comes.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::{Hooked, waiting};
+use super::Hooked;
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::Take;
 use crate::kpn::ports::Input;
 use crate::kpn::select::Source;
@@ -37,6 +38,7 @@ use crate::kpn::select::Source;
 pub struct Select<T> {
     members: Vec<Input<T>>,
     live: usize,
+    connected: bool,
     /// Members whose end a `read` has passed by, and that `read_or_end` has not told yet.
     passed: Vec<usize>,
     hooked: Hooked,
@@ -46,7 +48,8 @@ impl<T> From<Vec<Input<T>>> for Select<T> {
     fn from(members: Vec<Input<T>>) -> Self {
         let live = members.iter().filter(|input| input.is_connected()).count();
         Select {
-            hooked: Hooked::new(members.len()),
+            hooked: Hooked::new(members.len(), Side::Read),
+            connected: live > 0,
             members,
             live,
             passed: Vec::new(),
@@ -60,15 +63,16 @@ impl<T> Select<T> {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port and not yet at its end.
+    /// Whether any channel is joined to the port. It stays so when members come to their end:
+    /// that is told by [`read`](Self::read) and [`ended`](Self::ended).
     pub fn is_connected(&self) -> bool {
-        self.live > 0
+        self.connected
     }
 
     /// The next token and the position of the member it came from; `None` when all members are
     /// at their end. Dropping the future before it is ready takes no token.
     pub async fn read(&mut self) -> Option<(usize, T)> {
-        poll_fn(|context| self.poll_read(context)).await
+        ReadSelect { select: self }.await
     }
 
     /// The next token as `(member, Some(token))`, or the end of a member as `(member, None)`;
@@ -122,10 +126,15 @@ impl<T> Select<T> {
     /// # Panics
     /// If there is no such member.
     pub async fn read_from(&mut self, member: usize) -> Option<T> {
-        poll_fn(|context| self.poll_read_from(member, context)).await
+        ReadFrom {
+            select: self,
+            member,
+        }
+        .await
     }
 
-    /// Polls for the next token: what [`read`](Self::read) awaits.
+    /// Polls for the next token: what [`read`](Self::read) awaits. Who polls by hand counts as
+    /// waiting as with [`Input::poll_read`].
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         loop {
             match self.poll_change(context) {
@@ -142,37 +151,38 @@ impl<T> Select<T> {
     /// The next token, or the next end that no read has come to before.
     #[inline]
     fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, Option<T>)>> {
-        while let Some(member) = self.hooked.ready.pop() {
-            let at = member as usize;
-            match self.members[at].take() {
-                Take::Token(token) => {
-                    self.hooked.ready.push(member);
-                    return Poll::Ready(Some((at, Some(token))));
-                }
-                Take::End if self.leave(at) => return Poll::Ready(Some((at, None))),
-                Take::End => {}
-                Take::Empty => {
-                    if !self.arm(at) {
+        loop {
+            self.settle();
+            while let Some(member) = self.hooked.ready.pop() {
+                let at = member as usize;
+                match self.members[at].take() {
+                    Take::Token(token) => {
                         self.hooked.ready.push(member);
+                        return Poll::Ready(Some((at, Some(token))));
+                    }
+                    Take::End if self.leave(at) => return Poll::Ready(Some((at, None))),
+                    Take::End => {}
+                    Take::Empty => {
+                        if !self.members[at].arm(self.hooked.hooks[at]) {
+                            self.hooked.ready.push(member);
+                        }
                     }
                 }
             }
-        }
-        if self.live == 0 {
-            return Poll::Ready(None);
-        }
-        waiting(|scheduler| {
-            self.hooked.wait(scheduler, context);
-            if scheduler.probing() {
-                let live = self.members.iter().filter(|input| input.is_connected());
-                live.for_each(|input| input.note(scheduler));
+            if self.live == 0 {
+                return Poll::Ready(None);
             }
-        });
-        Poll::Pending
+            self.hooked.wait(context, None);
+            if self.hooked.ready.is_empty() {
+                return Poll::Pending;
+            }
+        }
     }
 
     fn poll_read_from(&mut self, member: usize, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let mut waits = false;
         loop {
+            self.settle();
             match self.members[member].take() {
                 Take::Token(token) => return Poll::Ready(Some(token)),
                 Take::End => {
@@ -181,28 +191,36 @@ impl<T> Select<T> {
                     }
                     return Poll::Ready(None);
                 }
-                Take::Empty if self.arm(member) => break,
-                Take::Empty => {}
+                Take::Empty if waits => return Poll::Pending,
+                Take::Empty => {
+                    if self.members[member].arm(self.hooked.hooks[member]) {
+                        self.hooked.wait(context, Some(member as u32));
+                        // Once more, for that was code of the user if the waker is foreign.
+                        waits = true;
+                    }
+                }
             }
         }
-        waiting(|scheduler| {
-            self.hooked.wait(scheduler, context);
-            if scheduler.probing() {
-                self.members[member].note(scheduler);
-            }
-        });
-        Poll::Pending
     }
 
-    fn arm(&mut self, member: usize) -> bool {
-        let hook = waiting(|s| self.hooked.hook(s, member, self.members.len()));
-        self.members[member].arm(hook)
+    fn settle(&mut self) {
+        let members = &self.members;
+        let number = |scheduler: &Scheduler, member: usize| members[member].number(scheduler);
+        self.hooked.settle(members.len(), number);
+    }
+
+    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
+    /// pending.
+    #[inline]
+    pub fn turn_away(&mut self) {
+        self.hooked.turn_away();
     }
 
     /// Notes that a member is at its end; whether that is news.
     fn leave(&mut self, member: usize) -> bool {
         let news = self.members[member].is_connected();
         if news {
+            self.hooked.ready.leave(member as u32);
             self.members[member] = Input::unconnected();
             self.live -= 1;
         }
@@ -220,6 +238,10 @@ pub struct ReadOrEnd<'a, T> {
 impl<T> Source for ReadOrEnd<'_, T> {
     type Item = (usize, Option<T>);
 
+    fn turn_away(&mut self) {
+        self.select.turn_away();
+    }
+
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.select.passed.pop() {
             Some(member) => Poll::Ready(Some((member, None))),
@@ -233,6 +255,54 @@ impl<T> Future for ReadOrEnd<'_, T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.get_mut().poll_next(context)
+    }
+}
+
+impl<T> Drop for ReadOrEnd<'_, T> {
+    fn drop(&mut self) {
+        self.select.turn_away();
+    }
+}
+
+/// The future of [`Select::read`].
+struct ReadSelect<'a, T> {
+    select: &'a mut Select<T>,
+}
+
+impl<T> Future for ReadSelect<'_, T> {
+    type Output = Option<(usize, T)>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.get_mut().select.poll_read(context)
+    }
+}
+
+impl<T> Drop for ReadSelect<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.select.turn_away();
+    }
+}
+
+/// The future of [`Select::read_from`].
+struct ReadFrom<'a, T> {
+    select: &'a mut Select<T>,
+    member: usize,
+}
+
+impl<T> Future for ReadFrom<'_, T> {
+    type Output = Option<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = self.get_mut();
+        this.select.poll_read_from(this.member, context)
+    }
+}
+
+impl<T> Drop for ReadFrom<'_, T> {
+    fn drop(&mut self) {
+        self.select.turn_away();
     }
 }
 

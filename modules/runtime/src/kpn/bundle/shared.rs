@@ -1,11 +1,13 @@
 //! One writer to many readers, each token to one of them.
 
 use std::fmt;
-use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::{Hooked, waiting};
+use super::Hooked;
 use crate::exec::outcome::Stopped;
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
@@ -15,6 +17,7 @@ use crate::kpn::stop::Stop;
 pub struct Share<T> {
     members: Vec<Output<T>>,
     live: usize,
+    connected: bool,
     hooked: Hooked,
 }
 
@@ -25,7 +28,8 @@ impl<T> From<Vec<Output<T>>> for Share<T> {
             .filter(|output| output.is_connected())
             .count();
         Share {
-            hooked: Hooked::new(members.len()),
+            hooked: Hooked::new(members.len(), Side::Write),
+            connected: live > 0,
             members,
             live,
         }
@@ -38,18 +42,20 @@ impl<T> Share<T> {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port whose reader has not left, as far as is known.
+    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
+    /// [`write`](Self::write) and [`stopped`](Self::stopped).
     pub fn is_connected(&self) -> bool {
-        self.live > 0
+        self.connected
     }
 
-    /// Writes the token to one member, as soon as one has room, and tells which.
+    /// Writes the token to one member, as soon as one has room, and tells which. Dropping the
+    /// future before it is ready drops the token, unwritten.
     ///
     /// # Errors
     /// [`Stopped`] when all readers have left: the token is dropped.
     pub async fn write(&mut self, token: T) -> Result<usize, Stopped> {
-        let mut token = Some(token);
-        poll_fn(|context| self.poll_write(context, &mut token)).await
+        let token = Some(token);
+        WriteShare { share: self, token }.await
     }
 
     /// Waits until all readers have left, without writing: as [`Output::stopped`].
@@ -65,41 +71,66 @@ impl<T> Share<T> {
         let Some(mut value) = token.take() else {
             return Poll::Ready(Err(Stopped));
         };
-        while let Some(member) = self.hooked.ready.pop() {
-            let at = member as usize;
-            match self.members[at].put(value) {
-                Put::Done => {
-                    self.hooked.ready.push(member);
-                    return Poll::Ready(Ok(at));
-                }
-                Put::Stopped(back) => {
-                    value = back;
-                    if self.members[at].is_connected() {
-                        self.members[at] = Output::unconnected();
-                        self.live -= 1;
-                    }
-                }
-                Put::Full(back) => {
-                    value = back;
-                    let hook = waiting(|s| self.hooked.hook(s, at, self.members.len()));
-                    if !self.members[at].arm(hook) {
+        loop {
+            let members = &self.members;
+            let number = |scheduler: &Scheduler, member: usize| members[member].number(scheduler);
+            self.hooked.settle(members.len(), number);
+            while let Some(member) = self.hooked.ready.pop() {
+                let at = member as usize;
+                match self.members[at].put(value) {
+                    Put::Done => {
                         self.hooked.ready.push(member);
+                        return Poll::Ready(Ok(at));
+                    }
+                    Put::Stopped(back) => {
+                        value = back;
+                        if self.members[at].is_connected() {
+                            self.hooked.ready.leave(member);
+                            self.members[at] = Output::unconnected();
+                            self.live -= 1;
+                        }
+                    }
+                    Put::Full(back) => {
+                        value = back;
+                        if !self.members[at].arm(self.hooked.hooks[at]) {
+                            self.hooked.ready.push(member);
+                        }
                     }
                 }
             }
-        }
-        if self.live == 0 {
-            return Poll::Ready(Err(Stopped));
-        }
-        *token = Some(value);
-        waiting(|scheduler| {
-            self.hooked.wait(scheduler, context);
-            if scheduler.probing() {
-                let live = self.members.iter().filter(|output| output.is_connected());
-                live.for_each(|output| output.note(scheduler));
+            if self.live == 0 {
+                return Poll::Ready(Err(Stopped));
             }
-        });
-        Poll::Pending
+            self.hooked.wait(context, None);
+            if self.hooked.ready.is_empty() {
+                *token = Some(value);
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+/// The future of [`Share::write`].
+struct WriteShare<'a, T> {
+    share: &'a mut Share<T>,
+    token: Option<T>,
+}
+
+// The token is moved out and never pinned.
+impl<T> Unpin for WriteShare<'_, T> {}
+
+impl<T> Future for WriteShare<'_, T> {
+    type Output = Result<usize, Stopped>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.share.poll_write(context, &mut this.token)
+    }
+}
+
+impl<T> Drop for WriteShare<'_, T> {
+    fn drop(&mut self) {
+        self.share.hooked.turn_away();
     }
 }
 

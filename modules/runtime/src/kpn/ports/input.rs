@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::output::Output;
-use super::unhook;
-use crate::exec::scheduler::{self, Scheduler};
+use crate::exec::current;
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Take};
 use crate::kpn::end::{End, Make};
-use crate::link::waiter::{ARMED, GONE, is_hooked};
+use crate::kpn::leaving::Finally;
+use crate::link::waiter::{ARMED, is_hooked};
 
 /// The reading end of a channel.
 ///
@@ -39,7 +41,7 @@ impl<T> Input<T> {
     /// Dropping the future before it is ready takes no token.
     #[inline]
     pub fn read(&mut self) -> Read<'_, T> {
-        Read { input: self }
+        Read { input: Some(self) }
     }
 
     /// The next token; `None` at the end of the stream, or when the reader of `output` has left:
@@ -60,10 +62,10 @@ impl<T> Input<T> {
     /// ```
     #[inline]
     pub fn read_for<U>(&mut self, output: &mut Output<U>) -> impl Future<Output = Option<T>> {
-        std::future::poll_fn(move |context| match self.poll_read(context) {
-            Poll::Pending => output.poll_stopped(context).map(|()| None),
-            ready => ready,
-        })
+        ReadFor {
+            input: self,
+            output,
+        }
     }
 
     /// The next token if there is one now: `Ok(None)` means the end of the stream, an error that
@@ -88,6 +90,10 @@ impl<T> Input<T> {
     }
 
     /// Polls for the next token: what [`read`](Self::read) awaits.
+    ///
+    /// Who polls by hand counts as waiting for the port, where a network stands still, until it is
+    /// woken, polls again or calls [`turn_away`](Self::turn_away): the futures of this crate do that
+    /// when they are dropped.
     #[inline(always)]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         // The common case is written out; whatever is rare happens in `poll_read_slowly`.
@@ -95,11 +101,12 @@ impl<T> Input<T> {
             if let Take::Token(token) = channel.take() {
                 return Poll::Ready(Some(token));
             }
-            if channel.writer().get() & GONE == 0
-                && !is_hooked(channel.reader().get())
-                && let Some(waiter) = scheduler::plain_waiter(context)
+            let point = channel.point();
+            if !point.is_gone(Side::Write)
+                && !is_hooked(point.word(Side::Read))
+                && let Some(waiter) = current::plain_waiter(context)
             {
-                channel.reader().set(ARMED | waiter);
+                point.arm(Side::Read, ARMED | waiter);
                 return Poll::Pending;
             }
         }
@@ -115,40 +122,51 @@ impl<T> Input<T> {
                 Take::End => return Poll::Ready(None),
                 Take::Empty => {}
             }
-            if self.end.wait_for_change(context, false) {
+            if self.end.wait_for_change(context, Side::Read) {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Has `waiter` woken when something changes; false: it has changed already.
+    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
+    /// pending.
     #[inline(always)]
-    pub(crate) fn arm(&self, waiter: u32) -> bool {
-        self.end.arm(waiter, false)
+    pub fn turn_away(&mut self) {
+        self.end.disarm(Side::Read);
     }
 
-    /// Tells a block round that somebody waits for this port.
-    pub(crate) fn note(&self, scheduler: &Scheduler) {
-        scheduler.note(self.end.wait(false));
+    #[cold]
+    #[inline(never)]
+    fn cancel(&mut self) {
+        self.turn_away();
+    }
+
+    /// Has a hook woken when something changes; false: it has changed already.
+    #[inline(always)]
+    pub(crate) fn arm(&self, hook: u32) -> bool {
+        self.end.arm(hook, Side::Read)
+    }
+
+    /// The number of the channel, if it is one of the scheduler's run.
+    pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
+        self.end.number(scheduler)
     }
 }
 
 impl<T> Drop for Input<T> {
     fn drop(&mut self) {
         match self.end.make() {
-            Make::Here(channel) => {
-                unhook(channel.reader().get());
+            Make::Here(_) => {
                 if let Some(channel) = self.end.channel() {
                     // SAFETY: this is the one input, and it goes now.
                     unsafe { Channel::close_reader(channel) };
                 }
             }
             Make::Cross(channel) => {
-                // SAFETY: as above; the Arc goes after the last use.
-                unsafe {
-                    channel.close_reader();
-                    self.end.release();
-                }
+                // SAFETY: as above; the Arc goes after the last use, whatever the tokens do.
+                let _release = Finally(|| unsafe { self.end.release() });
+                // SAFETY: as above.
+                unsafe { channel.close_reader() };
             }
             Make::None => {}
         }
@@ -179,7 +197,8 @@ impl std::error::Error for Empty {}
 #[must_use = "a read does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Read<'a, T> {
-    input: &'a mut Input<T>,
+    /// Gone when the read is done: then there is nothing to turn away from.
+    input: Option<&'a mut Input<T>>,
 }
 
 impl<T> Future for Read<'_, T> {
@@ -187,6 +206,54 @@ impl<T> Future for Read<'_, T> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        self.input.poll_read(context)
+        let Some(input) = &mut self.input else {
+            polled_again();
+        };
+        let polled = input.poll_read(context);
+        if polled.is_ready() {
+            self.input = None;
+        }
+        polled
+    }
+}
+
+#[cold]
+fn polled_again() -> ! {
+    panic!("a read was polled after it was done");
+}
+
+impl<T> Drop for Read<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(input) = &mut self.input {
+            input.cancel();
+        }
+    }
+}
+
+/// The future of [`Input::read_for`].
+#[derive(Debug)]
+struct ReadFor<'a, 'b, T, U> {
+    input: &'a mut Input<T>,
+    output: &'b mut Output<U>,
+}
+
+impl<T, U> Future for ReadFor<'_, '_, T, U> {
+    type Output = Option<T>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        match self.input.poll_read(context) {
+            Poll::Pending => self.output.poll_stopped(context).map(|()| None),
+            ready => ready,
+        }
+    }
+}
+
+impl<T, U> Drop for ReadFor<'_, '_, T, U> {
+    #[inline]
+    fn drop(&mut self) {
+        self.input.turn_away();
+        self.output.turn_away();
     }
 }

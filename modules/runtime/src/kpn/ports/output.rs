@@ -5,13 +5,15 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::unhook;
+use crate::exec::current;
 use crate::exec::outcome::Stopped;
-use crate::exec::scheduler::{self, Scheduler, waiting};
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Put};
 use crate::kpn::end::{End, Make};
+use crate::kpn::leaving::Finally;
 use crate::kpn::stop::Stop;
-use crate::link::waiter::{ARMED, GONE, HOOK, is_hooked};
+use crate::link::waiter::{ARMED, STOP, is_hooked};
 
 /// The writing end of a channel.
 ///
@@ -37,7 +39,8 @@ impl<T> Output<T> {
 
     /// Writes a token, as soon as there is room for it.
     ///
-    /// Dropping the future before it is ready drops the token, unwritten.
+    /// Dropping the future before it is ready takes the token back, unless the reader has read it by
+    /// then: the write was done in that case, though its writer never heard of it.
     ///
     /// # Errors
     /// [`Stopped`] if the reader has left: the token is dropped.
@@ -47,6 +50,16 @@ impl<T> Output<T> {
             output: self,
             token: Token::Fresh(token),
         }
+    }
+
+    /// Writes a token, as soon as there is room for it, or drops it if the reader has left.
+    ///
+    /// *When* a writer is told [`Stopped`] depends on how far it is ahead of its reader, so on the
+    /// order in which processes run; one that then does something else than end, or that others wait
+    /// for as well, makes the results of a network depend on that order. A writer that goes on into
+    /// nothing does not: what it does is the same whether and whenever the reader leaves.
+    pub async fn write_or_discard(&mut self, token: T) {
+        let _: Result<(), Stopped> = self.write(token).await;
     }
 
     /// Writes a token if there is room for it now.
@@ -104,14 +117,15 @@ impl<T> Output<T> {
     #[inline(always)]
     pub(crate) fn poll_stopped(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Some(channel) = self.end.near() {
-            if channel.reader().get() & GONE != 0 {
+            let point = channel.point();
+            if point.is_gone(Side::Read) {
                 return Poll::Ready(());
             }
-            if !is_hooked(channel.writer().get())
-                && let Some(waiter) = scheduler::plain_waiter(context)
+            if !is_hooked(point.word(Side::Write))
+                && let Some(waiter) = current::plain_waiter(context)
             {
                 // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
-                channel.writer().set(waiter);
+                point.arm(Side::Write, STOP | waiter);
                 return Poll::Pending;
             }
         }
@@ -121,34 +135,17 @@ impl<T> Output<T> {
     #[cold]
     #[inline(never)]
     fn poll_stopped_slowly(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(stopped) = self.end.is_stopped() else {
-            return Poll::Ready(());
-        };
-        if stopped {
+        let stopped = self.end.is_stopped().unwrap_or(true);
+        if stopped || !self.end.wait_for_stop(context) {
             return Poll::Ready(());
         }
-        waiting(|scheduler| {
-            let waiter = scheduler.waiter(context, self.end.word(true));
-            if scheduler.probing() {
-                scheduler.note(self.end.wait_for_stop());
-            }
-            // A hook may get another owner once it has fired, so only an armed word may name one.
-            let word = if waiter & HOOK != 0 {
-                ARMED | waiter
-            } else {
-                waiter
-            };
-            match self.end.make() {
-                Make::Here(channel) => channel.writer().set(word),
-                Make::Cross(channel) => {
-                    if channel.arm_stop(word) {
-                        return Poll::Ready(());
-                    }
-                }
-                Make::None => {}
-            }
-            Poll::Pending
-        })
+        Poll::Pending
+    }
+
+    /// Nobody waits for the port any more: a future was dropped.
+    #[inline(always)]
+    pub(crate) fn turn_away(&mut self) {
+        self.end.disarm(Side::Write);
     }
 
     #[inline(always)]
@@ -166,18 +163,19 @@ impl<T> Output<T> {
                     }
                     return Poll::Ready(Ok(()));
                 }
-                if channel.reader().get() & GONE == 0
+                let point = channel.point();
+                if !point.is_gone(Side::Read)
                     && !channel.has_one_in_hand()
-                    && !is_hooked(channel.writer().get())
-                    && let Some(waiter) = scheduler::plain_waiter(context)
+                    && !is_hooked(point.word(Side::Write))
+                    && let Some(waiter) = current::plain_waiter(context)
                 {
                     if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
                         channel.hand(token);
                     }
-                    channel.writer().set(ARMED | waiter);
+                    point.arm(Side::Write, ARMED | waiter);
                     return Poll::Pending;
                 }
-            } else if !channel.has_one_in_hand() && channel.reader().get() & GONE == 0 {
+            } else if !channel.has_one_in_hand() && !channel.point().is_gone(Side::Read) {
                 *token = Token::Done;
                 return Poll::Ready(Ok(()));
             }
@@ -208,47 +206,47 @@ impl<T> Output<T> {
                     _ => return Poll::Ready(Ok(())),
                 },
             };
-            if self.end.wait_for_change(context, true) {
+            if self.end.wait_for_change(context, Side::Write) {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Has `waiter` woken when something changes; false: it has changed already.
+    /// Has a hook woken when something changes; false: it has changed already.
     #[inline(always)]
-    pub(crate) fn arm(&self, waiter: u32) -> bool {
-        self.end.arm(waiter, true)
+    pub(crate) fn arm(&self, hook: u32) -> bool {
+        self.end.arm(hook, Side::Write)
     }
 
-    /// A write was cancelled: takes back what it left in hand.
+    /// A write is cancelled: takes back what it left in hand.
     #[cold]
     #[inline(never)]
-    fn take_back(&self) {
-        if let Some(channel) = self.end.near() {
+    fn cancel(&mut self, handed: bool) {
+        self.turn_away();
+        if handed && let Some(channel) = self.end.near() {
             drop(channel.take_back());
         }
     }
 
-    /// Tells a block round that somebody waits for this port.
-    pub(crate) fn note(&self, scheduler: &Scheduler) {
-        scheduler.note(self.end.wait(true));
+    /// The number of the channel, if it is one of the scheduler's run.
+    pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
+        self.end.number(scheduler)
     }
 }
 
 impl<T> Drop for Output<T> {
     fn drop(&mut self) {
         match self.end.make() {
-            Make::Here(channel) => {
-                unhook(channel.writer().get());
+            Make::Here(_) => {
                 if let Some(channel) = self.end.channel() {
                     // SAFETY: this is the one output, and it goes now.
                     unsafe { Channel::close_writer(channel) };
                 }
             }
             Make::Cross(channel) => {
-                channel.close_writer();
                 // SAFETY: as above; the Arc goes after the last use.
-                unsafe { self.end.release() };
+                let _release = Finally(|| unsafe { self.end.release() });
+                channel.close_writer();
             }
             Make::None => {}
         }
@@ -314,8 +312,9 @@ impl<T> Future for Write<'_, T> {
 impl<T> Drop for Write<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Token::Handed = self.token {
-            self.output.take_back();
+        // Before the token is dropped, which is code of the user.
+        if !matches!(self.token, Token::Done) {
+            self.output.cancel(matches!(self.token, Token::Handed));
         }
     }
 }

@@ -1,0 +1,151 @@
+//! The scheduler of this thread, and what ports and wakers want of it.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::ptr;
+use std::sync::atomic::Ordering;
+use std::task::Context;
+
+use super::registry::Registry;
+use super::scheduler::Scheduler;
+use super::waker::Beacon;
+use crate::link::waiter::HOOK;
+
+thread_local! {
+    pub(super) static CURRENT: Cell<*const Scheduler> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `f` with the scheduler of this thread, if a run is on.
+#[inline]
+pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
+    let scheduler = CURRENT.get();
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
+    unsafe { scheduler.as_ref() }.map(f)
+}
+
+/// Calls `f` with the scheduler whose process is going to wait.
+#[inline(always)]
+pub(crate) fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
+    #[cold]
+    #[inline(never)]
+    fn outside() -> ! {
+        panic!("a port can wait only inside of a process of a run");
+    }
+    with_current(f).unwrap_or_else(|| outside())
+}
+
+/// Wakes a process or hook of this thread's scheduler.
+#[inline]
+pub(crate) fn wake(id: u32) {
+    with_current(|scheduler| scheduler.wake(id));
+}
+
+/// Wakes a process or hook of this thread's scheduler, to run next.
+#[inline]
+pub(crate) fn wake_next(id: u32) {
+    with_current(|scheduler| scheduler.wake_next(id));
+}
+
+/// Wakes a process or hook of this thread's scheduler because a reader has left.
+pub(crate) fn wake_stopped(id: u32) {
+    with_current(|scheduler| {
+        scheduler.wake(id);
+        if scheduler.plain && id & HOOK == 0 {
+            scheduler.asked.set(id);
+        }
+    });
+}
+
+/// Calls `f` with the scheduler of a run that is on on this thread, perhaps around another.
+pub(crate) fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
+    let mut scheduler = CURRENT.get();
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
+    // not been left before the inner.
+    while let Some(this) = unsafe { scheduler.as_ref() } {
+        if this.run() == run {
+            return Some(f(this));
+        }
+        scheduler = this.outer.get();
+    }
+    None
+}
+
+/// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
+pub(crate) fn forget(end: *const ()) {
+    let mut scheduler = CURRENT.get();
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
+    // not been left before the inner.
+    while let Some(this) = unsafe { scheduler.as_ref() } {
+        this.watches.forget(end);
+        this.debts.forget(end);
+        scheduler = this.outer.get();
+    }
+}
+
+/// The process whose turn it is has to settle something at an end before its turn ends.
+///
+/// # Safety
+/// As for [`Debts::owe`]; [`forget`] does the forgetting.
+#[inline]
+pub(crate) unsafe fn owe(way: usize, end: *const (), settle: unsafe fn(*const ())) {
+    // SAFETY: the caller's promise.
+    with_current(|scheduler| unsafe { scheduler.debts.owe(way, end, settle) });
+}
+
+/// The id of the process that polls with this context, if it is one of this thread, polls by
+/// itself and not through a foreign combinator.
+#[inline(always)]
+pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
+    let scheduler = CURRENT.get();
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
+    let beacon = unsafe { &raw const scheduler.as_ref()?.beacon };
+    if !ptr::eq(context.waker().data(), beacon.cast()) {
+        return None;
+    }
+    // SAFETY: as above.
+    Some(unsafe { (*beacon).current.load(Ordering::Relaxed) })
+}
+
+/// A reader leaves before its writer; not where the run has ended, and everybody has to leave.
+pub(crate) fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
+    with_current(|scheduler| {
+        if !scheduler.beacon.shared.stopped()
+            && let Some(number) = number(&scheduler.registry)
+        {
+            scheduler.tally.borrow_mut().left_early(number);
+        }
+    });
+}
+
+/// Counts a wake-up sent to another scheduler.
+pub(crate) fn count_sent() {
+    with_current(|scheduler| scheduler.tally.borrow_mut().sent += 1);
+}
+
+/// Wakes the process if the beacon is that of this thread's scheduler.
+pub(crate) fn wake_if_here(beacon: &Beacon, id: u32) -> bool {
+    with_current(|scheduler| {
+        let here = ptr::eq(beacon, &raw const scheduler.beacon);
+        if here {
+            scheduler.wake(id);
+        }
+        here
+    })
+    .unwrap_or(false)
+}
+
+/// Ends the run in the name of a process of this thread, for an error it returned.
+#[cold]
+pub(crate) fn failed(kind: u32, index: u32, error: &dyn Error) {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message.push_str(": ");
+        message.push_str(&error.to_string());
+        cause = error.source();
+    }
+    with_current(|scheduler| {
+        let process = scheduler.directory.process(kind, index);
+        scheduler.beacon.shared.fail(Some(process), message);
+    });
+}

@@ -1,0 +1,30 @@
+//! Code of the user that is called outside of a process's turn: wakers, destructors, payloads of
+//! panics. A panic in it is caught, and so is the one that dropping its payload may start.
+
+use std::any::Any;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Calls `f`. What it panicked with, as a text.
+pub(crate) fn caught(f: impl FnOnce()) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("(no message)").to_string();
+        discard(payload);
+        text
+    })
+}
+
+/// Calls `f`; a panic ends it and nothing else.
+pub(crate) fn quietly(f: impl FnOnce()) {
+    drop(caught(f));
+}
+
+/// Drops the payload of a panic.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        // Whoever panics when dropped is not dropped a second time.
+        mem::forget(worse);
+    }
+}

@@ -1,0 +1,332 @@
+//! The points of a run, by number: what the standstill looks at, and how a channel is found that is
+//! to grow.
+//!
+//! A registry belongs to one thread, as its points do. It holds pointers to points that are there,
+//! and to no others: who frees a point has it struck from the list first ([`strike`]), whichever
+//! run, or none, is on at that time. So the registries of a thread know each other.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use super::point::{MOST, Point, Side};
+
+/// One end of a channel between two schedulers, as its scheduler sees it.
+pub(crate) trait CrossEnd: Send + Sync {
+    /// Who waits at the end: a word as in `link/waiter.rs`.
+    fn word(&self, side: Side) -> u32;
+    /// How many tokens there may be.
+    fn capacity(&self) -> u32;
+    /// Lets the channel hold more: for its writer's thread alone. Whom to wake.
+    fn grow(&self, capacity: u32) -> Option<u32>;
+}
+
+struct Cross {
+    number: u32,
+    side: Side,
+    touched: bool,
+    end: Option<Arc<dyn CrossEnd>>,
+}
+
+/// What is said of one side of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    pub(crate) number: u32,
+    pub(crate) side: Side,
+    /// Who waits there; 0 if the channel is gone.
+    pub(crate) word: u32,
+    pub(crate) capacity: u32,
+    /// The word of the other side, which may still name who waited there last; 0 if it is not known.
+    pub(crate) other: u32,
+    /// The slot of an end of a channel between schedulers.
+    pub(crate) cross: Option<u32>,
+}
+
+/// The points and the ends of channels between schedulers that a scheduler has.
+#[derive(Default)]
+pub(crate) struct Registry {
+    points: RefCell<Vec<Option<NonNull<Point>>>>,
+    /// The number of each point; empty if it is the slot.
+    numbers: RefCell<Vec<u32>>,
+    touched: RefCell<Vec<u32>>,
+    crosses: RefCell<Vec<Cross>>,
+    touched_crosses: RefCell<Vec<u32>>,
+    /// Who was told to wait at which ends of channels between schedulers. What wakes them is another
+    /// thread, which cannot touch the end; so it is looked at again when they have had a turn.
+    told: RefCell<HashMap<u32, Vec<u32>>>,
+    /// The registry of this thread that was made before this one.
+    older: Cell<*const Registry>,
+    _pinned: PhantomPinned,
+}
+
+thread_local! {
+    /// The registry of this thread that was made last.
+    static NEWEST: Cell<*const Registry> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `f` with the registry that has this point, if that is still there.
+fn with_home<R>(point: &Point, f: impl FnOnce(&Registry) -> R) -> Option<R> {
+    let mut registry = NEWEST.get();
+    // SAFETY: the list is of registries of this thread, each of which leaves it before it goes, and
+    // `f`, which is of this file, lets none go.
+    while let Some(this) = unsafe { registry.as_ref() } {
+        if own(this, point) {
+            return Some(f(this));
+        }
+        registry = this.older.get();
+    }
+    None
+}
+
+/// The words of a point have changed.
+#[cold]
+#[inline(never)]
+pub(crate) fn touch(point: &Point) {
+    with_home(point, |home| home.touched.borrow_mut().push(point.slot()));
+}
+
+/// A point is going to be freed. Returns its number, if its registry is still there.
+pub(crate) fn strike(point: &Point) -> Option<u32> {
+    with_home(point, |home| {
+        let slot = point.slot();
+        home.points.borrow_mut()[slot as usize] = None;
+        home.number(slot)
+    })
+}
+
+/// Which of the registry's points this is, if it is one.
+fn own(registry: &Registry, point: &Point) -> bool {
+    let known = registry.points.borrow().get(point.slot() as usize).copied();
+    known
+        .flatten()
+        .is_some_and(|known| ptr::eq(known.as_ptr(), point))
+}
+
+impl Registry {
+    pub(crate) fn new() -> Pin<Box<Self>> {
+        let registry = Box::pin(Registry::default());
+        registry.older.set(NEWEST.replace(&raw const *registry));
+        registry
+    }
+
+    /// The slot of the next point that is added.
+    ///
+    /// # Panics
+    /// If there are 2^31 - 1.
+    pub(crate) fn next(&self) -> u32 {
+        let next = self.points.borrow().len();
+        assert!(
+            next < MOST as usize,
+            "a scheduler has at most {MOST} channels"
+        );
+        next as u32
+    }
+
+    /// Adds a point that was made with the slot of [`Registry::next`], and what number it has.
+    ///
+    /// # Safety
+    /// The point is to be freed on this thread, and [`strike`] is called just before.
+    pub(crate) unsafe fn add(&self, point: NonNull<Point>, number: u32) {
+        let mut points = self.points.borrow_mut();
+        let mut numbers = self.numbers.borrow_mut();
+        let slot = points.len() as u32;
+        if number != slot && numbers.is_empty() {
+            numbers.extend(0..slot);
+        }
+        if number != slot || !numbers.is_empty() {
+            numbers.push(number);
+        }
+        points.push(Some(point));
+    }
+
+    /// Adds an end of a channel between schedulers: its slot.
+    pub(crate) fn add_cross(&self, number: u32, side: Side, end: Arc<dyn CrossEnd>) -> u32 {
+        let mut crosses = self.crosses.borrow_mut();
+        let end = Some(end);
+        crosses.push(Cross {
+            number,
+            side,
+            touched: false,
+            end,
+        });
+        crosses.len() as u32 - 1
+    }
+
+    /// Somebody waits at an end of a channel between schedulers, or does no more.
+    pub(crate) fn touch_cross(&self, slot: u32) {
+        if let Some(cross) = self.crosses.borrow_mut().get_mut(slot as usize)
+            && !std::mem::replace(&mut cross.touched, true)
+        {
+            self.touched_crosses.borrow_mut().push(slot);
+        }
+    }
+
+    /// A process was told to wait at an end of a channel between schedulers.
+    pub(crate) fn set_told(&self, id: u32, slot: u32) {
+        self.told.borrow_mut().entry(id).or_default().push(slot);
+    }
+
+    /// Such a process has a turn, or the waker that it waited by was woken.
+    pub(crate) fn take_told(&self, id: u32) {
+        for slot in self.told.borrow_mut().remove(&id).unwrap_or_default() {
+            self.touch_cross(slot);
+        }
+    }
+
+    /// An end of a channel between schedulers leaves.
+    pub(crate) fn remove_cross(&self, slot: u32) {
+        self.touch_cross(slot);
+        let end = match self.crosses.borrow_mut().get_mut(slot as usize) {
+            Some(cross) => cross.end.take(),
+            None => None,
+        };
+        // Outside of the borrow: it may be the last to hold the channel and its tokens.
+        drop(end);
+    }
+
+    /// The number of a channel whose point this is, if the point is of this registry.
+    pub(crate) fn number_of(&self, point: &Point) -> Option<u32> {
+        own(self, point).then(|| self.number(point.slot()))
+    }
+
+    fn number(&self, slot: u32) -> u32 {
+        *self.numbers.borrow().get(slot as usize).unwrap_or(&slot)
+    }
+
+    fn slot(&self, number: u32) -> Option<u32> {
+        let numbers = self.numbers.borrow();
+        if numbers.is_empty() {
+            return Some(number);
+        }
+        // Channels are made in the order of their numbers.
+        numbers.binary_search(&number).ok().map(|slot| slot as u32)
+    }
+
+    fn with_point<R>(&self, slot: u32, f: impl FnOnce(&Point) -> R) -> Option<R> {
+        let point = self.points.borrow().get(slot as usize).copied().flatten()?;
+        // SAFETY: what is in the list has not been freed, and `f`, which is of this crate, frees
+        // nothing.
+        Some(f(unsafe { point.as_ref() }))
+    }
+
+    fn cross_of(&self, number: u32, side: Side) -> Option<Arc<dyn CrossEnd>> {
+        let crosses = self.crosses.borrow();
+        // Ends are taken over in the order of the channels' numbers.
+        let first = crosses.partition_point(|cross| cross.number < number);
+        let same = crosses[first..]
+            .iter()
+            .take_while(|cross| cross.number == number);
+        same.filter(|cross| cross.side == side)
+            .find_map(|cross| cross.end.clone())
+    }
+
+    fn look_at(&self, number: u32, side: Side, point: Option<&Point>) -> Look {
+        let known = |f: &dyn Fn(&Point) -> u32| point.map_or(0, f);
+        Look {
+            number,
+            side,
+            word: known(&|point| point.word(side)),
+            capacity: known(&|point| point.capacity.get()),
+            other: known(&|point| point.word(side.other())),
+            cross: None,
+        }
+    }
+
+    /// One side of the channel of this number.
+    pub(crate) fn look(&self, number: u32, side: Side) -> Look {
+        if let Some(cross) = self.cross_of(number, side) {
+            let (word, capacity) = (cross.word(side), cross.capacity());
+            return Look {
+                number,
+                side,
+                word,
+                capacity,
+                other: 0,
+                cross: None,
+            };
+        }
+        let found = self.slot(number).and_then(|slot| {
+            self.with_point(slot, |point| self.look_at(number, side, Some(point)))
+        });
+        found.unwrap_or_else(|| self.look_at(number, side, None))
+    }
+
+    /// Tells of every side whose word has changed since this was last called.
+    pub(crate) fn collect(&self, mut tell: impl FnMut(Look)) {
+        let mut touched = self.touched.take();
+        for slot in touched.drain(..) {
+            let number = self.number(slot);
+            let both = self.with_point(slot, |point| {
+                point.untouch();
+                [Side::Read, Side::Write].map(|side| self.look_at(number, side, Some(point)))
+            });
+            let gone = || [Side::Read, Side::Write].map(|side| self.look_at(number, side, None));
+            both.unwrap_or_else(gone).into_iter().for_each(&mut tell);
+        }
+        self.touched.replace(touched);
+        let mut touched = self.touched_crosses.take();
+        for slot in touched.drain(..) {
+            let mut crosses = self.crosses.borrow_mut();
+            let cross = &mut crosses[slot as usize];
+            cross.touched = false;
+            let (number, side) = (cross.number, cross.side);
+            let (word, capacity) = match &cross.end {
+                Some(end) => (end.word(side), end.capacity()),
+                None => (0, 0),
+            };
+            drop(crosses);
+            tell(Look {
+                number,
+                side,
+                word,
+                capacity,
+                other: 0,
+                cross: Some(slot),
+            });
+        }
+        self.touched_crosses.replace(touched);
+    }
+
+    /// Lets a channel hold more, if its writer is here; false: it is not. `wake` is told whom to
+    /// wake, who must not be woken at once.
+    pub(crate) fn grow(&self, number: u32, capacity: u32, wake: impl Fn(u32)) -> bool {
+        if let Some(cross) = self.cross_of(number, Side::Write) {
+            cross.grow(capacity).into_iter().for_each(wake);
+            return true;
+        }
+        let grown = self.slot(number).and_then(|slot| {
+            self.with_point(slot, |point| {
+                if !point.is_gone(Side::Read) && !point.is_gone(Side::Write) {
+                    point.capacity.set(capacity.max(point.capacity.get()));
+                    point.wake(Side::Write, wake);
+                }
+            })
+        });
+        grown.is_some()
+    }
+
+    /// Lets go of the channels between schedulers.
+    pub(crate) fn clear(&self) {
+        drop(self.crosses.take());
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let this: *const Registry = self;
+        if ptr::eq(NEWEST.get(), this) {
+            return NEWEST.set(self.older.get());
+        }
+        let mut registry = NEWEST.get();
+        // SAFETY: as in `home`.
+        while let Some(newer) = unsafe { registry.as_ref() } {
+            if ptr::eq(newer.older.get(), this) {
+                return newer.older.set(self.older.get());
+            }
+            registry = newer.older.get();
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What the schedulers of a run share, and the meeting in which they look at a standstill.
+
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::directory::{Directory, ProcessInfo};
+use super::doze::{Doze, Rest};
+use super::guard;
+use super::report;
+use super::waits::{Grow, Update, WaitGraph};
+use crate::block::Block;
+use crate::error::{Failure, RunError};
+use crate::link::inbox::Inbox;
+use crate::options::{Notice, Placement};
+use crate::sync::lock;
+
+/// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
+/// take about this long.
+const PATIENCE: Duration = Duration::from_micros(20);
+
+/// How long a network stands still that something outside may wake before that is told, and how
+/// many times longer the next time.
+const QUIET: Duration = Duration::from_secs(2);
+const QUIETER: u32 = 4;
+
+/// What a scheduler brings to the meeting about a standstill.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// How many processes it has left.
+    pub(crate) live: usize,
+    /// Something can run after all.
+    pub(crate) moved: bool,
+    /// What has become of waits since the last meeting.
+    pub(crate) updates: Vec<Update>,
+    /// Processes that have ended, by rank: of those told as waiting, at least.
+    pub(crate) ended: Vec<u32>,
+    /// All that are left, by rank; only where that was asked for.
+    pub(crate) ranks: Vec<u32>,
+}
+
+/// What the schedulers decided about a standstill.
+#[derive(Clone)]
+pub(crate) enum Verdict {
+    /// These channels grow, each by the hand of its writer's scheduler, and the run goes on.
+    Resume(Arc<[Grow]>),
+    /// Each tells which processes it has left, in another meeting.
+    Census,
+    /// Nothing can be done but wait for something outside of the network. The scheduler told so is
+    /// to say when that has taken as long as this.
+    Wait(Option<Duration>),
+    End,
+}
+
+pub(crate) struct Shared {
+    pub(crate) run: u64,
+    pub(crate) directory: Arc<dyn Directory>,
+    placement: Option<Placement>,
+    inboxes: Vec<Inbox>,
+    doze: Doze,
+    /// Clones of wakers held outside of the runtime.
+    foreign: AtomicIsize,
+    /// Something has run since the last meeting.
+    stirred: AtomicBool,
+    stop: AtomicBool,
+    failure: Mutex<Option<RunError>>,
+    meeting: Mutex<Meeting>,
+    decided: Condvar,
+    patience: Option<Duration>,
+    notice: Option<Notice>,
+}
+
+#[derive(Default)]
+struct Meeting {
+    number: u64,
+    arrived: usize,
+    told: Told,
+    graph: WaitGraph,
+    growths: Vec<Grow>,
+    verdict: Option<Verdict>,
+    /// How long the next quiet while is before it is told.
+    quiet: Duration,
+    /// A quiet while has passed: the standstill is to be told.
+    asked: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        schedulers: usize,
+        directory: Arc<dyn Directory>,
+        placement: Option<Placement>,
+        notice: Option<Notice>,
+    ) -> Arc<Self> {
+        static RUNS: AtomicU64 = AtomicU64::new(1);
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Arc::new(Shared {
+            run: RUNS.fetch_add(1, Ordering::Relaxed),
+            directory,
+            placement,
+            inboxes: (0..schedulers).map(|_| Inbox::new()).collect(),
+            doze: Doze::new(schedulers),
+            foreign: AtomicIsize::new(0),
+            stirred: AtomicBool::new(true),
+            stop: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            meeting: Mutex::new(Meeting {
+                quiet: QUIET,
+                ..Meeting::default()
+            }),
+            decided: Condvar::new(),
+            // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
+            patience: (schedulers > 1 && schedulers <= cores).then_some(PATIENCE),
+            notice,
+        })
+    }
+
+    /// How many schedulers were asked for. Those that share a thread are one here.
+    pub(crate) fn schedulers(&self) -> usize {
+        self.placement.as_ref().map_or(1, Placement::schedulers)
+    }
+
+    /// The scheduler that was asked for a rank.
+    pub(crate) fn scheduler_of(&self, rank: u32) -> usize {
+        self.placement
+            .as_ref()
+            .map_or(0, |placement| placement.of(rank) as usize)
+    }
+
+    pub(crate) fn inbox(&self, scheduler: usize) -> &Inbox {
+        &self.inboxes[scheduler]
+    }
+
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.patience
+    }
+
+    /// Wakes a process or hook of any scheduler.
+    pub(crate) fn send(&self, scheduler: u32, id: u32) {
+        // A waker may be kept for long after the run, and be woken ever again.
+        if !self.stopped()
+            && let Some(inbox) = self.inboxes.get(scheduler as usize)
+        {
+            inbox.push(id);
+            self.doze.rouse(scheduler as usize);
+        }
+    }
+
+    /// Counts foreign wakers up or down, and tells how many there are then.
+    pub(crate) fn foreign_wakers(&self, change: isize) -> isize {
+        // SeqCst: the last sleeper's look at the count must not come before the drop of a waker
+        // whose last wake-up it has not seen; the inbox is SeqCst too.
+        self.foreign.fetch_add(change, Ordering::SeqCst) + change
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Ends the run. Of several failures the first is kept.
+    pub(crate) fn end(&self, error: RunError) {
+        lock(&self.failure).get_or_insert(error);
+        self.stop();
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        for scheduler in 0..self.inboxes.len() {
+            self.doze.rouse(scheduler);
+        }
+    }
+
+    pub(crate) fn fail(&self, process: Option<ProcessInfo>, message: String) {
+        let (name, rank, place) = match process {
+            Some(process) => (process.name, process.rank as usize, process.place),
+            None => ("(no process)".to_string(), 0, None),
+        };
+        self.end(RunError::Failed(Failure {
+            process: name,
+            rank,
+            place,
+            message,
+        }));
+    }
+
+    /// Takes out how the run ended: the growths, in order.
+    pub(crate) fn outcome(&self) -> Result<Vec<Grow>, RunError> {
+        match lock(&self.failure).take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut lock(&self.meeting).growths)),
+        }
+    }
+
+    /// Something has run: if all are found asleep, there is something to be looked at.
+    pub(crate) fn stir(&self) {
+        self.stirred.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Rest {
+        let stay = || self.inboxes[me].is_filled() || self.stopped();
+        let counts = || self.stirred.load(Ordering::SeqCst);
+        self.doze.sleep(me, stay, counts, at_most)
+    }
+
+    /// The quiet while is over: the standstill is to be told.
+    pub(crate) fn ask(&self) {
+        lock(&self.meeting).asked = true;
+        self.stir();
+    }
+
+    /// Everyone slept: each tells what it knows, and the last to come decides for all.
+    pub(crate) fn meet(&self, mut told: Told) -> Verdict {
+        let mut meeting = lock(&self.meeting);
+        meeting.arrived += 1;
+        meeting.told.live += told.live;
+        meeting.told.moved |= told.moved;
+        for rank in told.ended {
+            meeting.graph.remove(rank);
+        }
+        // Later ones come later: what was told by those who arrived first concerns other channels.
+        meeting.told.updates.append(&mut told.updates);
+        meeting.told.ranks.append(&mut told.ranks);
+        if meeting.arrived < self.inboxes.len() {
+            let number = meeting.number;
+            while meeting.number == number {
+                meeting = self
+                    .decided
+                    .wait(meeting)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            return match &meeting.verdict {
+                // One who waits is enough.
+                Some(Verdict::Wait(_)) => Verdict::Wait(None),
+                verdict => verdict.clone().unwrap_or(Verdict::End),
+            };
+        }
+        let told = std::mem::take(&mut meeting.told);
+        let verdict = self.decide(&mut meeting, told);
+        meeting.number += 1;
+        meeting.arrived = 0;
+        meeting.verdict = Some(verdict.clone());
+        self.decided.notify_all();
+        verdict
+    }
+
+    fn decide(&self, meeting: &mut Meeting, told: Told) -> Verdict {
+        for update in told.updates {
+            meeting.graph.update(update);
+        }
+        if self.stopped() {
+            return Verdict::End;
+        }
+        if told.live == 0 {
+            self.stop();
+            return Verdict::End;
+        }
+        if !told.ranks.is_empty() {
+            let block = report::describe(&mut meeting.graph, told.ranks, &*self.directory);
+            return self.tell(meeting, block);
+        }
+        let mail = self.inboxes.iter().any(Inbox::is_filled);
+        if told.moved || mail {
+            return Verdict::Resume(Arc::default());
+        }
+        let grow = meeting.graph.grow();
+        if !grow.is_empty() {
+            meeting.growths.extend_from_slice(&grow);
+            return Verdict::Resume(grow.into());
+        }
+        let foreign = self.foreign.load(Ordering::SeqCst) != 0;
+        if foreign && !meeting.asked {
+            self.stirred.store(false, Ordering::SeqCst);
+            return Verdict::Wait(self.notice.as_ref().map(|_| meeting.quiet));
+        }
+        Verdict::Census
+    }
+
+    /// A standstill has been described: it is told, and ends the run unless something outside of
+    /// it may wake somebody.
+    fn tell(&self, meeting: &mut Meeting, block: Block) -> Verdict {
+        if self.inboxes.iter().any(Inbox::is_filled) {
+            return Verdict::Resume(Arc::default());
+        }
+        if self.foreign.load(Ordering::SeqCst) == 0 {
+            self.end(RunError::Blocked(block));
+            return Verdict::End;
+        }
+        meeting.asked = false;
+        meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
+        self.stirred.store(false, Ordering::SeqCst);
+        if let Some(notice) = &self.notice {
+            guard::quietly(|| notice.give(&block));
+        }
+        Verdict::Wait(None)
+    }
+}

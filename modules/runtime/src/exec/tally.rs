@@ -1,0 +1,89 @@
+//! What a scheduler counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::directory::Directory;
+use crate::options::Options;
+
+/// The counters of one scheduler.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) measured: bool,
+    pub(crate) profiled: bool,
+    directory: Option<Arc<dyn Directory>>,
+    pub(crate) kinds: Vec<(u64, Duration)>,
+    pub(crate) classes: Vec<u64>,
+    /// By id: kind, index and time of a process; empty unless profiled.
+    pub(crate) loads: Vec<(u32, u32, Duration)>,
+    pub(crate) traffic: Vec<(u32, u64)>,
+    pub(crate) sent_by: BTreeMap<u32, u64>,
+    pub(crate) switches: u64,
+    pub(crate) sent: u64,
+    pub(crate) sleeps: u64,
+    pub(crate) processes: usize,
+    /// Channels whose readers left before their writers, and the lowest of their numbers.
+    pub(crate) left: usize,
+    pub(crate) left_first: Option<u32>,
+}
+
+impl Tally {
+    pub(crate) fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
+        let profiled = options.profiled;
+        Tally {
+            measured: options.stats || profiled,
+            profiled,
+            directory: Some(Arc::clone(directory)),
+            loads: if profiled {
+                vec![(0, 0, Duration::ZERO); processes]
+            } else {
+                Vec::new()
+            },
+            processes,
+            ..Tally::default()
+        }
+    }
+
+    pub(crate) fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
+        let Some((kind, index)) = who else { return };
+        self.switches += 1;
+        let at = kind as usize;
+        if self.kinds.len() <= at {
+            self.kinds.resize(at + 1, (0, Duration::ZERO));
+        }
+        self.kinds[at].0 += 1;
+        self.kinds[at].1 += time;
+        if let Some(load) = self.loads.get_mut(id as usize) {
+            *load = (kind, index, load.2 + time);
+        }
+    }
+
+    /// The reader of a channel has left before its writer.
+    pub(crate) fn left_early(&mut self, number: u32) {
+        self.left += 1;
+        self.left_first = Some(self.left_first.map_or(number, |first| first.min(number)));
+    }
+
+    /// A channel is gone: `tokens` went through it. `writer` is the writer's scheduler if the
+    /// channel was between two.
+    pub(crate) fn channel(&mut self, number: u32, tokens: u64, writer: Option<u32>) {
+        if !self.measured {
+            return;
+        }
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let class = directory.class_of(number);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, 0);
+        }
+        self.classes[class] += tokens;
+        if let Some(home) = writer {
+            *self.sent_by.entry(home).or_default() += tokens;
+        }
+        if self.profiled {
+            self.traffic.push((number, tokens));
+        }
+    }
+}

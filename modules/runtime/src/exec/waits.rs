@@ -1,0 +1,371 @@
+//! Who waits for whom when a network stands still, and which channels are to grow.
+//!
+//! Every process waits: to read from a channel (for its writer) or to write to a full one (for its
+//! reader). Draw an arrow from each process to each it waits for. A strongly connected component
+//! with an arrow of the second sort inside is there only because a channel is too small: its
+//! smallest such channels are doubled, and the network goes on. (T. M. Parks, "Bounded scheduling
+//! of process networks", Berkeley 1995, chapter 4, grows one smallest full channel of the whole
+//! network. Looking at components keeps a writer that merely feeds a true block from growing its
+//! channel for ever; and those that are equally small grow at once, because one at a time a
+//! cycle of n of them takes n standstills. No channel gets more than twice of what growing
+//! one by one can come to.) Without such an arrow the block is true.
+//!
+//! The arrows are kept from one standstill to the next. Only what has changed is told
+//! ([`WaitGraph::update`]), and only what can be reached from there is searched: a cycle that was
+//! not there before goes through a process that waits anew.
+
+use std::collections::BTreeSet;
+
+use super::point::Side;
+
+/// No process.
+const NONE: u32 = u32::MAX;
+/// In place of a process that is not known.
+pub(crate) const UNKNOWN: u32 = u32::MAX - 1;
+/// A channel of this capacity does not grow any more.
+const WIDEST: u32 = u32::MAX / 4;
+
+/// A side of a channel at which a process waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The process, by rank.
+    pub(crate) rank: u32,
+    /// The one at the other side; [`UNKNOWN`] if it is not known.
+    pub(crate) peer: u32,
+    /// It waits for the reader to leave: more room is no help.
+    pub(crate) stop: bool,
+    pub(crate) capacity: u32,
+}
+
+/// What has become of one side of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Update {
+    pub(crate) number: u32,
+    pub(crate) side: Side,
+    pub(crate) wait: Option<Wait>,
+}
+
+/// A channel is to hold so many tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Grow {
+    pub(crate) number: u32,
+    pub(crate) capacity: u32,
+}
+
+/// One side of a channel: who waits there, in a list of all at which that process waits.
+#[derive(Clone, Copy)]
+struct Node {
+    rank: u32,
+    peer: u32,
+    next: u32,
+    previous: u32,
+    capacity: u32,
+    stop: bool,
+}
+
+const FREE: Node = Node {
+    rank: NONE,
+    peer: NONE,
+    next: NONE,
+    previous: NONE,
+    capacity: 0,
+    stop: false,
+};
+
+/// The arrows. Sides are numbered `2 * channel + (0 to read, 1 to write)`.
+#[derive(Default)]
+pub(crate) struct WaitGraph {
+    nodes: Vec<Node>,
+    /// The first side at which a process waits, by rank.
+    first: Vec<u32>,
+    /// Processes whose waits have changed since the last search, each once.
+    changed: Vec<u32>,
+    is_changed: Vec<bool>,
+    /// Full channels whose readers are not known, smallest first.
+    unknown: BTreeSet<(u32, u32)>,
+    /// Processes that were on cycles in which nothing can grow.
+    deadlocked: Vec<u32>,
+    search: Search,
+}
+
+/// Tarjan's search for strongly connected components ("Depth-first search and linear graph
+/// algorithms", SIAM J. Comput. 1, 1972), without recursion. The arrays are by rank and are kept.
+#[derive(Default)]
+struct Search {
+    found: Vec<u32>,
+    low: Vec<u32>,
+    component: Vec<u32>,
+    visited: Vec<u32>,
+    components: u32,
+}
+
+impl Search {
+    fn clear(&mut self) {
+        for rank in self.visited.drain(..) {
+            (self.found[rank as usize], self.component[rank as usize]) = (NONE, NONE);
+        }
+        self.components = 0;
+    }
+}
+
+impl WaitGraph {
+    fn at(&self, side: u32) -> Node {
+        self.nodes.get(side as usize).copied().unwrap_or(FREE)
+    }
+
+    /// Makes room for processes up to `rank`.
+    fn room(&mut self, rank: u32) {
+        let len = rank as usize + 1;
+        if self.first.len() < len {
+            self.first.resize(len, NONE);
+            self.is_changed.resize(len, false);
+            self.search.found.resize(len, NONE);
+            self.search.low.resize(len, NONE);
+            self.search.component.resize(len, NONE);
+        }
+    }
+
+    /// Notes what has become of a side of a channel.
+    pub(crate) fn update(&mut self, update: Update) {
+        let side = update.number * 2 + update.side as u32;
+        let old = self.at(side);
+        if old.rank != NONE {
+            self.unlink(side, old);
+        }
+        let Some(wait) = update.wait else { return };
+        if self.nodes.len() <= side as usize {
+            self.nodes.resize(side as usize + 1, FREE);
+        }
+        self.room(wait.rank);
+        let next = self.first[wait.rank as usize];
+        self.nodes[side as usize] = Node {
+            rank: wait.rank,
+            peer: wait.peer,
+            next,
+            previous: NONE,
+            capacity: wait.capacity,
+            stop: wait.stop,
+        };
+        if next != NONE {
+            self.nodes[next as usize].previous = side;
+        }
+        self.first[wait.rank as usize] = side;
+        if !std::mem::replace(&mut self.is_changed[wait.rank as usize], true) {
+            self.changed.push(wait.rank);
+        }
+        if wait.peer == UNKNOWN && self.may_grow(side) {
+            self.unknown.insert((wait.capacity, side));
+        }
+    }
+
+    fn unlink(&mut self, side: u32, old: Node) {
+        match old.previous {
+            NONE => self.first[old.rank as usize] = old.next,
+            previous => self.nodes[previous as usize].next = old.next,
+        }
+        if old.next != NONE {
+            self.nodes[old.next as usize].previous = old.previous;
+        }
+        self.unknown.remove(&(old.capacity, side));
+        self.nodes[side as usize] = FREE;
+    }
+
+    /// A process has ended: it waits for nothing.
+    pub(crate) fn remove(&mut self, rank: u32) {
+        while let Some(&side) = self.first.get(rank as usize).filter(|&&side| side != NONE) {
+            self.unlink(side, self.at(side));
+        }
+    }
+
+    /// The sides at which a process waits.
+    pub(crate) fn sides(&self, rank: u32) -> impl Iterator<Item = Update> + '_ {
+        let first = self.first.get(rank as usize).copied().unwrap_or(NONE);
+        let next = |&side: &u32| Some(self.at(side).next).filter(|&next| next != NONE);
+        let sides = std::iter::successors(Some(first).filter(|&side| side != NONE), next);
+        sides.map(|side| {
+            let Node {
+                rank,
+                peer,
+                capacity,
+                stop,
+                ..
+            } = self.at(side);
+            let wait = Some(Wait {
+                rank,
+                peer,
+                stop,
+                capacity,
+            });
+            let (number, side) = (
+                side / 2,
+                if side % 2 == 0 {
+                    Side::Read
+                } else {
+                    Side::Write
+                },
+            );
+            Update { number, side, wait }
+        })
+    }
+
+    fn may_grow(&self, side: u32) -> bool {
+        let node = self.at(side);
+        side % 2 == Side::Write as u32 && !node.stop && node.capacity < WIDEST
+    }
+
+    /// The channels that are to grow because of what has changed since this was last asked; none:
+    /// nothing that grows is of any help.
+    pub(crate) fn grow(&mut self) -> Vec<Grow> {
+        let changed = std::mem::take(&mut self.changed);
+        for &rank in &changed {
+            self.is_changed[rank as usize] = false;
+        }
+        let mut grow = self.full_on_cycles(&changed);
+        if grow.is_empty()
+            && let Some(&(capacity, _)) = self.unknown.first()
+            && !self.is_deadlocked()
+        {
+            // Who reads the full channels is not known: Parks' own rule.
+            let same = self.unknown.iter().take_while(|(of, _)| *of == capacity);
+            grow = same.map(|&(_, side)| side).collect();
+        }
+        grow.sort_unstable();
+        let grow = grow.into_iter().map(|side| Grow {
+            number: side / 2,
+            capacity: self.at(side).capacity.saturating_mul(2).min(u32::MAX / 2),
+        });
+        grow.collect()
+    }
+
+    /// The smallest full channels of each strongly connected component that can be reached from the
+    /// roots. Notes components that have none.
+    fn full_on_cycles(&mut self, roots: &[u32]) -> Vec<u32> {
+        #[derive(Clone)]
+        struct Component {
+            /// A process on a cycle.
+            cyclic: u32,
+            smallest: u32,
+            full: Vec<u32>,
+        }
+        self.components(roots);
+        let none = Component {
+            cyclic: NONE,
+            smallest: NONE,
+            full: Vec::new(),
+        };
+        let mut components = vec![none; self.search.components as usize];
+        for &rank in &self.search.visited {
+            let component = self.search.component[rank as usize];
+            let of = &mut components[component as usize];
+            let mut side = self.first[rank as usize];
+            while side != NONE {
+                let node = self.nodes[side as usize];
+                if self.search.component.get(node.peer as usize) == Some(&component) {
+                    of.cyclic = rank;
+                    if self.may_grow(side) && node.capacity <= of.smallest {
+                        if node.capacity < of.smallest {
+                            of.full.clear();
+                        }
+                        of.smallest = node.capacity;
+                        of.full.push(side);
+                    }
+                }
+                side = node.next;
+            }
+        }
+        self.search.clear();
+        let stuck = components
+            .iter()
+            .filter(|of| of.full.is_empty() && of.cyclic != NONE);
+        self.deadlocked.extend(stuck.map(|of| of.cyclic));
+        components.into_iter().flat_map(|of| of.full).collect()
+    }
+
+    /// Whether there is a cycle in which nothing can grow.
+    fn is_deadlocked(&mut self) -> bool {
+        // What was one may have been resolved by something outside of the network.
+        let before = std::mem::take(&mut self.deadlocked);
+        let grow = self.full_on_cycles(&before);
+        !self.deadlocked.is_empty() || !grow.is_empty()
+    }
+
+    /// The strongly connected component of each process, by rank, up to `ranks`. For reports: it
+    /// looks at all that wait. Components are numbered; [`UNKNOWN`] stands for no process.
+    pub(crate) fn all_components(&mut self, ranks: &[u32]) -> Vec<u32> {
+        if let Some(&last) = ranks.iter().max() {
+            self.room(last);
+        }
+        self.components(ranks);
+        let of = ranks
+            .iter()
+            .map(|&rank| self.search.component[rank as usize]);
+        let of = of.collect();
+        self.search.clear();
+        of
+    }
+
+    fn components(&mut self, roots: &[u32]) {
+        let WaitGraph {
+            nodes,
+            first,
+            search,
+            ..
+        } = self;
+        let Search {
+            found,
+            low,
+            component,
+            visited,
+            components,
+        } = search;
+        let mut open: Vec<u32> = Vec::new();
+        // A process, and the next of its sides to be looked at.
+        let mut path: Vec<(u32, u32)> = Vec::new();
+        for &root in roots {
+            if found[root as usize] != NONE {
+                continue;
+            }
+            let mut enter = Some(root);
+            loop {
+                if let Some(rank) = enter.take() {
+                    let time = visited.len() as u32;
+                    (found[rank as usize], low[rank as usize]) = (time, time);
+                    visited.push(rank);
+                    open.push(rank);
+                    path.push((rank, first[rank as usize]));
+                }
+                let Some((rank, side)) = path.last_mut() else {
+                    break;
+                };
+                let rank = *rank as usize;
+                if *side != NONE {
+                    let node = nodes[*side as usize];
+                    *side = node.next;
+                    let peer = node.peer as usize;
+                    if peer >= first.len() {
+                        continue;
+                    }
+                    if found[peer] == NONE {
+                        enter = Some(node.peer);
+                    } else if component[peer] == NONE {
+                        low[rank] = low[rank].min(found[peer]);
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some(&(parent, _)) = path.last() {
+                    low[parent as usize] = low[parent as usize].min(low[rank]);
+                }
+                if low[rank] == found[rank] {
+                    while let Some(member) = open.pop() {
+                        component[member as usize] = *components;
+                        if member as usize == rank {
+                            break;
+                        }
+                    }
+                    *components += 1;
+                }
+            }
+        }
+    }
+}
