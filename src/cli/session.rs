@@ -179,10 +179,15 @@ impl<'t> Session<'t> {
     /// A graph file in its canonical layout.
     pub(crate) fn formatted(&mut self, file: &Path, format: Option<&str>) -> Outcome<Formatted> {
         let front_end = self.front_end(file, format)?;
-        let before = self.read_bytes(file, Limit::NETWORK)?;
+        let bytes = self.read_bytes(file, Limit::NETWORK)?;
         self.forget(file);
         let name = Self::display(file);
-        match front_end.format(&name, before.clone(), &mut self.sources) {
+        // A file can be looked at again; a large one is not held twice.
+        let before = match is_standard(file) {
+            true => bytes.clone(),
+            false => Vec::new(),
+        };
+        match front_end.format(&name, bytes, &mut self.sources) {
             Some(Ok(after)) => Ok(Formatted { before, after }),
             Some(Err(findings)) => {
                 self.find_all(findings);
@@ -341,6 +346,7 @@ impl<'t> Session<'t> {
 
 /// A text before and after it was laid out.
 pub(crate) struct Formatted {
+    /// Of standard input alone.
     pub(crate) before: Vec<u8>,
     pub(crate) after: String,
 }
