@@ -5,9 +5,10 @@
 //! in different modules get names of their own.
 
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::bundles;
 use graphmap_kpn::declared::{Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name};
 use graphmap_kpn::network::{
-    ChannelId, DEFAULT_CAPACITY, Join, Joined, Network, PortId, ProcessId,
+    BundleId, ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -94,9 +95,12 @@ impl<'n> Printer<'n> {
             }
         }
         self.modules();
+        let named = bundles::named(network);
         for joined in network.joins() {
             let line = match joined {
-                Joined::Channel(id) => channel(network, id),
+                Joined::Channel(id) => {
+                    channel(network, id, named.get(id.index()).copied().flatten())
+                }
                 Joined::Closed(port) => closed(network, port),
             };
             let _ = writeln!(self.out, "    {line}");
@@ -217,13 +221,16 @@ fn closed(network: &Network, id: PortId) -> String {
     let port = &network.ports[id];
     let process = word(network.process_name(port.process));
     let name = word(network.name(port.name));
+    let ty = port.ty.map_or(String::new(), |ty| {
+        format!(" type={}", word(network.name(ty)))
+    });
     match port.direction {
-        Direction::Input => format!("NULL -> {process} [dst={name}];"),
-        Direction::Output => format!("{process} -> NULL [src={name}];"),
+        Direction::Input => format!("NULL -> {process} [dst={name}{ty}];"),
+        Direction::Output => format!("{process} -> NULL [src={name}{ty}];"),
     }
 }
 
-fn channel(network: &Network, id: ChannelId) -> String {
+fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String {
     let channel = &network.channels[id];
     let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
     let mut said = String::new();
@@ -248,12 +255,9 @@ fn channel(network: &Network, id: ChannelId) -> String {
     if channel.traffic != 1.0 {
         let _ = write!(said, " traffic={}", channel.traffic);
     }
-    let bundle = [from, to].into_iter().find_map(|port| match port.join {
-        Join::Bundle(bundle) => Some(network.bundles[bundle].kind.name()),
-        _ => None,
-    });
     if let Some(bundle) = bundle {
-        let _ = write!(said, " bundle={bundle}");
+        let kind = network.bundles[bundle].kind.name();
+        let _ = write!(said, " bundle={kind}");
     }
     let ends = [from, to].map(|port| word(network.process_name(port.process)));
     match said.trim_start() {

@@ -14,7 +14,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
 use graphmap_kpn::plugin::External;
-use graphmap_kpn::{expand, pipeline, resolve, verify};
+use graphmap_kpn::{expand, infer, pipeline, resolve, verify};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,7 +56,13 @@ impl<'t> Session<'t> {
         let network = self.timed("resolve", |s| {
             s.take(Exit::Graph, resolve::resolve(declared))
         })?;
-        let result = self.timed("verify", |_| verify::verify(network));
+        let inferred = self.timed("infer", |s| {
+            infer::infer(network).map_err(|findings| {
+                s.find_all(findings);
+                Exit::Graph
+            })
+        })?;
+        let result = self.timed("verify", |_| verify::verify(inferred));
         let (network, known) = match result {
             Ok(ok) => ok,
             Err(findings) => {

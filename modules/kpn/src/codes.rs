@@ -51,6 +51,10 @@ pub const SELF_CHANNEL: Code = Code(315);
 pub const INITIAL_EXCEEDS_CAPACITY: Code = Code(316);
 /// A process that no channel reaches.
 pub const ISOLATED_PROCESS: Code = Code(317);
+/// Parts of a network that do not fit together: made so by a pass or by another program.
+pub const BROKEN_NETWORK: Code = Code(318);
+/// A number that means nothing: not finite, negative, or a capacity of 0.
+pub const BAD_NUMBER: Code = Code(319);
 
 /// `detail=` of a picture that is neither `processes` nor `kinds`.
 pub const DETAIL: Code = Code(20);

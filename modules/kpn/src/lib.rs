@@ -2,16 +2,20 @@
 //!
 //! Data flows one way: a front end makes [`declared::Declared`], [`expand`] repeats what is
 //! declared once for many, [`resolve`] joins the ends into a [`network::Network`], passes change
-//! it, [`verify`] makes it [`network::Verified`], a mapping makes it [`mapping::Mapped`], and
-//! emitters write files from that.
+//! it, [`infer`] checks that its parts fit together and makes it [`infer::Inferred`], [`verify`] makes
+//! that [`network::Verified`], a mapping makes it [`mapping::Mapped`], and emitters write files from
+//! that.
 
 pub mod arena;
+pub mod bundles;
 pub mod codes;
 pub mod declared;
 pub mod diagnostic;
 pub mod emit;
 pub mod expand;
+pub mod infer;
 pub mod input;
+pub mod integrity;
 pub mod json;
 pub mod level;
 pub mod mapping;

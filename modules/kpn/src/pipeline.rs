@@ -1,6 +1,7 @@
 //! Runs passes in order and sees to it that what comes out is sound.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::infer::infer;
 use crate::network::{Network, Verified};
 use crate::pass::{Pass, PassContext};
 use crate::verify::verify;
@@ -13,7 +14,7 @@ pub const PASS_BROKE_NETWORK: Code = Code(508);
 /// How long a step took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Name of the pass, or `verify`.
+    /// Name of the pass, `infer` or `verify`.
     pub name: String,
     /// Wall-clock time.
     pub duration: Duration,
@@ -86,7 +87,10 @@ impl Run<'_> {
         network: Network,
     ) -> Result<(Verified, Diagnostics), Diagnostics> {
         let start = Instant::now();
-        let result = verify(network);
+        let inferred = infer(network);
+        self.note("infer", start);
+        let start = Instant::now();
+        let result = inferred.and_then(verify);
         self.note("verify", start);
         result.map_err(|failed| {
             // Only a build with debug assertions has looked after each.

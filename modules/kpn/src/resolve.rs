@@ -78,7 +78,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         constraints: Vec::new(),
         skeleton,
     };
-    let inside = processes_of_modules(&network, &constraints);
+    let inside = processes_of_modules(&network, constraints.iter());
     network.constraints = constraints
         .into_iter()
         .map(|declared| {
@@ -102,7 +102,10 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
 /// The processes of each module that a constraint is about, those of modules within included, in
 /// the order of ranks; empty for all other modules. The cost is that of the answer: modules may
 /// nest a hundred thousand deep.
-fn processes_of_modules(network: &Network, constraints: &[ConstraintDecl]) -> Vec<Vec<ProcessId>> {
+pub(crate) fn processes_of_modules<'c>(
+    network: &Network,
+    constraints: impl Iterator<Item = &'c ConstraintDecl>,
+) -> Vec<Vec<ProcessId>> {
     let mut wanted = vec![false; network.modules.len()];
     for constraint in constraints {
         if let ConstraintTarget::Module(module) = constraint.target {

@@ -218,13 +218,16 @@ impl SourceMap {
         self.sources.get(after.checked_sub(1)?).map(|s| &**s)
     }
 
-    /// The bytes of a span within its own text.
+    /// The bytes of a span within its own text, whole characters; what of it lies outside is cut off.
     pub fn range(&self, span: Span) -> Option<(&Source, Range<usize>)> {
         let source = self.source(span)?;
-        let len = source.text.len();
-        let start = ((span.start - source.base) as usize).min(len);
-        let end = ((span.end - source.base) as usize).clamp(start, len);
-        Some((source, start..end))
+        let text = &source.text;
+        let within = |offset: u32| {
+            let offset = (offset.saturating_sub(source.base) as usize).min(text.len());
+            (0..=offset).rev().find(|&i| text.is_char_boundary(i))
+        };
+        let (start, end) = (within(span.start)?, within(span.end)?);
+        Some((source, start..end.max(start)))
     }
 
     /// What the text says at a span.

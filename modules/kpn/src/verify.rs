@@ -3,6 +3,8 @@
 //! A [`Verified`] network has these properties. Each has a code (see the book, or `graphmap
 //! explain`); all findings of a network are reported in one run.
 //!
+//! 0. Its parts fit together and its numbers mean something: see [`crate::integrity`] (`G0318`,
+//!    `G0319`).
 //! 1. There is a process (`G0301`).
 //! 2. Each port of a kind is there in all its processes, joined to a channel, a bundle or the
 //!    environment, as [`crate::resolve`] has made sure of each that is there (`G0310`).
@@ -21,24 +23,27 @@
 //! (a demand driven farm is full of legal cycles), so nothing is said of cycles but what is
 //! certain, which is property 5; a run finds the rest.
 
-use crate::arena::Id;
 use crate::codes;
 use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::network::{Join, KindId, KindPort, Network, PortId, Verified};
+use crate::infer::Inferred;
+use crate::network::{Join, KindPort, Network, PortId, Verified};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
-mod types;
 mod unjoined;
 
-/// Checks a network and fills in what follows from it: the ports of each kind, and the types of
-/// channels that say none.
+/// Checks a network.
 ///
 /// # Errors
-/// All findings, if one of them is an error; else notes and warnings come with the result.
-pub fn verify(mut network: Network) -> Result<(Verified, Diagnostics), Diagnostics> {
-    let mut diagnostics = Diagnostics::new();
+/// All findings, those of the inference included, if one of them is an error; else notes and warnings
+/// come with the result.
+pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics> {
+    let Inferred {
+        network,
+        kinds,
+        findings: mut diagnostics,
+    } = inferred;
     if network.processes.is_empty() {
         diagnostics.push(
             Diagnostic::error(codes::NO_PROCESS, "the network has no process").help(
@@ -46,123 +51,20 @@ pub fn verify(mut network: Network) -> Result<(Verified, Diagnostics), Diagnosti
             ),
         );
     }
-    let kind_of_port = kinds(&mut network, &mut diagnostics);
-    types::infer(&mut network, &kind_of_port, &mut diagnostics);
+    for (kind, members) in network.kinds.values().zip(&kinds) {
+        unjoined::ports(&network, kind, members, &mut diagnostics);
+        for (port, &example) in kind.ports.iter().zip(&members.example) {
+            if port.bundle.is_some_and(|b| !b.is_deterministic()) {
+                diagnostics.push(not_deterministic(&network, example, port));
+            }
+        }
+    }
     channels(&network, &mut diagnostics);
     unjoined::processes(&network, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
     Ok((Verified::new(network), diagnostics))
-}
-
-/// Fills the ports of each kind and checks that its members agree. Gives the index within its kind
-/// for each port.
-fn kinds(network: &mut Network, diagnostics: &mut Diagnostics) -> Vec<u32> {
-    let mut kind_of_port = vec![0; network.ports.len()];
-    let kinds: Vec<KindId> = network.kinds.ids().collect();
-    for id in kinds {
-        let kind = &network.kinds[id];
-        let mut ports: Vec<KindPort> = Vec::new();
-        let mut first: Vec<PortId> = Vec::new();
-        let mut found: FxHashMap<_, usize> = FxHashMap::default();
-        let mut have: Vec<u32> = Vec::new();
-        // One finding about a port of a kind is enough: its processes may be a million.
-        let mut told: Vec<bool> = Vec::new();
-        for &process in &kind.members {
-            for port in network.ports_of(process) {
-                let p = &network.ports[port];
-                let bundle = match p.join {
-                    Join::Bundle(b) => Some(network.bundles[b].kind),
-                    Join::Channel(_) | Join::Environment => None,
-                };
-                let index = *found.entry(p.name).or_insert_with(|| {
-                    let (name, direction, span) = (p.name, p.direction, p.span);
-                    ports.push(KindPort {
-                        name,
-                        direction,
-                        ty: None,
-                        bundle,
-                        span,
-                    });
-                    first.push(port);
-                    have.push(0);
-                    told.push(false);
-                    ports.len() - 1
-                });
-                kind_of_port[port.index()] = index as u32;
-                have[index] += 1;
-                let known = &mut ports[index];
-                if known.direction != p.direction && !std::mem::replace(&mut told[index], true) {
-                    diagnostics.push(direction_conflict(network, first[index], port));
-                }
-                match (known.bundle, bundle) {
-                    (None, Some(_)) => {
-                        known.bundle = bundle;
-                        first[index] = port;
-                    }
-                    (Some(a), Some(b)) if a != b && !std::mem::replace(&mut told[index], true) => {
-                        diagnostics.push(bundle_conflict(network, first[index], port, a, b));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        unjoined::ports(network, kind, &ports, &first, &have, diagnostics);
-        for (index, port) in ports.iter().enumerate() {
-            if port.bundle.is_some_and(|b| !b.is_deterministic()) {
-                diagnostics.push(not_deterministic(network, first[index], port));
-            }
-        }
-        network.kinds[id].ports = ports;
-    }
-    kind_of_port
-}
-
-fn direction_conflict(network: &Network, a: PortId, b: PortId) -> Diagnostic {
-    let says = |port: PortId| match network.ports[port].direction {
-        Direction::Input => format!("`{}` reads", network.port_name(port)),
-        Direction::Output => format!("`{}` writes", network.port_name(port)),
-    };
-    Diagnostic::error(
-        codes::DIRECTION_CONFLICT,
-        format!(
-            "port `{}` of kind `{}` reads in one process and writes in another",
-            network.name(network.ports[b].name),
-            network.kind_name(network.ports[b].process)
-        ),
-    )
-    .at(network.ports[b].span, says(b))
-    .also(network.ports[a].span, says(a))
-    .help("all processes of a kind run one function: turn the channel round, or give one of them another `kind=`")
-}
-
-fn bundle_conflict(
-    network: &Network,
-    a: PortId,
-    b: PortId,
-    was: BundleKind,
-    is: BundleKind,
-) -> Diagnostic {
-    Diagnostic::error(
-        codes::KIND_BUNDLE_CONFLICT,
-        format!(
-            "port `{}` of kind `{}` is a `{}` bundle in one process and a `{}` bundle in another",
-            network.name(network.ports[b].name),
-            network.kind_name(network.ports[b].process),
-            was.name(),
-            is.name()
-        ),
-    )
-    .at(
-        network.ports[b].span,
-        format!("`{}` is of `{}`", network.port_name(b), is.name()),
-    )
-    .also(
-        network.ports[a].span,
-        format!("`{}` is of `{}`", network.port_name(a), was.name()),
-    )
-    .help("say the same `bundle=` for both, or give one of the processes another `kind=`")
 }
 
 fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Diagnostic {
@@ -193,8 +95,9 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
 
 fn channels(network: &Network, diagnostics: &mut Diagnostics) {
     let mut told: FxHashMap<(Span, u16), ()> = FxHashMap::default();
-    for (id, channel) in network.channels.iter() {
-        let (writer, reader) = (network.writer(id), network.reader(id));
+    for channel in network.channels.values() {
+        let process = |port: PortId| network.ports[port].process;
+        let (writer, reader) = (process(channel.from), process(channel.to));
         // One finding for one edge of the source, however often it was repeated.
         if writer == reader
             && told

@@ -4,7 +4,7 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
-use graphmap_kpn::{expand, resolve, verify};
+use graphmap_kpn::{expand, infer, resolve, verify};
 use proptest::prelude::*;
 
 /// Reads a text and joins it.
@@ -14,7 +14,7 @@ fn network(text: &str) -> Result<Verified, Diagnostics> {
     let declared = json::read(source.text(), &source, &sources, Positions::Here)?;
     let (declared, _) = expand::expand(declared)?;
     let (network, _) = resolve::resolve(declared)?;
-    Ok(verify::verify(network)?.0)
+    Ok(verify::verify(infer::infer(network)?)?.0)
 }
 
 /// Reads what a plug-in would hand back: spans are those given.
@@ -24,7 +24,7 @@ fn given(text: &str, before: &Verified) -> Verified {
     let declared = json::read(source.text(), &source, &before.sources, Positions::Given);
     let (declared, _) = expand::expand(declared.unwrap()).unwrap();
     let (network, _) = resolve::resolve(declared).unwrap();
-    verify::verify(network).unwrap().0
+    infer::infer(network).and_then(verify::verify).unwrap().0
 }
 
 const ALL: &str = r#"{

@@ -5,7 +5,7 @@ use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::network::{Network, Verified};
 use graphmap_kpn::pass::{Pass, PassContext};
 use graphmap_kpn::source::SourceMap;
-use graphmap_kpn::{expand, pipeline, resolve, verify};
+use graphmap_kpn::{expand, infer, pipeline, resolve, verify};
 use std::collections::BTreeMap;
 
 fn network(text: &str) -> Verified {
@@ -13,7 +13,8 @@ fn network(text: &str) -> Verified {
     let source = sources.add("net.json", text).unwrap();
     let declared = json::read(source.text(), &source, &sources, Positions::Here).unwrap();
     let (declared, _) = expand::expand(declared).unwrap();
-    verify::verify(resolve::resolve(declared).unwrap().0)
+    infer::infer(resolve::resolve(declared).unwrap().0)
+        .and_then(verify::verify)
         .unwrap()
         .0
 }
@@ -79,7 +80,10 @@ fn passes_run_in_order_with_their_options() {
         found.iter().map(|d| d.message.as_str()).collect::<Vec<_>>(),
         ["one more"]
     );
-    let passes: Vec<_> = timings.iter().filter(|name| *name != "verify").collect();
+    let passes: Vec<_> = timings
+        .iter()
+        .filter(|name| !["infer", "verify"].contains(&name.as_str()))
+        .collect();
     assert_eq!(passes, ["double", "plus"]);
     assert_eq!(timings.last().unwrap(), "verify");
 }
@@ -130,7 +134,8 @@ fn only_what_a_pass_adds_is_told_again() {
         let mut sources = SourceMap::new();
         let source = sources.add("net.json", text).unwrap();
         let declared = json::read(source.text(), &source, &sources, Positions::Here).unwrap();
-        verify::verify(resolve::resolve(declared).unwrap().0)
+        infer::infer(resolve::resolve(declared).unwrap().0)
+            .and_then(verify::verify)
             .unwrap()
             .1
     };

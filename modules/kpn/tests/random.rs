@@ -9,6 +9,7 @@ use graphmap_kpn::declared::{
 };
 use graphmap_kpn::diagnostic::{Code, Severity};
 use graphmap_kpn::expand::expand;
+use graphmap_kpn::infer::infer;
 use graphmap_kpn::network::{Join, Verified};
 use graphmap_kpn::resolve::resolve;
 use graphmap_kpn::verify::verify;
@@ -419,7 +420,7 @@ proptest! {
     fn whatever_is_declared_is_verified_or_told(plan in plan()) {
         let Ok((expanded, _)) = expand(declare(&plan, true)) else { return Ok(()) };
         let Ok((network, _)) = resolve(expanded) else { return Ok(()) };
-        match verify(network) {
+        match infer(network).and_then(verify) {
             Err(found) => prop_assert!(found.has_errors()),
             Ok((network, found)) => {
                 prop_assert_eq!(found.count(Severity::Error), 0);

@@ -4,7 +4,7 @@ use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::{Code, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::{SourceMap, Span};
-use graphmap_kpn::{expand::expand, resolve::resolve, verify::verify};
+use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
 use graphmap_partition::plan::{Modules, Plan, Previous, Request, codes, plan};
 use graphmap_platform::{Class, Distances, Host, Platform};
 
@@ -18,7 +18,8 @@ fn network(text: &str) -> Verified {
     );
     let declared = declared.unwrap_or_else(|| panic!("{found:#?}"));
     let network = resolve(expand(declared).unwrap_or_else(|d| panic!("{d:#?}")).0);
-    verify(network.unwrap_or_else(|d| panic!("{d:#?}")).0)
+    infer(network.unwrap_or_else(|d| panic!("{d:#?}")).0)
+        .and_then(verify)
         .unwrap_or_else(|d| panic!("{d:#?}"))
         .0
 }

@@ -5,7 +5,7 @@ use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
-use graphmap_kpn::{expand::expand, resolve::resolve, verify::verify};
+use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
 use graphmap_view::network::draw;
 use graphmap_view::picture::Picture;
 
@@ -28,7 +28,10 @@ fn declared(text: &str) -> Declared {
 
 fn network(text: &str) -> Verified {
     let network = resolve(expand(declared(text)).unwrap().0).unwrap().0;
-    verify(network).unwrap_or_else(|d| panic!("{d:#?}")).0
+    infer(network)
+        .and_then(verify)
+        .unwrap_or_else(|d| panic!("{d:#?}"))
+        .0
 }
 
 /// The texts of a picture, which must be well-formed and lie inside of it.

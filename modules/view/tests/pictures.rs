@@ -4,7 +4,7 @@ use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::source::SourceMap;
-use graphmap_kpn::{expand::expand, resolve::resolve, verify::verify};
+use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
 use graphmap_testing::{Need, skip};
 use graphmap_view::{Detail, Scene, dot, svg};
 use std::io::Write;
@@ -22,7 +22,10 @@ fn farm() -> Mapped {
     let declared = load(&mut SourceMap::new(), "farm.dot", text.to_vec(), &mut found);
     let declared = declared.unwrap_or_else(|| panic!("{found:#?}"));
     let network = resolve(expand(declared).unwrap().0).unwrap().0;
-    let network = verify(network).unwrap_or_else(|d| panic!("{d:#?}")).0;
+    let network = infer(network)
+        .and_then(verify)
+        .unwrap_or_else(|d| panic!("{d:#?}"))
+        .0;
     let mut mapping = Mapping::stack(network.processes.len(), 3);
     let place = |host: &str, cores: &[u32]| Place {
         host: Some(host.into()),

@@ -174,7 +174,10 @@ impl Graph {
         self.declared.sources.add(self.file, self.text).unwrap();
         let (declared, _) = graphmap_kpn::expand::expand(self.declared).unwrap();
         let (network, _) = graphmap_kpn::resolve::resolve(declared).unwrap();
-        graphmap_kpn::verify::verify(network).unwrap().0
+        graphmap_kpn::infer::infer(network)
+            .and_then(graphmap_kpn::verify::verify)
+            .unwrap()
+            .0
     }
 
     /// The network on one OS process.

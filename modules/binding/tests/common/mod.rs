@@ -6,7 +6,7 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
-use graphmap_kpn::{expand, resolve, verify};
+use graphmap_kpn::{expand, infer, resolve, verify};
 
 /// A network drawn in DOT, which must be right.
 pub(crate) fn network(dot: &str) -> Verified {
@@ -15,7 +15,8 @@ pub(crate) fn network(dot: &str) -> Verified {
     let declared = declared.unwrap_or_else(|| panic!("{out:#?}"));
     let (expanded, _) = expand::expand(declared).unwrap_or_else(|d| panic!("{d:#?}"));
     let (network, _) = resolve::resolve(expanded).unwrap_or_else(|d| panic!("{d:#?}"));
-    verify::verify(network)
+    infer::infer(network)
+        .and_then(verify::verify)
         .unwrap_or_else(|d| panic!("{d:#?}"))
         .0
 }

@@ -2,9 +2,10 @@
 
 use super::VERSION;
 use crate::arena::Id;
+use crate::bundles;
 use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction};
 use crate::mapping::{Mapping, Place};
-use crate::network::{Bundle, ChannelId, Join, Joined, Network, PortId};
+use crate::network::{BundleId, ChannelId, Joined, Network, PortId};
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -38,7 +39,8 @@ impl Serialize for Written<'_> {
         }
         map.serialize_entry("modules", &Each(|| modules(network)))?;
         map.serialize_entry("processes", &Each(|| processes(network)))?;
-        map.serialize_entry("channels", &Each(|| channels(network)))?;
+        let named = bundles::named(network);
+        map.serialize_entry("channels", &Each(|| channels(network, &named)))?;
         map.serialize_entry("constraints", &Each(|| constraints(network)))?;
         map.serialize_entry("kinds", &Each(|| kinds(network)))?;
         if let Some(mapping) = self.mapping {
@@ -139,9 +141,15 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-fn channels(network: &Network) -> impl Iterator<Item = ChannelJson<'_>> {
+fn channels<'a>(
+    network: &'a Network,
+    named: &'a [Option<BundleId>],
+) -> impl Iterator<Item = ChannelJson<'a>> {
     network.joins().map(move |joined| match joined {
-        Joined::Channel(channel) => channel_json(network, channel),
+        Joined::Channel(channel) => {
+            let bundle = named.get(channel.index()).copied().flatten();
+            channel_json(network, channel, bundle)
+        }
         Joined::Closed(port) => environment_json(network, port),
     })
 }
@@ -160,7 +168,7 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
     ChannelJson {
         from,
         to,
-        ty: None,
+        ty: network.ports[port].ty.map(|ty| network.name(ty)),
         capacity: None,
         initial: 0,
         tag: None,
@@ -171,15 +179,9 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
     }
 }
 
-fn channel_json(network: &Network, id: ChannelId) -> ChannelJson<'_> {
+fn channel_json(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> ChannelJson<'_> {
     let channel = &network.channels[id];
-    let bundle: Option<&Bundle> =
-        [channel.from, channel.to]
-            .into_iter()
-            .find_map(|port| match network.ports[port].join {
-                Join::Bundle(bundle) => Some(&network.bundles[bundle]),
-                _ => None,
-            });
+    let bundle = bundle.map(|b| &network.bundles[b]);
     ChannelJson {
         from: Some(end(network, channel.from)),
         to: Some(end(network, channel.to)),

@@ -6,6 +6,7 @@
 use crate::codes;
 use crate::declared::Direction;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::infer::Members;
 use crate::nearest::nearest;
 use crate::network::{Join, Kind, KindPort, Network, PortId, ProcessId};
 use crate::source::Span;
@@ -20,17 +21,15 @@ const MOST: usize = 10;
 /// How many names a misspelt one is compared with.
 const COMPARED: usize = 10_000;
 
-/// Tells which ports of a kind are not there in all its processes: `have` counts those that have
-/// each, `first` is one that does.
+/// Tells which ports of a kind are not there in all its processes.
 pub(super) fn ports(
     network: &Network,
     kind: &Kind,
-    ports: &[KindPort],
-    first: &[PortId],
-    have: &[u32],
+    members: &Members,
     diagnostics: &mut Diagnostics,
 ) {
-    let lacking = (0..ports.len()).filter(|&i| (have[i] as usize) < kind.members.len());
+    let ports = &kind.ports;
+    let lacking = (0..ports.len()).filter(|&i| (members.count[i] as usize) < kind.members.len());
     let lacking: Vec<usize> = lacking.collect();
     let told = &lacking[..MOST.min(lacking.len())];
     for (i, &index) in told.iter().enumerate() {
@@ -43,7 +42,7 @@ pub(super) fn ports(
             network,
             kind,
             &ports[index],
-            first[index],
+            members.example[index],
             note,
             diagnostics,
         );

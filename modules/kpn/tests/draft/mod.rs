@@ -8,6 +8,7 @@ use graphmap_kpn::declared::{
 };
 use graphmap_kpn::diagnostic::{Code, Diagnostics};
 use graphmap_kpn::expand::expand;
+use graphmap_kpn::infer::infer;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::resolve::resolve;
 use graphmap_kpn::source::Span;
@@ -111,7 +112,7 @@ impl Draft {
         let (expanded, mut all) = expand(self.declared)?;
         let (network, more) = resolve(expanded)?;
         all.append(more);
-        let (verified, more) = verify(network)?;
+        let (verified, more) = verify(infer(network)?)?;
         all.append(more);
         Ok((verified, all))
     }

@@ -7,59 +7,54 @@ use crate::arena::Id;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
-use crate::network::{ChannelId, KindId, Network, PortId};
+use crate::network::{ChannelId, Network, PortId};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
-/// Fills in the types of kinds' ports and of channels, and tells where two meet.
-pub(super) fn infer(network: &mut Network, kind_of_port: &[u32], diagnostics: &mut Diagnostics) {
-    // The ports of all kinds in one row.
-    let mut base = Vec::with_capacity(network.kinds.len());
-    let mut total = 0;
-    for kind in network.kinds.values() {
-        base.push(total);
-        total += kind.ports.len();
-    }
-    let place = |network: &Network, port: PortId| {
-        let kind = network.processes[network.ports[port].process].kind;
-        base[kind.index()] + kind_of_port[port.index()] as usize
-    };
+/// Fills in the types of kinds' ports and of channels, and tells where two meet. `place` is that of
+/// each port in the row of the ports of all kinds; `typed` are the ports that say a type themselves.
+pub(super) fn infer(
+    network: &mut Network,
+    place: &[u32],
+    typed: &[PortId],
+    diagnostics: &mut Diagnostics,
+) {
+    let total: u32 = network.kinds.values().map(|k| k.ports.len() as u32).sum();
     let mut classes = Classes {
         parent: (0..total).collect(),
     };
     for (_, channel) in network.channels.iter() {
-        classes.union(place(network, channel.from), place(network, channel.to));
+        classes.union(place[channel.from.index()], place[channel.to.index()]);
     }
-    let mut said: FxHashMap<usize, (Symbol, Place)> = FxHashMap::default();
-    let mut told: FxHashMap<(usize, Symbol), ()> = FxHashMap::default();
+    let mut said: FxHashMap<u32, (Symbol, Place)> = FxHashMap::default();
+    let mut told: FxHashMap<(u32, Symbol), ()> = FxHashMap::default();
     let channels = network
         .channels
         .iter()
         .map(|(id, c)| (c.ty, c.from, Place::Channel(id)));
-    let closed = network
-        .ports
+    let closed = typed
         .iter()
-        .map(|(id, p)| (p.ty, id, Place::Closed(id)));
+        .map(|&id| (network.ports[id].ty, id, Place::Closed(id)));
     for (ty, port, at) in channels.chain(closed) {
         let Some(ty) = ty else { continue };
-        let class = classes.find(place(network, port));
+        let class = classes.find(place[port.index()]);
         let &mut (known, first) = said.entry(class).or_insert((ty, at));
         if known != ty && told.insert((class, ty), ()).is_none() {
             diagnostics.push(conflict(network, first, at));
         }
     }
-    let kinds: Vec<KindId> = network.kinds.ids().collect();
-    for kind in kinds {
-        for (i, port) in network.kinds[kind].ports.iter_mut().enumerate() {
-            port.ty = said
-                .get(&classes.find(base[kind.index()] + i))
-                .map(|(ty, _)| *ty);
+    let mut types = Vec::with_capacity(total as usize);
+    for at in 0..total {
+        types.push(said.get(&classes.find(at)).map(|(ty, _)| *ty));
+    }
+    let mut rest = types.iter();
+    for kind in network.kinds.values_mut() {
+        for (port, ty) in kind.ports.iter_mut().zip(&mut rest) {
+            port.ty = *ty;
         }
     }
-    let channels: Vec<ChannelId> = network.channels.ids().collect();
-    for id in channels {
-        let class = classes.find(place(network, network.channels[id].from));
-        network.channels[id].ty = said.get(&class).map(|(ty, _)| *ty);
+    for channel in network.channels.values_mut() {
+        channel.ty = types[place[channel.from.index()] as usize];
     }
 }
 
@@ -143,21 +138,22 @@ fn conflict(network: &Network, a: Place, b: Place) -> Diagnostic {
 }
 
 struct Classes {
-    parent: Vec<usize>,
+    parent: Vec<u32>,
 }
 
 impl Classes {
-    fn find(&mut self, mut x: usize) -> usize {
-        while self.parent[x] != x {
-            self.parent[x] = self.parent[self.parent[x]];
-            x = self.parent[x];
+    fn find(&mut self, x: u32) -> u32 {
+        let mut x = x as usize;
+        while self.parent[x] != x as u32 {
+            self.parent[x] = self.parent[self.parent[x] as usize];
+            x = self.parent[x] as usize;
         }
-        x
+        x as u32
     }
 
     /// The smaller stays the root: the class is named by its first port, in source order.
-    fn union(&mut self, a: usize, b: usize) {
+    fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
-        self.parent[a.max(b)] = a.min(b);
+        self.parent[a.max(b) as usize] = a.min(b);
     }
 }

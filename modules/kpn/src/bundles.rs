@@ -1,0 +1,120 @@
+//! Which bundle each channel names, where a network is written down.
+//!
+//! A channel may be a member of a bundle at both its ends and can name the kind of one of them, so
+//! that a writer must choose: every bundle is to be named by one of its channels. Bundles are the
+//! vertices of a graph, channels with a bundle at both ends its edges; a connected part with a cycle,
+//! or with a bundle that need not be named or is named by a channel of its own, can be oriented so
+//! that every bundle has an edge. Linear in the size of the network.
+
+use crate::arena::Id;
+use crate::declared::BundleKind;
+use crate::network::{BundleId, ChannelId, Join, Network, PortId};
+
+/// The bundle that each channel names; an empty list where the network has no bundle. As many bundles
+/// as can be are named, which is all of them in a network that a drawing says.
+pub fn named(network: &Network) -> Vec<Option<BundleId>> {
+    if network.bundles.is_empty() {
+        return Vec::new();
+    }
+    let mut naming = Naming {
+        network,
+        named: vec![None; network.channels.len()],
+        done: vec![false; network.bundles.len()],
+        queue: Vec::new(),
+    };
+    for id in network.channels.ids() {
+        if let [Some(one), None] | [None, Some(one)] = naming.ends(id) {
+            naming.name(id, one);
+        }
+    }
+    naming.spread();
+    for bundle in network.bundles.ids() {
+        if !naming.done[bundle.index()] {
+            naming.begin(bundle);
+            naming.spread();
+        }
+    }
+    for id in network.channels.ids() {
+        let any = naming.ends(id).into_iter().flatten().next();
+        let named = &mut naming.named[id.index()];
+        *named = named.or(any);
+    }
+    naming.named
+}
+
+struct Naming<'n> {
+    network: &'n Network,
+    named: Vec<Option<BundleId>>,
+    /// The bundles that are named, or need not be.
+    done: Vec<bool>,
+    queue: Vec<BundleId>,
+}
+
+impl Naming<'_> {
+    /// The bundles at both ends of a channel.
+    fn ends(&self, id: ChannelId) -> [Option<BundleId>; 2] {
+        let channel = &self.network.channels[id];
+        let bundle = |port: PortId| match self.network.ports[port].join {
+            Join::Bundle(bundle) => Some(bundle),
+            Join::Channel(_) | Join::Environment => None,
+        };
+        [bundle(channel.from), bundle(channel.to)]
+    }
+
+    /// The bundle at the other end.
+    fn other(&self, id: ChannelId, bundle: BundleId) -> Option<BundleId> {
+        let mut ends = self.ends(id).into_iter().flatten();
+        ends.find(|&other| other != bundle)
+    }
+
+    fn name(&mut self, channel: ChannelId, bundle: BundleId) {
+        self.named[channel.index()] = Some(bundle);
+        self.reach(bundle);
+    }
+
+    fn reach(&mut self, bundle: BundleId) {
+        if !std::mem::replace(&mut self.done[bundle.index()], true) {
+            self.queue.push(bundle);
+        }
+    }
+
+    /// A bundle that is done leaves its channels to those at their other ends.
+    fn spread(&mut self) {
+        let network = self.network;
+        while let Some(bundle) = self.queue.pop() {
+            for &channel in network.members(bundle) {
+                let other = self.other(channel, bundle);
+                if let Some(other) = other.filter(|o| !self.done[o.index()])
+                    && self.named[channel.index()].is_none()
+                {
+                    self.name(channel, other);
+                }
+            }
+        }
+    }
+
+    /// Finds where to begin in a connected part in which nothing is named yet.
+    fn begin(&mut self, first: BundleId) {
+        let network = self.network;
+        let mut seen = std::collections::HashSet::from([first]);
+        let mut stack = vec![(first, None)];
+        while let Some((bundle, by)) = stack.pop() {
+            let of = &network.bundles[bundle];
+            let members = network.members(bundle);
+            // Several channels at an input are a `select` where nothing is said.
+            if of.kind == BundleKind::Select && of.name.is_none() && members.len() > 1 {
+                return self.reach(bundle);
+            }
+            for &channel in members.iter().filter(|c| Some(**c) != by) {
+                let Some(other) = self.other(channel, bundle) else {
+                    continue;
+                };
+                if !seen.insert(other) {
+                    return self.name(channel, other);
+                }
+                stack.push((other, Some(channel)));
+            }
+        }
+        self.reach(first);
+    }
+}

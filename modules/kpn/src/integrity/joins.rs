@@ -1,0 +1,179 @@
+//! Processes with their ports, and what is joined to what.
+//!
+//! One look through processes and ports, and at each channel from both its ends: memory is what this
+//! costs.
+
+use super::{Check, shown};
+use crate::arena::Id;
+use crate::declared::Direction;
+use crate::network::{ChannelId, Join, PortId, Process, ProcessId};
+use rustc_hash::FxHashSet;
+
+/// What is counted on the way through the ports.
+pub(super) struct Count {
+    /// The process that had a name of a port last, for each symbol.
+    last: Vec<u32>,
+    /// Ports so far.
+    ports: usize,
+    /// Ends of channels that output ports name, and input ports.
+    ends: [usize; 2],
+    bundles: usize,
+}
+
+impl Check<'_> {
+    pub(super) fn counts(&self) -> Count {
+        Count {
+            last: vec![u32::MAX; self.network.names.len()],
+            ports: 0,
+            ends: [0, 0],
+            bundles: 0,
+        }
+    }
+
+    /// The ports of a process, and what each says that it is joined to; `false` if whose the ports
+    /// are cannot be told.
+    pub(super) fn ports(&mut self, id: ProcessId, process: &Process, count: &mut Count) -> bool {
+        let n = self.network;
+        let first = process.first_port as usize;
+        let after = n.processes.values().as_slice().get(id.index() + 1);
+        let end = after.map_or(n.ports.len(), |p| p.first_port as usize);
+        let ports = n.ports.values().as_slice().get(first..end);
+        let Some(ports) = ports.filter(|_| first == count.ports) else {
+            self.part(process.span, |_| {
+                format!(
+                    "the ports of process {} do not follow those before",
+                    id.index()
+                )
+            });
+            return false;
+        };
+        count.ports = end;
+        for (i, port) in ports.iter().enumerate() {
+            let port_id = PortId::from_index(first + i);
+            if port.process != id {
+                self.part(port.span, |_| {
+                    format!("a port of process {} says that it is another's", id.index())
+                });
+                return false;
+            }
+            if !self.is_name(port.name) || port.ty.is_some_and(|ty| !self.is_name(ty)) {
+                self.nameless(port.span, "a port");
+                continue;
+            }
+            let rank = id.index() as u32;
+            if std::mem::replace(&mut count.last[port.name.index()], rank) == rank {
+                self.part(port.span, |n| {
+                    format!("process {rank} has two ports `{}`", shown(n, port.name))
+                });
+            }
+            self.joined(port_id, count);
+        }
+        true
+    }
+
+    fn joined(&mut self, id: PortId, count: &mut Count) {
+        let n = self.network;
+        let port = &n.ports[id];
+        let side = usize::from(port.direction == Direction::Input);
+        let agrees = match port.join {
+            Join::Environment => true,
+            Join::Channel(channel) => {
+                count.ends[side] += 1;
+                self.channel_end(channel, id, port.direction)
+            }
+            Join::Bundle(bundle) => {
+                let of = n.bundles.get(bundle);
+                let of = of.filter(|b| b.port == id && b.kind.direction() == port.direction);
+                let members = of.and_then(|b| {
+                    let members = &b.members;
+                    n.members.get(members.start as usize..members.end as usize)
+                });
+                let members = members.unwrap_or_default();
+                count.bundles += 1;
+                count.ends[side] += members.len();
+                if let Some(name) = of.and_then(|b| b.name)
+                    && !self.is_name(name)
+                {
+                    self.nameless(port.span, "a bundle");
+                }
+                !members.is_empty()
+                    && members.windows(2).all(|pair| pair[0] < pair[1])
+                    && (members.iter()).all(|&c| self.channel_end(c, id, port.direction))
+            }
+        };
+        if !agrees {
+            self.part(port.span, |n| {
+                let name = shown(n, port.name);
+                let of = port.process.index();
+                format!("what port `{name}` of process {of} is joined to is not joined to it")
+            });
+        }
+    }
+
+    /// Whether a channel is at a port; looks at what else it says on the way from its writer.
+    #[inline]
+    fn channel_end(&mut self, id: ChannelId, port: PortId, direction: Direction) -> bool {
+        let Some(channel) = self.network.channels.get(id) else {
+            return false;
+        };
+        if direction == Direction::Input {
+            return channel.to == port;
+        }
+        if channel.ty.is_some_and(|ty| !self.is_name(ty)) {
+            self.nameless(channel.span, "the type of a channel");
+        }
+        self.channel_numbers(id, channel);
+        channel.from == port
+    }
+
+    /// That each end of a channel, and each bundle, is where a port says that it is.
+    pub(super) fn all_joined(&mut self, count: &Count) {
+        let n = self.network;
+        if let Some(port) = n.ports.values().as_slice().get(count.ports) {
+            self.part(port.span, |_| "there are ports of no process".to_owned());
+        }
+        if self.parts.count > 0 {
+            return;
+        }
+        // Ports agree with what they are joined to, and name no end of a channel twice: if they name
+        // as many ends as there are, they name all.
+        if count.ends != [n.channels.len(); 2] {
+            self.loose_channels();
+        }
+        if count.bundles != n.bundles.len() {
+            for (id, bundle) in n.bundles.iter() {
+                let port = n.ports.get(bundle.port);
+                if port.is_none_or(|p| p.join != Join::Bundle(id)) {
+                    self.part(bundle.span, |_| "a bundle is at no port".to_owned());
+                }
+            }
+        }
+    }
+
+    fn loose_channels(&mut self) {
+        let n = self.network;
+        let mut joined: [FxHashSet<ChannelId>; 2] = Default::default();
+        for (id, port) in n.ports.iter() {
+            let side = usize::from(port.direction == Direction::Input);
+            joined[side].extend(n.channels_at(id));
+        }
+        for (id, channel) in n.channels.iter() {
+            for (side, port, does) in [(0, channel.from, "writes"), (1, channel.to, "reads")] {
+                if joined[side].contains(&id) {
+                    continue;
+                }
+                self.part(channel.span, |n| match n.ports.get(port) {
+                    None => format!("no port {does} a channel"),
+                    Some(p) if usize::from(p.direction == Direction::Input) != side => format!(
+                        "a channel is joined to `{}` the wrong way round",
+                        n.port_name(port)
+                    ),
+                    Some(_) => format!(
+                        "a channel is joined to port `{}`, which is not joined to it",
+                        n.port_name(port)
+                    ),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Kinds, modules and constraints, and who belongs to them.
+
+use super::{Check, is_in, shown};
+use crate::arena::Id;
+use crate::declared::{Constraint, ConstraintTarget};
+use crate::network::ProcessId;
+use crate::resolve::processes_of_modules;
+use rustc_hash::FxHashSet;
+
+impl Check<'_> {
+    pub(super) fn modules(&mut self) {
+        let n = self.network;
+        let mut names = FxHashSet::default();
+        for (id, module) in n.modules.iter() {
+            if !self.is_name(module.name) || !self.is_name(module.kind) {
+                self.nameless(module.span, "a module");
+                continue;
+            }
+            if module.parent.is_some_and(|p| p.index() >= id.index()) {
+                self.part(module.span, |n| {
+                    let name = shown(n, module.name);
+                    format!("module `{name}` lies in one that does not come before it")
+                });
+            }
+            if !names.insert((module.parent, module.name)) {
+                self.part(module.span, |n| {
+                    format!("two modules in one are named `{}`", shown(n, module.name))
+                });
+            }
+        }
+    }
+
+    /// Kinds by themselves; their members are looked at with the processes.
+    pub(super) fn kinds(&mut self) {
+        let n = self.network;
+        let mut named = vec![false; n.names.len()];
+        for kind in n.kinds.values() {
+            if !self.is_name(kind.name) {
+                self.nameless(kind.span, "a kind");
+                continue;
+            }
+            if std::mem::replace(&mut named[kind.name.index()], true) {
+                self.part(kind.span, |n| {
+                    format!("two kinds are named `{}`", shown(n, kind.name))
+                });
+            }
+            if kind.members.is_empty() {
+                self.part(kind.span, |n| {
+                    format!("no process is of kind `{}`", shown(n, kind.name))
+                });
+            }
+        }
+    }
+
+    /// Processes, each the next member of its kind, with their ports.
+    pub(super) fn processes(&mut self) {
+        let n = self.network;
+        let null = n.names.get("NULL");
+        let mut named = vec![false; n.names.len()];
+        let mut members = vec![0; n.kinds.len()];
+        let mut ports = self.counts();
+        for (id, process) in n.processes.iter() {
+            if !self.is_name(process.name) {
+                self.nameless(process.span, "a process");
+                continue;
+            }
+            if std::mem::replace(&mut named[process.name.index()], true) {
+                self.part(process.span, |n| {
+                    format!("two processes are named `{}`", shown(n, process.name))
+                });
+            }
+            if Some(process.name) == null {
+                self.part(process.span, |_| {
+                    "a process is named `NULL`, which is the environment".to_owned()
+                });
+            }
+            let kind = n.kinds.get(process.kind);
+            let next = members.get_mut(process.kind.index());
+            let is_next = kind.zip(next).is_some_and(|(kind, next)| {
+                *next += 1;
+                kind.members.get(*next - 1) == Some(&id)
+            });
+            if !is_next {
+                self.part(process.span, |n| {
+                    let name = shown(n, process.name);
+                    format!("process `{name}` is not the next member of its kind")
+                });
+            }
+            if process.module.is_some_and(|m| !is_in(&n.modules, m)) {
+                self.part(process.span, |n| {
+                    let name = shown(n, process.name);
+                    format!("process `{name}` lies in a module that is not there")
+                });
+            }
+            self.process_numbers(id, process);
+            if !self.ports(id, process, &mut ports) {
+                return;
+            }
+        }
+        for (kind, seen) in n.kinds.values().zip(members) {
+            if kind.members.len() != seen {
+                self.part(kind.span, |n| {
+                    format!(
+                        "kind `{}` has members that are not of it",
+                        shown(n, kind.name)
+                    )
+                });
+            }
+        }
+        self.all_joined(&ports);
+    }
+
+    pub(super) fn constraints(&mut self) {
+        let n = self.network;
+        if self.parts.count > 0 {
+            return;
+        }
+        for constraint in &n.constraints {
+            let decl = &constraint.declared;
+            let processes = &constraint.processes;
+            if !ascends(processes) || processes.last().is_some_and(|p| !is_in(&n.processes, *p)) {
+                self.part(decl.span, |_| {
+                    "the processes of a constraint are not there, or not in the order of ranks, each once"
+                        .to_owned()
+                });
+            }
+            if let Constraint::Host(name) | Constraint::Colocate(name) | Constraint::Separate(name) =
+                &decl.constraint
+                && name.is_empty()
+            {
+                self.part(decl.span, |_| {
+                    "a constraint names a host or a group, and the name is empty".to_owned()
+                });
+            }
+            let of_module = matches!(decl.constraint, Constraint::Whole | Constraint::Prefer(_));
+            match decl.target {
+                ConstraintTarget::Module(module) if !is_in(&n.modules, module) => {
+                    self.part(decl.span, |_| {
+                        "a constraint is about a module that is not there".to_owned()
+                    });
+                }
+                ConstraintTarget::Node(_) if of_module => self.part(decl.span, |_| {
+                    "`whole` and `prefer` are about a module, and here about a process".to_owned()
+                }),
+                _ => {}
+            }
+        }
+        if self.parts.count > 0 {
+            return;
+        }
+        let inside = processes_of_modules(n, n.constraints.iter().map(|c| &c.declared));
+        for constraint in &n.constraints {
+            if let ConstraintTarget::Module(module) = constraint.declared.target
+                && inside[module.index()] != constraint.processes
+            {
+                self.part(constraint.declared.span, |n| {
+                    let name = shown(n, n.modules[module].name);
+                    format!("a constraint on module `{name}` does not speak of the processes in it")
+                });
+            }
+        }
+    }
+}
+
+fn ascends(processes: &[ProcessId]) -> bool {
+    processes.windows(2).all(|pair| pair[0] < pair[1])
+}

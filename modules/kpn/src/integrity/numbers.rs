@@ -1,0 +1,78 @@
+//! Numbers that mean something.
+
+use super::{Check, shown};
+use crate::arena::Id;
+use crate::declared::Constraint;
+use crate::network::{Channel, ChannelId, Process, ProcessId};
+
+#[inline]
+fn is_amount(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
+}
+
+const AMOUNT: &str = "it must be finite, and at least 0";
+
+impl Check<'_> {
+    #[inline]
+    pub(super) fn process_numbers(&mut self, id: ProcessId, process: &Process) {
+        if is_amount(process.load) && is_amount(process.mem) {
+            return;
+        }
+        for (what, number) in [("load", process.load), ("mem", process.mem)] {
+            if !is_amount(number) {
+                self.number(process.span, |n| {
+                    let name = shown(n, process.name);
+                    let rank = id.index();
+                    format!("`{what}` of process `{name}` (rank {rank}) is {number}; {AMOUNT}")
+                });
+            }
+        }
+    }
+
+    /// Nearly all channels are right: they should cost one look.
+    #[inline]
+    pub(super) fn channel_numbers(&mut self, id: ChannelId, channel: &Channel) {
+        let tag = channel.tag.unwrap_or(0);
+        if !is_amount(channel.traffic) || channel.capacity == 0 || tag < 0 {
+            self.bad_channel(id, channel, tag);
+        }
+    }
+
+    #[cold]
+    fn bad_channel(&mut self, id: ChannelId, channel: &Channel, tag: i32) {
+        let id = id.index();
+        let traffic = channel.traffic;
+        if !is_amount(traffic) {
+            self.number(channel.span, |_| {
+                format!("`traffic` of channel {id} is {traffic}; {AMOUNT}")
+            });
+        }
+        if channel.capacity == 0 {
+            self.number(channel.span, |_| {
+                format!("channel {id} holds no token; it must hold at least one")
+            });
+        }
+        if tag < 0 {
+            self.number(channel.span, |_| {
+                format!("`tag` of channel {id} is {tag}; it must be at least 0")
+            });
+        }
+    }
+
+    pub(super) fn constraint_numbers(&mut self) {
+        for constraint in &self.network.constraints {
+            let span = constraint.declared.span;
+            match constraint.declared.constraint {
+                Constraint::Prefer(traffic) if !is_amount(traffic) => {
+                    self.number(span, |_| format!("`prefer` is {traffic}; {AMOUNT}"));
+                }
+                Constraint::Hold { least, most } if least > most => {
+                    self.number(span, |_| {
+                        format!("`hold` asks for at least {least} and at most {most}")
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+}

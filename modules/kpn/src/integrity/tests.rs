@@ -1,0 +1,268 @@
+//! Sound networks, broken at random in every field: each break is told, or harmless.
+//!
+//! Harmless means that the network is one that could have been read: written as JSON and read again it
+//! is the same, but for the order of what has none.
+
+use crate::arena::Id;
+use crate::diagnostic::Diagnostics;
+use crate::infer::infer;
+use crate::json::{self, Positions};
+use crate::network::{Network, Verified};
+use crate::source::SourceMap;
+use crate::verify::verify;
+use crate::{expand, resolve};
+use breaks::{Dice, break_it};
+use serde_json::Value;
+
+mod breaks;
+
+/// Everything that a network can have: bundles of all kinds, also at both ends of one channel, ports
+/// joined to the environment, nested modules, tokens at the start, constraints of all kinds.
+const ALL: &str = r#"{"graphmap": 1, "name": "all", "skeleton": "explicit",
+    "modules": [{"name": "cluster_a"}, {"name": "cluster_b", "kind": "inner", "parent": 0}],
+    "processes": [
+        {"name": "source", "load": 2.5, "mem": 1024},
+        {"name": "w1", "kind": "w", "module": 0}, {"name": "w2", "kind": "w", "module": 1},
+        {"name": "sink", "module": 1}, {"name": "other"}],
+    "channels": [
+        {"from": ["source", "deal"], "to": "w1", "bundle": "scatter", "type": "Task"},
+        {"from": ["source", "deal"], "to": "w2", "bundle": "scatter"},
+        {"from": "w1", "to": ["sink", "all"], "bundle": "gather", "capacity": 4, "initial": 2},
+        {"from": "w2", "to": ["sink", "all"], "traffic": 7.5, "tag": 3},
+        {"from": ["w1", "log"], "to": ["other", "logs"], "bundle": "select", "bundle_name": "logs"},
+        {"from": ["w2", "log"], "to": ["other", "logs"]},
+        {"from": ["source", "tell"], "to": ["sink", "told"], "bundle": "broadcast"},
+        {"from": ["source", "tell"], "to": ["other", "told"]},
+        {"from": ["other", "x"], "to": ["sink", "sum"], "bundle": "reduce"},
+        {"from": ["other", "x"], "to": ["source", "sum"], "bundle": "share"},
+        {"from": ["source", "y"], "to": ["sink", "sum"]},
+        {"from": ["sink", "again"], "to": ["sink", "again_in"], "initial": 1},
+        {"from": null, "to": ["other", "never"], "type": "Word"},
+        {"from": ["w1", "end"], "to": null}, {"from": ["w2", "end"], "to": null}],
+    "constraints": [
+        {"processes": ["w1", "sink"], "host": "h1"}, {"processes": ["w2"], "osprocess": 1},
+        {"processes": ["w1", "w2"], "colocate": "g"}, {"processes": ["source"], "separate": "s"},
+        {"processes": ["w1"], "hold": [1, 4]}, {"module": 1, "whole": true},
+        {"module": 0, "prefer": 2.5}]}"#;
+
+/// Every channel in a bundle at both ends, and no bundle that need not be named.
+const CROSSED: &str = r#"{"graphmap": 1,
+    "processes": [{"name": "a1"}, {"name": "a2"}, {"name": "b1"}, {"name": "b2"}],
+    "channels": [
+        {"from": "a1", "to": "b1", "bundle": "scatter"}, {"from": "a1", "to": "b2", "bundle": "gather"},
+        {"from": "a2", "to": "b1", "bundle": "gather"}, {"from": "a2", "to": "b2", "bundle": "scatter"}]}"#;
+
+fn read(text: &str) -> Result<Verified, Diagnostics> {
+    let mut sources = SourceMap::new();
+    let source = sources.add("net.json", text).unwrap();
+    let declared = json::read(source.text(), &source, &sources, Positions::Here)?;
+    let (network, _) = resolve::resolve(expand::expand(declared)?.0)?;
+    Ok(verify(infer(network)?)?.0)
+}
+
+/// What a network says, without places and in an order of its own where it has none.
+fn meaning(network: &Network) -> Value {
+    let mut value: Value = serde_json::from_str(&json::write(network, None)).unwrap();
+    value.as_object_mut().unwrap().remove("sources");
+    for list in ["modules", "processes", "channels", "constraints"] {
+        for element in value[list].as_array_mut().unwrap() {
+            element.as_object_mut().unwrap().remove("span");
+        }
+    }
+    // Which of its two bundles a channel names is the writer's choice.
+    let bundles: Vec<_> = (network.bundles.iter())
+        .map(|(id, b)| {
+            let channels: Vec<_> = network.members(id).iter().map(|c| c.index()).collect();
+            format!(
+                "{} {} {channels:?}",
+                network.port_name(b.port),
+                b.kind.name()
+            )
+        })
+        .collect();
+    let mut channels = Vec::new();
+    let mut closed = Vec::new();
+    for channel in value["channels"].as_array_mut().unwrap() {
+        let is_closed = channel["from"].is_null() || channel["to"].is_null();
+        channel.as_object_mut().unwrap().remove("bundle");
+        channel.as_object_mut().unwrap().remove("bundle_name");
+        if is_closed {
+            &mut closed
+        } else {
+            &mut channels
+        }
+        .push(channel.take());
+    }
+    let sorted = |mut list: Vec<String>| {
+        list.sort();
+        Value::from(list)
+    };
+    // A type at a closed port is that of its kind.
+    for port in &mut closed {
+        port.as_object_mut().unwrap().remove("type");
+    }
+    value["closed"] = sorted(closed.iter().map(Value::to_string).collect());
+    value["bundles"] = sorted(bundles);
+    value["channels"] = Value::from(channels);
+    let mut said = Vec::new();
+    for constraint in value["constraints"].as_array().unwrap() {
+        let names = constraint["processes"].as_array().cloned();
+        for name in names.unwrap_or(vec![Value::Null]) {
+            let mut one = constraint.clone();
+            one["processes"] = name;
+            said.push(one.to_string());
+        }
+    }
+    value["constraints"] = sorted(said);
+    for kind in value["kinds"].as_array_mut().unwrap() {
+        let ports = kind["ports"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(Value::to_string);
+        kind["ports"] = sorted(ports.collect());
+    }
+    let kinds = value["kinds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(Value::to_string);
+    value["kinds"] = sorted(kinds.collect());
+    value
+}
+
+/// Told, or harmless; gives whether it was told.
+fn told_or_harmless(network: Network, what: &str) -> bool {
+    let sources = network.sources.clone();
+    match infer(network).and_then(verify) {
+        Err(found) => {
+            assert!(found.has_errors(), "{what}");
+            for finding in &found {
+                for label in finding.primary.iter().chain(&finding.secondary) {
+                    sources.location(label.span);
+                    sources.text(label.span);
+                }
+            }
+            true
+        }
+        Ok((verified, _)) => {
+            let text = json::write(&verified, None);
+            let again = read(&text).unwrap_or_else(|found| panic!("{what}: {found:#?}\n{text}"));
+            assert_eq!(meaning(&verified), meaning(&again), "{what}");
+            false
+        }
+    }
+}
+
+#[test]
+fn what_is_broken_is_told_or_harmless() {
+    let sound = [ALL, CROSSED].map(|text| read(text).unwrap().into_network());
+    let mut tried = std::collections::BTreeMap::new();
+    for seed in 1..3000u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut network = dice.one_of(&sound);
+        let what = break_it(&mut network, &mut dice);
+        let told = told_or_harmless(network, &format!("seed {seed}: {what:?}"));
+        *tried
+            .entry(what)
+            .or_insert([0, 0])
+            .get_mut(usize::from(told))
+            .unwrap() += 1;
+    }
+    // Every field was tried, and of those that matter some breaks were told.
+    let fields = tried.len();
+    assert_eq!(fields, 51, "{tried:#?}");
+    let never_told: Vec<_> = tried
+        .iter()
+        .filter(|(_, n)| n[1] == 0)
+        .map(|(f, _)| *f)
+        .collect();
+    let harmless = [
+        ("bundle", "span"),
+        ("channel", "span"),
+        ("constraint", "rows"),
+        ("constraint", "span"),
+        ("kind", "ports"),
+        ("kind", "span"),
+        ("module", "span"),
+        ("network", "name"),
+        ("network", "skeleton"),
+        ("network", "sources"),
+        ("port", "span"),
+        ("process", "span"),
+    ];
+    assert_eq!(never_told, harmless, "{tried:#?}");
+}
+
+/// Changes one thing somewhere in a JSON text.
+fn change(value: &mut Value, dice: &mut Dice) {
+    let scalar = |dice: &mut Dice| {
+        dice.one_of(&[
+            Value::Null,
+            Value::from(-1),
+            Value::from(0),
+            Value::from(7),
+            Value::from(1e300),
+            Value::from(u64::MAX),
+            Value::from(""),
+            Value::from("w1"),
+            Value::from("NULL"),
+            Value::from("gather"),
+            Value::from(true),
+            Value::from(vec!["w1", "in"]),
+            Value::from(vec![0, 5, 2]),
+        ])
+    };
+    match value {
+        Value::Array(list) if !list.is_empty() && dice.below(6) > 0 => {
+            if dice.below(5) == 0 {
+                return dice.rows(list);
+            }
+            let i = dice.below(list.len());
+            change(&mut list[i], dice);
+        }
+        Value::Object(map) if !map.is_empty() && dice.below(6) > 0 => {
+            let keys: Vec<String> = map.keys().cloned().collect();
+            let key = dice.one_of(&keys);
+            match dice.below(8) {
+                0 => drop(map.remove(&key)),
+                1 => {
+                    let keys = [
+                        "type", "bundle", "module", "name", "hold", "span", "whole", "odd",
+                    ];
+                    let value = scalar(dice);
+                    map.insert(dice.one_of(&keys).to_owned(), value);
+                }
+                _ => change(&mut map[&key], dice),
+            }
+        }
+        value => *value = scalar(dice),
+    }
+}
+
+#[test]
+fn what_a_plug_in_answers_is_told_or_harmless() {
+    let mut taken = 0;
+    for seed in 1..2000u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut value: Value = serde_json::from_str(dice.one_of(&[ALL, CROSSED])).unwrap();
+        change(&mut value, &mut dice);
+        let text = value.to_string();
+        let mut sources = SourceMap::new();
+        sources.add("drawing", "digraph \u{e9} { a -> b }").unwrap();
+        let source = sources.add("reply", text.as_str()).unwrap();
+        let read = json::read(source.text(), &source, &sources, Positions::Given)
+            .and_then(expand::expand)
+            .and_then(|(declared, _)| resolve::resolve(declared));
+        match read {
+            Ok((network, _)) => {
+                taken += usize::from(!told_or_harmless(network, &format!("seed {seed}: {text}")));
+            }
+            Err(found) => assert!(found.has_errors(), "{text}"),
+        }
+    }
+    assert!(
+        (200..1800).contains(&taken),
+        "{taken} of 2000 were harmless"
+    );
+}

@@ -1,0 +1,440 @@
+//! Breaks: one field of a network changed, at random.
+
+use crate::arena::{Arena, Id};
+use crate::declared::{
+    BundleKind, Constraint, ConstraintDecl, ConstraintTarget, Direction, ModuleId, NodeId,
+};
+use crate::names::{Names, Symbol};
+use crate::network::{
+    Bundle, BundleId, Channel, ChannelId, Join, Kind, KindPort, Module, Network, NetworkConstraint,
+    Port, PortId, Process, ProcessId,
+};
+use crate::source::{SourceMap, Span};
+
+/// Numbers that look random and are the same in every run (xorshift, Marsaglia 2003).
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % n.max(1)
+    }
+
+    pub(super) fn one_of<T: Clone>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())].clone()
+    }
+
+    fn id<I: Id>(&mut self) -> I {
+        match self.below(10) {
+            0 => I::from_index(u32::MAX as usize - 1),
+            _ => I::from_index(self.below(24)),
+        }
+    }
+
+    fn maybe_id<I: Id>(&mut self) -> Option<I> {
+        (self.below(3) > 0).then(|| self.id())
+    }
+
+    fn number(&mut self, number: &mut f64) {
+        *number = self.one_of(&[f64::NAN, f64::INFINITY, -1.0, -0.0, 0.0, 1e300, 3.0]);
+    }
+
+    fn whole(&mut self) -> u32 {
+        self.one_of(&[0, 1, 2, 5, 1000, u32::MAX])
+    }
+
+    fn span(&mut self, span: &mut Span) {
+        let (start, end) = (self.whole(), self.whole());
+        *span = self.one_of(&[Span::NONE, Span { start, end }, Span { start: 3, end: 4 }]);
+    }
+
+    fn direction(&mut self) -> Direction {
+        self.one_of(&[Direction::Input, Direction::Output])
+    }
+
+    /// Elements more, less, or elsewhere.
+    pub(super) fn rows<T: Clone>(&mut self, rows: &mut Vec<T>) {
+        let (i, j) = (self.below(rows.len()), self.below(rows.len()));
+        match self.below(5) {
+            _ if rows.is_empty() => {}
+            0 => rows.push(rows[i].clone()),
+            1 => drop(rows.pop()),
+            2 => rows.swap(i, j),
+            3 => drop(rows.remove(i)),
+            _ => rows.clear(),
+        }
+    }
+
+    /// One element, or the rows.
+    fn arena<I: Id, T: Clone>(
+        &mut self,
+        arena: &mut Arena<I, T>,
+        change: impl FnOnce(&mut Dice, &mut T) -> &'static str,
+    ) -> &'static str {
+        let n = arena.len();
+        if n > 0 && self.below(4) > 0 {
+            let i = self.below(n);
+            return change(self, &mut arena[I::from_index(i)]);
+        }
+        let mut rows: Vec<T> = arena.values().cloned().collect();
+        self.rows(&mut rows);
+        *arena = rows.into_iter().collect();
+        "rows"
+    }
+}
+
+/// Changes one field, whichever. The patterns name all fields: a new one is not forgotten.
+pub(super) fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'static str) {
+    let Network {
+        name,
+        sources,
+        names,
+        kinds,
+        modules,
+        processes,
+        ports,
+        channels,
+        bundles,
+        members,
+        constraints,
+        skeleton,
+    } = network;
+    match dice.below(12) {
+        0 => {
+            *name = dice.one_of(&["", "a\n\"b"]).to_owned();
+            ("network", "name")
+        }
+        1 => {
+            *sources = SourceMap::new();
+            ("network", "sources")
+        }
+        2 => {
+            let few = dice.below(2) == 0;
+            *names = Names::new();
+            for i in 0..if few { 3 } else { 200 } {
+                names.intern(&dice.one_of(&["NULL", "", "x"]).repeat(i % 3));
+                names.intern(&format!("name{i}"));
+            }
+            ("network", "names")
+        }
+        3 => ("kind", dice.arena(kinds, break_kind)),
+        4 => ("module", dice.arena(modules, break_module)),
+        5 => ("process", dice.arena(processes, break_process)),
+        6 => ("port", dice.arena(ports, break_port)),
+        7 => ("channel", dice.arena(channels, break_channel)),
+        8 => ("bundle", dice.arena(bundles, break_bundle)),
+        9 => {
+            dice.rows(members);
+            ("network", "members")
+        }
+        10 => {
+            let i = dice.below(constraints.len());
+            match constraints.get_mut(i) {
+                Some(constraint) if dice.below(4) > 0 => {
+                    ("constraint", break_constraint(dice, constraint))
+                }
+                _ => {
+                    dice.rows(constraints);
+                    ("constraint", "rows")
+                }
+            }
+        }
+        _ => {
+            *skeleton = dice.one_of(&[None, Some((String::new(), Span { start: 9, end: 2 }))]);
+            ("network", "skeleton")
+        }
+    }
+}
+
+fn break_kind(dice: &mut Dice, kind: &mut Kind) -> &'static str {
+    let Kind {
+        name,
+        members,
+        ports,
+        span,
+    } = kind;
+    match dice.below(4) {
+        0 => {
+            *name = dice.id();
+            "name"
+        }
+        1 => {
+            match members.first_mut() {
+                Some(first) if dice.below(2) == 0 => *first = dice.id(),
+                _ => dice.rows(members),
+            }
+            "members"
+        }
+        2 => {
+            let i = dice.below(ports.len());
+            match ports.get_mut(i) {
+                Some(port) if dice.below(2) == 0 => break_kind_port(dice, port),
+                _ => dice.rows(ports),
+            }
+            "ports"
+        }
+        _ => {
+            dice.span(span);
+            "span"
+        }
+    }
+}
+
+fn break_kind_port(dice: &mut Dice, port: &mut KindPort) {
+    let KindPort {
+        name,
+        direction,
+        ty,
+        bundle,
+        span,
+    } = port;
+    *name = dice.id();
+    *direction = dice.direction();
+    *ty = dice.maybe_id();
+    *bundle = Some(dice.one_of(&BundleKind::ALL));
+    dice.span(span);
+}
+
+fn break_module(dice: &mut Dice, module: &mut Module) -> &'static str {
+    let Module {
+        name,
+        kind,
+        parent,
+        span,
+    } = module;
+    match dice.below(4) {
+        0 => {
+            *name = dice.id();
+            "name"
+        }
+        1 => {
+            *kind = dice.id();
+            "kind"
+        }
+        2 => {
+            *parent = dice.maybe_id();
+            "parent"
+        }
+        _ => {
+            dice.span(span);
+            "span"
+        }
+    }
+}
+
+fn break_process(dice: &mut Dice, process: &mut Process) -> &'static str {
+    let Process {
+        name,
+        kind,
+        module,
+        load,
+        mem,
+        span,
+        first_port,
+    } = process;
+    match dice.below(7) {
+        0 => {
+            *name = dice.id();
+            "name"
+        }
+        1 => {
+            *kind = dice.id();
+            "kind"
+        }
+        2 => {
+            *module = dice.maybe_id();
+            "module"
+        }
+        3 => {
+            dice.number(load);
+            "load"
+        }
+        4 => {
+            dice.number(mem);
+            "mem"
+        }
+        5 => {
+            dice.span(span);
+            "span"
+        }
+        _ => {
+            *first_port = dice.whole();
+            "first_port"
+        }
+    }
+}
+
+fn break_port(dice: &mut Dice, port: &mut Port) -> &'static str {
+    let Port {
+        process,
+        name,
+        direction,
+        join,
+        ty,
+        span,
+    } = port;
+    match dice.below(6) {
+        0 => {
+            *process = dice.id::<ProcessId>();
+            "process"
+        }
+        1 => {
+            *name = dice.id::<Symbol>();
+            "name"
+        }
+        2 => {
+            *direction = dice.direction();
+            "direction"
+        }
+        3 => {
+            let (channel, bundle) = (dice.id::<ChannelId>(), dice.id::<BundleId>());
+            *join = dice.one_of(&[
+                Join::Channel(channel),
+                Join::Bundle(bundle),
+                Join::Environment,
+            ]);
+            "join"
+        }
+        4 => {
+            *ty = dice.maybe_id();
+            "ty"
+        }
+        _ => {
+            dice.span(span);
+            "span"
+        }
+    }
+}
+
+fn break_channel(dice: &mut Dice, channel: &mut Channel) -> &'static str {
+    let Channel {
+        from,
+        to,
+        ty,
+        capacity,
+        initial,
+        tag,
+        traffic,
+        span,
+    } = channel;
+    match dice.below(9) {
+        0 => {
+            *from = dice.id::<PortId>();
+            "from"
+        }
+        1 => {
+            *to = dice.id::<PortId>();
+            "to"
+        }
+        2 => {
+            std::mem::swap(from, to);
+            "from and to"
+        }
+        3 => {
+            *ty = dice.maybe_id();
+            "ty"
+        }
+        4 => {
+            *capacity = dice.whole();
+            "capacity"
+        }
+        5 => {
+            *initial = dice.whole();
+            "initial"
+        }
+        6 => {
+            *tag = dice.one_of(&[None, Some(-1), Some(0), Some(i32::MIN)]);
+            "tag"
+        }
+        7 => {
+            dice.number(traffic);
+            "traffic"
+        }
+        _ => {
+            dice.span(span);
+            "span"
+        }
+    }
+}
+
+fn break_bundle(dice: &mut Dice, bundle: &mut Bundle) -> &'static str {
+    let Bundle {
+        kind,
+        port,
+        name,
+        span,
+        members,
+    } = bundle;
+    match dice.below(5) {
+        0 => {
+            *kind = dice.one_of(&BundleKind::ALL);
+            "kind"
+        }
+        1 => {
+            *port = dice.id::<PortId>();
+            "port"
+        }
+        2 => {
+            *name = dice.maybe_id();
+            "name"
+        }
+        3 => {
+            *members = dice.whole()..dice.whole();
+            "members"
+        }
+        _ => {
+            dice.span(span);
+            "span"
+        }
+    }
+}
+
+fn break_constraint(dice: &mut Dice, constraint: &mut NetworkConstraint) -> &'static str {
+    let NetworkConstraint {
+        declared,
+        processes,
+    } = constraint;
+    let ConstraintDecl {
+        target,
+        constraint,
+        span,
+    } = declared;
+    match dice.below(4) {
+        0 => {
+            let (node, module) = (dice.id::<NodeId>(), dice.id::<ModuleId>());
+            *target = dice.one_of(&[
+                ConstraintTarget::Node(node),
+                ConstraintTarget::Module(module),
+            ]);
+            "target"
+        }
+        1 => {
+            let mut number = 0.0;
+            dice.number(&mut number);
+            let (least, most) = (dice.whole(), dice.whole());
+            *constraint = dice.one_of(&[
+                Constraint::Host(String::new()),
+                Constraint::OsProcess(most),
+                Constraint::Colocate("c".into()),
+                Constraint::Separate("s".into()),
+                Constraint::Hold { least, most },
+                Constraint::Whole,
+                Constraint::Prefer(number),
+            ]);
+            "constraint"
+        }
+        2 => {
+            match processes.first_mut() {
+                Some(first) if dice.below(2) == 0 => *first = dice.id(),
+                _ => dice.rows(processes),
+            }
+            "processes"
+        }
+        _ => {
+            dice.span(span);
+            "span"
+        }
+    }
+}
