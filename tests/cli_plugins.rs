@@ -254,6 +254,16 @@ fn rubbish_for_a_reply() {
 }
 
 #[test]
+fn an_answer_without_an_end() {
+    pass("yes")
+        .run()
+        .status(5)
+        .stderr_has("error[G0504]")
+        .stderr_has("it does not end: 64 MiB are read, and no more")
+        .stderr_lacks("signal");
+}
+
+#[test]
 fn another_protocol() {
     for reply in [r#"{"protocol": 0}"#, r#"{"protocol": 2}"#, "{}"] {
         pass(&format!("echo '{reply}'"))

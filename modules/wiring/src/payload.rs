@@ -166,6 +166,13 @@ impl<'a> Parser<'a> {
         let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
         let word = &rest[..rest.bytes().take_while(part).count()];
         let first = word.bytes().next();
+        let after = rest[word.len()..].chars().next();
+        if let Some(letter) = after.filter(|c| c.is_alphanumeric()) {
+            self.at += word.len();
+            let message =
+                format!("a type is named by letters from a to z, digits and `_`, not `{letter}`");
+            return Err(self.error(message));
+        }
         if first.is_none_or(|b| b.is_ascii_digit()) || word == "_" {
             return Err(self.error("expected the name of a type"));
         }
@@ -186,6 +193,15 @@ impl<'a> Parser<'a> {
                 self.at = start;
                 return Err(self.error(format!("`{word}` is a word of Rust, no type")));
             }
+        }
+        if words.len() > 1 && matches!(first, "types" | "self" | "super") {
+            self.at = start;
+            let last = words[words.len() - 1];
+            let message = format!(
+                "`{first}` is a module of the generated code; a type of the project's own is its name \
+                 alone, `{last}`"
+            );
+            return Err(self.error(message));
         }
         let known = GENERIC.iter().find(|(name, _)| *name == first);
         if words.len() > 1 {
@@ -296,6 +312,13 @@ mod tests {
             ("str", 0),
             ("fn", 0),
             ("a::in", 0),
+            ("types::X", 0),
+            ("types::String", 0),
+            ("self::X", 0),
+            ("Vec<super::X>", 4),
+            ("Gr\u{f6}\u{df}e", 2),
+            ("match", 0),
+            ("Vec<", 4),
             ("int*", 3),
             ("T\u{e9}", 1),
             ("1x", 0),

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 const LINES: usize = 20;
 /// How much of its standard error is kept for that.
 const LAST_WORDS: usize = 16 << 10;
-/// The longest reply; a network of some ten million channels.
-const LONGEST: u64 = 2 << 30;
+/// The longest reply: so much, and so many times what was asked. A pass may make a network many times
+/// larger; an executable that never stops to write is to be stopped before it fills the memory.
+const LONGEST: u64 = 64 << 20;
+const TIMES: u64 = 16;
 /// How often the executable's end, the time and the interrupt are looked at.
 const TICK: Duration = Duration::from_millis(10);
 /// How long the last words of an executable that has ended are waited for: what it started may
@@ -28,8 +30,9 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
         one(Diagnostic::error(CANNOT_START, message))
     };
     let mut child = start(plugin).map_err(|error| failed("started", error))?;
-    let (out, err) = converse(&mut child, request);
-    let mut end = wait(plugin, &child, &out);
+    let longest = LONGEST + TIMES * request.len() as u64;
+    let (out, err) = converse(&mut child, request, longest);
+    let mut end = wait(plugin, &child, &out, longest);
     // Whatever the end, nothing that it started outlives it.
     kill(&mut child);
     let status = child.wait().map_err(|error| failed("waited for", error))?;
@@ -46,13 +49,17 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
         }
         End::Interrupted => Diagnostic::error(DIED, format!("{who} was interrupted")),
         End::Unwatched(error) => return Err(failed("watched", error)),
+        End::Endless => {
+            let mebibytes = longest >> 20;
+            let message = format!("it does not end: {mebibytes} MiB are read, and no more");
+            bad(plugin, &message)
+        }
         End::Ended(_) if !status.success() => {
             let message = format!("{who} {}", describe(status));
             let help = "what it finds wrong with a network belongs in the `diagnostics` of its \
                         reply; another end than 0 is its own failure";
             Diagnostic::error(DIED, message).help(help)
         }
-        End::Ended(Some(Ok(bytes))) if bytes.len() as u64 > LONGEST => bad(plugin, "it is endless"),
         End::Ended(Some(Ok(bytes))) => match String::from_utf8(bytes) {
             Ok(reply) => return Ok(reply),
             Err(_) => bad(plugin, "it is not UTF-8"),
@@ -80,6 +87,7 @@ fn start(plugin: &External) -> io::Result<Child> {
 fn converse(
     child: &mut Child,
     request: Vec<u8>,
+    longest: u64,
 ) -> (Receiver<io::Result<Vec<u8>>>, Receiver<Vec<u8>>) {
     if let Some(mut stdin) = child.stdin.take() {
         // Whoever does not read it all may still answer.
@@ -89,7 +97,7 @@ fn converse(
     if let Some(stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            let result = stdout.take(LONGEST + 1).read_to_end(&mut bytes);
+            let result = stdout.take(longest + 1).read_to_end(&mut bytes);
             send(&send_out, result.map(|_| bytes));
         });
     }
@@ -117,13 +125,20 @@ fn send<T>(sender: &Sender<T>, value: T) {
 enum End {
     /// By itself; with its output, if that came to an end, too.
     Ended(Option<io::Result<Vec<u8>>>),
+    /// It wrote more than is read.
+    Endless,
     Late,
     Interrupted,
     /// Its end cannot be found out.
     Unwatched(io::Error),
 }
 
-fn wait(plugin: &External, child: &Child, out: &Receiver<io::Result<Vec<u8>>>) -> End {
+fn wait(
+    plugin: &External,
+    child: &Child,
+    out: &Receiver<io::Result<Vec<u8>>>,
+    longest: u64,
+) -> End {
     let start = Instant::now();
     let mut output = None;
     loop {
@@ -132,6 +147,7 @@ fn wait(plugin: &External, child: &Child, out: &Receiver<io::Result<Vec<u8>>>) -
         }
         if output.is_none() {
             match out.recv_timeout(TICK) {
+                Ok(Ok(bytes)) if bytes.len() as u64 > longest => return End::Endless,
                 Ok(result) => output = Some(result),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
