@@ -8,7 +8,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use common::{BOTH, Both, size};
+use common::{BOTH, Both, forget, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Input, Local, Names, Network, Options, RunError, Select, Stopped, run};
 
@@ -161,7 +161,7 @@ fn a_process_that_ends_with_its_ports_forgotten() {
                     }
                 })
                 .await;
-                std::mem::forget((p, go));
+                forget((p, go));
             },
         );
         let q = net.kind(

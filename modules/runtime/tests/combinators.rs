@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::size;
+use common::{forget, size};
 use graphmap_runtime as rt;
 use rt::{Local, Names, Network, Options, RunError, Stopped, run};
 
@@ -205,7 +205,7 @@ fn a_standstill_under_a_combinator_is_told_by_name() {
 
 #[test]
 fn a_kept_waker_hides_no_artificial_block() {
-    for forget in [true, false] {
+    for forgotten in [true, false] {
         let mut net = Local::new();
         let (mut a, mut a_in) = net.channel::<u64>(1);
         let (mut b, mut b_in) = net.channel::<u64>(1);
@@ -214,8 +214,8 @@ fn a_kept_waker_hides_no_artificial_block() {
         net.spawn(async move {
             poll_fn(|context| {
                 let waker = context.waker().clone();
-                match forget && !cfg!(miri) {
-                    true => std::mem::forget(waker),
+                match forgotten && !cfg!(miri) {
+                    true => forget(waker),
                     false => drop(keep.replace(Some(waker))),
                 }
                 Poll::Ready(())

@@ -68,7 +68,8 @@ pub(crate) struct Shared {
     meeting: Mutex<Meeting>,
     decided: Condvar,
     patience: Option<Duration>,
-    notice: Option<Notice>,
+    /// Given back when the run ends: a waker that is kept keeps this whole struct.
+    notice: Mutex<Option<Notice>>,
 }
 
 #[derive(Default)]
@@ -111,7 +112,7 @@ impl Shared {
             decided: Condvar::new(),
             // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
             patience: (schedulers > 1 && schedulers <= cores).then_some(PATIENCE),
-            notice,
+            notice: Mutex::new(notice),
         })
     }
 
@@ -185,6 +186,8 @@ impl Shared {
 
     /// Takes out how the run ended: the growths, in order.
     pub(crate) fn outcome(&self) -> Result<Vec<Grow>, RunError> {
+        let notice = lock(&self.notice).take();
+        guard::quietly(|| drop(notice));
         match lock(&self.failure).take() {
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut lock(&self.meeting).growths)),
@@ -270,7 +273,7 @@ impl Shared {
         let foreign = self.foreign.load(Ordering::SeqCst) != 0;
         if foreign && !meeting.asked {
             self.stirred.store(false, Ordering::SeqCst);
-            return Verdict::Wait(self.notice.as_ref().map(|_| meeting.quiet));
+            return Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet));
         }
         Verdict::Census
     }
@@ -288,9 +291,12 @@ impl Shared {
         meeting.asked = false;
         meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
         self.stirred.store(false, Ordering::SeqCst);
-        if let Some(notice) = &self.notice {
-            guard::quietly(|| notice.give(&block));
-        }
+        let notice = lock(&self.notice).clone();
+        guard::quietly(|| {
+            if let Some(notice) = notice {
+                notice.give(&block);
+            }
+        });
         Verdict::Wait(None)
     }
 }

@@ -103,3 +103,11 @@ impl Random {
         }
     }
 }
+
+/// Forgets a value as `mem::forget` does. Its memory can still be reached, so that nothing tells it as a
+/// leak: what forgetting does to the runtime is what is tested.
+pub fn forget<T>(value: T) {
+    static FORGOTTEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let kept = Box::into_raw(Box::new(std::mem::ManuallyDrop::new(value)));
+    FORGOTTEN.lock().unwrap().push(kept.expose_provenance());
+}
