@@ -185,6 +185,90 @@ fn long_reports_are_cut() {
     assert!(error.to_string().ends_with(&more), "{error}");
 }
 
+/// `rings` rings of `n` members, each of which does as it says with its one input and output.
+fn rings<O>(
+    rings: u32,
+    n: u32,
+    act: impl Fn(Both<u8>) -> O + Copy + Send + Sync + 'static,
+) -> Network
+where
+    O: Future + 'static,
+    O::Output: rt::Outcome,
+{
+    let all = rings * n;
+    let mut net = Network::new("rings", "rings.dot");
+    let members = net.kind(
+        "p",
+        Names::Numbered("p", &format!("0+1*{all}")),
+        &format!("0+1*{all}"),
+        BOTH,
+        act,
+    );
+    let to: Vec<String> = (0..all)
+        .map(|member| (member / n * n + (member + 1) % n).to_string())
+        .collect();
+    net.channels::<u8>(Channels::new(
+        (members, 1),
+        (members, 0),
+        &format!("0+1*{all}"),
+        &to.join(" "),
+    ));
+    net
+}
+
+#[test]
+fn a_cycle_of_full_channels_grows_at_once() {
+    // One channel at a time would take a standstill for each of them, and quadratic time.
+    let n = size(3000, 10) as u32;
+    everywhere(
+        || {
+            rings(1, n, |mut p: Both<u8>| async move {
+                for token in 0..8 {
+                    p.outs[0].write(token).await?;
+                }
+                for token in 0..8 {
+                    assert_eq!(p.ins[0].read().await, Some(token));
+                }
+                Ok::<(), Stopped>(())
+            })
+        },
+        |outcome| {
+            let growths = outcome.unwrap().growths;
+            assert_eq!(growths.len(), 3 * n as usize);
+            assert!(growths.iter().all(|growth| growth.capacity <= 8));
+        },
+    );
+}
+
+#[test]
+fn equal_cycles_are_counted_and_not_listed() {
+    everywhere(
+        || {
+            rings(10, 3, |mut p: Both<u8>| async move {
+                p.ins[0].read().await;
+                // All of it is the process's own until here, the end that nobody writes to as well.
+                drop(p);
+            })
+        },
+        |outcome| {
+            let RunError::Blocked(block) = outcome.unwrap_err() else {
+                panic!("it is blocked");
+            };
+            let found = (
+                block.processes,
+                block.cycle_len,
+                block.cycles,
+                block.cycles_alike,
+            );
+            assert_eq!(found, (30, 3, 10, 10));
+            assert_eq!((block.others_len, block.others.len()), (0, 0));
+            let text = block.to_string();
+            assert!(text.contains("(one of 10 such cycles)"), "{text}");
+            assert!(!text.contains("more"), "{text}");
+        },
+    );
+}
+
 #[test]
 fn a_ring_with_an_initial_token_goes_round() {
     let rounds = size(100, 5);

@@ -131,15 +131,15 @@ impl Registry {
     /// The point is to be freed on this thread, and [`strike`] is called just before.
     pub(crate) unsafe fn add(&self, point: NonNull<Point>, number: u32) {
         let mut points = self.points.borrow_mut();
-        let mut numbers = self.numbers.borrow_mut();
         let slot = points.len() as u32;
+        points.push(Some(point));
+        let mut numbers = self.numbers.borrow_mut();
         if number != slot && numbers.is_empty() {
             numbers.extend(0..slot);
         }
         if number != slot || !numbers.is_empty() {
             numbers.push(number);
         }
-        points.push(Some(point));
     }
 
     /// Adds an end of a channel between schedulers: its slot.

@@ -388,6 +388,8 @@ impl Scheduler {
     fn turn(&self, waker: &Waker) {
         let mut context = Context::from_waker(waker);
         self.ran.set(self.ran.get() || !self.queue.is_empty());
+        // It changes in standstills only, which are between turns.
+        let told = self.told.get();
         if self.measured {
             let mut clock = Instant::now();
             for _ in 0..BATCH {
@@ -395,7 +397,7 @@ impl Scheduler {
                 let who = self
                     .header(self.base + at)
                     .map(|header| (header.kind(), header.index()));
-                self.step(at, &mut context);
+                self.step(at, told, &mut context);
                 let now = Instant::now();
                 self.tally.borrow_mut().poll(at, who, now - clock);
                 clock = now;
@@ -403,7 +405,7 @@ impl Scheduler {
         } else {
             for _ in 0..BATCH {
                 let Some(at) = self.queue.pop() else { break };
-                self.step(at, &mut context);
+                self.step(at, told, &mut context);
             }
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
@@ -411,26 +413,28 @@ impl Scheduler {
     }
 
     #[inline(always)]
-    fn step(&self, at: u32, context: &mut Context<'_>) {
+    fn step(&self, at: u32, told: bool, context: &mut Context<'_>) {
         let slot = &self.tasks[at as usize];
         let Some(header) = slot.get() else { return };
         self.beacon.current.store(self.base + at, Ordering::Relaxed);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
-        if self.poll(slot, header, context) {
-            self.pass_stop_on(context);
+        if self.poll(slot, header, told, context) {
+            self.pass_stop_on(told, context);
         }
     }
 
-    /// Polls the process of a slot; true if it has ended, and has left the table.
+    /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
+    /// waits have been told.
     #[inline(always)]
     fn poll(
         &self,
         slot: &Cell<Option<NonNull<Header>>>,
         header: NonNull<Header>,
+        told: bool,
         context: &mut Context<'_>,
     ) -> bool {
-        let told = match self.told.get() {
+        let told = match told {
             // SAFETY: what is in the table is alive.
             true => Some(self.look_after(unsafe { header.as_ref() })),
             false => None,
@@ -462,7 +466,7 @@ impl Scheduler {
     /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
     ///
     /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
-    fn pass_stop_on(&self, context: &mut Context<'_>) {
+    fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
         loop {
             let id = self.asked.replace(NOBODY);
             let at = id.wrapping_sub(self.base);
@@ -471,7 +475,7 @@ impl Scheduler {
             };
             let Some(header) = slot.get() else { return };
             self.beacon.current.store(id, Ordering::Relaxed);
-            if !self.poll(slot, header, context) {
+            if !self.poll(slot, header, told, context) {
                 return;
             }
         }

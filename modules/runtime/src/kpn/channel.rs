@@ -228,18 +228,21 @@ impl<T> Channel<T> {
     /// Not to be called twice, and `channel` is not to be used by the reader afterwards.
     pub(crate) unsafe fn close_reader(channel: NonNull<Self>) {
         // SAFETY: the end that leaves has not left yet.
-        unsafe { channel.as_ref() }.point.disarm(Side::Read);
-        // SAFETY: the channel stays until its reader has left, which `finish_reader` does.
-        unsafe {
-            one_by_one(channel.cast(), |channel| {
-                Self::finish_reader(channel.cast())
-            })
-        };
+        let this = unsafe { channel.as_ref() };
+        this.point.disarm(Side::Read);
+        if this.len.get() == 0 {
+            // SAFETY: the caller's promise; there are no tokens.
+            return unsafe { Self::reader_has_left(channel, this.head.get(), 0) };
+        }
+        // SAFETY: the channel stays until its reader has left, which `drain_reader` does.
+        unsafe { one_by_one(channel.cast(), |channel| Self::drain_reader(channel.cast())) };
     }
 
+    /// The reader leaves with its tokens.
+    ///
     /// # Safety
     /// As for [`Channel::close_reader`], which calls this.
-    unsafe fn finish_reader(channel: NonNull<Self>) {
+    unsafe fn drain_reader(channel: NonNull<Self>) {
         // SAFETY: the reader has not left yet.
         let this = unsafe { channel.as_ref() };
         let refused = if this.has_one_in_hand() { REFUSED } else { 0 };
@@ -247,20 +250,28 @@ impl<T> Channel<T> {
         // after its tokens: one of them may hold the writing end of this very channel.
         this.point.capacity.set(0);
         let read = this.head.get();
-        let _leave = Finally(|| {
-            // The channel is empty, so its head is a count and no place any more.
-            this.head.set(read);
-            if !this.point.is_gone(Side::Write) {
-                current::left_early(|registry| registry.number_of(&this.point));
-            }
-            this.point.leave(Side::Read, refused);
-            this.point.wake_left(Side::Write, current::wake_stopped);
-            if this.point.is_gone(Side::Write) {
-                // SAFETY: both ends have left; nobody looks at `this` after it.
-                unsafe { Self::free(channel) };
-            }
-        });
+        // SAFETY: the caller's promise; `drain` leaves no tokens, also if one of them panics.
+        let _leave = Finally(|| unsafe { Self::reader_has_left(channel, read, refused) });
         this.drain();
+    }
+
+    /// # Safety
+    /// As for [`Channel::close_reader`], which calls this when there are no tokens any more.
+    unsafe fn reader_has_left(channel: NonNull<Self>, read: u64, refused: u32) {
+        // SAFETY: the reader leaves here, and not before. No code of the user is called.
+        let this = unsafe { channel.as_ref() };
+        this.point.capacity.set(0);
+        // The channel is empty, so its head is a count and no place any more.
+        this.head.set(read);
+        if !this.point.is_gone(Side::Write) {
+            current::left_early(|registry| registry.number_of(&this.point));
+        }
+        this.point.leave(Side::Read, refused);
+        this.point.wake_left(Side::Write, current::wake_stopped);
+        if this.point.is_gone(Side::Write) {
+            // SAFETY: the other end has left too.
+            unsafe { Self::free(channel) };
+        }
     }
 
     /// Drops all tokens.
