@@ -247,8 +247,8 @@ fn every_code_has_a_page_and_every_page_a_code() {
 /// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
 /// beside it in the same folder.
 const RUNTIME: &[&str] = &[
-    "sync", "place", "sequence", "block", "error", "options", "link", "exec", "kpn", "stats",
-    "run", "launcher", "entry", "lib",
+    "visible", "sync", "place", "sequence", "block", "error", "options", "link", "exec", "kpn",
+    "stats", "run", "launcher", "panics", "entry", "lib",
 ];
 
 #[test]
