@@ -248,7 +248,7 @@ fn every_code_has_a_page_and_every_page_a_code() {
 /// beside it in the same folder.
 const RUNTIME: &[&str] = &[
     "visible", "sync", "place", "sequence", "block", "error", "options", "link", "exec", "kpn",
-    "stats", "run", "launcher", "panics", "entry", "lib",
+    "stats", "run", "local", "launcher", "panics", "entry", "lib",
 ];
 
 #[test]

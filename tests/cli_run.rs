@@ -221,6 +221,8 @@ fn under_launchers(program: &Path) {
             ] {
                 command.env(name, "1");
             }
+            // As the one before, for Open MPI 5: more copies than cores are no mistake here.
+            command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
             command.output()
         };
         let done = match start("3") {

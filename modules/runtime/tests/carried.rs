@@ -157,7 +157,13 @@ fn a_process_that_ends_with_its_ports_forgotten() {
                     let _ = p.ins[0].poll_read(context);
                     match go.poll_read(context) {
                         Poll::Ready(_) if polls > 1 => Poll::Ready(()),
-                        _ => Poll::Pending,
+                        // It waits at both once: else the writer would fill the one for ever while it
+                        // waits at the other.
+                        Poll::Ready(_) => {
+                            context.waker().wake_by_ref();
+                            Poll::Pending
+                        }
+                        Poll::Pending => Poll::Pending,
                     }
                 })
                 .await;

@@ -32,7 +32,9 @@ pub(crate) fn positions(sources: &SourceMap, spans: &[Span]) -> Vec<(u32, u32)> 
                 }
             }
             at = offset;
-            result[index as usize] = (line, column);
+            // Within a character is where it begins.
+            let inside = u32::from(!source.text().is_char_boundary(offset));
+            result[index as usize] = (line, column - inside);
             order.next();
         }
     }

@@ -9,7 +9,7 @@ fn name() -> impl Strategy<Value = String> {
         6 => "[abcd]".prop_map(|n| n),
         2 => "\"[abcd]\"".prop_map(|n| n),
         1 => Just("\"a b\"".to_owned()),
-        1 => joined(),
+        1 => Just("\"a\" + \"b\"".to_owned()),
         1 => Just("\"q\\\"\\\\ \\n\"".to_owned()),
         1 => Just("\"ab\\\ncd\"".to_owned()),
         1 => Just("-1.5".to_owned()),
@@ -20,12 +20,12 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Strings joined by `+`, with all that may stand around it.
+/// Strings joined by `+`, with all that may stand around it. No piece has an end of line in it that is not
+/// escaped: Graphviz 2.43 loses those behind a `+`.
 fn joined() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\"a\""),
         Just("\"\\n\""),
-        Just("\"\n\""),
         Just("\"b\\\nc\""),
         Just("\"\""),
     ];
@@ -42,7 +42,11 @@ fn joined() -> impl Strategy<Value = String> {
 }
 
 fn value() -> impl Strategy<Value = String> {
-    prop_oneof![3 => name(), 1 => Just("<b<i>x</i>>".to_owned()), 1 => Just("<b\n\n c>".to_owned())]
+    prop_oneof![3 => name(), 1 => joined(), 1 => Just("<b<i>x</i>>".to_owned()), 1 => Just("<b\n\n c>".to_owned())]
+}
+
+fn name_or_html() -> impl Strategy<Value = String> {
+    prop_oneof![3 => name(), 1 => Just("<b<i>x</i>>".to_owned())]
 }
 
 fn space() -> impl Strategy<Value = &'static str> {
@@ -63,8 +67,14 @@ fn list() -> impl Strategy<Value = String> {
     let separator = prop_oneof![Just(","), Just(";"), Just(" ")];
     let names = prop_oneof![Just("x"), Just("y"), Just("\"z\""), Just("key")];
     let gap = || prop_oneof![6 => Just(""), 1 => space()];
-    let attribute = (names, gap(), value(), gap(), separator, gap());
-    let attribute = attribute.prop_map(|(n, a, v, b, s, c)| format!("{n}{a}={v}{b}{s}{c}"));
+    // Edges of strict graphs differ by their keys, which Graphviz 2.43 compares in a way of its own where
+    // they are joined or HTML over several lines: keys are plain here.
+    let named = names.prop_flat_map(|name| match name {
+        "key" => (Just(name), name_or_html().boxed()),
+        _ => (Just(name), value().boxed()),
+    });
+    let attribute = (gap(), named, gap(), separator, gap());
+    let attribute = attribute.prop_map(|(a, (n, v), b, s, c)| format!("{n}{a}={v}{b}{s}{c}"));
     (gap(), vec(attribute, 0..4), any::<bool>()).prop_map(|(gap, all, twice)| {
         let list = format!("[{gap}{}]", all.concat());
         match twice {

@@ -3,7 +3,6 @@
 pub(crate) mod bundle;
 pub(crate) mod channel;
 pub(crate) mod cross;
-pub(crate) mod direct;
 pub(crate) mod end;
 mod leaving;
 pub(crate) mod network;

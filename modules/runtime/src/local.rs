@@ -5,14 +5,14 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::end::End;
-use super::ports::{Input, Output};
 use crate::error::RunError;
 use crate::exec::directory::{ChannelInfo, Directory, ProcessInfo};
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
 use crate::exec::task::{self, Header};
+use crate::kpn::end::End;
+use crate::kpn::ports::{Input, Output};
 use crate::options::Options;
 use crate::run;
 use crate::stats::Report;
