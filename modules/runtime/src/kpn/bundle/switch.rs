@@ -55,7 +55,7 @@ impl<T> Switch<T> {
     }
 
     /// Writes the token to one member, as soon as that one has room for it. Dropping the future
-    /// before it is ready drops the token, unwritten.
+    /// before it is ready means what it does for [`Output::write`].
     ///
     /// # Errors
     /// [`Stopped`](crate::Stopped) if the reader of this member has left: the token is dropped. Writes to other
