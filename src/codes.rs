@@ -29,6 +29,8 @@ pub(crate) const WEIGHTS_MISSING: Code = Code(14);
 pub(crate) const CONFIG: Code = Code(15);
 /// A drawing speaks of a finding that is not there.
 pub(crate) const UNKNOWN_CODE: Code = Code(16);
+/// Measured traffic in bytes that are not those of all that was sent.
+pub(crate) const UNMEASURED: Code = Code(17);
 /// There is no project with the code of a graph.
 pub(crate) const NO_PROJECT: Code = Code(701);
 /// Cargo cannot be run.

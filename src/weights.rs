@@ -23,6 +23,9 @@ pub(crate) struct Weights;
 struct Profile {
     processes: Vec<ProcessProfile>,
     channels: Vec<ChannelProfile>,
+    /// Types whose tokens count as what they take in memory.
+    #[serde(default)]
+    unmeasured: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -102,6 +105,14 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
 }
 
 fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'_>) {
+    if bytes && !profile.unmeasured.is_empty() {
+        let types = profile.unmeasured.join("`, `");
+        let message = format!("`{file}`: bytes of `{types}` are without what such a value owns");
+        context.diagnostics.push(
+            Diagnostic::note(codes::UNMEASURED, message)
+                .help("say `graphmap_runtime::payload!(Type { its, fields });` beside the type, or `--set traffic=messages` here"),
+        );
+    }
     let network = &mut *context.network;
     let mut processes: FxHashMap<&str, f64> = FxHashMap::default();
     for process in &profile.processes {

@@ -9,10 +9,16 @@ pub struct Task {
     pub height: usize,
     pub rows: Range<usize>,
 }
+graphmap_runtime::payload!(Task {
+    width,
+    height,
+    rows
+});
 
 /// "I have nothing to do."
 #[derive(Clone, Debug)]
 pub struct Request;
+graphmap_runtime::payload!(Request);
 
 /// A strip that has been drawn.
 #[derive(Clone, Debug)]
@@ -23,3 +29,8 @@ pub struct Strip {
     /// Which of the workers drew it.
     pub worker: usize,
 }
+graphmap_runtime::payload!(Strip {
+    rows,
+    pixels,
+    worker
+});

@@ -200,6 +200,11 @@ pub fn network() -> rt::Network {
     );
     net.place(in_result, "25+0*4", "9+0*4");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(types::Task));
+    net.payload(rt::format_of!(types::Strip));
+    net.payload(rt::format_of!(types::Request));
+
     // manager.put.out -> inTask.in
     net.channels::<types::Task>(rt::Channels {
         from: (manager, 0),

@@ -7,6 +7,7 @@ pub struct Complex {
     pub re: f64,
     pub im: f64,
 }
+graphmap_runtime::payload!(Complex { re, im });
 
 impl Complex {
     /// The point of the unit circle after that part of a turn, clockwise.

@@ -8,3 +8,4 @@ pub struct Sample {
     pub row: usize,
     pub value: Complex,
 }
+graphmap_runtime::payload!(Sample { row, value });

@@ -131,6 +131,9 @@ pub fn network() -> rt::Network {
     );
     net.place(sink, "38", "17");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(types::Sample));
+
     // source.out -> load.in
     net.channels::<types::Sample>(rt::Channels {
         from: (source, 0),

@@ -10,3 +10,10 @@ pub enum Answer {
     /// That is it.
     Right,
 }
+graphmap_runtime::payload!(
+    enum Answer {
+        Smaller,
+        Larger,
+        Right,
+    }
+);

@@ -84,6 +84,10 @@ pub fn network() -> rt::Network {
     );
     net.place(server, "10", "15");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(u64));
+    net.payload(rt::format_of!(types::Answer));
+
     // client.guess -> server.guesses
     net.channels::<u64>(rt::Channels {
         from: (client, 0),

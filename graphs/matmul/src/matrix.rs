@@ -6,6 +6,7 @@ pub struct Matrix {
     /// Row by row.
     numbers: Vec<i64>,
 }
+graphmap_runtime::payload!(Matrix { size, numbers });
 
 impl Matrix {
     /// A matrix from its numbers, by row and column.

@@ -9,3 +9,4 @@ pub struct Pair {
     pub left: Block,
     pub right: Block,
 }
+graphmap_runtime::payload!(Pair { left, right });

@@ -103,6 +103,10 @@ pub fn network() -> rt::Network {
     );
     net.place(sink, "7", "13");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(types::Pair));
+    net.payload(rt::format_of!(types::Block));
+
     // source.out -> cell.start
     net.channels::<types::Pair>(rt::Channels {
         from: (source, 0),

@@ -102,6 +102,9 @@ pub fn network() -> rt::Network {
     );
     net.place(collect, "12", "14");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(u64));
+
     // generate.out -> sieve.in
     net.channels::<u64>(rt::Channels {
         from: (generate, 0),

@@ -166,6 +166,9 @@ pub fn network() -> rt::Network {
     );
     net.place(sort, "20+0*8", "23+0*8");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(u64));
+
     // source.out -> split.in
     net.channels::<u64>(rt::Channels {
         from: (source, 0),

@@ -7,6 +7,7 @@ pub struct Plate {
     /// Row by row, the rim included: `size + 2` points a row.
     points: Vec<f64>,
 }
+graphmap_runtime::payload!(Plate { size, points });
 
 /// A side of a plate.
 #[derive(Clone, Copy, Debug)]

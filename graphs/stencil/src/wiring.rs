@@ -158,6 +158,10 @@ pub fn network() -> rt::Network {
     );
     net.place(sink, "7", "14");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(types::Block));
+    net.payload(rt::format_of!(types::Rim));
+
     // source.out -> block.start
     net.channels::<types::Block>(rt::Channels {
         from: (source, 0),

@@ -11,6 +11,13 @@ pub struct Board {
     leftward: u32,
     rightward: u32,
 }
+graphmap_runtime::payload!(Board {
+    size,
+    queens,
+    straight,
+    leftward,
+    rightward
+});
 
 impl Board {
     /// An empty board.

@@ -8,6 +8,7 @@ pub type Task = Board;
 /// "I have nothing to do."
 #[derive(Clone, Debug)]
 pub struct Request;
+graphmap_runtime::payload!(Request);
 
 /// How many tasks were done, and how many ways they have found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,7 @@ pub struct Count {
     pub tasks: u64,
     pub ways: u64,
 }
+graphmap_runtime::payload!(Count { tasks, ways });
 
 impl std::ops::Add for Count {
     type Output = Count;

@@ -229,6 +229,11 @@ pub fn network() -> rt::Network {
     );
     net.place(in_result, "21+11*3 43 32 43 43", "9+4*3 17 13 17 17");
 
+    // How tokens are laid out as bytes, if their types say so.
+    net.payload(rt::format_of!(types::Task));
+    net.payload(rt::format_of!(types::Count));
+    net.payload(rt::format_of!(types::Request));
+
     // manager.put.out -> inTask.in
     net.channels::<types::Task>(rt::Channels {
         from: (manager, 0),

@@ -100,6 +100,7 @@ mod link;
 mod local;
 mod options;
 mod panics;
+mod payload;
 mod place;
 mod run;
 mod sequence;
@@ -121,6 +122,9 @@ pub use kpn::stop::Stop;
 pub use kpn::wire::{Ends, Ports};
 pub use local::Local;
 pub use options::Options;
+pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
+#[doc(hidden)]
+pub use payload::{Known, Probe, Unknown};
 pub use place::Place;
 pub use run::run;
 pub use sequence::{Sequence, SequenceError};

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, Directory, ProcessInfo};
+use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, ProcessInfo};
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
@@ -199,7 +199,7 @@ impl Directory for Names {
         0
     }
 
-    fn class(&self, _class: usize) -> Option<(u32, u32, usize)> {
+    fn class(&self, _class: usize) -> Option<ClassInfo<'_>> {
         None
     }
 }

@@ -1,5 +1,6 @@
 //! What a run measured.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -89,6 +90,8 @@ pub(crate) struct Profile {
     loads: Vec<(u32, u32, Duration)>,
     /// Tokens of each channel, by number.
     traffic: Vec<(u32, u64)>,
+    /// Bytes of each channel where they were counted, by number.
+    bytes: Vec<(u32, u64)>,
 }
 
 pub(crate) fn report(
@@ -126,6 +129,7 @@ pub(crate) fn report(
         directory: Arc::clone(directory),
         loads: Vec::new(),
         traffic: Vec::new(),
+        bytes: Vec::new(),
     };
     for (at, tally) in tallies.into_iter().enumerate() {
         for (stats, (polls, busy)) in kinds.iter_mut().zip(&tally.kinds) {
@@ -133,9 +137,9 @@ pub(crate) fn report(
             stats.busy += *busy;
         }
         for (class, &tokens) in tally.classes.iter().enumerate() {
-            if let Some((from, to, _)) = directory.class(class) {
-                kinds[from as usize].tokens_out += tokens;
-                kinds[to as usize].tokens_in += tokens;
+            if let Some(class) = directory.class(class) {
+                kinds[class.from as usize].tokens_out += tokens;
+                kinds[class.to as usize].tokens_in += tokens;
             }
         }
         for (home, tokens) in tally.sent_by {
@@ -149,11 +153,13 @@ pub(crate) fn report(
         schedulers[at].sleeps = tally.sleeps;
         profile.loads.extend(tally.loads);
         profile.traffic.extend(tally.traffic);
+        profile.bytes.extend(tally.bytes);
     }
     profile
         .loads
         .sort_by_key(|&(kind, index, _)| directory.rank(kind, index));
     profile.traffic.sort_unstable();
+    profile.bytes.sort_unstable();
     Report {
         elapsed,
         processes: directory.processes(),
@@ -188,11 +194,13 @@ impl Report {
     ///
     /// ```text
     /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
-    ///  "channels":[{"from":"a","src":"out","to":"b","dst":"in","messages":7,"bytes":56}, ...]}
+    ///  "channels":[{"from":"a","src":"out","to":"b","dst":"in","messages":7,"bytes":56}, ...],
+    ///  "unmeasured":["farm::types::Task"]}
     /// ```
     ///
-    /// A load is in seconds. Bytes are those of the tokens themselves, without what they own on
-    /// the heap. Channels of a [`Local`](crate::Local) network are not known by name and left out.
+    /// A load is in seconds. Bytes are those of the tokens' [`Payload`](crate::Payload). Types that
+    /// have none are listed as unmeasured: their tokens count as what they take in memory, without
+    /// what they own elsewhere. Channels of a [`Local`](crate::Local) network are not known by name and left out.
     pub fn profile(&self) -> Option<String> {
         let profile = self.profile.as_ref()?;
         let directory = &profile.directory;
@@ -209,27 +217,34 @@ impl Report {
         }
         json.push_str("],\n\"channels\":[");
         let mut first = true;
+        let mut unmeasured = BTreeSet::new();
+        let mut measured = profile.bytes.iter().peekable();
         for &(number, tokens) in &profile.traffic {
+            while measured.next_if(|&&(of, _)| of < number).is_some() {}
+            let counted = measured.next_if(|&&(of, _)| of == number);
             let channel = directory.channel(number);
             let (Some(from), Some(to)) = (channel.from, channel.to) else {
                 continue;
             };
-            let size = directory
-                .class(directory.class_of(number))
-                .map_or(0, |class| class.2);
+            let class = directory.class(directory.class_of(number));
+            let size = class.as_ref().map_or(0, |class| class.size as u64);
+            if let Some(class) = class.filter(|class| !class.is_payload) {
+                unmeasured.insert(class.token.to_string());
+            }
+            let bytes = counted.map_or(tokens.saturating_mul(size), |&(_, bytes)| bytes);
             let comma = if first { "" } else { ",\n" };
             first = false;
             let _ = write!(
                 json,
-                "{comma}{{\"from\":{},\"src\":{},\"to\":{},\"dst\":{},\"messages\":{tokens},\"bytes\":{}}}",
+                "{comma}{{\"from\":{},\"src\":{},\"to\":{},\"dst\":{},\"messages\":{tokens},\"bytes\":{bytes}}}",
                 quote(&from.process),
                 quote(&from.port),
                 quote(&to.process),
                 quote(&to.port),
-                tokens.saturating_mul(size as u64),
             );
         }
-        json.push_str("]}\n");
+        let unmeasured: Vec<String> = unmeasured.iter().map(|name| quote(name)).collect();
+        let _ = writeln!(json, "],\n\"unmeasured\":[{}]}}", unmeasured.join(","));
         Some(json)
     }
 

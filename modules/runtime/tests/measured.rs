@@ -79,6 +79,131 @@ fn what_is_counted() {
     assert!(run(pair(), &Options::new()).unwrap().profile().is_none());
 }
 
+/// Two channels from one process to another, tokens made by `token`; the reader takes `reads` of the
+/// first channel's and all of the second's.
+fn measured<T: Send + 'static>(
+    format: Option<rt::Format<T>>,
+    tokens: usize,
+    reads: usize,
+    token: fn(usize) -> T,
+    schedulers: usize,
+) -> String {
+    let mut net = Network::new("pair", "pair.dot");
+    let w = net.kind(
+        "w",
+        Names::Listed(&["w"]),
+        "0",
+        BOTH,
+        move |mut p: Both<T>| async move {
+            for n in 0..tokens {
+                let _ = p.outs[0].write_or_discard(token(n)).await;
+                p.outs[1].write(token(n)).await?;
+            }
+            Ok::<(), Stopped>(())
+        },
+    );
+    let r = net.kind(
+        "r",
+        Names::Listed(&["r"]),
+        "1",
+        BOTH,
+        move |mut p: Both<T>| async move {
+            let mut first = p.ins.remove(0);
+            for _ in 0..reads {
+                first.read().await;
+            }
+            drop(first);
+            let mut rest = rt::Select::from(p.ins);
+            while rest.read().await.is_some() {}
+        },
+    );
+    net.payload(format);
+    let class = Channels::new((w, 1), (r, 0), "0 0", "0 0");
+    let class = Channels {
+        capacity: 2,
+        ..class
+    };
+    net.channels::<T>(class);
+    let options = Options::new().os_processes(schedulers).profile(true);
+    run(net, &options).unwrap().profile().unwrap()
+}
+
+#[track_caller]
+fn assert_bytes(profile: &str, bytes: [usize; 2], unmeasured: &str) {
+    let found: Vec<usize> = profile
+        .split("\"bytes\":")
+        .skip(1)
+        .map(|rest| rest.split('}').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(found, bytes, "{profile}");
+    assert!(
+        profile.contains(&format!("\"unmeasured\":[{unmeasured}]}}")),
+        "{profile}"
+    );
+}
+
+#[test]
+fn bytes_are_those_of_the_payload() {
+    #[derive(Debug)]
+    struct Strip(Vec<u8>);
+    rt::payload!(Strip(pixels));
+    struct Opaque(#[allow(dead_code)] Vec<u8>);
+    for schedulers in [1, 2] {
+        // 1 + n bytes each: of ten 55, of the first three 6.
+        let strip = rt::format_of!(Strip);
+        let profile = measured(strip, 10, 3, |n| Strip(vec![0; n]), schedulers);
+        assert_bytes(&profile, [6, 55], "");
+        let numbers = rt::format_of!(u64);
+        let profile = measured(numbers, 10, 0, |n| n as u64, schedulers);
+        assert_bytes(&profile, [0, 80], "");
+        // What nobody can lay out counts as what it takes in memory, and that is said.
+        let opaque = rt::format_of!(Opaque);
+        let profile = measured(opaque, 10, 10, |n| Opaque(vec![0; n]), schedulers);
+        let name = format!("{:?}", std::any::type_name::<Opaque>());
+        let bytes = 10 * size_of::<Opaque>();
+        assert_bytes(&profile, [bytes, bytes], &name);
+    }
+}
+
+/// A payload whose size is asked for panics: the process that reads fails, by name.
+#[test]
+fn a_size_that_panics() {
+    struct Bad;
+    impl rt::Payload for Bad {
+        fn size(&self) -> usize {
+            panic!("no size")
+        }
+        fn encode<'a>(&'a self, _to: &mut rt::Encoder<'a>) {}
+        fn decode(_from: &mut rt::Decoder<'_>) -> Result<Self, rt::DecodeError> {
+            Ok(Bad)
+        }
+    }
+    for schedulers in [1, 2] {
+        let mut net = Network::new("net", "net.dot");
+        let w = net.kind(
+            "w",
+            Names::Listed(&["w"]),
+            "0",
+            BOTH,
+            |mut p: Both<Bad>| async move { p.outs[0].write(Bad).await },
+        );
+        let r = net.kind(
+            "r",
+            Names::Listed(&["r"]),
+            "1",
+            BOTH,
+            |mut p: Both<Bad>| async move {
+                p.ins[0].read().await;
+            },
+        );
+        net.channels::<Bad>(Channels::new((w, 1), (r, 0), "0", "0"));
+        net.payload(rt::format_of!(Bad));
+        let error = run(net, &Options::new().os_processes(schedulers).profile(true)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("no size") && text.contains('r'), "{text}");
+    }
+}
+
 /// Not a test by itself: the program that the next test starts.
 #[test]
 #[ignore = "run by `the_exit_codes_of_a_program`"]

@@ -33,6 +33,8 @@ pub struct Model {
     pub structure: Structure,
     /// Types that the project's `types.rs` defines, sorted.
     pub types: Vec<TypeModel>,
+    /// Rust types of the channels, each once, in the order of their first channel.
+    pub payloads: Vec<String>,
     /// Kinds, in the order of their first process.
     pub kinds: Vec<KindModel>,
     /// Classes of channels, in the order of their first channel.
@@ -205,10 +207,16 @@ impl Model {
         diagnostics: &mut Diagnostics,
     ) -> Model {
         let kinds = kinds(network, &types, diagnostics);
-        let channels = classes(network)
+        let channels: Vec<ClassModel> = classes(network)
             .into_iter()
             .map(|class| channel_class(network, &kinds, &types, class))
             .collect();
+        let mut payloads: Vec<String> = Vec::new();
+        for channel in &channels {
+            if !channel.rust_type.is_empty() && !payloads.contains(&channel.rust_type) {
+                payloads.push(channel.rust_type.clone());
+            }
+        }
         let ports_of_kinds = network.kinds.values().flat_map(|kind| &kind.ports);
         let file = network.sources.sources().next();
         let file = file.map_or("", |source| source.name());
@@ -223,6 +231,7 @@ impl Model {
             },
             structure,
             types: types.own.into_iter().map(TypeModel::new).collect(),
+            payloads,
             kinds,
             channels,
         }

@@ -202,11 +202,13 @@ const TAKEN: &[&str] = &[
     "Reduce Broadcast Scatter Share Switch Stopped Stop Outcome Me me any join select yield_now connect",
     "input output gather reduce broadcast scatter share switch place listed mixed numbered pattern token",
     "structure parent children part neighbours cell NODES ARITY kind channels channels_filled",
+    "payload Payload format_of Format Known Unknown Probe Encoder Decoder",
 ];
 /// The same for types of the project's own: those that are spelt as types, and no type of the prelude.
 const TAKEN_TYPES: &str = "\
     Some None Ok Err Default Clone Copy Send Sync Sized Drop Fn FnMut Iterator ToString From Into Eq \
-    Ord Future Debug Hash Network Ports Ends Channels Names Kind Input Output Select Switch Stopped Me";
+    Ord Future Debug Hash Network Ports Ends Channels Names Kind Input Output Select Switch Stopped Me \
+    Payload Format Known Unknown Probe Encoder Decoder";
 
 /// A ring of kinds whose names are taken: as a kind, as a port of another kind, as a type.
 fn names() -> Graph {

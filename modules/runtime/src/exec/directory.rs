@@ -26,6 +26,18 @@ pub(crate) struct ChannelInfo {
     pub(crate) place: Option<Place>,
 }
 
+/// A class of channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClassInfo<'a> {
+    /// The kinds it joins.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// The type of its tokens, what one takes in memory, and whether its bytes can be counted.
+    pub(crate) token: &'a str,
+    pub(crate) size: usize,
+    pub(crate) is_payload: bool,
+}
+
 /// What the scheduler asks of a network.
 pub(crate) trait Directory: Send + Sync {
     fn processes(&self) -> usize;
@@ -38,7 +50,6 @@ pub(crate) trait Directory: Send + Sync {
     fn channel(&self, number: u32) -> ChannelInfo;
     /// The ranks at the ends of a channel.
     fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
-    /// The class of a channel; what a class joins (kinds), and the size of its tokens in bytes.
     fn class_of(&self, number: u32) -> usize;
-    fn class(&self, class: usize) -> Option<(u32, u32, usize)>;
+    fn class(&self, class: usize) -> Option<ClassInfo<'_>>;
 }

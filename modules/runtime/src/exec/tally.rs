@@ -18,6 +18,8 @@ pub(crate) struct Tally {
     /// By id: kind, index and time of a process; empty unless profiled.
     pub(crate) loads: Vec<(u32, u32, Duration)>,
     pub(crate) traffic: Vec<(u32, u64)>,
+    /// Bytes read from channels whose tokens can be measured, by number.
+    pub(crate) bytes: Vec<(u32, u64)>,
     pub(crate) sent_by: BTreeMap<u32, u64>,
     pub(crate) switches: u64,
     pub(crate) sent: u64,

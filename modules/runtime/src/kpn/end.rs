@@ -8,13 +8,15 @@ use std::task::Context;
 
 use super::channel::Channel;
 use super::cross::Cross;
+use super::meter::Meter;
 use crate::exec::current::waiting;
 use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
 use crate::link::waiter::{ARMED, HOOK, STOP};
 
-/// A pointer to a channel of either make, in one word: the lowest bit says which.
+/// A pointer to a channel of either make, in one word: the lowest bit says which. That of an input may
+/// be one to a meter, which has the pointer.
 pub(crate) struct End<T> {
     pub(crate) pointer: Option<NonNull<u8>>,
     _token: PhantomData<*const T>,
@@ -27,6 +29,7 @@ pub(crate) enum Make<'a, T> {
 }
 
 const CROSS: usize = 1;
+const METER: usize = 2;
 
 impl<T> Clone for End<T> {
     fn clone(&self) -> Self {
@@ -91,9 +94,46 @@ impl<T> End<T> {
         }
     }
 
+    /// Has what is read from this end counted.
+    pub(crate) fn metered(meter: Meter<T>) -> Self {
+        let meter = Box::into_raw(Box::new(meter)).map_addr(|a| a | METER);
+        End {
+            pointer: NonNull::new(meter.cast()),
+            _token: PhantomData,
+        }
+    }
+
+    /// The meter, if this end has one.
+    #[inline(always)]
+    pub(crate) fn meter(&self) -> Option<&Meter<T>> {
+        let pointer = self.pointer.filter(|p| p.as_ptr().addr() & METER != 0)?;
+        // SAFETY: the mark says that it is a meter, which the end owns.
+        Some(unsafe { &*pointer.as_ptr().cast::<Meter<T>>().map_addr(|a| a & !METER) })
+    }
+
+    /// The end itself, without a meter.
+    #[inline(always)]
+    fn plain(&self) -> Self {
+        self.meter().map_or(*self, |meter| meter.end)
+    }
+
+    /// The end itself; its meter is freed.
+    ///
+    /// # Safety
+    /// The end is not to be used afterwards, but for the one that is returned.
+    pub(crate) unsafe fn without_meter(&self) -> Self {
+        let plain = self.plain();
+        if let (Some(_), Some(pointer)) = (self.meter(), self.pointer) {
+            let meter = pointer.as_ptr().cast::<Meter<T>>();
+            // SAFETY: `metered` made the Box; by the caller's promise it is freed once.
+            drop(unsafe { Box::from_raw(meter.map_addr(|a| a & !METER)) });
+        }
+        plain
+    }
+
     #[inline(always)]
     pub(crate) fn make(&self) -> Make<'_, T> {
-        let Some(pointer) = self.pointer else {
+        let Some(pointer) = self.plain().pointer else {
             return Make::None;
         };
         if pointer.as_ptr().addr() & CROSS == 0 {
@@ -105,11 +145,11 @@ impl<T> End<T> {
         }
     }
 
-    /// The channel, if it is one within the scheduler: the way that has to be fast.
+    /// The channel, if it is one within the scheduler and has no meter: the way that has to be fast.
     #[inline(always)]
     pub(crate) fn near(&self) -> Option<&Channel<T>> {
         match self.pointer {
-            Some(pointer) if pointer.as_ptr().addr() & CROSS == 0 => {
+            Some(pointer) if pointer.as_ptr().addr() & (CROSS | METER) == 0 => {
                 // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
                 Some(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
             }

@@ -5,6 +5,7 @@ pub(crate) mod channel;
 pub(crate) mod cross;
 pub(crate) mod end;
 mod leaving;
+pub(crate) mod meter;
 pub(crate) mod network;
 pub(crate) mod ports;
 pub(crate) mod select;

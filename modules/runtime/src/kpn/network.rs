@@ -7,13 +7,15 @@ use std::any::TypeId;
 use std::fmt;
 use std::ptr::NonNull;
 
+use super::meter::Formats;
 use super::wire::{Ends, Maker, Ports, TypedMaker};
 use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, Directory, EndInfo, ProcessInfo};
+use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndInfo, ProcessInfo};
 use crate::exec::outcome::Outcome;
 use crate::exec::point;
 use crate::exec::scheduler::MOST;
 use crate::exec::task::{self, Header};
+use crate::payload::Format;
 use crate::place::Place;
 use crate::sequence::Sequence;
 
@@ -105,6 +107,7 @@ pub struct Network {
     pub(crate) file: String,
     pub(crate) kinds: Vec<KindTable>,
     pub(crate) classes: Vec<Class>,
+    pub(crate) formats: Formats,
     pub(crate) mistakes: Vec<String>,
     pub(crate) processes: u32,
     pub(crate) channels: u32,
@@ -165,6 +168,7 @@ impl Network {
             file: file.to_string(),
             kinds: Vec::new(),
             classes: Vec::new(),
+            formats: Formats::default(),
             mistakes: Vec::new(),
             processes: 0,
             channels: 0,
@@ -298,6 +302,20 @@ impl Network {
             ));
         }
         self.add::<T>(channels, TypedMaker::<T>::filled(initial, Box::new(token)));
+    }
+
+    /// Says how tokens of a type are laid out as bytes, if they are: a profile then counts the bytes
+    /// that went over channels of that type. Of others it has their number times what one takes in
+    /// memory, without what it owns elsewhere.
+    ///
+    /// ```
+    /// # let mut net = graphmap_runtime::Network::new("net", "net.dot");
+    /// net.payload(graphmap_runtime::format_of!(Vec<f64>));
+    /// ```
+    pub fn payload<T: 'static>(&mut self, format: Option<Format<T>>) {
+        if let Some(format) = format {
+            self.formats.insert(format);
+        }
     }
 
     /// Whether the description fits together.
@@ -558,9 +576,13 @@ impl Directory for Network {
             .saturating_sub(1)
     }
 
-    fn class(&self, class: usize) -> Option<(u32, u32, usize)> {
-        self.classes
-            .get(class)
-            .map(|class| (class.from.0, class.to.0, class.size))
+    fn class(&self, class: usize) -> Option<ClassInfo<'_>> {
+        self.classes.get(class).map(|class| ClassInfo {
+            from: class.from.0,
+            to: class.to.0,
+            token: class.token_name,
+            size: class.size,
+            is_payload: self.formats.has(class.token),
+        })
     }
 }

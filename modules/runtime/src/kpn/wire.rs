@@ -13,6 +13,7 @@ use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
 use super::channel::Put;
 use super::cross::Cross;
 use super::end::End;
+use super::meter::{Formats, Meter};
 use super::network::Network;
 use super::ports::{Input, Output};
 use crate::exec::point::Side;
@@ -92,7 +93,7 @@ unsafe fn free_output<T>(raw: *mut u8) {
 pub(crate) trait Maker: Send + Sync {
     fn frees(&self) -> (Free, Free);
     /// The raw ends of a new channel, for the writer and for the reader. `homes` are their
-    /// schedulers, `n` is the position in the class.
+    /// schedulers, `n` is the position in the class, and with `formats` bytes are counted.
     fn make(
         &self,
         number: u32,
@@ -100,6 +101,7 @@ pub(crate) trait Maker: Send + Sync {
         capacity: u32,
         homes: (u32, u32),
         scheduler: &Scheduler,
+        formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
     /// An end of a channel between schedulers is taken over by its own.
     ///
@@ -146,6 +148,7 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         capacity: u32,
         homes: (u32, u32),
         scheduler: &Scheduler,
+        formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8) {
         let (writer, reader) = if homes.0 == homes.1 {
             End::<T>::here(scheduler.registry(), number, capacity)
@@ -162,6 +165,10 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             }
         }
         std::mem::forget(output);
+        let reader = match formats.and_then(Formats::get::<T>) {
+            Some(format) => End::metered(Meter::new(reader, format, number, scheduler.run())),
+            None => reader,
+        };
         (writer.into_raw(), reader.into_raw())
     }
 
@@ -362,6 +369,8 @@ pub(crate) fn build(
     residents: Vec<(u32, u32, u32)>,
 ) -> Result<(), Vec<String>> {
     let me = scheduler.index() as u32;
+    let profiled = scheduler.tally().borrow().profiled;
+    let formats = profiled.then_some(&network.formats);
     let mut mistakes = Vec::new();
     let mut kinds: Vec<Vec<PortEnds>> = Vec::new();
     for table in &network.kinds {
@@ -405,7 +414,7 @@ pub(crate) fn build(
             let make = || {
                 class
                     .maker
-                    .make(number, n, class.capacity, homes, scheduler)
+                    .make(number, n, class.capacity, homes, scheduler, formats)
             };
             let (output, input) = if homes.0 == homes.1 {
                 make()

@@ -81,12 +81,16 @@ impl<T> Input<T> {
 
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
-        match self.end.make() {
+        let taken = match self.end.make() {
             Make::Here(channel) => channel.take(),
             // SAFETY: there is one input for a channel; it is not `Send`.
             Make::Cross(channel) => unsafe { channel.take() },
             Make::None => Take::End,
+        };
+        if let (Some(meter), Take::Token(token)) = (self.end.meter(), &taken) {
+            meter.count(token);
         }
+        taken
     }
 
     /// Polls for the next token: what [`read`](Self::read) awaits.
@@ -155,16 +159,18 @@ impl<T> Input<T> {
 
 impl<T> Drop for Input<T> {
     fn drop(&mut self) {
-        match self.end.make() {
+        // SAFETY: this is the one input, and it goes now. What is left in the channel does not count.
+        let end = unsafe { self.end.without_meter() };
+        match end.make() {
             Make::Here(_) => {
-                if let Some(channel) = self.end.channel() {
-                    // SAFETY: this is the one input, and it goes now.
+                if let Some(channel) = end.channel() {
+                    // SAFETY: as above.
                     unsafe { Channel::close_reader(channel) };
                 }
             }
             Make::Cross(channel) => {
                 // SAFETY: as above; the Arc goes after the last use, whatever the tokens do.
-                let _release = Finally(|| unsafe { self.end.release() });
+                let _release = Finally(|| unsafe { end.release() });
                 // SAFETY: as above.
                 unsafe { channel.close_reader() };
             }

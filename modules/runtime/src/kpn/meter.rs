@@ -1,0 +1,71 @@
+//! Counting the bytes that are read from a channel, where a run is profiled.
+
+use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use super::end::End;
+use crate::exec::current;
+use crate::payload::Format;
+
+/// The formats of the types of a network that have one.
+#[derive(Default)]
+pub(crate) struct Formats(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Formats {
+    pub(crate) fn insert<T: 'static>(&mut self, format: Format<T>) {
+        self.0.insert(TypeId::of::<T>(), Box::new(format));
+    }
+
+    pub(crate) fn get<T: 'static>(&self) -> Option<Format<T>> {
+        self.0
+            .get(&TypeId::of::<T>())?
+            .downcast_ref::<Format<T>>()
+            .copied()
+    }
+
+    pub(crate) fn has(&self, token: TypeId) -> bool {
+        self.0.contains_key(&token)
+    }
+}
+
+/// What an input has in place of its end: the end, and how much was read.
+///
+/// An input of a run that is not profiled has none and pays nothing for it: its end has no mark, which
+/// it has to look for anyway.
+pub(crate) struct Meter<T> {
+    pub(super) end: End<T>,
+    format: Format<T>,
+    bytes: Cell<u64>,
+    /// The channel and the run: an input may be moved to another.
+    number: u32,
+    run: u64,
+}
+
+impl<T> Meter<T> {
+    pub(crate) fn new(end: End<T>, format: Format<T>, number: u32, run: u64) -> Self {
+        Meter {
+            end,
+            format,
+            bytes: Cell::new(0),
+            number,
+            run,
+        }
+    }
+
+    /// Counts a token. To measure it is code of the user, which may do anything but use this input.
+    #[cold]
+    pub(crate) fn count(&self, token: &T) {
+        let bytes = (self.format.size)(token) as u64;
+        self.bytes.set(self.bytes.get().saturating_add(bytes));
+    }
+}
+
+impl<T> Drop for Meter<T> {
+    fn drop(&mut self) {
+        current::with_run(self.run, |scheduler| {
+            let mut tally = scheduler.tally().borrow_mut();
+            tally.bytes.push((self.number, self.bytes.get()));
+        });
+    }
+}

@@ -1,0 +1,51 @@
+//! Writing payloads.
+
+use super::Payload;
+
+/// Takes the bytes of payloads: see [`Payload::encode`].
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    bytes: Vec<u8>,
+    /// It may keep what lives as long as the value.
+    _value: std::marker::PhantomData<&'a [u8]>,
+}
+
+impl<'a> Encoder<'a> {
+    /// The bytes of a value.
+    pub fn to_vec<T: Payload>(value: &'a T) -> Vec<u8> {
+        let mut encoder = Encoder {
+            bytes: Vec::with_capacity(value.size()),
+            _value: std::marker::PhantomData,
+        };
+        value.encode(&mut encoder);
+        encoder.bytes
+    }
+
+    /// Takes bytes that belong to the value: they need not be copied twice.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &'a [u8]) {
+        self.copy(bytes);
+    }
+
+    /// Takes bytes that are gone after the call.
+    #[inline]
+    pub fn copy(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes a number of things, as seven bits a byte, the lowest first (LEB128, the Go and protobuf
+    /// "varint"): most are below 128.
+    pub fn length(&mut self, length: usize) {
+        let mut rest = length;
+        while rest >= 0x80 {
+            self.copy(&[rest as u8 | 0x80]);
+            rest >>= 7;
+        }
+        self.copy(&[rest as u8]);
+    }
+
+    /// How many bytes [`Encoder::length`] takes.
+    pub fn size_of_length(length: usize) -> usize {
+        (usize::BITS - (length | 1).leading_zeros()).div_ceil(7) as usize
+    }
+}

@@ -1,0 +1,83 @@
+//! The payload of a type as a value, for code that does not know whether the type has one.
+
+use std::marker::PhantomData;
+
+use super::{DecodeError, Decoder, Encoder, Payload};
+
+/// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
+/// [`format_of!`](crate::format_of!) finds it.
+pub struct Format<T> {
+    pub(crate) size: fn(&T) -> usize,
+    #[expect(dead_code, reason = "for channels between OS processes")]
+    pub(crate) encode: for<'a> fn(&'a T, &mut Encoder<'a>),
+    #[expect(dead_code, reason = "for channels between OS processes")]
+    pub(crate) decode: fn(&mut Decoder<'_>) -> Result<T, DecodeError>,
+}
+
+impl<T: Payload> Format<T> {
+    /// That of a payload.
+    pub const fn new() -> Self {
+        Format {
+            size: T::size,
+            encode: T::encode,
+            decode: T::decode,
+        }
+    }
+}
+
+impl<T: Payload> Default for Format<T> {
+    fn default() -> Self {
+        Format::new()
+    }
+}
+
+impl<T> Clone for Format<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Format<T> {}
+
+impl<T> std::fmt::Debug for Format<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = std::any::type_name::<T>();
+        f.debug_tuple("Format").field(&name).finish()
+    }
+}
+
+/// For [`format_of!`](crate::format_of!).
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<fn() -> T>);
+
+impl<T> Probe<T> {
+    /// Something to call `format` of.
+    #[expect(clippy::new_without_default, reason = "for a macro alone")]
+    pub const fn new() -> Self {
+        Probe(PhantomData)
+    }
+}
+
+/// `format` of the probe of a payload: found without taking a reference, so before [`Unknown`]'s.
+pub trait Known<T> {
+    /// The format of the type.
+    fn format(&self) -> Option<Format<T>>;
+}
+
+impl<T: Payload> Known<T> for Probe<T> {
+    fn format(&self) -> Option<Format<T>> {
+        Some(Format::new())
+    }
+}
+
+/// `format` of the probe of any type.
+pub trait Unknown<T> {
+    /// None.
+    fn format(&self) -> Option<Format<T>>;
+}
+
+impl<T> Unknown<T> for &Probe<T> {
+    fn format(&self) -> Option<Format<T>> {
+        None
+    }
+}

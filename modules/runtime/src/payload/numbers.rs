@@ -1,0 +1,115 @@
+//! Plain numbers: their bytes are the memory they are in, also where there are many.
+
+use std::num::{NonZero, Wrapping};
+use std::slice;
+
+use super::{DecodeError, Decoder, Encoder, Payload};
+
+/// Numbers whose memory is all value: any bytes are a number, and there are none between two.
+macro_rules! numbers {
+    ($($number:ty)*) => { $(
+        impl Payload for $number {
+            const SIZE: Option<usize> = Some(size_of::<$number>());
+
+            #[inline]
+            fn size(&self) -> usize {
+                size_of::<$number>()
+            }
+
+            #[inline]
+            fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+                to.copy(&self.to_ne_bytes());
+            }
+
+            #[inline]
+            fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+                Ok(<$number>::from_ne_bytes(from.take()?))
+            }
+
+            fn encode_all<'a>(all: &'a [Self], to: &mut Encoder<'a>) {
+                // SAFETY: the memory of numbers, without gaps, seen as bytes for as long as it is
+                // borrowed.
+                to.bytes(unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all)) });
+            }
+
+            fn decode_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
+                let bytes = from.room_for_all::<Self>(count)?;
+                let bytes = from.bytes(bytes)?;
+                let mut all = Vec::<$number>::with_capacity(count);
+                // SAFETY: there is room for `count` numbers, which have just so many bytes; any bytes
+                // are numbers. The memory is new, so it is not that of `bytes`.
+                unsafe {
+                    all.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                    all.set_len(count);
+                }
+                Ok(all)
+            }
+
+            fn decode_array<const N: usize>(
+                from: &mut Decoder<'_>,
+            ) -> Result<[Self; N], DecodeError> {
+                let bytes = from.bytes(size_of::<[Self; N]>())?;
+                let mut all = [<$number>::default(); N];
+                // SAFETY: both are as long as the array, and any bytes are numbers.
+                unsafe {
+                    all.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                }
+                Ok(all)
+            }
+        }
+    )* };
+}
+
+numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
+
+/// A type that is another one with fewer values.
+macro_rules! by_another {
+    ($($type:ty, $of:ty, $what:literal, $to:expr, $back:expr;)*) => { $(
+        impl Payload for $type {
+            const SIZE: Option<usize> = <$of as Payload>::SIZE;
+
+            #[inline]
+            fn size(&self) -> usize {
+                size_of::<$of>()
+            }
+
+            #[inline]
+            fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+                let number: fn(&$type) -> $of = $to;
+                to.copy(&number(self).to_ne_bytes());
+            }
+
+            #[inline]
+            fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+                let value: fn($of) -> Option<$type> = $back;
+                value(<$of>::decode(from)?).ok_or_else(|| from.error($what))
+            }
+        }
+    )* };
+}
+
+by_another! {
+    bool, u8, "a bool", |b| u8::from(*b), |n| match n { 0 => Some(false), 1 => Some(true), _ => None };
+    char, u32, "a char", |c| u32::from(*c), char::from_u32;
+    NonZero<u8>, u8, "a number other than 0", |n| n.get(), NonZero::new;
+    NonZero<u16>, u16, "a number other than 0", |n| n.get(), NonZero::new;
+    NonZero<u32>, u32, "a number other than 0", |n| n.get(), NonZero::new;
+    NonZero<u64>, u64, "a number other than 0", |n| n.get(), NonZero::new;
+    NonZero<usize>, usize, "a number other than 0", |n| n.get(), NonZero::new;
+}
+
+impl<T: Payload> Payload for Wrapping<T> {
+    const SIZE: Option<usize> = T::SIZE;
+
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        self.0.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        T::decode(from).map(Wrapping)
+    }
+}

@@ -1,0 +1,208 @@
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::fmt::Debug;
+use std::ops::Range;
+use std::time::Duration;
+
+use super::{DecodeError, Decoder, Encoder, Payload};
+
+/// There and back; every cut is an error, and no wrong byte a panic.
+#[track_caller]
+fn round<T: Payload + PartialEq + Debug>(value: T, size: usize) {
+    let bytes = Encoder::to_vec(&value);
+    assert_eq!((bytes.len(), value.size()), (size, size), "{value:?}");
+    assert!(T::SIZE.is_none_or(|all| all == size));
+    assert_eq!(Decoder::from_slice::<T>(&bytes).as_ref(), Ok(&value));
+    for cut in 0..size {
+        assert!(
+            Decoder::from_slice::<T>(&bytes[..cut]).is_err(),
+            "{value:?} cut to {cut}"
+        );
+    }
+    let more = [&bytes[..], &[0]].concat();
+    assert!(
+        Decoder::from_slice::<T>(&more).is_err(),
+        "{value:?} and one byte"
+    );
+    for at in 0..size {
+        for wrong in [0, 1, 2, 0x7f, 0x80, 0xff] {
+            let mut bytes = bytes.clone();
+            bytes[at] = wrong;
+            if let Ok(other) = Decoder::from_slice::<T>(&bytes) {
+                assert_eq!(Encoder::to_vec(&other).len(), other.size());
+            }
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Clone)]
+struct Strip {
+    rows: Range<u32>,
+    pixels: Vec<u8>,
+}
+crate::payload!(Strip { rows, pixels });
+
+#[derive(Debug, PartialEq, Clone)]
+struct Request;
+crate::payload!(Request);
+
+#[derive(Debug, PartialEq, Clone)]
+struct Empty {
+    nothing: (),
+    to: Request2,
+}
+#[derive(Debug, PartialEq, Clone)]
+struct Request2();
+crate::payload!(Request2());
+crate::payload!(Empty { nothing, to });
+
+#[derive(Debug, PartialEq, Clone)]
+enum Tree<T> {
+    Leaf,
+    Node(Box<Tree<T>>, T, Box<Tree<T>>),
+    Named { name: String },
+}
+crate::payload!(enum Tree<T> { Leaf, Node(left, here, right), Named { name } });
+
+#[test]
+fn values_come_back_and_bad_bytes_do_not() {
+    round(7u64, 8);
+    round(-1i128, 16);
+    round(f64::MIN_POSITIVE, 8);
+    round((), 0);
+    round((true, 'ß', 3u16), 7);
+    round(std::num::NonZero::<u16>::MAX, 2);
+    round([1.5f32; 3], 12);
+    round([(), ()], 2);
+    round(["a".to_string(), String::new()], 3);
+    round(vec![1u32; 200], 2 + 800);
+    round(vec![(); 5], 1 + 5);
+    round(vec![vec![1u8], vec![]], 4);
+    round(Some(Box::new(3u8)), 2);
+    round(None::<u64>, 1);
+    round(Ok::<u8, String>(1), 2);
+    round(Err::<u8, String>("no".into()), 4);
+    round(String::from("größer"), 9);
+    round(VecDeque::from([1u8, 2]), 3);
+    round(VecDeque::from([(), ()]), 3);
+    round(BTreeMap::from([(1u8, 2u8), (2, 3)]), 5);
+    round(BTreeMap::from([((), ())]), 2);
+    round(HashSet::<u16>::from([4, 5]), 5);
+    round(Duration::new(1, 999_999_999), 12);
+    round(3usize..9, 16);
+    round(
+        Strip {
+            rows: 1..4,
+            pixels: vec![1; 130],
+        },
+        8 + 2 + 130,
+    );
+    round(Request, 1);
+    round(vec![Request, Request], 3);
+    round(
+        Empty {
+            nothing: (),
+            to: Request2(),
+        },
+        1,
+    );
+    let leaf = || Box::new(Tree::Leaf);
+    round(
+        Tree::Node(leaf(), 5u8, Box::new(Tree::Named { name: "x".into() })),
+        1 + 1 + 1 + 3,
+    );
+}
+
+#[test]
+fn what_is_announced_takes_no_memory() {
+    // As many as there are bytes in an address space, in a vector of vectors, of nothing, of pages.
+    let mut length = vec![0xff; 9];
+    length.push(0x01);
+    let page = |bytes: &[u8]| Decoder::from_slice::<Vec<[u64; 512]>>(bytes).is_err();
+    assert!(page(&length));
+    assert!(Decoder::from_slice::<Vec<()>>(&length).is_err());
+    assert!(Decoder::from_slice::<Vec<String>>(&length).is_err());
+    assert!(Decoder::from_slice::<String>(&length).is_err());
+    assert!(Decoder::from_slice::<HashSet<u8>>(&length).is_err());
+}
+
+#[test]
+fn not_too_deep() {
+    #[derive(Debug)]
+    struct Chain(Option<Box<Chain>>);
+    crate::payload!(Chain(next));
+    let deep = vec![1; 1_000_000];
+    let error = Decoder::from_slice::<Chain>(&deep).unwrap_err();
+    assert!(error.to_string().contains("levels"), "{error}");
+    let mut fine = vec![1; 20];
+    fine.push(0);
+    let mut chain = Decoder::from_slice::<Chain>(&fine).unwrap();
+    let mut length = 0;
+    while let Some(next) = chain.0.take() {
+        chain = *next;
+        length += 1;
+    }
+    assert_eq!(length, 20);
+}
+
+#[test]
+fn errors_say_where() {
+    let error: DecodeError = Decoder::from_slice::<(u8, bool)>(&[1, 2]).unwrap_err();
+    assert_eq!(error.to_string(), "expected a bool at byte 2 of 2");
+    let error = Decoder::from_slice::<u32>(&[1, 2]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "expected 4 bytes, of which 2 are there at byte 0 of 2"
+    );
+}
+
+#[test]
+fn formats_of_those_that_have_one() {
+    struct Opaque;
+    assert!(crate::format_of!(Opaque).is_none());
+    assert!(crate::format_of!(Vec<Opaque>).is_none());
+    let format = crate::format_of!(Vec<Strip>).unwrap();
+    assert_eq!((format.size)(&vec![]), 1);
+}
+
+/// Random bytes, and random changes of good ones: an error or a value, never a panic, and what was
+/// read is written as it was read.
+#[test]
+fn hostile_bytes() {
+    type Mixed = (Vec<Option<String>>, BTreeMap<u8, Vec<u16>>, Tree<bool>);
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 16) % below
+    };
+    let leaf = || Box::new(Tree::Leaf);
+    let good: Mixed = (
+        vec![Some("one".into()), None],
+        BTreeMap::from([(1, vec![1, 2]), (9, vec![])]),
+        Tree::Node(leaf(), true, leaf()),
+    );
+    let good = Encoder::to_vec(&good);
+    let mut read = 0;
+    for _ in 0..20_000 {
+        let mut bytes = good.clone();
+        for _ in 0..=random(3) {
+            let at = random(bytes.len() as u64) as usize;
+            match random(3) {
+                0 => bytes[at] = random(256) as u8,
+                1 => bytes.insert(at, random(4) as u8),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        if let Ok(value) = Decoder::from_slice::<Mixed>(&bytes) {
+            read += 1;
+            let again = Encoder::to_vec(&value);
+            assert_eq!(again.len(), value.size());
+            assert_eq!(Decoder::from_slice::<Mixed>(&again), Ok(value));
+        }
+    }
+    assert!(
+        read > 100,
+        "only {read} of them are values: too few to tell"
+    );
+}
