@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::integrity;
 use crate::names::Symbol;
 use crate::network::{Join, KindId, KindPort, Network, PortId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 mod types;
 
@@ -23,7 +23,8 @@ mod types;
 #[derive(Clone, Debug)]
 pub struct Inferred {
     pub(crate) network: Network,
-    pub(crate) kinds: Vec<Members>,
+    /// The processes that have a port of a kind, for the ports of all kinds in one row.
+    pub(crate) members: Vec<Members>,
     /// What contradicts.
     pub(crate) findings: Diagnostics,
 }
@@ -35,13 +36,13 @@ impl Inferred {
     }
 }
 
-/// For each port of a kind, in which of its processes it is.
-#[derive(Clone, Debug, Default)]
+/// In which processes of its kind a port is.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Members {
     /// A process that has it; one that has it as a bundle, if one does.
-    pub(crate) example: Vec<PortId>,
+    pub(crate) example: PortId,
     /// How many have it.
-    pub(crate) count: Vec<u32>,
+    pub(crate) count: u32,
 }
 
 /// Fills in what follows from a network: the ports of each kind, and the types of channels that say
@@ -56,34 +57,38 @@ pub fn infer(mut network: Network) -> Result<Inferred, Diagnostics> {
         return Err(broken);
     }
     let mut findings = Diagnostics::new();
-    let (kinds, place, typed) = ports_of_kinds(&mut network, &mut findings);
+    let (members, place, typed) = ports_of_kinds(&mut network, &mut findings);
     types::infer(&mut network, &place, &typed, &mut findings);
     Ok(Inferred {
         network,
-        kinds,
+        members,
         findings,
     })
 }
 
 /// Fills the ports of each kind. Gives who has them, and for each port its place in the row of the
 /// ports of all kinds; and the ports that say a type themselves.
+///
+/// Where each process is of a kind of its own, there are as many kinds as processes: what is kept of
+/// a kind lies in rows of all kinds, not in memory of its own.
 fn ports_of_kinds(
     network: &mut Network,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Members>, Vec<u32>, Vec<PortId>) {
-    let mut all = Vec::with_capacity(network.kinds.len());
+    let mut members: Vec<Members> = Vec::new();
     let mut place = vec![0; network.ports.len()];
-    let mut base = 0;
     let mut typed = Vec::new();
+    // One finding about a port of a kind is enough: its processes may be a million.
+    let mut told: FxHashSet<usize> = FxHashSet::default();
+    // By name; made where a process has its ports in another order than the first.
+    let mut found: FxHashMap<Symbol, usize> = FxHashMap::default();
     let kinds: Vec<KindId> = network.kinds.ids().collect();
     for id in kinds {
         let kind = &network.kinds[id];
-        let mut ports: Vec<KindPort> = Vec::new();
-        // By name; made where a process has its ports in another order than the first.
-        let mut found: FxHashMap<Symbol, usize> = FxHashMap::default();
-        let mut members = Members::default();
-        // One finding about a port of a kind is enough: its processes may be a million.
-        let mut told: Vec<bool> = Vec::new();
+        let base = members.len();
+        let first = kind.members.first().map(|&p| network.ports_of(p).len());
+        let mut ports: Vec<KindPort> = Vec::with_capacity(first.unwrap_or(0));
+        found.clear();
         for &process in &kind.members {
             let is_first = ports.is_empty();
             for (i, port) in network.ports_of(process).enumerate() {
@@ -95,7 +100,7 @@ fn ports_of_kinds(
                 let in_place = ports.get(i).is_some_and(|known| known.name == p.name);
                 if !is_first && !in_place && found.is_empty() {
                     let named = ports.iter().enumerate();
-                    found = named.map(|(i, known)| (known.name, i)).collect();
+                    found.extend(named.map(|(i, known)| (known.name, i)));
                 }
                 let known = if in_place {
                     Some(i)
@@ -111,47 +116,39 @@ fn ports_of_kinds(
                         bundle,
                         span,
                     });
-                    members.example.push(port);
-                    members.count.push(0);
-                    told.push(false);
+                    let (example, count) = (port, 0);
+                    members.push(Members { example, count });
                     if !is_first {
                         found.insert(p.name, ports.len() - 1);
                     }
                     ports.len() - 1
                 });
-                place[port.index()] = base + index as u32;
+                let at = base + index;
+                place[port.index()] = at as u32;
                 if p.ty.is_some() {
                     typed.push(port);
                 }
-                members.count[index] += 1;
-                let known = &mut ports[index];
-                if known.direction != p.direction && !std::mem::replace(&mut told[index], true) {
-                    diagnostics.push(direction_conflict(network, members.example[index], port));
+                members[at].count += 1;
+                let (known, example) = (&mut ports[index], &mut members[at].example);
+                if known.direction != p.direction && told.insert(at) {
+                    diagnostics.push(direction_conflict(network, *example, port));
                 }
                 match (known.bundle, bundle) {
                     (None, Some(_)) => {
                         known.bundle = bundle;
-                        members.example[index] = port;
+                        *example = port;
                     }
-                    (Some(a), Some(b)) if a != b && !std::mem::replace(&mut told[index], true) => {
-                        diagnostics.push(bundle_conflict(
-                            network,
-                            members.example[index],
-                            port,
-                            a,
-                            b,
-                        ));
+                    (Some(a), Some(b)) if a != b && told.insert(at) => {
+                        diagnostics.push(bundle_conflict(network, *example, port, a, b));
                     }
                     _ => {}
                 }
             }
         }
-        all.push(members);
-        base += ports.len() as u32;
         network.kinds[id].ports = ports;
     }
     typed.sort_unstable();
-    (all, place, typed)
+    (members, place, typed)
 }
 
 fn direction_conflict(network: &Network, a: PortId, b: PortId) -> Diagnostic {

@@ -41,7 +41,7 @@ mod unjoined;
 pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics> {
     let Inferred {
         network,
-        kinds,
+        members,
         findings: mut diagnostics,
     } = inferred;
     if network.processes.is_empty() {
@@ -51,11 +51,14 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
             ),
         );
     }
-    for (kind, members) in network.kinds.values().zip(&kinds) {
+    let mut of_all = &members[..];
+    for kind in network.kinds.values() {
+        let (members, rest) = of_all.split_at(kind.ports.len());
+        of_all = rest;
         unjoined::ports(&network, kind, members, &mut diagnostics);
-        for (port, &example) in kind.ports.iter().zip(&members.example) {
+        for (port, member) in kind.ports.iter().zip(members) {
             if port.bundle.is_some_and(|b| !b.is_deterministic()) {
-                diagnostics.push(not_deterministic(&network, example, port));
+                diagnostics.push(not_deterministic(&network, member.example, port));
             }
         }
     }

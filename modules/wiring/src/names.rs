@@ -48,6 +48,10 @@ pub(crate) fn process_names(network: &Network, kind: &Kind) -> NamesModel {
     let mut texts: Vec<&str> = Vec::new();
     let mut numbers: Vec<Vec<u32>> = Vec::new();
     for (i, name) in names().enumerate() {
+        // Of no parts, where all others have one at least.
+        if name.is_empty() {
+            return listed();
+        }
         let mut parts = 0;
         for part in name_parts(name) {
             let Some((text, number)) = part else {
@@ -125,4 +129,23 @@ fn name_parts(name: &str) -> impl Iterator<Item = Option<(&str, u32)>> {
                 .map(|number| (text, number)),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Graph;
+
+    #[test]
+    fn a_process_without_a_name_is_listed() {
+        for names in [["", "w1"], ["w1", ""], ["", "w"]] {
+            let mut graph = Graph::new("nameless");
+            for name in names {
+                graph.channel(name, "sum").kind(name, "w");
+            }
+            let network = graph.network();
+            let model = process_names(&network, network.kinds.values().next().unwrap());
+            assert_eq!(model.list, names);
+        }
+    }
 }

@@ -23,7 +23,7 @@ pub(super) fn infer(
     let mut classes = Classes {
         parent: (0..total).collect(),
     };
-    for (_, channel) in network.channels.iter() {
+    for channel in network.channels.values() {
         classes.union(place[channel.from.index()], place[channel.to.index()]);
     }
     let mut said: FxHashMap<u32, (Symbol, Place)> = FxHashMap::default();
@@ -154,6 +154,8 @@ impl Classes {
     /// The smaller stays the root: the class is named by its first port, in source order.
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
-        self.parent[a.max(b) as usize] = a.min(b);
+        if a != b {
+            self.parent[a.max(b) as usize] = a.min(b);
+        }
     }
 }

@@ -96,9 +96,12 @@ impl Check<'_> {
                 {
                     self.nameless(port.span, "a bundle");
                 }
+                let mut last = None;
                 !members.is_empty()
-                    && members.windows(2).all(|pair| pair[0] < pair[1])
-                    && (members.iter()).all(|&c| self.channel_end(c, id, port.direction))
+                    && members.iter().all(|&channel| {
+                        last.replace(channel) < Some(channel)
+                            && self.channel_end(channel, id, port.direction)
+                    })
             }
         };
         if !agrees {

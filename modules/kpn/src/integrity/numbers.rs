@@ -7,7 +7,8 @@ use crate::network::{Channel, ChannelId, Process, ProcessId};
 
 #[inline]
 fn is_amount(number: f64) -> bool {
-    number.is_finite() && number >= 0.0
+    // Nothing compares with NaN.
+    (0.0..f64::INFINITY).contains(&number)
 }
 
 const AMOUNT: &str = "it must be finite, and at least 0";

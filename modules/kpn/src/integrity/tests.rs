@@ -3,62 +3,15 @@
 //! Harmless means that the network is one that could have been read: written as JSON and read again it
 //! is the same, but for the order of what has none.
 
+use super::breaks::{ALL, CROSSED, Dice, break_it, read};
 use crate::arena::Id;
-use crate::diagnostic::Diagnostics;
 use crate::infer::infer;
 use crate::json::{self, Positions};
-use crate::network::{Network, Verified};
+use crate::network::Network;
 use crate::source::SourceMap;
 use crate::verify::verify;
 use crate::{expand, resolve};
-use breaks::{Dice, break_it};
 use serde_json::Value;
-
-mod breaks;
-
-/// Everything that a network can have: bundles of all kinds, also at both ends of one channel, ports
-/// joined to the environment, nested modules, tokens at the start, constraints of all kinds.
-const ALL: &str = r#"{"graphmap": 1, "name": "all", "skeleton": "explicit",
-    "modules": [{"name": "cluster_a"}, {"name": "cluster_b", "kind": "inner", "parent": 0}],
-    "processes": [
-        {"name": "source", "load": 2.5, "mem": 1024},
-        {"name": "w1", "kind": "w", "module": 0}, {"name": "w2", "kind": "w", "module": 1},
-        {"name": "sink", "module": 1}, {"name": "other"}],
-    "channels": [
-        {"from": ["source", "deal"], "to": "w1", "bundle": "scatter", "type": "Task"},
-        {"from": ["source", "deal"], "to": "w2", "bundle": "scatter"},
-        {"from": "w1", "to": ["sink", "all"], "bundle": "gather", "capacity": 4, "initial": 2},
-        {"from": "w2", "to": ["sink", "all"], "traffic": 7.5, "tag": 3},
-        {"from": ["w1", "log"], "to": ["other", "logs"], "bundle": "select", "bundle_name": "logs"},
-        {"from": ["w2", "log"], "to": ["other", "logs"]},
-        {"from": ["source", "tell"], "to": ["sink", "told"], "bundle": "broadcast"},
-        {"from": ["source", "tell"], "to": ["other", "told"]},
-        {"from": ["other", "x"], "to": ["sink", "sum"], "bundle": "reduce"},
-        {"from": ["other", "x"], "to": ["source", "sum"], "bundle": "share"},
-        {"from": ["source", "y"], "to": ["sink", "sum"]},
-        {"from": ["sink", "again"], "to": ["sink", "again_in"], "initial": 1},
-        {"from": null, "to": ["other", "never"], "type": "Word"},
-        {"from": ["w1", "end"], "to": null}, {"from": ["w2", "end"], "to": null}],
-    "constraints": [
-        {"processes": ["w1", "sink"], "host": "h1"}, {"processes": ["w2"], "osprocess": 1},
-        {"processes": ["w1", "w2"], "colocate": "g"}, {"processes": ["source"], "separate": "s"},
-        {"processes": ["w1"], "hold": [1, 4]}, {"module": 1, "whole": true},
-        {"module": 0, "prefer": 2.5}]}"#;
-
-/// Every channel in a bundle at both ends, and no bundle that need not be named.
-const CROSSED: &str = r#"{"graphmap": 1,
-    "processes": [{"name": "a1"}, {"name": "a2"}, {"name": "b1"}, {"name": "b2"}],
-    "channels": [
-        {"from": "a1", "to": "b1", "bundle": "scatter"}, {"from": "a1", "to": "b2", "bundle": "gather"},
-        {"from": "a2", "to": "b1", "bundle": "gather"}, {"from": "a2", "to": "b2", "bundle": "scatter"}]}"#;
-
-fn read(text: &str) -> Result<Verified, Diagnostics> {
-    let mut sources = SourceMap::new();
-    let source = sources.add("net.json", text).unwrap();
-    let declared = json::read(source.text(), &source, &sources, Positions::Here)?;
-    let (network, _) = resolve::resolve(expand::expand(declared)?.0)?;
-    Ok(verify(infer(network)?)?.0)
-}
 
 /// What a network says, without places and in an order of its own where it has none.
 fn meaning(network: &Network) -> Value {
@@ -159,7 +112,7 @@ fn what_is_broken_is_told_or_harmless() {
     let sound = [ALL, CROSSED].map(|text| read(text).unwrap().into_network());
     let mut tried = std::collections::BTreeMap::new();
     for seed in 1..3000u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::new(seed);
         let mut network = dice.one_of(&sound);
         let what = break_it(&mut network, &mut dice);
         let told = told_or_harmless(network, &format!("seed {seed}: {what:?}"));
@@ -244,7 +197,7 @@ fn change(value: &mut Value, dice: &mut Dice) {
 fn what_a_plug_in_answers_is_told_or_harmless() {
     let mut taken = 0;
     for seed in 1..2000u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::new(seed);
         let mut value: Value = serde_json::from_str(dice.one_of(&[ALL, CROSSED])).unwrap();
         change(&mut value, &mut dice);
         let text = value.to_string();

@@ -25,11 +25,11 @@ const COMPARED: usize = 10_000;
 pub(super) fn ports(
     network: &Network,
     kind: &Kind,
-    members: &Members,
+    members: &[Members],
     diagnostics: &mut Diagnostics,
 ) {
     let ports = &kind.ports;
-    let lacking = (0..ports.len()).filter(|&i| (members.count[i] as usize) < kind.members.len());
+    let lacking = (0..ports.len()).filter(|&i| (members[i].count as usize) < kind.members.len());
     let lacking: Vec<usize> = lacking.collect();
     let told = &lacking[..MOST.min(lacking.len())];
     for (i, &index) in told.iter().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn ports(
             network,
             kind,
             &ports[index],
-            members.example[index],
+            members[index].example,
             note,
             diagnostics,
         );

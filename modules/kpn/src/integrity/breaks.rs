@@ -1,28 +1,89 @@
-//! Breaks: one field of a network changed, at random.
+//! Breaks: one field of a sound network changed, at random. For tests: of this crate, and with the
+//! feature `breaks` of those that consume what [`crate::verify`] lets pass.
 
 use crate::arena::{Arena, Id};
 use crate::declared::{
     BundleKind, Constraint, ConstraintDecl, ConstraintTarget, Direction, ModuleId, NodeId,
 };
+use crate::diagnostic::Diagnostics;
+use crate::infer::infer;
+use crate::json::{self, Positions};
 use crate::names::{Names, Symbol};
 use crate::network::{
     Bundle, BundleId, Channel, ChannelId, Join, Kind, KindPort, Module, Network, NetworkConstraint,
-    Port, PortId, Process, ProcessId,
+    Port, PortId, Process, ProcessId, Verified,
 };
 use crate::source::{SourceMap, Span};
+use crate::verify::verify;
+use crate::{expand, resolve};
+
+/// Everything that a network can have: bundles of all kinds, also at both ends of one channel, ports
+/// joined to the environment, nested modules, tokens at the start, constraints of all kinds.
+pub const ALL: &str = r#"{"graphmap": 1, "name": "all", "skeleton": "explicit",
+    "modules": [{"name": "cluster_a"}, {"name": "cluster_b", "kind": "inner", "parent": 0}],
+    "processes": [
+        {"name": "source", "load": 2.5, "mem": 1024},
+        {"name": "w1", "kind": "w", "module": 0}, {"name": "w2", "kind": "w", "module": 1},
+        {"name": "sink", "module": 1}, {"name": "other"}],
+    "channels": [
+        {"from": ["source", "deal"], "to": "w1", "bundle": "scatter", "type": "Task"},
+        {"from": ["source", "deal"], "to": "w2", "bundle": "scatter"},
+        {"from": "w1", "to": ["sink", "all"], "bundle": "gather", "capacity": 4, "initial": 2},
+        {"from": "w2", "to": ["sink", "all"], "traffic": 7.5, "tag": 3},
+        {"from": ["w1", "log"], "to": ["other", "logs"], "bundle": "select", "bundle_name": "logs"},
+        {"from": ["w2", "log"], "to": ["other", "logs"]},
+        {"from": ["source", "tell"], "to": ["sink", "told"], "bundle": "broadcast"},
+        {"from": ["source", "tell"], "to": ["other", "told"]},
+        {"from": ["other", "x"], "to": ["sink", "sum"], "bundle": "reduce"},
+        {"from": ["other", "x"], "to": ["source", "sum"], "bundle": "share"},
+        {"from": ["source", "y"], "to": ["sink", "sum"]},
+        {"from": ["sink", "again"], "to": ["sink", "again_in"], "initial": 1},
+        {"from": null, "to": ["other", "never"], "type": "Word"},
+        {"from": ["w1", "end"], "to": null}, {"from": ["w2", "end"], "to": null}],
+    "constraints": [
+        {"processes": ["w1", "sink"], "host": "h1"}, {"processes": ["w2"], "osprocess": 1},
+        {"processes": ["w1", "w2"], "colocate": "g"}, {"processes": ["source"], "separate": "s"},
+        {"processes": ["w1"], "hold": [1, 4]}, {"module": 1, "whole": true},
+        {"module": 0, "prefer": 2.5}]}"#;
+
+/// Every channel in a bundle at both ends, and no bundle that need not be named.
+pub const CROSSED: &str = r#"{"graphmap": 1,
+    "processes": [{"name": "a1"}, {"name": "a2"}, {"name": "b1"}, {"name": "b2"}],
+    "channels": [
+        {"from": "a1", "to": "b1", "bundle": "scatter"}, {"from": "a1", "to": "b2", "bundle": "gather"},
+        {"from": "a2", "to": "b1", "bundle": "gather"}, {"from": "a2", "to": "b2", "bundle": "scatter"}]}"#;
+
+/// The network of a text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(text: &str) -> Result<Verified, Diagnostics> {
+    let mut sources = SourceMap::new();
+    let source = sources.add("net.json", text).expect("a short text");
+    let declared = json::read(source.text(), &source, &sources, Positions::Here)?;
+    let (network, _) = resolve::resolve(expand::expand(declared)?.0)?;
+    Ok(verify(infer(network)?)?.0)
+}
 
 /// Numbers that look random and are the same in every run (xorshift, Marsaglia 2003).
-pub(super) struct Dice(pub(super) u64);
+pub struct Dice(u64);
 
 impl Dice {
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    /// Another sequence for each seed; 0 is none.
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// A number less than this, or 0.
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 16) as usize % n.max(1)
     }
 
-    pub(super) fn one_of<T: Clone>(&mut self, list: &[T]) -> T {
+    /// One of a list that is not empty.
+    pub fn one_of<T: Clone>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())].clone()
     }
 
@@ -55,7 +116,7 @@ impl Dice {
     }
 
     /// Elements more, less, or elsewhere.
-    pub(super) fn rows<T: Clone>(&mut self, rows: &mut Vec<T>) {
+    pub fn rows<T: Clone>(&mut self, rows: &mut Vec<T>) {
         let (i, j) = (self.below(rows.len()), self.below(rows.len()));
         match self.below(5) {
             _ if rows.is_empty() => {}
@@ -86,7 +147,7 @@ impl Dice {
 }
 
 /// Changes one field, whichever. The patterns name all fields: a new one is not forgotten.
-pub(super) fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'static str) {
+pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'static str) {
     let Network {
         name,
         sources,
