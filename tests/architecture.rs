@@ -84,6 +84,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("", &COMMAND[..]),
         ("kpn", &[]),
         ("runtime", &[]),
+        ("rankmap", &[]),
         ("testing", &[]),
         ("dot", &["kpn"]),
         ("platform", &["kpn"]),
@@ -251,14 +252,45 @@ const RUNTIME: &[&str] = &[
     "kpn", "stats", "run", "local", "launcher", "panics", "entry", "lib",
 ];
 
+/// Those of the rank maps.
+const RANKMAP: &[&str] = &[
+    "error",
+    "bits",
+    "bit_vector",
+    "division",
+    "progression",
+    "form",
+    "map",
+    "memory",
+    "survey",
+    "choose",
+    "build",
+    "compose",
+    "group",
+    "split",
+    "topology",
+    "wire",
+    "lib",
+];
+
 #[test]
 fn the_runtime_has_floors() {
-    let root = root().join("modules/runtime/src");
+    has_floors("runtime", RUNTIME);
+}
+
+#[test]
+fn the_rank_maps_have_floors() {
+    has_floors("rankmap", RANKMAP);
+}
+
+fn has_floors(module: &str, floors: &[&str]) {
+    let source = format!("modules/{module}/src");
+    let root = root().join(&source);
     let floor = |name: &str| {
-        let found = RUNTIME.iter().position(|floor| *floor == name);
-        found.unwrap_or_else(|| panic!("say on which floor of the runtime `{name}` stands"))
+        let found = floors.iter().position(|floor| *floor == name);
+        found.unwrap_or_else(|| panic!("say on which floor of the {module} `{name}` stands"))
     };
-    for path in files(&["modules/runtime/src"], "rs") {
+    for path in files(&[source.as_str()], "rs") {
         let inside = path.strip_prefix(&root).unwrap();
         let first = Path::new(inside.iter().next().unwrap())
             .file_stem()

@@ -1,0 +1,180 @@
+//! A vector of bits that answers how many are set before a place, and where the one with a number is.
+
+use crate::bits::{select_in_word, words_for};
+use crate::error::Error;
+
+/// How many bits share an entry of the directory of ranks.
+const BLOCK: u64 = 512;
+/// Of every so many set bits, the place of the first is noted.
+const SAMPLE: u64 = 256;
+
+/// Bits with a directory: for every 512 bits how many are set before, and for every 256 set bits the block
+/// that the first of them is in; together 11% of the bits where half are set.
+///
+/// RANK counts at most seven words. SELECT looks for the block between two samples by halving, which ends
+/// at once unless the bits are far apart, and then counts at most seven words. (G. Jacobson, *Space-efficient
+/// static trees and graphs*, 1989; the samples as R. Gonzalez et al., *Practical implementation of rank and
+/// select queries*, 2005.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BitVector {
+    words: Box<[u64]>,
+    bits: u64,
+    /// How many bits are set before each block, and in all.
+    ranks: Box<[u32]>,
+    /// The block of every 256th set bit, and the last block.
+    samples: Box<[u32]>,
+    #[cfg(test)]
+    ones: u64,
+}
+
+impl BitVector {
+    /// Bits with their directory; those after the end must be 0.
+    pub(crate) fn new(words: Vec<u64>, bits: u64) -> Self {
+        debug_assert_eq!(words.len(), words_for(bits));
+        let blocks = bits.div_ceil(BLOCK) as usize;
+        let mut ranks = Vec::with_capacity(blocks + 1);
+        let mut samples = Vec::new();
+        let mut ones = 0_u64;
+        for (block, words) in words.chunks((BLOCK / 64) as usize).enumerate() {
+            ranks.push(ones as u32);
+            ones += words
+                .iter()
+                .map(|word| u64::from(word.count_ones()))
+                .sum::<u64>();
+            while (samples.len() as u64) * SAMPLE < ones {
+                samples.push(block as u32);
+            }
+        }
+        // 2^32 set bits are 0 here, which is only ever compared as the end of the last block.
+        ranks.push(ones.min(u64::from(u32::MAX)) as u32);
+        samples.push(blocks.saturating_sub(1) as u32);
+        BitVector {
+            words: words.into(),
+            bits,
+            ranks: ranks.into(),
+            samples: samples.into(),
+            #[cfg(test)]
+            ones,
+        }
+    }
+
+    /// How many bits there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.bits
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether a bit is set.
+    #[inline]
+    pub(crate) fn get(&self, place: u64) -> bool {
+        self.words[(place / 64) as usize] >> (place % 64) & 1 == 1
+    }
+
+    /// How many bits are set before a place, which is at most the length.
+    #[inline]
+    pub(crate) fn rank(&self, place: u64) -> u64 {
+        let block = (place / BLOCK) as usize;
+        let mut count = u64::from(self.ranks[block]);
+        let word = (place / 64) as usize;
+        for before in &self.words[block * (BLOCK / 64) as usize..word] {
+            count += u64::from(before.count_ones());
+        }
+        if !place.is_multiple_of(64) {
+            count += u64::from((self.words[word] << (64 - place % 64)).count_ones());
+        }
+        count
+    }
+
+    /// The place of the set bit with a number, of which there are more.
+    #[inline]
+    pub(crate) fn select(&self, index: u64) -> u64 {
+        let sample = (index / SAMPLE) as usize;
+        let (mut low, mut high) = (
+            self.samples[sample] as usize,
+            self.samples[sample + 1] as usize,
+        );
+        // The last block that begins with no more than `index`.
+        while high - low > 8 {
+            let middle = (low + high).div_ceil(2);
+            if u64::from(self.ranks[middle]) <= index {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        while low < high && u64::from(self.ranks[low + 1]) <= index {
+            low += 1;
+        }
+        let mut rest = (index - u64::from(self.ranks[low])) as u32;
+        let mut word = low * (BLOCK / 64) as usize;
+        loop {
+            let ones = self.words[word].count_ones();
+            if rest < ones {
+                return word as u64 * 64 + u64::from(select_in_word(self.words[word], rest));
+            }
+            rest -= ones;
+            word += 1;
+        }
+    }
+
+    /// The bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.words) + size_of_val(&*self.ranks) + size_of_val(&*self.samples)
+    }
+
+    /// How many bytes so many bits with so many set take.
+    pub(crate) fn bytes_for(bits: u64, ones: u64) -> usize {
+        let directory = bits.div_ceil(BLOCK) + 1 + ones.div_ceil(SAMPLE) + 1;
+        words_for(bits) * 8 + directory as usize * 4
+    }
+}
+
+/// Bits whose words came from elsewhere: none is set after the end.
+pub(crate) fn checked(words: Vec<u64>, bits: u64) -> Result<Vec<u64>, Error> {
+    let rest = bits % 64;
+    let beyond = rest > 0 && words.last().is_some_and(|word| word >> rest != 0);
+    if words.len() != words_for(bits) || beyond {
+        return Err(Error::Malformed("bits"));
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rank_and_select_agree_with_counting() {
+        for (bits, period) in [
+            (1, 1),
+            (64, 1),
+            (65, 3),
+            (511, 2),
+            (512, 5),
+            (513, 7),
+            (40_000, 1),
+            (40_000, 977),
+            (300_000, 70_001),
+        ] {
+            let places: Vec<u64> = (0..bits)
+                .filter(|b| b % period == 0 || b % 4096 == 5)
+                .collect();
+            let mut words = vec![0; words_for(bits)];
+            for place in &places {
+                words[(place / 64) as usize] |= 1 << (place % 64);
+            }
+            let vector = BitVector::new(words, bits);
+            assert_eq!(vector.ones, places.len() as u64);
+            assert_eq!(vector.bytes(), BitVector::bytes_for(bits, vector.ones));
+            assert_eq!(vector.rank(bits), vector.ones);
+            for (index, place) in places.iter().enumerate() {
+                assert_eq!(vector.select(index as u64), *place);
+                assert_eq!(vector.rank(*place), index as u64);
+                assert!(vector.get(*place));
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Words of bits: integers of a fixed width side by side, and the place of a set bit in a word.
+
+use crate::error::Error;
+
+/// How many words so many bits fill.
+pub(crate) fn words_for(bits: u64) -> usize {
+    bits.div_ceil(64) as usize
+}
+
+/// How many bits a value needs, at least one.
+pub(crate) fn width_of(value: u64) -> u32 {
+    (64 - value.leading_zeros()).max(1)
+}
+
+/// The position of the `index`th set bit of a word that has more than `index`.
+///
+/// Constant time: the bits set in each byte are summed by one multiplication (S. Vigna, *Broadword
+/// implementation of rank/select queries*, WEA 2008), which gives the byte; within it at most seven
+/// bits are struck off.
+#[inline]
+pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let pairs = word - ((word >> 1) & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + ((pairs >> 2) & 0x3333_3333_3333_3333);
+    let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
+    // Byte k: how many bits are set in bytes 0 to k.
+    let sums = bytes.wrapping_mul(ONES);
+    // The top bit of byte k: whether its sum is at most `index`, so that the bit lies beyond it.
+    let beyond = ((u64::from(index) * ONES) | TOPS).wrapping_sub(sums) & TOPS;
+    let byte = ((beyond >> 7).wrapping_mul(ONES) >> 56) as u32;
+    let before = ((sums << 8) >> (8 * byte)) as u32 & 0xFF;
+    let within = (word >> (8 * byte)) as usize & 0xFF;
+    8 * byte + u32::from(SELECT_IN_BYTE[(index - before) as usize][within])
+}
+
+/// For each index and each byte, the position of that set bit in it.
+static SELECT_IN_BYTE: [[u8; 256]; 8] = {
+    let mut table = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut index) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[index][byte] = bit as u8;
+                index += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
+
+/// Integers of the same width, side by side in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packed {
+    words: Box<[u64]>,
+    width: u32,
+    len: u64,
+}
+
+impl Packed {
+    /// `len` integers of `width` bits, all zero; the width is 0 to 32.
+    pub(crate) fn zeros(width: u32, len: u64) -> Self {
+        Packed {
+            words: vec![0; allocated(width, len)].into(),
+            width,
+            len,
+        }
+    }
+
+    /// What an iterator gives, each at most `width` bits wide.
+    pub(crate) fn collect(width: u32, len: u64, values: impl IntoIterator<Item = u32>) -> Self {
+        let mut packed = Packed::zeros(width, len);
+        for (index, value) in values.into_iter().enumerate() {
+            packed.set(index as u64, value);
+        }
+        packed
+    }
+
+    /// Writes an integer where a zero is. Constant time.
+    pub(crate) fn set(&mut self, index: u64, value: u32) {
+        debug_assert!(index < self.len && u64::from(value) >> self.width == 0);
+        let bit = index * u64::from(self.width);
+        let (word, shift) = ((bit / 64) as usize, bit % 64);
+        let both = u128::from(value) << shift;
+        self.words[word] |= both as u64;
+        self.words[word + 1] |= (both >> 64) as u64;
+    }
+
+    /// The integer at an index. Constant time.
+    #[inline]
+    pub(crate) fn get(&self, index: u64) -> u32 {
+        let bit = index * u64::from(self.width);
+        let (word, shift) = ((bit / 64) as usize, bit % 64);
+        let low = self.words[word] >> shift;
+        // Shifted in two steps, since a shift by 64 is none.
+        let high = (self.words[word + 1] << 1) << (63 - shift);
+        ((low | high) & ((1 << self.width) - 1)) as u32
+    }
+
+    /// How many integers there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// How many bits each has.
+    pub(crate) fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// All integers in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len).map(|index| self.get(index))
+    }
+
+    /// The bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.len() * 8
+    }
+
+    /// The words that hold them, without the spare one.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words[..words_for(u64::from(self.width) * self.len)]
+    }
+
+    /// Integers out of the words that [`Packed::words`] gave.
+    pub(crate) fn from_words(width: u32, len: u64, words: Vec<u64>) -> Result<Self, Error> {
+        if width > 32 || words.len() != words_for(u64::from(width) * len) {
+            return Err(Error::Malformed("packed integers"));
+        }
+        let mut words = words;
+        words.resize(allocated(width, len), 0);
+        Ok(Packed {
+            words: words.into(),
+            width,
+            len,
+        })
+    }
+
+    /// How many bytes `len` integers of a width take on the heap.
+    pub(crate) fn bytes_for(width: u32, len: u64) -> usize {
+        allocated(width, len) * 8
+    }
+}
+
+/// A word more than is filled, and two at the least: two are read without asking where the end is.
+fn allocated(width: u32, len: u64) -> usize {
+    (words_for(u64::from(width) * len) + 1).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_bit_is_found_in_every_word() {
+        let mut word: u64 = 0x9E37_79B9_7F4A_7C15;
+        for round in 0..2000_u64 {
+            word = word
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(round | 1);
+            let sparse = word & word.rotate_left(17) & word.rotate_left(40);
+            for word in [
+                word,
+                sparse,
+                1 << (round % 64),
+                u64::MAX,
+                u64::MAX << (round % 64),
+            ] {
+                let set: Vec<u32> = (0..64).filter(|bit| word >> bit & 1 == 1).collect();
+                for (index, bit) in set.iter().enumerate() {
+                    assert_eq!(
+                        select_in_word(word, index as u32),
+                        *bit,
+                        "{word:#x} {index}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_of_every_width_come_back() {
+        for width in 0..=32_u32 {
+            let most = ((1_u64 << width) - 1) as u32;
+            let values: Vec<u32> = (0..200_u32)
+                .map(|i| i.wrapping_mul(0x9E37_79B9).rotate_left(i) & most)
+                .collect();
+            let packed = Packed::collect(width, 200, values.iter().copied());
+            assert!(packed.iter().eq(values));
+            let again = Packed::from_words(width, 200, packed.words().to_vec());
+            assert_eq!(again.as_ref(), Ok(&packed));
+            assert_eq!(packed.bytes(), Packed::bytes_for(width, 200));
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Rank maps out of what they should hold.
+
+use std::sync::Arc;
+
+use crate::choose::{Estimate, Representation, Strategy, estimates};
+use crate::error::Error;
+use crate::form::bitmap::Bitmap;
+use crate::form::elias_fano::EliasFano;
+use crate::form::list::List;
+use crate::form::run_lengths::RunLengths;
+use crate::form::runs::Runs;
+use crate::map::joined::Complement;
+use crate::map::{Form, RankMap};
+use crate::progression::{Grouping, Progression};
+use crate::survey::Survey;
+
+/// Calls back with ranks, as often as it is asked.
+pub(crate) type Source<'a> = &'a dyn Fn(&mut dyn FnMut(Progression));
+
+/// Makes rank maps by a strategy, or in a representation of one's choice.
+///
+/// What is given is walked through twice: once to see what it is like, once to write it down in the form
+/// that suits the strategy best. What ascends is never written out in between.
+///
+/// ```
+/// use graphmap_rankmap::{Builder, RankMap, Representation, Strategy};
+///
+/// let odd = Builder::new().iter((0..500_000).map(|k| 2 * k + 1))?;
+/// assert_eq!(odd.representation(), Representation::Progression);
+/// let squares = Builder::new().strategy(Strategy::Space).iter((0..1000_u32).map(|k| k * k))?;
+/// assert_eq!(squares.representation(), Representation::EliasFano);
+/// assert_eq!((squares.select(30), squares.rank(900), squares.rank(901)), (Some(900), Some(30), None));
+/// # Ok::<(), graphmap_rankmap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Builder {
+    strategy: Strategy,
+    only: Option<Representation>,
+}
+
+impl Builder {
+    /// One that chooses by [`Strategy::default`].
+    pub fn new() -> Self {
+        Builder::default()
+    }
+
+    /// Chooses by this strategy.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// Takes this representation, whatever it costs; [`Error::Unsuitable`] where it cannot represent what is
+    /// given.
+    pub fn representation(mut self, representation: Representation) -> Self {
+        self.only = Some(representation);
+        self
+    }
+
+    /// The ranks of a slice, in that order. `O(n)` if they ascend, else `O(n log n)`.
+    pub fn slice(&self, ranks: &[u32]) -> Result<RankMap, Error> {
+        self.iter(ranks.iter().copied())
+    }
+
+    /// The ranks that an iterator gives, and gives again when it is cloned. `O(n)` if they ascend, and then
+    /// nothing of them is held; else `O(n log n)`.
+    pub fn iter<I>(&self, ranks: I) -> Result<RankMap, Error>
+    where
+        I: IntoIterator<Item = u32>,
+        I::IntoIter: Clone,
+    {
+        let ranks = ranks.into_iter();
+        self.source(&|give| {
+            ranks
+                .clone()
+                .for_each(|rank| give(Progression::valid(rank, 1, 1)))
+        })
+    }
+
+    /// Ranges with strides, one after the other. `O(r log r)` for so many ranges.
+    pub fn progressions(&self, ranges: &[Progression]) -> Result<RankMap, Error> {
+        self.source(&|give| ranges.iter().for_each(|range| give(*range)))
+    }
+
+    /// What each representation would cost, without building any. `O(n)`, or `O(r)` where the ranks come in
+    /// `r` ranges.
+    pub fn estimates(&self, map: &RankMap) -> Vec<Estimate> {
+        let survey = Survey::of(|give| map.all(give));
+        let complement = complement_of(&survey, &|give| map.all(give));
+        estimates(&survey, complement.as_ref())
+    }
+
+    /// Another representation of the same group, by this strategy.
+    pub fn rebuild(&self, map: &RankMap) -> Result<RankMap, Error> {
+        self.source(&|give| map.all(give))
+    }
+
+    pub(crate) fn weigh(&self, estimate: &Estimate) -> f64 {
+        self.strategy.weight(estimate)
+    }
+
+    pub(crate) fn source(&self, each: Source<'_>) -> Result<RankMap, Error> {
+        let survey = Survey::of(each);
+        if survey.len > 1 << 32 {
+            return Err(Error::BeyondRanks);
+        }
+        let complement = complement_of(&survey, each);
+        let mut choices = estimates(&survey, complement.as_ref());
+        choices.retain(|choice| self.only.is_none_or(|only| only == choice.representation));
+        choices.sort_by(|a, b| self.strategy.weight(a).total_cmp(&self.strategy.weight(b)));
+        let mut found: Result<(f64, RankMap), Error> = Err(Error::Unsuitable);
+        for mut choice in choices {
+            let foreseen = self.weigh(&choice);
+            if found.as_ref().is_ok_and(|(weight, _)| *weight <= foreseen) {
+                break;
+            }
+            match self.build(choice.representation, &survey, each) {
+                Err(Error::Unsuitable) => {}
+                Err(other) if found.is_err() => found = Err(other),
+                Err(_) => {}
+                Ok(built) => {
+                    // More than was foreseen where runs lie between each other.
+                    choice.bytes = built.bytes();
+                    let weight = self.weigh(&choice);
+                    if found.as_ref().map_or(true, |(least, _)| weight < *least) {
+                        found = Ok((weight, built));
+                    }
+                }
+            }
+        }
+        found.map(|(_, built)| built)
+    }
+
+    fn build(
+        &self,
+        representation: Representation,
+        survey: &Survey,
+        each: Source<'_>,
+    ) -> Result<RankMap, Error> {
+        let ranks = |take: &mut dyn FnMut(u32)| {
+            each(&mut |piece| (0..piece.len()).for_each(|index| take(piece.at(index as u32))));
+        };
+        let (len, min, max) = (survey.len, survey.min, survey.max);
+        let end = u64::from(max) + 1;
+        let form = match representation {
+            Representation::Progression | Representation::Grid => {
+                let closed = survey.closed.clone().ok_or(Error::Unsuitable)?;
+                return Ok(RankMap::closed(closed));
+            }
+            Representation::Runs => return runs(survey, each),
+            Representation::RunLengths => {
+                let last = survey.last_range;
+                let ranges = |give: &mut dyn FnMut(Progression)| ranges(each, give);
+                Form::RunLengths(Arc::new(RunLengths::collect(
+                    survey.ranges,
+                    len,
+                    last.start(),
+                    last.len(),
+                    ranges,
+                )))
+            }
+            Representation::Bitmap => {
+                Form::Bitmap(Arc::new(Bitmap::collect(min, end, true, ranks)))
+            }
+            Representation::BareBitmap => {
+                Form::Bitmap(Arc::new(Bitmap::collect(min, end, false, ranks)))
+            }
+            Representation::EliasFano => {
+                Form::EliasFano(Arc::new(EliasFano::collect(len, end, ranks)))
+            }
+            Representation::List if survey.ascending => {
+                Form::List(Arc::new(List::ascending(len, min, max, ranks)))
+            }
+            Representation::List => {
+                let mut all = Vec::with_capacity(len as usize);
+                ranks(&mut |rank| all.push(rank));
+                let order = order_of(&all)?;
+                Form::List(Arc::new(List::ordered(&all, &order)))
+            }
+            Representation::Complement => {
+                let builder = Builder {
+                    only: None,
+                    ..*self
+                };
+                let of = builder.source(&|give| gaps(end, each, give))?;
+                Form::Complement(Arc::new(Complement { of, end }))
+            }
+            _ => return Err(Error::Unsuitable),
+        };
+        Ok(RankMap::of(form))
+    }
+}
+
+/// The indices of ranks in their ascending order, if none is there twice.
+pub(crate) fn order_of(ranks: &[u32]) -> Result<Vec<u32>, Error> {
+    let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
+    order.sort_unstable_by_key(|index| ranks[*index as usize]);
+    let twice = order
+        .windows(2)
+        .find(|pair| ranks[pair[0] as usize] == ranks[pair[1] as usize]);
+    match twice {
+        Some(pair) => Err(Error::Duplicate(ranks[pair[0] as usize])),
+        None => Ok(order),
+    }
+}
+
+fn runs(survey: &Survey, each: Source<'_>) -> Result<RankMap, Error> {
+    let (mut all, mut grouping) = (Vec::new(), Grouping::new());
+    each(&mut |piece| grouping.push(piece, &mut |piece| all.push(piece)));
+    grouping.finish(&mut |piece| all.push(piece));
+    let pieces = Runs::new(&all);
+    let bytes = |runs: &Runs| runs.bytes();
+    let shorter = survey.ranges as usize * 8;
+    let runs = match pieces {
+        Ok(pieces) if bytes(&pieces) <= shorter => pieces,
+        Err(Error::Duplicate(rank)) => return Err(Error::Duplicate(rank)),
+        _ => {
+            let mut all = Vec::with_capacity(survey.ranges as usize);
+            ranges(each, &mut |range| all.push(range));
+            Runs::new(&all)?
+        }
+    };
+    Ok(RankMap::of(Form::Runs(Arc::new(runs))))
+}
+
+/// The longest runs of neighbours in what is called back with.
+fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
+    let mut current = Progression::EMPTY;
+    let mut add = |piece: Progression| {
+        let joins =
+            !current.is_empty() && u64::from(current.last()) + 1 == u64::from(piece.start());
+        if joins {
+            current = Progression::valid(current.start(), 1, current.len() + piece.len());
+        } else {
+            if !current.is_empty() {
+                give(current);
+            }
+            current = piece;
+        }
+    };
+    each(&mut |piece| match piece.step() {
+        1 if !piece.is_empty() => add(piece),
+        _ => {
+            (0..piece.len()).for_each(|index| add(Progression::valid(piece.at(index as u32), 1, 1)))
+        }
+    });
+    if !current.is_empty() {
+        give(current);
+    }
+}
+
+/// What ascending ranks leave out before an end.
+fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
+    let mut next = 0;
+    ranges(each, &mut |range| {
+        let start = u64::from(range.start());
+        if start > next {
+            give(Progression::between(next, start));
+        }
+        next = start + range.len();
+    });
+    if end > next {
+        give(Progression::between(next, end));
+    }
+}
+
+/// What is left out, if that is less than what is there.
+fn complement_of(survey: &Survey, each: Source<'_>) -> Option<Survey> {
+    let end = u64::from(survey.max) + 1;
+    let closed = matches!(
+        survey.closed,
+        Some(crate::form::grid::Closed::Progression(_))
+    );
+    if closed || !survey.ascending || survey.len <= end / 2 {
+        return None;
+    }
+    Some(Survey::of(|give| gaps(end, each, give)))
+}
+
+impl RankMap {
+    /// The ranks of a slice in that order; see [`Builder::slice`].
+    pub fn from_slice(ranks: &[u32]) -> Result<Self, Error> {
+        Builder::new().slice(ranks)
+    }
+
+    /// `len` ranks from `start` on, `step` apart; the step may be negative. Constant time, nothing on the
+    /// heap.
+    pub fn range(start: u32, step: i64, len: u64) -> Result<Self, Error> {
+        Progression::new(start, step, len).map(RankMap::from)
+    }
+
+    /// Which form this map has.
+    pub fn representation(&self) -> Representation {
+        match &self.form {
+            Form::Progression(_) => Representation::Progression,
+            Form::Grid(_) => Representation::Grid,
+            Form::Runs(_) => Representation::Runs,
+            Form::RunLengths(_) => Representation::RunLengths,
+            Form::Bitmap(bitmap) if bitmap.is_indexed() => Representation::Bitmap,
+            Form::Bitmap(_) => Representation::BareBitmap,
+            Form::EliasFano(_) => Representation::EliasFano,
+            Form::List(_) => Representation::List,
+            Form::Complement(_) => Representation::Complement,
+            Form::Composition(_) => Representation::Composition,
+            Form::Concatenation(_) => Representation::Concatenation,
+        }
+    }
+}
+
+impl From<Progression> for RankMap {
+    fn from(progression: Progression) -> Self {
+        RankMap::of(Form::Progression(progression))
+    }
+}

@@ -1,0 +1,268 @@
+//! Which form: what each would cost, told from a survey without building it, and weighed by a strategy.
+
+use std::fmt;
+
+use crate::form::bitmap::Bitmap;
+use crate::form::elias_fano::EliasFano;
+use crate::form::grid::{Closed, Grid};
+use crate::form::list::List;
+use crate::form::run_lengths::RunLengths;
+use crate::form::runs::Runs;
+use crate::map::RankMap;
+use crate::survey::Survey;
+
+/// The forms that a rank map can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Representation {
+    /// A range with a stride; the identity is one.
+    Progression,
+    /// Nested ranges with strides: a regular section, as Cartesian topologies make.
+    Grid,
+    /// Progressions one after the other.
+    Runs,
+    /// Ranges of neighbours: beginnings and lengths as gaps.
+    RunLengths,
+    /// A bit for each rank, with a directory.
+    Bitmap,
+    /// A bit for each rank, without one.
+    BareBitmap,
+    /// Gaps by Elias and Fano.
+    EliasFano,
+    /// A packed array.
+    List,
+    /// What another map leaves out.
+    Complement,
+    /// One map after the other: a set and a permutation, or a child and its parent.
+    Composition,
+    /// Maps one behind the other.
+    Concatenation,
+}
+
+impl fmt::Display for Representation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Representation::Progression => "progression",
+            Representation::Grid => "grid",
+            Representation::Runs => "runs",
+            Representation::RunLengths => "run lengths",
+            Representation::Bitmap => "bitmap",
+            Representation::BareBitmap => "bare bitmap",
+            Representation::EliasFano => "Elias-Fano",
+            Representation::List => "packed array",
+            Representation::Complement => "complement",
+            Representation::Composition => "composition",
+            Representation::Concatenation => "concatenation",
+        })
+    }
+}
+
+/// What to look at when there are several ways to represent a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Strategy {
+    /// The fewest bytes.
+    Space,
+    /// The fastest look-ups, SELECT and RANK counting the same.
+    Time,
+    /// The least `alpha * T + (1 - alpha) * S`, where `T` and `S` are the logarithms of time and bytes.
+    Hybrid {
+        /// How much time counts beside bytes, from 0 to 1.
+        alpha: f64,
+    },
+}
+
+impl Default for Strategy {
+    /// Hybrid, with the thesis' alpha of 0.25.
+    fn default() -> Self {
+        Strategy::Hybrid { alpha: 0.25 }
+    }
+}
+
+impl Strategy {
+    /// How badly a form does: the least is chosen.
+    pub fn weight(&self, estimate: &Estimate) -> f64 {
+        let time = ((estimate.select + estimate.rank) / 2.0).ln();
+        let space = (estimate.bytes as f64).ln();
+        match self {
+            Strategy::Space => space,
+            Strategy::Time => time,
+            Strategy::Hybrid { alpha } => alpha * time + (1.0 - alpha) * space,
+        }
+    }
+}
+
+/// What a form costs, or would.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Which form.
+    pub representation: Representation,
+    /// How many bytes it takes in memory, all included.
+    pub bytes: usize,
+    /// How long SELECT of a random rank takes, in nanoseconds.
+    pub select: f64,
+    /// How long RANK of a random member takes, in nanoseconds.
+    pub rank: f64,
+}
+
+/// The counters of an `Arc`, the form behind them, and the map itself.
+fn around<T>() -> usize {
+    size_of::<RankMap>() + 2 * size_of::<usize>() + size_of::<T>()
+}
+
+/// What each form would cost for what was surveyed.
+pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Estimate> {
+    let mut found = Vec::new();
+    let mut add = |representation, bytes, (select, rank)| {
+        found.push(Estimate {
+            representation,
+            bytes,
+            select,
+            rank,
+        });
+    };
+    match &survey.closed {
+        Some(Closed::Progression(_)) => {
+            let bytes = size_of::<RankMap>();
+            add(Representation::Progression, bytes, time::PROGRESSION);
+        }
+        Some(Closed::Grid(grid)) => {
+            let bytes = around::<Grid>() + grid.bytes();
+            add(Representation::Grid, bytes, time::grid(grid.axes().count()));
+        }
+        None => {}
+    }
+    if survey.len == 0 {
+        return found;
+    }
+    let (len, bits) = (
+        survey.len,
+        u64::from(survey.max) - u64::from(survey.min) + 1,
+    );
+    let pieces =
+        around::<Runs>() + Runs::bytes_for(survey.pieces, !survey.same_step, !survey.ascending);
+    let ranges = around::<Runs>() + Runs::bytes_for(survey.ranges, false, !survey.ascending);
+    let fewer = if pieces < ranges {
+        survey.pieces
+    } else {
+        survey.ranges
+    };
+    add(Representation::Runs, pieces.min(ranges), time::runs(fewer));
+    let list = around::<List>() + List::bytes_for(len, survey.min, survey.max, !survey.ascending);
+    add(Representation::List, list, time::list(len));
+    if !survey.ascending {
+        return found;
+    }
+    let end = u64::from(survey.max) + 1;
+    if EliasFano::fits(len, end) {
+        let gaps = around::<EliasFano>() + EliasFano::bytes_for(len, end);
+        add(Representation::EliasFano, gaps, time::ELIAS_FANO);
+    }
+    for (representation, indexed) in [
+        (Representation::Bitmap, true),
+        (Representation::BareBitmap, false),
+    ] {
+        let bytes = around::<Bitmap>() + Bitmap::bytes_for(len, bits, indexed);
+        add(representation, bytes, time::bitmap(bits, indexed));
+    }
+    let last = survey.last_range;
+    if EliasFano::fits(survey.ranges, end) {
+        let lengths = RunLengths::bytes_for(survey.ranges, len, last.start(), last.len());
+        add(
+            Representation::RunLengths,
+            around::<RunLengths>() + lengths,
+            time::RUN_LENGTHS,
+        );
+    }
+    if let Some(complement) = complement {
+        let of = estimates(complement, None);
+        let best = of.iter().min_by(|a, b| {
+            let weight = |e: &Estimate| Strategy::default().weight(e);
+            weight(a).total_cmp(&weight(b))
+        });
+        if let Some(best) = best {
+            let bytes = best.bytes + around::<crate::map::joined::Complement>();
+            let time = time::complement(complement.len, best.select, best.rank);
+            add(Representation::Complement, bytes, time);
+        }
+    }
+    found
+}
+
+impl RankMap {
+    /// How long SELECT and RANK of random ranks take, in nanoseconds, as far as the form tells.
+    pub(crate) fn time(&self) -> (f64, f64) {
+        use crate::map::Form;
+        match &self.form {
+            Form::Progression(_) => time::PROGRESSION,
+            Form::Grid(grid) => time::grid(grid.axes().count()),
+            Form::Runs(runs) => time::runs(runs.count() as u64),
+            Form::RunLengths(_) => time::RUN_LENGTHS,
+            Form::Bitmap(bitmap) => {
+                time::bitmap(bitmap.words().len() as u64 * 64, bitmap.is_indexed())
+            }
+            Form::EliasFano(_) => time::ELIAS_FANO,
+            Form::List(list) => time::list(list.len()),
+            Form::Complement(complement) => {
+                let (select, rank) = complement.of.time();
+                time::complement(complement.of.len(), select, rank)
+            }
+            Form::Composition(both) => {
+                let (outer, inner) = (both.outer.time(), both.inner.time());
+                (outer.0 + inner.0, outer.1 + inner.1)
+            }
+            Form::Concatenation(parts) => {
+                let times = parts.parts().iter().map(RankMap::time);
+                let most = times.clone().map(|time| time.0).fold(0.0, f64::max);
+                // RANK asks the parts one after the other, half of them on average.
+                let all: f64 = times.map(|time| time.1).sum();
+                (2.0 + most, all / 2.0 + 2.0)
+            }
+        }
+    }
+
+    /// What this map costs: its form, its bytes, and how long look-ups take by what was measured of such forms.
+    pub fn cost(&self) -> Estimate {
+        let (select, rank) = self.time();
+        Estimate {
+            representation: self.representation(),
+            bytes: self.bytes(),
+            select,
+            rank,
+        }
+    }
+}
+
+/// How long SELECT and RANK take in nanoseconds, as `benches/rankmap/run costs` measured; what matters are
+/// their proportions.
+pub(crate) mod time {
+    pub(crate) type Time = (f64, f64);
+
+    pub(crate) const PROGRESSION: Time = (1.2, 4.0);
+    pub(crate) const ELIAS_FANO: Time = (10.0, 16.0);
+    pub(crate) const RUN_LENGTHS: Time = (35.0, 30.0);
+
+    pub(crate) fn grid(axes: usize) -> Time {
+        (1.0 + 1.3 * axes as f64, 1.5 + 2.0 * axes as f64)
+    }
+
+    pub(crate) fn runs(count: u64) -> Time {
+        let halvings = (count as f64).log2();
+        (2.0 + 1.3 * halvings, 3.0 + 1.5 * halvings)
+    }
+
+    pub(crate) fn list(len: u64) -> Time {
+        (2.5, 3.0 + 4.0 * (len as f64).log2())
+    }
+
+    pub(crate) fn bitmap(bits: u64, indexed: bool) -> Time {
+        match indexed {
+            true => (14.0, 8.0),
+            // Half of the words are counted.
+            false => (3.0 + bits as f64 / 128.0, 3.0 + bits as f64 / 128.0),
+        }
+    }
+
+    pub(crate) fn complement(of: u64, select: f64, rank: f64) -> Time {
+        (2.0 + ((of + 1) as f64).log2() * select, 1.0 + rank)
+    }
+}

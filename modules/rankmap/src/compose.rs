@@ -1,0 +1,246 @@
+//! A group of a group, and what a group leaves out.
+
+use std::sync::Arc;
+
+use crate::build::Builder;
+use crate::choose::{Estimate, Representation, estimates};
+use crate::error::Error;
+use crate::form::grid::{Axis, Grid};
+use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
+use crate::map::{Form, RankMap};
+use crate::progression::Progression;
+use crate::survey::Survey;
+
+/// Up to how many progressions are looked at to find a shorter form of what is known already.
+const WORTH: u64 = 1 << 22;
+
+impl Builder {
+    /// The members of `outer` whose ranks there are those of `inner`, in the order of `inner`: a group of a
+    /// group. Stored relative to `outer`, which it then shares, where that is better by the strategy.
+    ///
+    /// Constant time for closed forms; else it may go through the progressions of the result once.
+    pub fn compose(&self, outer: &RankMap, inner: &RankMap) -> Result<RankMap, Error> {
+        let len = outer.len();
+        if let Some(most) = inner.max().map(u64::from).filter(|most| *most >= len) {
+            return Err(Error::NoSuchRank { rank: most, len });
+        }
+        Ok(self.join(outer, inner))
+    }
+
+    /// [`Builder::compose`] of ranks that there are.
+    pub(crate) fn join(&self, outer: &RankMap, inner: &RankMap) -> RankMap {
+        if let Some(closed) = join_closed(outer, inner) {
+            return closed;
+        }
+        if let Form::Composition(both) = &outer.form {
+            // Not chains of parents, where a shorter way is known.
+            if let Some(inner) = join_closed(&both.inner, inner) {
+                return self.join(&both.outer, &inner);
+            }
+        }
+        let relative = RankMap::of(Form::Composition(Arc::new(Composition {
+            outer: outer.clone(),
+            inner: inner.clone(),
+        })));
+        let deep = relative.depth() > DEEP;
+        if relative.pieces() > WORTH && !deep {
+            return relative;
+        }
+        let each = |give: &mut dyn FnMut(Progression)| relative.all(give);
+        let survey = Survey::of(each);
+        // What is shared with the parent costs nothing more.
+        let bytes = inner.bytes() + 2 * size_of::<usize>() + size_of::<Composition>();
+        let weight = self.weight_of(&relative, bytes);
+        let choices = estimates(&survey, None);
+        let better = deep || choices.iter().any(|choice| self.weigh(choice) <= weight);
+        let absolute = better.then(|| self.source(&each).ok()).flatten();
+        match absolute {
+            Some(absolute) if deep || self.weight_of(&absolute, absolute.bytes()) <= weight => {
+                absolute
+            }
+            _ => relative,
+        }
+    }
+
+    fn weight_of(&self, map: &RankMap, bytes: usize) -> f64 {
+        let (select, rank) = map.time();
+        self.weigh(&Estimate {
+            representation: Representation::Composition,
+            bytes,
+            select,
+            rank,
+        })
+    }
+
+    /// The ranks from 0 up to before `end` that an ascending map, all below `end`, leaves out.
+    pub(crate) fn rest(&self, of: &RankMap, end: u64) -> RankMap {
+        if let Some(closed) = rest_closed(of, end) {
+            return closed;
+        }
+        let lazy = RankMap::of(Form::Complement(Arc::new(Complement {
+            of: of.clone(),
+            end,
+        })));
+        if lazy.pieces() > WORTH {
+            return lazy;
+        }
+        let made = self
+            .source(&|give| lazy.all(give))
+            .unwrap_or_else(|_| lazy.clone());
+        match self.weight_of(&made, made.bytes()) < self.weight_of(&lazy, lazy.bytes()) {
+            true => made,
+            false => lazy,
+        }
+    }
+
+    /// Maps one behind the other that have nothing in common.
+    pub(crate) fn behind(&self, parts: &[RankMap]) -> RankMap {
+        let mut flat: Vec<RankMap> = Vec::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            match &part.form {
+                Form::Concatenation(inner) => flat.extend(inner.parts().iter().cloned()),
+                _ => flat.push(part.clone()),
+            }
+        }
+        if flat.len() < 2 {
+            return flat.pop().unwrap_or_else(RankMap::empty);
+        }
+        let many = flat.len() > PARTS;
+        let lazy = RankMap::of(Form::Concatenation(Arc::new(Concatenation::new(flat))));
+        if lazy.pieces() > WORTH && !many {
+            return lazy;
+        }
+        match self.source(&|give| lazy.all(give)) {
+            Ok(made)
+                if many
+                    || self.weight_of(&made, made.bytes())
+                        <= self.weight_of(&lazy, lazy.bytes()) =>
+            {
+                made
+            }
+            _ => lazy,
+        }
+    }
+}
+
+/// Compositions that cost nothing.
+fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
+    if inner.is_empty() {
+        return Some(RankMap::empty());
+    }
+    let whole = inner.is_identity() && inner.len() == outer.len();
+    if whole {
+        return Some(outer.clone());
+    }
+    if outer.is_identity() {
+        return Some(inner.clone());
+    }
+    let Form::Progression(by) = &outer.form else {
+        return None;
+    };
+    match &inner.form {
+        Form::Progression(of) => {
+            let step = of.step() * by.step();
+            Some(Progression::valid(by.at(of.start()), step, of.len()).into())
+        }
+        Form::Grid(grid) => grid.scaled(by.start(), by.step()).ok().map(RankMap::closed),
+        _ => None,
+    }
+}
+
+/// What a progression leaves out, where that is closed.
+fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
+    let all = RankMap::identity(end);
+    if of.is_empty() {
+        return Some(all);
+    }
+    match &of.form {
+        Form::Complement(complement) if complement.end == end => {
+            return Some(complement.of.clone());
+        }
+        Form::Progression(_) => {}
+        _ => return None,
+    }
+    let Form::Progression(of) = &of.form else {
+        return None;
+    };
+    let (first, last) = (u64::from(of.start()), u64::from(of.last()) + 1);
+    if of.step() == 1 {
+        return match (first == 0, last == end) {
+            (true, _) => Some(Progression::between(last, end).into()),
+            (_, true) => Some(Progression::between(0, first).into()),
+            _ => None,
+        };
+    }
+    // One of each `step` is left out, from the first or from the last on.
+    let step = of.step() as u64;
+    let to_the_end = last - 1 + step >= end;
+    let start = match (first, to_the_end) {
+        (0, true) => 1,
+        (_, true) if first == step - 1 => 0,
+        _ => return None,
+    };
+    let rows = u32::try_from((end - start).div_ceil(step)).ok()?;
+    let axes = [
+        Axis::line(rows, step as i64),
+        Axis::line((step - 1) as u32, 1),
+    ];
+    Grid::closed(start as i64, &axes, end - of.len())
+        .ok()
+        .map(RankMap::closed)
+}
+
+impl RankMap {
+    /// Whether every rank is its own.
+    pub(crate) fn is_identity(&self) -> bool {
+        matches!(&self.form, Form::Progression(p) if p.start() == 0 && p.step() == 1)
+    }
+
+    /// How many maps are in each other.
+    fn depth(&self) -> usize {
+        match &self.form {
+            Form::Complement(complement) => 1 + complement.of.depth(),
+            Form::Composition(both) => 1 + both.outer.depth().max(both.inner.depth()),
+            Form::Concatenation(parts) => {
+                1 + parts.parts().iter().map(RankMap::depth).max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The largest world rank. Constant time for what ascends, else that of going through the progressions.
+    pub(crate) fn max(&self) -> Option<u32> {
+        if self.is_ascending() {
+            return self.last();
+        }
+        if let Form::Grid(grid) = &self.form {
+            return Some(grid.max());
+        }
+        let mut most = None;
+        self.all(&mut |piece| {
+            if !piece.is_empty() {
+                most = most.max(Some(piece.max()));
+            }
+        });
+        most
+    }
+
+    /// The members whose ranks in this group are those of `ranks`, in that order: see [`Builder::compose`].
+    pub fn compose(&self, ranks: &RankMap) -> Result<RankMap, Error> {
+        Builder::new().compose(self, ranks)
+    }
+
+    /// The world ranks from 0 up to before `end` that this group does not have, ascending; an error if it has
+    /// any from `end` on.
+    pub fn complement(&self, end: u64) -> Result<RankMap, Error> {
+        if let Some(most) = self.max().map(u64::from).filter(|most| *most >= end) {
+            return Err(Error::NoSuchRank {
+                rank: most,
+                len: end,
+            });
+        }
+        let builder = Builder::new();
+        let set = self.to_set();
+        Ok(builder.rest(&set, end.min(1 << 32)))
+    }
+}

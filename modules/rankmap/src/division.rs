@@ -1,0 +1,69 @@
+//! Division by a number that is known beforehand.
+
+/// Divides numbers of 32 bits by the same one again and again, by one multiplication.
+///
+/// With `c = ceil(2^64 / d)`, the upper half of `c * n` is `n / d` for all `n` and `d` below `2^32`
+/// (D. Lemire, O. Kaser, N. Kurz, *Faster remainder by direct computation*, 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Divisor {
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// A divisor of at least 1.
+    pub(crate) fn new(divisor: u32) -> Self {
+        // For 1 this wraps to 0, which stands for it.
+        let reciprocal = (u64::MAX / u64::from(divisor)).wrapping_add(1);
+        Divisor { reciprocal }
+    }
+
+    /// How often the divisor goes into a number. Constant time.
+    #[inline]
+    pub(crate) fn divide(self, number: u32) -> u32 {
+        if self.reciprocal == 0 {
+            return number;
+        }
+        ((u128::from(self.reciprocal) * u128::from(number)) >> 64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_those_of_the_processor() {
+        let some = [
+            1,
+            2,
+            3,
+            5,
+            7,
+            10,
+            100,
+            641,
+            1000,
+            65_535,
+            65_536,
+            65_537,
+            1 << 31,
+        ];
+        let ends = [u32::MAX, u32::MAX - 1, u32::MAX / 2, u32::MAX / 3];
+        for divisor in some.into_iter().chain(ends) {
+            let fast = Divisor::new(divisor);
+            for number in some.into_iter().chain(ends).chain(0..5000) {
+                for number in [
+                    number,
+                    number.wrapping_mul(divisor),
+                    number.wrapping_mul(divisor).wrapping_sub(1),
+                ] {
+                    assert_eq!(
+                        fast.divide(number),
+                        number / divisor,
+                        "{number} / {divisor}"
+                    );
+                }
+            }
+        }
+    }
+}

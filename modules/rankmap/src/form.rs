@@ -1,0 +1,9 @@
+//! The forms a rank map can have. None knows of another, but that run lengths
+//! are two sequences of gaps; `map.rs` puts them together.
+
+pub(crate) mod bitmap;
+pub(crate) mod elias_fano;
+pub(crate) mod grid;
+pub(crate) mod list;
+pub(crate) mod run_lengths;
+pub(crate) mod runs;

@@ -1,0 +1,86 @@
+//! Rank maps: which world ranks a group has, and in what order, in as few bytes as its structure needs.
+//!
+//! A communicator of a million ranks needs no array of a million numbers if it is a row, a plane, every
+//! third rank, or all but the five that failed. A [`RankMap`] maps the ranks of a group to world ranks
+//! (SELECT) and back (RANK), in a form that is chosen by what the group is like: by S. M. Mir Taheri's
+//! framework of sets and permutations (*Scalability of communicators in MPI*, 2011), with closed forms for
+//! what topologies make, and operations that work on the forms as they are.
+//!
+//! ```
+//! use graphmap_rankmap::{Cartesian, RankMap};
+//!
+//! // A thousand million ranks in a cube; one plane of it, without those that failed.
+//! let plane = Cartesian::new(&[1000, 1000, 1000])?.section(&[None, Some(7), None])?;
+//! let alive = plane.difference(&RankMap::from_slice(&[7_123, 5_007_999])?);
+//! assert_eq!(alive.len(), 999_998);
+//! assert_eq!(alive.select(123), Some(7_124));
+//! assert_eq!(alive.rank(5_007_999), None);
+//! assert!(alive.bytes() < 1000);
+//! # Ok::<(), graphmap_rankmap::Error>(())
+//! ```
+//!
+//! # What a look-up costs
+//!
+//! `n` is the number of members, `u` that of the ranks they are out of, `r` that of runs, `d` of axes.
+//!
+//! | form | bytes | SELECT | RANK | source |
+//! |---|---|---|---|---|
+//! | progression | 0 on the heap | 1 | 1 | Chaarawi and Gabriel 2008 |
+//! | grid | 40 `d` | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
+//! | runs | 8 to 16 `r` | log `r` | log `r` | |
+//! | run lengths | about `r` (1 + log(`u`/`r`)/4) | 1 * | 1 * | two sequences of gaps |
+//! | bitmap | 0.14 `u` | 1 * | 1 | Jacobson 1989, Gonzalez et al. 2005 |
+//! | bare bitmap | `u`/8 | `u` | `u` | |
+//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and up to `n`/5 | 1 * | 1 * | Elias 1974, Vigna 2013 |
+//! | packed array | `n` log(`u`)/8; in any order as much again for the order | 1 | log `n` | |
+//! | complement | those of what is left out | log of its size | 1 * | |
+//! | composition | of both, where not shared | of both | of both | |
+//! | concatenation | of its parts | log of the parts | of the parts | |
+//!
+//! \* and a logarithm where members crowd. What a form would cost is told from a single walk through the
+//! members, without building it; see [`Builder`] and [`Strategy`].
+//!
+//! # What operations cost
+//!
+//! | operation | on closed forms | on `p` progressions | else |
+//! |---|---|---|---|
+//! | [`compose`](RankMap::compose), [`include`](RankMap::include) | 1 | `p` | `n` |
+//! | [`intersection`](RankMap::intersection), [`union`](RankMap::union), [`difference`](RankMap::difference) | `p` log `p` | `p` log `p` | `n`, of the smaller where it is much smaller |
+//! | [`exclude`](RankMap::exclude) of `k` ranks | `k` log `k` | `k` log `k` | `k` log `k` |
+//! | [`compare`](RankMap::compare) | 1 if equal | `p` | `n` |
+//! | [`split`](RankMap::split) | `n` log `n` | `n` log `n` | `n` log `n` |
+//! | [`iter`](RankMap::iter) | `n` | `n` | `n` |
+//! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
+//!
+//! No operation writes the members of a group into an array: what is made is made out of progressions as they
+//! come. Maps are immutable; clones share what is on the heap, between threads too.
+
+#![forbid(unsafe_code)]
+
+mod bit_vector;
+mod bits;
+mod build;
+mod choose;
+mod compose;
+mod division;
+mod error;
+mod form;
+mod group;
+mod map;
+mod memory;
+mod progression;
+mod split;
+mod survey;
+mod topology;
+mod wire;
+
+pub use build::Builder;
+pub use choose::{Estimate, Representation, Strategy};
+pub use error::Error;
+pub use form::grid::Axis;
+pub use group::{Comparison, RangeTriplet};
+pub use map::{Iter, RankMap};
+pub use memory::Memory;
+pub use progression::Progression;
+pub use split::Choice;
+pub use topology::Cartesian;

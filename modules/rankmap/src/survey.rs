@@ -1,0 +1,181 @@
+//! What a sequence of ranks is like, found in one walk that holds none of them.
+
+use crate::form::grid::{Axis, Closed, Grid};
+use crate::progression::{Grouping, Progression};
+
+/// What is known of a sequence of ranks after one walk.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    pub(crate) len: u64,
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+    /// Each rank is larger than the one before.
+    pub(crate) ascending: bool,
+    /// Progressions of any step, as [`Grouping`] gives them.
+    pub(crate) pieces: u64,
+    /// Whether their steps are the same where they have one.
+    pub(crate) same_step: bool,
+    /// Runs of neighbours, ascending.
+    pub(crate) ranges: u64,
+    /// The last of these.
+    pub(crate) last_range: Progression,
+    /// Ascending sequences that cannot be lengthened: what a permutation of few runs is measured by.
+    pub(crate) ascents: u64,
+    /// The closed form, if it is one.
+    pub(crate) closed: Option<Closed>,
+}
+
+impl Survey {
+    /// Walks through the ranks that are called back with.
+    pub(crate) fn of(each: impl FnOnce(&mut dyn FnMut(Progression))) -> Survey {
+        let mut walk = Walk::new();
+        let mut grouping = Grouping::new();
+        each(&mut |piece| grouping.push(piece, &mut |piece| walk.take(piece)));
+        grouping.finish(&mut |piece| walk.take(piece));
+        walk.survey.closed = walk.odometer.closed();
+        walk.survey
+    }
+}
+
+struct Walk {
+    survey: Survey,
+    step: Option<i64>,
+    odometer: Odometer,
+}
+
+impl Walk {
+    fn new() -> Self {
+        Walk {
+            survey: Survey {
+                len: 0,
+                min: u32::MAX,
+                max: 0,
+                ascending: true,
+                pieces: 0,
+                same_step: true,
+                ranges: 0,
+                last_range: Progression::EMPTY,
+                ascents: 0,
+                closed: None,
+            },
+            step: None,
+            odometer: Odometer::default(),
+        }
+    }
+
+    fn take(&mut self, piece: Progression) {
+        if piece.is_empty() {
+            return;
+        }
+        let survey = &mut self.survey;
+        let last = survey.last_range;
+        let rises = last.is_empty() || last.last() < piece.start();
+        survey.ascents += u64::from(last.is_empty() || !rises);
+        if piece.step() < 0 {
+            survey.ascents += piece.len() - 1;
+        }
+        survey.ascending &= rises && piece.step() > 0;
+        survey.pieces += 1;
+        if piece.len() > 1 {
+            survey.same_step &= *self.step.get_or_insert(piece.step()) == piece.step();
+        }
+        let joins = !last.is_empty() && u64::from(last.last()) + 1 == u64::from(piece.start());
+        if piece.step() == 1 {
+            survey.last_range = match joins {
+                true => Progression::valid(last.start(), 1, last.len() + piece.len()),
+                false => piece,
+            };
+            survey.ranges += u64::from(!joins);
+        } else {
+            survey.ranges += piece.len() - u64::from(joins);
+            survey.last_range = Progression::valid(piece.last(), 1, 1);
+        }
+        survey.len += piece.len();
+        survey.min = survey.min.min(piece.min());
+        survey.max = survey.max.max(piece.max());
+        self.odometer.take(piece);
+    }
+}
+
+/// Finds the axes of a regular section: each axis goes on for as long as it can, and what follows begins
+/// the next one.
+#[derive(Default)]
+struct Odometer {
+    start: i64,
+    /// Axes that have ended, the fastest first: stride and count.
+    ended: Vec<(i64, u64)>,
+    /// What the axis that goes on adds, once that is known.
+    stride: Option<i64>,
+    /// How many ranks one step of that axis stands for.
+    weight: u64,
+    len: u64,
+    failed: bool,
+}
+
+impl Odometer {
+    fn take(&mut self, piece: Progression) {
+        let mut at = 0;
+        while at < piece.len() && !self.failed {
+            let rank = i64::from(piece.at(at as u32));
+            let taken = if self.len == 0 {
+                (self.start, self.weight) = (rank, 1);
+                1
+            } else {
+                self.follow(rank, piece.step(), piece.len() - at)
+            };
+            self.len += taken;
+            at += taken;
+        }
+    }
+
+    /// How many of `left` ranks from `rank` on in a step go on as foreseen.
+    fn follow(&mut self, rank: i64, step: i64, left: u64) -> u64 {
+        let Some(stride) = self.stride else {
+            self.stride = Some(rank - self.start);
+            return 1;
+        };
+        let (coordinate, within) = (self.len / self.weight, self.len % self.weight);
+        let mut foreseen = self.start + coordinate as i64 * stride;
+        let mut rest = within;
+        for (stride, count) in &self.ended {
+            foreseen += (rest % count) as i64 * stride;
+            rest /= count;
+        }
+        if foreseen == rank {
+            return match self.ended.first() {
+                None if step == stride => left,
+                Some((inner, count)) if step == *inner => left.min(count - within % count),
+                _ => 1,
+            };
+        }
+        if within == 0 && self.ended.len() < 32 {
+            self.ended.push((stride, coordinate));
+            self.weight *= coordinate;
+            self.stride = Some(rank - self.start);
+            return 1;
+        }
+        self.failed = true;
+        1
+    }
+
+    fn closed(&self) -> Option<Closed> {
+        if self.failed {
+            return None;
+        }
+        if self.len == 0 {
+            return Some(Closed::Progression(Progression::EMPTY));
+        }
+        let open = self
+            .stride
+            .map(|stride| (stride, self.len.div_ceil(self.weight)));
+        if let (Some((stride, len)), []) = (open, &self.ended[..]) {
+            let progression = Progression::new(self.start as u32, stride, len).ok()?;
+            return Some(Closed::Progression(progression));
+        }
+        let axes = open.iter().chain(self.ended.iter().rev());
+        let axes: Vec<Axis> = axes
+            .map(|(stride, count)| Some(Axis::line(u32::try_from(*count).ok()?, *stride)))
+            .collect::<Option<_>>()?;
+        Grid::closed(self.start, &axes, self.len).ok()
+    }
+}

@@ -1,0 +1,207 @@
+//! The groups that topologies make, in closed form.
+
+use crate::build::Builder;
+use crate::error::Error;
+use crate::form::grid::{Axis, Grid};
+use crate::map::RankMap;
+use crate::progression::Progression;
+
+/// A Cartesian topology: ranks in rows, the last coordinate being the fastest, as `MPI_Cart_create` numbers
+/// them.
+///
+/// ```
+/// use graphmap_rankmap::Cartesian;
+///
+/// let cube = Cartesian::new(&[100, 100, 100])?;
+/// let plane = cube.section(&[None, Some(42), None])?;
+/// assert_eq!(plane.len(), 10_000);
+/// assert_eq!(plane.select(101), Some(10_000 + 4_200 + 1));
+/// # Ok::<(), graphmap_rankmap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cartesian {
+    sides: Vec<u32>,
+}
+
+impl Cartesian {
+    /// A grid of these sides. An error if it has more than 2^32 ranks.
+    pub fn new(sides: &[u32]) -> Result<Self, Error> {
+        let ranks = sides
+            .iter()
+            .try_fold(1_u64, |all, side| all.checked_mul(u64::from(*side)));
+        match ranks {
+            Some(ranks) if ranks <= 1 << 32 => Ok(Cartesian {
+                sides: sides.to_vec(),
+            }),
+            _ => Err(Error::BeyondRanks),
+        }
+    }
+
+    /// How many ranks a step along each coordinate is.
+    fn strides(&self) -> Vec<i64> {
+        let mut strides = vec![1; self.sides.len()];
+        for k in (1..self.sides.len()).rev() {
+            strides[k - 1] = strides[k] * i64::from(self.sides[k]);
+        }
+        strides
+    }
+
+    fn lines(&self) -> Vec<Axis> {
+        let sides = self.sides.iter().zip(self.strides());
+        sides
+            .map(|(side, stride)| Axis::line(*side, stride))
+            .collect()
+    }
+
+    fn len(&self) -> u64 {
+        self.sides.iter().map(|side| u64::from(*side)).product()
+    }
+
+    fn of(&self, start: i64, axes: &[Axis]) -> Result<RankMap, Error> {
+        Grid::closed(start, axes, self.len()).map(RankMap::closed)
+    }
+
+    fn fits<T>(&self, given: &[T]) -> Result<(), Error> {
+        match given.len() == self.sides.len() {
+            true => Ok(()),
+            false => Err(Error::Topology("one value for each side of the grid")),
+        }
+    }
+
+    /// The members with the coordinates that are given, whatever the others: a row, a plane, a face
+    /// (`MPI_Cart_sub`). Constant time.
+    pub fn section(&self, fixed: &[Option<u32>]) -> Result<RankMap, Error> {
+        self.fits(fixed)?;
+        let ranges: Vec<(u32, u32)> = fixed
+            .iter()
+            .zip(&self.sides)
+            .map(|(fixed, side)| fixed.map_or((0, *side), |at| (at, 1)))
+            .collect();
+        self.window(&ranges)
+    }
+
+    /// The members whose coordinates are in these windows, each from a first coordinate on and of a length; a
+    /// window that reaches beyond the side goes on at its beginning, as on a torus. Constant time.
+    pub fn window(&self, windows: &[(u32, u32)]) -> Result<RankMap, Error> {
+        self.fits(windows)?;
+        let mut axes = self.lines();
+        for (axis, (first, count)) in axes.iter_mut().zip(windows) {
+            if *first >= axis.modulus || *count > axis.modulus {
+                return Err(Error::Topology("a window lies outside of the grid"));
+            }
+            (axis.shift, axis.count) = (*first, *count);
+        }
+        self.of(0, &axes)
+    }
+
+    /// All ranks with the coordinates in another order of speed, the slowest first: `[1, 0]` is the transpose
+    /// of a matrix. Constant time.
+    pub fn reordered(&self, order: &[usize]) -> Result<RankMap, Error> {
+        self.fits(order)?;
+        let mut seen = vec![false; order.len()];
+        for k in order {
+            match seen.get_mut(*k) {
+                Some(seen) if !*seen => *seen = true,
+                _ => return Err(Error::Topology("an order names each side once")),
+            }
+        }
+        let lines = self.lines();
+        let axes: Vec<Axis> = order.iter().map(|k| lines[*k]).collect();
+        self.of(0, &axes)
+    }
+
+    /// For each rank the one that lies so far away along each coordinate of the torus, as `MPI_Cart_shift`
+    /// tells: a permutation. Constant time.
+    pub fn shifted(&self, by: &[i64]) -> Result<RankMap, Error> {
+        self.fits(by)?;
+        let mut axes = self.lines();
+        for (axis, by) in axes.iter_mut().zip(by) {
+            if axis.modulus > 0 {
+                axis.shift = by.rem_euclid(i64::from(axis.modulus)) as u32;
+            }
+        }
+        self.of(0, &axes)
+    }
+}
+
+impl RankMap {
+    /// A regular section: the first axis is the slowest. Its members must be ranks, and each stride larger
+    /// than all that smaller ones reach together. Constant time.
+    pub fn grid(start: u32, axes: &[Axis]) -> Result<RankMap, Error> {
+        Grid::closed(i64::from(start), axes, u64::MAX).map(RankMap::closed)
+    }
+
+    /// The face of a hypercube of so many dimensions where the bits of `fixed` have the values they have in
+    /// `at`: `2^free` ranks. Constant time.
+    pub fn hypercube_face(dimensions: u32, fixed: u32, at: u32) -> Result<RankMap, Error> {
+        if dimensions > 32 || u64::from(fixed) >> dimensions != 0 || at & !fixed != 0 {
+            return Err(Error::Topology(
+                "a bit that is not one of the cube's dimensions",
+            ));
+        }
+        let free = (0..dimensions).rev().filter(|bit| fixed >> bit & 1 == 0);
+        let axes: Vec<Axis> = free.map(|bit| Axis::line(2, 1 << bit)).collect();
+        Grid::closed(i64::from(at), &axes, 1 << 32).map(RankMap::closed)
+    }
+
+    /// Of `len` ranks that are dealt to `owners` in blocks of `block`, in turn, those that one owner gets: the
+    /// block-cyclic distribution of High Performance Fortran and ScaLAPACK. Constant time.
+    pub fn block_cyclic(len: u64, owners: u32, block: u32, owner: u32) -> Result<RankMap, Error> {
+        if len > 1 << 32 {
+            return Err(Error::BeyondRanks);
+        }
+        if block == 0 || owner >= owners {
+            return Err(Error::Topology(
+                "blocks of none, or an owner beyond the last",
+            ));
+        }
+        let round = u64::from(owners) * u64::from(block);
+        let first = u64::from(owner) * u64::from(block);
+        let (whole, rest) = (len / round, len % round);
+        let members = whole * u64::from(block) + rest.saturating_sub(first).min(u64::from(block));
+        if members == 0 {
+            return Ok(RankMap::empty());
+        }
+        let rows = members.div_ceil(u64::from(block));
+        let axes =
+            u32::try_from(rows).map(|rows| [Axis::line(rows, round as i64), Axis::line(block, 1)]);
+        let closed = axes
+            .ok()
+            .and_then(|axes| Grid::closed(first as i64, &axes, members).ok());
+        match closed {
+            Some(closed) => Ok(RankMap::closed(closed)),
+            // The last block is cut at the very end of the ranks.
+            None => Builder::new().source(&|give| {
+                for row in 0..rows {
+                    let start = first + row * round;
+                    give(Progression::between(
+                        start,
+                        (start + u64::from(block)).min(len),
+                    ));
+                }
+            }),
+        }
+    }
+
+    /// All of `len` ranks, owner by owner, as [`RankMap::block_cyclic`] deals them: a permutation. Constant
+    /// time where the blocks come out even; else `O(len / block)`.
+    pub fn block_cyclic_order(len: u64, owners: u32, block: u32) -> Result<RankMap, Error> {
+        let round = u64::from(owners) * u64::from(block);
+        if round > 0 && len.is_multiple_of(round) && len <= 1 << 32 {
+            let rows = u32::try_from(len / round).map_err(|_| Error::BeyondRanks)?;
+            let axes = [
+                Axis::line(owners, i64::from(block)),
+                Axis::line(rows, round as i64),
+                Axis::line(block, 1),
+            ];
+            return Grid::closed(0, &axes, len).map(RankMap::closed);
+        }
+        if round == 0 {
+            return Err(Error::Topology("blocks of none, or no owners"));
+        }
+        // Those behind get nothing.
+        let served = u64::from(owners).min(len.div_ceil(u64::from(block))) as u32;
+        let parts = (0..served).map(|owner| RankMap::block_cyclic(len, owners, block, owner));
+        Ok(Builder::new().behind(&parts.collect::<Result<Vec<_>, _>>()?))
+    }
+}

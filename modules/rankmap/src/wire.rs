@@ -1,0 +1,424 @@
+//! Rank maps as bytes, so that a communicator crosses a link as compactly as it lies in memory.
+//!
+//! A byte for the version, then a form: a byte for which, and its numbers in groups of seven bits, the lowest
+//! first (LEB128; signed ones folded so that small ones stay small); words of bits as they are, the lowest
+//! byte first. What can be found again, as directories and orders, is left out.
+
+use std::sync::Arc;
+
+use crate::bit_vector::checked;
+use crate::bits::{Packed, words_for};
+use crate::build::{Builder, order_of};
+use crate::error::Error;
+use crate::form::bitmap::Bitmap;
+use crate::form::elias_fano::EliasFano;
+use crate::form::grid::{Axis, Grid};
+use crate::form::list::List;
+use crate::form::run_lengths::RunLengths;
+use crate::form::runs::Runs;
+use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
+use crate::map::{Form, RankMap};
+use crate::progression::Progression;
+
+const VERSION: u8 = 1;
+
+const PROGRESSION: u8 = 0;
+const GRID: u8 = 1;
+const RUNS: u8 = 2;
+const RUN_LENGTHS: u8 = 3;
+const BITMAP: u8 = 4;
+const BARE_BITMAP: u8 = 5;
+const ELIAS_FANO: u8 = 6;
+const LIST: u8 = 7;
+const COMPLEMENT: u8 = 8;
+const COMPOSITION: u8 = 9;
+const CONCATENATION: u8 = 10;
+
+/// In how many progressions parts may lie that are looked at for members in common.
+const CHECKED: u64 = 1 << 26;
+
+impl RankMap {
+    /// This map as bytes, not many more or fewer than it takes in memory. Linear in their number.
+    ///
+    /// ```
+    /// use graphmap_rankmap::RankMap;
+    ///
+    /// let world = RankMap::identity(1_000_000_000);
+    /// let alive = world.exclude(&[17, 4_711, 999_999_999])?;
+    /// let bytes = alive.to_bytes();
+    /// assert!(bytes.len() < 40);
+    /// assert_eq!(RankMap::from_bytes(&bytes)?, alive);
+    /// # Ok::<(), graphmap_rankmap::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer {
+            bytes: vec![VERSION],
+        };
+        writer.map(self);
+        writer.bytes
+    }
+
+    /// A map out of bytes, which may be any: what they hold is looked at before it is believed.
+    ///
+    /// Linear in the number of bytes, `O(n log n)` for packed arrays that do not ascend; for parts one behind
+    /// the other also the cost of looking whether they have members in common, and where that would be too
+    /// much an error.
+    pub fn from_bytes(bytes: &[u8]) -> Result<RankMap, Error> {
+        let mut reader = Reader { bytes };
+        if reader.byte()? != VERSION {
+            return Err(Error::Malformed("another version"));
+        }
+        let map = reader.map(0)?;
+        match reader.bytes.is_empty() {
+            true => Ok(map),
+            false => Err(Error::Malformed("something follows")),
+        }
+    }
+}
+
+struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    fn number(&mut self, number: u64) {
+        let mut rest = number;
+        while rest >= 0x80 {
+            self.bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        self.bytes.push(rest as u8);
+    }
+
+    fn signed(&mut self, number: i64) {
+        self.number(((number << 1) ^ (number >> 63)) as u64);
+    }
+
+    fn words(&mut self, words: &[u64]) {
+        for word in words {
+            self.bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    fn gaps(&mut self, gaps: &EliasFano) {
+        self.number(gaps.len());
+        self.number(gaps.end());
+        let (low, high) = gaps.words();
+        self.words(low);
+        self.words(high);
+    }
+
+    fn progression(&mut self, progression: &Progression) {
+        self.number(u64::from(progression.start()));
+        self.signed(progression.step());
+        self.number(progression.len());
+    }
+
+    fn map(&mut self, map: &RankMap) {
+        match &map.form {
+            Form::Progression(progression) => {
+                self.bytes.push(PROGRESSION);
+                self.progression(progression);
+            }
+            Form::Grid(grid) => {
+                self.bytes.push(GRID);
+                self.signed(grid.origin());
+                self.number(grid.len());
+                self.number(grid.axes().count() as u64);
+                for axis in grid.axes() {
+                    self.number(u64::from(axis.count));
+                    self.signed(axis.stride);
+                    self.number(u64::from(axis.shift));
+                    self.number(u64::from(axis.modulus));
+                }
+            }
+            Form::Runs(runs) => {
+                self.bytes.push(RUNS);
+                self.number(runs.count() as u64);
+                (0..runs.count()).for_each(|k| self.progression(&runs.run(k)));
+            }
+            Form::RunLengths(runs) => {
+                self.bytes.push(RUN_LENGTHS);
+                self.number(runs.len());
+                let (starts, firsts) = runs.parts();
+                self.gaps(starts);
+                self.gaps(firsts);
+            }
+            Form::Bitmap(bitmap) => {
+                self.bytes.push(if bitmap.is_indexed() {
+                    BITMAP
+                } else {
+                    BARE_BITMAP
+                });
+                self.number(u64::from(bitmap.first()));
+                self.number(bitmap.words().len() as u64);
+                self.words(bitmap.words());
+            }
+            Form::EliasFano(gaps) => {
+                self.bytes.push(ELIAS_FANO);
+                self.gaps(gaps);
+            }
+            Form::List(list) => {
+                let (base, ranks, order) = list.parts();
+                self.bytes.push(LIST);
+                self.number(u64::from(base));
+                self.number(ranks.len());
+                self.number(u64::from(ranks.width()));
+                self.bytes.push(u8::from(order.is_some()));
+                self.words(ranks.words());
+            }
+            Form::Complement(complement) => {
+                self.bytes.push(COMPLEMENT);
+                self.number(complement.end);
+                self.map(&complement.of);
+            }
+            Form::Composition(both) => {
+                self.bytes.push(COMPOSITION);
+                self.map(&both.outer);
+                self.map(&both.inner);
+            }
+            Form::Concatenation(parts) => {
+                self.bytes.push(CONCATENATION);
+                self.number(parts.parts().len() as u64);
+                parts.parts().iter().for_each(|part| self.map(part));
+            }
+        }
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+fn wrong<T>(what: &'static str) -> Result<T, Error> {
+    Err(Error::Malformed(what))
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Result<u8, Error> {
+        let Some((first, rest)) = self.bytes.split_first() else {
+            return wrong("they end too early");
+        };
+        self.bytes = rest;
+        Ok(*first)
+    }
+
+    fn number(&mut self) -> Result<u64, Error> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let part = u64::from(byte & 0x7F);
+            if part << shift >> shift != part {
+                return wrong("a number is too large");
+            }
+            number |= part << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        wrong("a number is too long")
+    }
+
+    fn signed(&mut self) -> Result<i64, Error> {
+        let folded = self.number()?;
+        Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
+    }
+
+    fn small(&mut self) -> Result<u32, Error> {
+        u32::try_from(self.number()?).or(wrong("a number is too large"))
+    }
+
+    /// A number of members.
+    fn len(&mut self) -> Result<u64, Error> {
+        match self.number()? {
+            len if len <= 1 << 32 => Ok(len),
+            _ => wrong("there are not so many ranks"),
+        }
+    }
+
+    fn words(&mut self, count: usize) -> Result<Vec<u64>, Error> {
+        if self.bytes.len() / 8 < count {
+            return wrong("they end too early");
+        }
+        let (words, rest) = self.bytes.split_at(count * 8);
+        self.bytes = rest;
+        let word = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte))
+        };
+        Ok(words.chunks_exact(8).map(word).collect())
+    }
+
+    /// Numbers that ascend; the last is `end - 1`.
+    fn gaps(&mut self) -> Result<EliasFano, Error> {
+        let (len, end) = (self.len()?, self.len()?);
+        if !EliasFano::fits(len, end) {
+            return wrong("there are not so many ranks");
+        }
+        let (low, high) = EliasFano::words_for(len, end);
+        let gaps = EliasFano::from_words(len, end, self.words(low)?, self.words(high)?)?;
+        let (mut next, mut chunk, mut at) = (0, [0; 256], 0);
+        while at < len {
+            let size = (len - at).min(chunk.len() as u64) as usize;
+            gaps.read(at, &mut chunk[..size]);
+            for number in &chunk[..size] {
+                if u64::from(*number) < next {
+                    return wrong("ranks do not ascend");
+                }
+                next = u64::from(*number) + 1;
+            }
+            at += size as u64;
+        }
+        match next == end {
+            true => Ok(gaps),
+            false => wrong("ranks end elsewhere"),
+        }
+    }
+
+    fn progression(&mut self) -> Result<Progression, Error> {
+        let (start, step, len) = (self.small()?, self.signed()?, self.len()?);
+        Progression::new(start, step, len)
+    }
+
+    fn map(&mut self, depth: usize) -> Result<RankMap, Error> {
+        if depth > 4 * DEEP {
+            return wrong("too many in each other");
+        }
+        let form = match self.byte()? {
+            PROGRESSION => Form::Progression(self.progression()?),
+            GRID => {
+                let (origin, len, count) = (self.signed()?, self.len()?, self.number()?);
+                if count > 32 {
+                    return wrong("too many axes");
+                }
+                let mut axes = Vec::new();
+                for _ in 0..count {
+                    axes.push(Axis {
+                        count: self.small()?,
+                        stride: self.signed()?,
+                        shift: self.small()?,
+                        modulus: self.small()?,
+                    });
+                }
+                return Grid::closed(origin, &axes, len).map(RankMap::closed);
+            }
+            RUNS => {
+                let mut runs = Vec::new();
+                for _ in 0..self.number()? {
+                    runs.push(self.progression()?);
+                }
+                if runs.is_empty() || runs.iter().any(Progression::is_empty) {
+                    return wrong("an empty run");
+                }
+                Form::Runs(Arc::new(Runs::new(&runs)?))
+            }
+            RUN_LENGTHS => {
+                let (len, starts, firsts) = (self.len()?, self.gaps()?, self.gaps()?);
+                Form::RunLengths(Arc::new(RunLengths::from_parts(starts, firsts, len)?))
+            }
+            which @ (BITMAP | BARE_BITMAP) => {
+                let (first, count) = (self.small()?, self.number()?);
+                let count = usize::try_from(count).or(wrong("they end too early"))?;
+                let words = self.words(count)?;
+                // Up to the last bit that is set.
+                let Some(last) = words.last().filter(|word| **word != 0) else {
+                    return wrong("bits that are not needed");
+                };
+                let bits = count as u64 * 64 - u64::from(last.leading_zeros());
+                if u64::from(first) + bits > 1 << 32 {
+                    return Err(Error::BeyondRanks);
+                }
+                let words = checked(words, bits)?;
+                Form::Bitmap(Arc::new(Bitmap::from_words(
+                    first,
+                    bits,
+                    words,
+                    which == BITMAP,
+                )))
+            }
+            ELIAS_FANO => Form::EliasFano(Arc::new(self.gaps()?)),
+            LIST => self.list()?,
+            COMPLEMENT => {
+                let (end, of) = (self.len()?, self.map(depth + 1)?);
+                let beyond =
+                    of.is_ascending() && of.last().is_some_and(|last| u64::from(last) >= end);
+                if !of.is_ascending() || beyond {
+                    return wrong("a complement of no set");
+                }
+                Form::Complement(Arc::new(Complement { of, end }))
+            }
+            COMPOSITION => {
+                let (outer, inner) = (self.map(depth + 1)?, self.map(depth + 1)?);
+                if inner
+                    .max()
+                    .is_some_and(|most| u64::from(most) >= outer.len())
+                {
+                    return wrong("a part of less than there is");
+                }
+                Form::Composition(Arc::new(Composition { outer, inner }))
+            }
+            CONCATENATION => self.parts(depth)?,
+            _ => return wrong("an unknown form"),
+        };
+        Ok(RankMap::of(form))
+    }
+
+    fn list(&mut self) -> Result<Form, Error> {
+        let (base, len, width) = (self.small()?, self.len()?, self.small()?);
+        let ordered = self.byte()? != 0;
+        if width > 32 || len == 0 {
+            return wrong("a packed array");
+        }
+        let words = self.words(words_for(u64::from(width) * len))?;
+        // Integers without bits take no bytes: only one of them is no duplicate.
+        if width == 0 && len > 1 {
+            return Err(Error::Duplicate(base));
+        }
+        let ranks = Packed::from_words(width, len, words)?;
+        let most = ranks.iter().max().unwrap_or(0);
+        if base.checked_add(most).is_none() {
+            return Err(Error::BeyondRanks);
+        }
+        let rising = ranks.iter().zip(ranks.iter().skip(1)).all(|(a, b)| a < b);
+        if ordered {
+            let ranks: Vec<u32> = ranks.iter().map(|rank| base + rank).collect();
+            let order = order_of(&ranks)?;
+            return Ok(Form::List(Arc::new(List::ordered(&ranks, &order))));
+        }
+        match rising {
+            true => Ok(Form::List(Arc::new(List::packed(base, ranks)))),
+            false => wrong("ranks do not ascend"),
+        }
+    }
+
+    fn parts(&mut self, depth: usize) -> Result<Form, Error> {
+        let count = self.number()?;
+        if count > PARTS as u64 {
+            return wrong("too many parts");
+        }
+        let mut parts: Vec<RankMap> = Vec::new();
+        for _ in 0..count {
+            let part = self.map(depth + 1)?;
+            if part.is_empty() {
+                return wrong("an empty part");
+            }
+            for other in &parts {
+                let closed = part.in_step().is_some() && other.in_step().is_some();
+                if !closed && part.pieces() + other.pieces() > CHECKED {
+                    return wrong("parts that cannot be told apart");
+                }
+                if let Some(common) = Builder::new().common(&part, other) {
+                    return Err(Error::Duplicate(common));
+                }
+            }
+            parts.push(part);
+        }
+        let parts = Concatenation::new(parts);
+        match parts.len() <= 1 << 32 {
+            true => Ok(Form::Concatenation(Arc::new(parts))),
+            false => Err(Error::BeyondRanks),
+        }
+    }
+}

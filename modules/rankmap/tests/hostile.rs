@@ -1,0 +1,128 @@
+//! Bytes that are no map, or almost one.
+
+mod common;
+
+use common::{Tape, map};
+use graphmap_rankmap::{Builder, Error, RankMap, Representation};
+use proptest::prelude::*;
+
+/// What was accepted must hold together.
+fn consistent(map: &RankMap) {
+    let len = map.len();
+    for k in 0..len.min(40) {
+        for rank in [k, len - 1 - k, k.wrapping_mul(0x9E37_79B9_7F4A_7C15) % len] {
+            let world = map.select(rank as u32).expect("there are so many");
+            assert_eq!(map.rank(world), Some(rank as u32), "{map:?}");
+        }
+    }
+    let begin: Vec<u32> = map.iter().take(100).collect();
+    let selected: Vec<u32> = (0..begin.len() as u32)
+        .filter_map(|rank| map.select(rank))
+        .collect();
+    assert_eq!(begin, selected);
+    for stranger in [0, 1, 1000, u32::MAX] {
+        if let Some(rank) = map.rank(stranger) {
+            assert_eq!(map.select(rank), Some(stranger));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn any_bytes_are_refused_or_a_map(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+        let mut versioned = vec![1];
+        versioned.extend(&bytes);
+        for bytes in [bytes, versioned] {
+            if let Ok(map) = RankMap::from_bytes(&bytes) {
+                consistent(&map);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_were_tampered_with_are_refused_or_a_map(
+        numbers in proptest::collection::vec(any::<u32>(), 0..200),
+        at in any::<prop::sample::Index>(),
+        bit in 0..8_u32,
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let (map, _) = map(&mut Tape::new(&numbers), 3);
+        let whole = map.to_bytes();
+        let mut changed = whole.clone();
+        let place = at.index(changed.len());
+        changed[place] ^= 1_u8 << bit;
+        if let Ok(map) = RankMap::from_bytes(&changed) {
+            consistent(&map);
+        }
+        let cut = cut.index(whole.len());
+        prop_assert!(RankMap::from_bytes(&whole[..cut]).is_err());
+        let mut longer = whole;
+        longer.push(0);
+        prop_assert!(RankMap::from_bytes(&longer).is_err());
+    }
+}
+
+#[test]
+fn every_bit_of_small_maps_is_looked_at() {
+    let ranks = [3, 17, 18, 19, 40, 41, 99];
+    let shuffled = [19, 3, 40, 17, 99, 18, 41];
+    let made = [
+        Builder::new()
+            .representation(Representation::EliasFano)
+            .slice(&ranks),
+        Builder::new()
+            .representation(Representation::Bitmap)
+            .slice(&ranks),
+        Builder::new()
+            .representation(Representation::RunLengths)
+            .slice(&ranks),
+        Builder::new()
+            .representation(Representation::Runs)
+            .slice(&ranks),
+        Builder::new()
+            .representation(Representation::List)
+            .slice(&ranks),
+        Builder::new()
+            .representation(Representation::List)
+            .slice(&shuffled),
+        RankMap::identity(1 << 32).exclude(&ranks),
+        RankMap::block_cyclic(1000, 7, 3, 2),
+    ];
+    for map in made {
+        let bytes = map.unwrap().to_bytes();
+        for place in 0..bytes.len() {
+            for value in 0..=255 {
+                let mut changed = bytes.clone();
+                changed[place] = value;
+                if let Ok(map) = RankMap::from_bytes(&changed) {
+                    consistent(&map);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lengths_that_nobody_has_memory_for_are_refused() {
+    // Each form with numbers of 2^63 where it has lengths.
+    for form in 0..16 {
+        for numbers in 0..6 {
+            let mut bytes = vec![1, form];
+            for _ in 0..numbers {
+                bytes.extend([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
+            }
+            assert!(RankMap::from_bytes(&bytes).is_err());
+        }
+    }
+    // Complements in each other without an end.
+    let mut bytes = vec![1];
+    for _ in 0..100_000 {
+        bytes.extend([8, 5]);
+    }
+    assert_eq!(
+        RankMap::from_bytes(&bytes),
+        Err(Error::Malformed("too many in each other"))
+    );
+}

@@ -1,0 +1,219 @@
+//! Every representation and operation beside vectors and hash sets.
+
+mod common;
+
+use common::{REPRESENTATIONS, Tape, agree, leaf, map};
+use graphmap_rankmap::{Builder, Choice, Comparison, Error, RankMap, Representation};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+
+fn tape() -> impl Strategy<Value = Vec<u32>> {
+    proptest::collection::vec(prop_oneof![any::<u32>(), 0..100_u32], 0..400)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn what_is_put_in_comes_out(numbers in tape()) {
+        let (map, ranks) = leaf(&mut Tape::new(&numbers));
+        agree(&map, &ranks);
+    }
+
+    #[test]
+    fn operations_do_what_they_do_on_vectors(numbers in tape()) {
+        let (map, ranks) = map(&mut Tape::new(&numbers), 3);
+        agree(&map, &ranks);
+    }
+
+    #[test]
+    fn every_representation_holds_the_same(numbers in tape()) {
+        let (map, ranks) = leaf(&mut Tape::new(&numbers));
+        let span = ranks.iter().max().unwrap_or(&0) - ranks.iter().min().unwrap_or(&0);
+        for representation in REPRESENTATIONS {
+            if span > 1 << 20 && matches!(representation, Representation::Bitmap | Representation::BareBitmap) {
+                continue;
+            }
+            match Builder::new().representation(representation).rebuild(&map) {
+                Ok(other) => {
+                    prop_assert_eq!(other.representation(), representation);
+                    prop_assert!(other == map);
+                    agree(&other, &ranks);
+                }
+                Err(error) => prop_assert_eq!(error, Error::Unsuitable),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_estimated_is_what_is_built(numbers in tape()) {
+        let (map, _) = leaf(&mut Tape::new(&numbers));
+        for estimate in Builder::new().estimates(&map) {
+            let built = Builder::new().representation(estimate.representation).rebuild(&map);
+            match (built, estimate.representation) {
+                // A complement is estimated by the strategy that is usual.
+                (Ok(built), Representation::Complement) => prop_assert!(built.bytes() <= 2 * estimate.bytes),
+                // Runs between each other are told apart from others by sorting them.
+                (Ok(built), Representation::Runs) if !built.is_ascending() => {
+                    prop_assert!(estimate.bytes <= 2 * built.bytes());
+                }
+                (Ok(built), _) => prop_assert_eq!(built.bytes(), estimate.bytes, "{:?}", built),
+                (Err(error), _) => prop_assert_eq!(error, Error::Unsuitable),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_sent_arrives(numbers in tape()) {
+        let (map, ranks) = map(&mut Tape::new(&numbers), 3);
+        let bytes = map.to_bytes();
+        prop_assert!(bytes.len() <= map.bytes() + 16, "{} bytes for {}", bytes.len(), map.bytes());
+        let arrived = RankMap::from_bytes(&bytes).unwrap();
+        prop_assert_eq!(arrived.representation(), map.representation());
+        prop_assert_eq!(arrived.to_bytes(), bytes);
+        agree(&arrived, &ranks);
+    }
+
+    #[test]
+    fn comparing_is_as_on_vectors(numbers in tape()) {
+        let mut tape = Tape::new(&numbers);
+        let (a, in_a) = map(&mut tape, 2);
+        let (b, in_b) = match tape.below(3) {
+            0 => map(&mut tape, 2),
+            1 => (a.to_set(), { let mut sorted = in_a.clone(); sorted.sort_unstable(); sorted }),
+            _ => (Builder::new().rebuild(&a).unwrap(), in_a.clone()),
+        };
+        let sorted = |ranks: &[u32]| { let mut ranks = ranks.to_vec(); ranks.sort_unstable(); ranks };
+        let expected = if in_a == in_b {
+            Comparison::Identical
+        } else if sorted(&in_a) == sorted(&in_b) {
+            Comparison::Similar
+        } else {
+            Comparison::Unequal
+        };
+        prop_assert_eq!(a.compare(&b), expected, "{:?} {:?}", a, b);
+        prop_assert_eq!(a == b, in_a == in_b);
+    }
+
+    #[test]
+    fn translating_is_selecting_and_ranking(numbers in tape()) {
+        let mut tape = Tape::new(&numbers);
+        let (a, in_a) = map(&mut tape, 2);
+        let (b, in_b) = map(&mut tape, 2);
+        let place: HashMap<u32, u32> = in_b.iter().copied().zip(0..).collect();
+        let ranks: Vec<u32> = (0..in_a.len() as u32).collect();
+        let expected: Vec<Option<u32>> = in_a.iter().map(|world| place.get(world).copied()).collect();
+        prop_assert_eq!(a.translate(&ranks, &b), Ok(expected));
+        prop_assert!(a.translate(&[in_a.len() as u32], &b).is_err());
+        let part = a.include(&ranks[..ranks.len() / 2]).unwrap();
+        let back: Vec<Option<u32>> = ranks[..ranks.len() / 2].iter().copied().map(Some).collect();
+        prop_assert_eq!(part.translate(&ranks[..ranks.len() / 2], &a), Ok(back));
+    }
+
+    #[test]
+    fn a_split_puts_each_where_it_says(numbers in tape(), colours in 1..9_u32) {
+        let mut tape = Tape::new(&numbers);
+        let (a, in_a) = map(&mut tape, 2);
+        let choices: Vec<Choice> = in_a.iter().map(|_| Choice {
+            colour: Some(tape.below(colours + 1)).filter(|colour| *colour < colours),
+            key: i64::from(tape.below(4)) - 2,
+        }).collect();
+        let mut expected: BTreeMap<u32, Vec<(i64, usize)>> = BTreeMap::new();
+        for (rank, choice) in choices.iter().enumerate() {
+            if let Some(colour) = choice.colour {
+                expected.entry(colour).or_default().push((choice.key, rank));
+            }
+        }
+        let found = a.split(|rank| choices[rank as usize]).unwrap();
+        prop_assert_eq!(found.len(), expected.len());
+        for ((colour, group), (expected, mut members)) in found.iter().zip(expected) {
+            prop_assert_eq!(*colour, expected);
+            members.sort_unstable();
+            let ranks: Vec<u32> = members.iter().map(|(_, rank)| in_a[*rank]).collect();
+            agree(group, &ranks);
+        }
+    }
+}
+
+#[test]
+fn duplicates_are_refused_wherever_they_are() {
+    for ranks in [
+        &[5, 5][..],
+        &[1, 2, 3, 1],
+        &[9, 8, 7, 8],
+        &[0, u32::MAX, 0],
+        &[4, 1, 1],
+        &[1, 1, 2],
+    ] {
+        let error = RankMap::from_slice(ranks).unwrap_err();
+        assert!(matches!(error, Error::Duplicate(_)), "{ranks:?}: {error}");
+        for representation in REPRESENTATIONS {
+            let built = Builder::new().representation(representation).slice(ranks);
+            assert!(built.is_err(), "{ranks:?} as {representation}");
+        }
+        let world = RankMap::identity(1 << 32);
+        assert!(world.include(ranks).is_err());
+        assert!(world.exclude(ranks).is_err());
+    }
+    let ten = RankMap::identity(10);
+    assert_eq!(
+        ten.range_include(&[(0, 4, 2), (2, 3, 1)]),
+        Err(Error::Duplicate(2))
+    );
+    assert_eq!(
+        ten.range_include(&[(0, 8, 2), (1, 9, 4), (9, 9, 1)]),
+        Err(Error::Duplicate(9))
+    );
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let ten = RankMap::range(100, 3, 10).unwrap();
+    let no_such = |rank| Err(Error::NoSuchRank { rank, len: 10 });
+    assert_eq!(ten.include(&[3, 10]), no_such(10));
+    assert_eq!(ten.exclude(&[3, 10]), no_such(10));
+    assert_eq!(ten.range_include(&[(0, 12, 3)]), no_such(12));
+    assert_eq!(ten.compose(&RankMap::identity(11)), no_such(10));
+    assert!(matches!(
+        ten.range_include(&[(4, 1, 1)]),
+        Err(Error::BadRange { .. })
+    ));
+    assert!(matches!(
+        ten.range_include(&[(1, 4, 0)]),
+        Err(Error::BadRange { .. })
+    ));
+    assert!(ten.range_include(&[(4, 4, -1)]).is_ok());
+    assert!(RankMap::hypercube_face(33, 0, 0).is_err());
+    assert!(RankMap::hypercube_face(3, 8, 0).is_err());
+    assert!(RankMap::block_cyclic(10, 0, 1, 0).is_err());
+    assert!(RankMap::block_cyclic(10, 2, 0, 0).is_err());
+    assert!(RankMap::block_cyclic_order(10, 0, 1).is_err());
+    assert!(ten.complement(127).is_err());
+    assert!(ten.complement(128).is_ok());
+}
+
+#[test]
+fn the_last_rank_there_is_can_be_a_member() {
+    let world = RankMap::identity(1 << 32);
+    assert_eq!(world.len(), 1 << 32);
+    assert_eq!(
+        (world.select(u32::MAX), world.rank(u32::MAX)),
+        (Some(u32::MAX), Some(u32::MAX))
+    );
+    let down = RankMap::range(u32::MAX, -1, 1 << 32).unwrap();
+    assert_eq!(
+        (down.select(0), down.rank(0)),
+        (Some(u32::MAX), Some(u32::MAX))
+    );
+    assert_eq!(world.compare(&down), Comparison::Similar);
+    assert_eq!(world.difference(&down).len(), 0);
+    let last = world.exclude(&[0, 7, u32::MAX]).unwrap();
+    assert_eq!(last.len(), (1 << 32) - 3);
+    assert_eq!(last.select(6), Some(8));
+    assert_eq!(last.rank(u32::MAX - 1), Some(u32::MAX - 3));
+    assert_eq!(last.rank(u32::MAX), None);
+    let cube = RankMap::hypercube_face(32, 1, 1).unwrap();
+    assert_eq!(cube.rank(u32::MAX), Some(u32::MAX / 2));
+    let dealt = RankMap::block_cyclic(1 << 32, 3, 1000, 0).unwrap();
+    assert_eq!(dealt.len(), 1_431_656_000);
+}
