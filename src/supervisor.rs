@@ -4,7 +4,8 @@
 //! the kernel can tell what we have started, and on Linux it does (`PR_SET_PDEATHSIG`) for a process
 //! that asked for it itself. So graphmap is started once more, and that one asks before it becomes the
 //! program ([`Bound::Program`]). A build is a tree of processes, and who is killed does not tell its own
-//! children: there the second graphmap stays, above the tree, and ends all of it ([`Bound::Tree`]).
+//! children: there the second graphmap stays, above the tree, and ends all of it ([`Bound::Tree`]). So it
+//! does above foreign programs that are to leave nothing behind ([`Bound::Everything`]).
 //!
 //! On other systems programs are started as they are.
 
@@ -16,8 +17,11 @@ use std::process::Command;
 pub(crate) enum Bound {
     /// It alone: it is killed when we die.
     Program,
-    /// With all that it starts.
+    /// With all that it starts, but for what begins a session of its own, as a server does that is to
+    /// stay. It is asked to end first.
     Tree,
+    /// With all that it starts, which is killed at its end, too.
+    Everything,
 }
 
 /// A command that runs a program bound to us; arguments and the rest are set as for the program.
@@ -68,6 +72,7 @@ mod linux {
     use super::{Bound, END_TREE, Ended};
     use crate::child::{self, End};
     use crate::signals;
+    use graphmap_kpn::plugin::{self, CANNOT_RUN};
     use rustix::io::Errno;
     use rustix::process::{Pid, Signal};
     use std::collections::BTreeMap;
@@ -83,8 +88,7 @@ mod linux {
     /// First arguments that no graph file and no verb has.
     const PROGRAM: &str = "@bound-program";
     const TREE: &str = "@bound-tree";
-    /// Exit code for a program that cannot be run, as shells have it.
-    const CANNOT_RUN: u8 = 127;
+    const EVERYTHING: &str = "@bound-everything";
     /// How long a tree may take to end after it was asked to.
     const GRACE: Duration = Duration::from_secs(1);
     /// How often it is looked whether it has.
@@ -99,6 +103,7 @@ mod linux {
         let mode = match bound {
             Bound::Program => PROGRAM,
             Bound::Tree => TREE,
+            Bound::Everything => EVERYTHING,
         };
         let own = std::process::id().to_string();
         // What a list of processes shows.
@@ -130,13 +135,14 @@ mod linux {
         let bound = match mode.to_str() {
             Some(PROGRAM) => Bound::Program,
             Some(TREE) => Bound::Tree,
+            Some(EVERYTHING) => Bound::Everything,
             _ => return None,
         };
         let signal = match bound {
             Bound::Program => Signal::KILL,
-            Bound::Tree => Signal::USR1,
+            Bound::Tree | Bound::Everything => Signal::USR1,
         };
-        let tree = (bound == Bound::Tree).then(|| {
+        let tree = (bound != Bound::Program).then(|| {
             // What is left of the tree when a process in its middle ends becomes ours.
             let own = rustix::process::getpid();
             let _ = rustix::process::set_child_subreaper(Some(own));
@@ -155,7 +161,7 @@ mod linux {
                 let mut command = Command::new(program);
                 cannot_run(program, &command.args(args).exec())
             }
-            Some(_guard) => run_tree(program, args),
+            Some(guard) => run_tree(program, args, bound, guard),
         })
     }
 
@@ -165,49 +171,63 @@ mod linux {
     }
 
     fn cannot_run(program: &OsStr, error: &io::Error) -> Ended {
-        let program = program.display();
         Ended {
             code: CANNOT_RUN,
-            said: format!("graphmap: `{program}` cannot be run: {error}\n"),
+            said: plugin::cannot_run(Path::new(program), &error.to_string()),
         }
     }
 
-    fn run_tree(program: &OsStr, args: &[OsString]) -> Ended {
+    fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Guard) -> Ended {
         let mut command = match command(program, Bound::Program) {
             Ok(command) => command,
             Err(error) => return cannot_run(program, &error),
         };
-        match child::run_with(command.args(args), |_| end_tree()) {
+        let end = child::run_with(command.args(args), |_| end_tree(bound));
+        if bound == Bound::Everything || !matches!(end, Ok(End::Code(_))) {
+            // What it had started knows nothing of its end.
+            end_tree(bound);
+        }
+        match end {
             // In the eight bits that a shell sees.
             Ok(End::Code(code)) => ended(code as u8),
-            Ok(End::Signal(signal) | End::Interrupted(signal)) => {
-                // What it had started knows nothing of that.
-                end_tree();
+            Ok(End::Signal(signal)) if bound == Bound::Everything => {
+                // As it ended, so do we: whoever waits for us asks.
+                drop(guard);
+                let own = rustix::process::getpid();
+                // Twice: what watches our own stack takes the first SEGV as a question.
+                for signal in [Signal::from_named_raw(signal); 2].into_iter().flatten() {
+                    let _ = rustix::process::kill_process(own, signal);
+                }
                 ended(signals::exit_code(signal))
             }
+            Ok(End::Signal(signal) | End::Interrupted(signal)) => ended(signals::exit_code(signal)),
             Err(error) => cannot_run(program, &error),
         }
     }
 
     /// Ends all that we have started, and what that has.
-    fn end_tree() {
+    fn end_tree(bound: Bound) {
         let start = Instant::now();
+        let grace = match bound {
+            Bound::Everything => Duration::ZERO,
+            Bound::Program | Bound::Tree => GRACE,
+        };
         let mut asked = Vec::new();
         loop {
-            let all = descendants();
+            let all = descendants(bound);
             if all.is_empty() {
                 return;
             }
             for pid in all {
                 // It may have ended in this moment.
-                if start.elapsed() > GRACE {
+                if start.elapsed() >= grace {
                     let _ = rustix::process::kill_process(pid, Signal::KILL);
                 } else if !asked.contains(&pid) {
                     let _ = rustix::process::kill_process(pid, Signal::TERM);
                     asked.push(pid);
                 }
             }
-            if start.elapsed() > 2 * GRACE {
+            if start.elapsed() > grace + GRACE {
                 return;
             }
             std::thread::sleep(LOOK);
@@ -215,8 +235,8 @@ mod linux {
     }
 
     /// The processes that we have started, those that they have started, and so on, as long as they
-    /// live; but for those that have begun a session of their own, as a server does that is to stay.
-    fn descendants() -> Vec<Pid> {
+    /// live; of a [`Bound::Tree`] those of our session.
+    fn descendants(bound: Bound) -> Vec<Pid> {
         let Ok(entries) = fs::read_dir("/proc") else {
             return Vec::new();
         };
@@ -233,7 +253,7 @@ mod linux {
                 continue;
             };
             if pid == own {
-                session = Some(stat.session);
+                session = (bound == Bound::Tree).then_some(stat.session);
             }
             let siblings = children.entry(stat.parent).or_default();
             siblings.push((pid, stat.session));

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Done, Test};
+use common::{Done, Test, gone};
 use graphmap_testing::{Need, skip};
 
 /// A farm of four workers.
@@ -302,6 +302,25 @@ fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
         .stderr_has(
             "warning[G0463]: the solver ran out of time: the best mapping found before is used",
         );
+}
+
+/// Whatever ends us ends the solver and what that has started, long before its time is over.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_solver_ends_with_us() {
+    for signal in ["TERM", "INT", "KILL", "HUP"] {
+        let script = "#!/bin/sh\nsleep 1000 & echo $! > other\n\
+                      echo $$ > number; mv number started; sleep 1000\n";
+        let test = farm().executable("cbc", script);
+        let test = test.args("partition farm.dot -n 2 --strategy ilp --solver bin/cbc --time 900s");
+        let mut run = test.start();
+        run.wait_for(&test.folder().join("started"));
+        assert_eq!(run.end_by(signal).code(), None, "{signal}");
+        for file in ["started", "other"] {
+            assert!(gone(&test.read(file)), "{signal}: {file}");
+        }
+        assert_eq!(test.read("said-out"), "");
+    }
 }
 
 #[test]

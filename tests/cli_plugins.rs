@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{NET, Test};
+use common::{NET, Test, gone};
 use graphmap_testing::{Need, skip};
 use std::time::{Duration, Instant};
 
@@ -151,36 +151,17 @@ fn one_that_hangs_is_killed_with_all_that_it_started() {
         .stderr_has("--plugin-timeout");
     assert!(start.elapsed() < Duration::from_secs(100));
     let child = test.read("child");
-    assert!(gone(child.trim()), "{child} is still there");
+    assert!(gone(&child), "{child} is still there");
 }
 
 #[test]
 fn a_plug_in_ends_with_us() {
-    let test = pass("sleep 1000 & echo $! > child; mv child started; sleep 1000");
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_graphmap"))
-        .args(["check", "net.json", "--pass", "odd"])
-        .current_dir(test.folder())
-        .env(
-            "PATH",
-            format!("{}/bin:/usr/bin:/bin", test.folder().display()),
-        )
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let started = test.folder().join("started");
-    while !started.exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let pid = child.id().to_string();
-    std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status()
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("was interrupted"));
-    assert!(gone(test.read("started").trim()));
+    let test = pass("echo $$ > number; mv number started; exec sleep 1000");
+    let mut run = test.start();
+    run.wait_for(&test.folder().join("started"));
+    assert_eq!(run.end_by("INT").code(), Some(130));
+    assert!(test.read("said-err").contains("was interrupted"));
+    assert!(gone(&test.read("started")));
 }
 
 #[test]
@@ -188,19 +169,43 @@ fn what_one_leaves_running_at_its_end_is_ended() {
     let test = pass(r#"sleep 1000 & echo $! > child; echo '{"protocol": 1}'"#);
     // Its standard output stays open in what it started.
     test.run().status(0);
-    assert!(gone(test.read("child").trim()));
+    assert!(gone(&test.read("child")));
 }
 
-/// Whether a process has ended; a zombie has, whoever may collect it.
-fn gone(pid: &str) -> bool {
-    (0..200).any(|_| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-        let ended = stat.map_or(true, |stat| stat.contains(") Z "));
-        if !ended {
-            std::thread::sleep(Duration::from_millis(10));
+/// Starts something in a session of its own, tells its number in `child`, and goes on once it runs.
+#[cfg(target_os = "linux")]
+const LEAVE: &str = "setsid sh -c 'echo $$ > number; mv number child; exec sleep 1000' > out 2>&1 &
+while [ ! -e child ]; do sleep 0.01; done
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn not_even_a_session_of_its_own_outlives_a_plug_in() {
+    for (end, status) in [
+        (r#"echo '{"protocol": 1}'"#, 0),
+        ("exit 3", 5),
+        ("kill -SEGV $$", 5),
+        ("sleep 1000", 5),
+    ] {
+        let test = pass(&format!("{LEAVE}{end}"));
+        let test = test.args("check net.json --pass odd --plugin-timeout 3");
+        test.run().status(status);
+        assert!(gone(&test.read("child")), "{end}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn whatever_ends_us_ends_a_plug_in_and_all_that_it_started() {
+    for signal in ["INT", "TERM", "HUP", "KILL"] {
+        let test = pass(&format!("echo $$ > own\n{LEAVE}sleep 1000"));
+        let mut run = test.start();
+        run.wait_for(&test.folder().join("child"));
+        run.end_by(signal);
+        for file in ["own", "child"] {
+            assert!(gone(&test.read(file)), "{signal}: {file}");
         }
-        ended
-    })
+    }
 }
 
 #[test]
@@ -230,7 +235,8 @@ fn one_that_cannot_be_started() {
         .args("check net.json --pass odd")
         .run()
         .status(5)
-        .stderr_has("error[G0501]");
+        .stderr_has("error[G0501]")
+        .stderr_has("graphmap-pass-odd` cannot be started: No such file or directory");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::session::{Outcome, Session};
 use crate::frontend::FrontEnd;
 use crate::plugins::{self, Guarded};
+use crate::supervisor::{self, Bound};
 use crate::{codes, signals};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -119,6 +120,7 @@ impl<'t> Session<'t> {
             path,
             timeout: Duration::from_secs_f64(self.common.plugin_timeout),
             interrupt: signals::interrupt(),
+            launch: |path| supervisor::command(path.as_os_str(), Bound::Everything),
         })
     }
 }

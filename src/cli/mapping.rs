@@ -7,6 +7,7 @@ use super::progress::{Patience, Progress};
 use super::rules::RuleArgs;
 use super::session::{Outcome, Session};
 use crate::codes;
+use crate::supervisor::{self, Bound};
 use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::Limit;
@@ -304,6 +305,7 @@ impl Session<'_> {
                 seed: args.seed,
                 strict_balance: args.strict_balance,
                 solver: args.solver.clone(),
+                launch: Some(|path| supervisor::command(path.as_os_str(), Bound::Everything)),
                 watch,
                 ..Options::default()
             },

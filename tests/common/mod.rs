@@ -5,7 +5,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A network as JSON that nothing is wrong with.
@@ -94,15 +95,33 @@ impl Test {
         self
     }
 
-    /// Runs the command.
-    pub(crate) fn run(&self) -> Done {
+    fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
         command
             .args(&self.args)
             .current_dir(self.folder.path().join(&self.within))
             .env_remove("NO_COLOR")
             .env_remove("COLUMNS")
-            .envs(self.env.iter().map(|(n, v)| (n, v)))
+            .envs(self.env.iter().map(|(n, v)| (n, v)));
+        command
+    }
+
+    /// Starts the command, for somebody to end it while it works.
+    pub(crate) fn start(&self) -> Started {
+        let mut command = self.command();
+        // Files, not pipes: who is left over may hold them open.
+        let output = |name| fs::File::create(self.folder.path().join(name)).unwrap();
+        command
+            .stdin(Stdio::null())
+            .stdout(output("said-out"))
+            .stderr(output("said-err"));
+        Started(command.spawn().unwrap())
+    }
+
+    /// Runs the command.
+    pub(crate) fn run(&self) -> Done {
+        let mut command = self.command();
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -140,6 +159,64 @@ impl Test {
     /// What a file in the folder holds.
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+}
+
+/// How long anything that is waited for may take: much longer than on the slowest machine.
+const LONGEST: Duration = Duration::from_secs(100);
+
+/// A run that goes on. It is killed where the test fails before it has ended.
+pub(crate) struct Started(Child);
+
+impl Started {
+    /// Waits until it, or what it started, has made a file.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, path: &Path) {
+        let start = Instant::now();
+        while !path.exists() {
+            let ended = self.0.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended by itself: {ended:?}");
+            assert!(start.elapsed() < LONGEST, "no {}", path.display());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Sends it a signal, and waits for its end.
+    #[track_caller]
+    pub(crate) fn end_by(mut self, signal: &str) -> ExitStatus {
+        let (signal, id) = (format!("-{signal}"), self.0.id().to_string());
+        let sent = Command::new("kill").args([&signal, &id]).status();
+        assert!(sent.unwrap().success(), "{signal}");
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < LONGEST, "{signal} does not end it");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether a process ends; a zombie has, whoever may collect it.
+pub(crate) fn gone(pid: &str) -> bool {
+    let start = Instant::now();
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        if stat.map_or(true, |stat| stat.contains(") Z ")) {
+            return true;
+        }
+        if start.elapsed() > LONGEST {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -9,7 +9,8 @@
 //!
 //! An executable is handed what it does not expect, and may do anything: the request is written
 //! from a thread of its own, so that one that answers before it has read all does not block; the
-//! time it may take is limited, and at its end its whole process group is killed.
+//! time it may take is limited, and at its end its whole process group is killed. What has left the
+//! group is the business of whoever starts it ([`External::launch`]).
 
 mod process;
 mod reply;
@@ -21,7 +22,9 @@ use crate::mapping::Mapped;
 use crate::pass::{Pass, PassContext};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -55,6 +58,21 @@ pub struct External {
     pub timeout: Duration,
     /// Set by whoever wants it to end at once.
     pub interrupt: Arc<AtomicBool>,
+    /// How it is started: [`Command::new`], or by a program that sees to it that nothing outlives it.
+    /// That is told to end by TERM, and then killed.
+    pub launch: Launch,
+}
+
+/// A command that runs an executable. Another program that does so, and cannot, ends with
+/// [`CANNOT_RUN`] and says [`cannot_run`] on standard error.
+pub type Launch = fn(&Path) -> io::Result<Command>;
+
+/// Exit code for a program that cannot be run, as shells have it.
+pub const CANNOT_RUN: u8 = 127;
+
+/// What is said of a program that cannot be run.
+pub fn cannot_run(program: &Path, error: &str) -> String {
+    format!("graphmap: `{}` cannot be run: {error}\n", program.display())
 }
 
 #[derive(Serialize)]

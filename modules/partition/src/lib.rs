@@ -50,5 +50,6 @@ pub use graph::{Channel, Graph, LARGEST_TOTAL, scale};
 pub use machine::{Block, Machine, Tree};
 pub use problem::{Constraint, Migration, Objective, Problem};
 pub use solve::{Options, Solution, solve};
+pub use strategy::Launch;
 pub use strategy::{Strategy, strategies};
 pub use watch::Watch;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::evaluate::Evaluation;
 use crate::problem::Problem;
+use crate::strategy::Launch;
 use crate::watch::Watch;
 
 mod balance;
@@ -30,6 +31,9 @@ pub struct Options {
     pub strict_balance: bool,
     /// An external solver for the strategy `ilp`: an executable that takes an LP file.
     pub solver: Option<PathBuf>,
+    /// How that executable is started, where not by [`std::process::Command::new`]. What it starts is told to end by
+    /// TERM, and then killed.
+    pub launch: Option<Launch>,
     /// Threads that `auto` searches on, with a time and up to 20,000 vertices; without a time it
     /// takes one, so that nothing but the input and the seed counts. Bounds and proofs take one.
     pub threads: NonZeroUsize,
@@ -46,6 +50,7 @@ impl Default for Options {
             seed: 0,
             strict_balance: false,
             solver: None,
+            launch: None,
             threads: NonZeroUsize::MIN,
             watch: None,
         }

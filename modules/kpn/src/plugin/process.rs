@@ -1,10 +1,10 @@
 //! Runs an executable: request in, reply out, within its time.
 
 use super::reply::bad;
-use super::{CANNOT_START, DIED, External, TIMED_OUT, one};
+use super::{CANNOT_RUN, CANNOT_START, DIED, External, TIMED_OUT, cannot_run, one};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use std::io::{self, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -33,6 +33,9 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
     let longest = LONGEST + TIMES * request.len() as u64;
     let (out, err) = converse(&mut child, request, longest);
     let mut end = wait(plugin, &child, &out, longest);
+    if !matches!(end, End::Ended(_)) {
+        tell_to_end(&child);
+    }
     // Whatever the end, nothing that it started outlives it.
     kill(&mut child);
     let status = child.wait().map_err(|error| failed("waited for", error))?;
@@ -68,11 +71,18 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
         End::Ended(None) => bad(plugin, "its standard output stayed open after its end"),
     };
     let said = err.recv_timeout(PATIENCE).unwrap_or_default();
+    if status.code() == Some(i32::from(CANNOT_RUN)) {
+        let said = String::from_utf8_lossy(&said);
+        let before = cannot_run(&plugin.path, "");
+        if let Some(error) = said.strip_prefix(before.trim_end_matches('\n')) {
+            return Err(failed("started", io::Error::other(error.trim_end())));
+        }
+    }
     Err(one(with_last_words(diagnostic, &said)))
 }
 
 fn start(plugin: &External) -> io::Result<Child> {
-    let mut command = Command::new(&plugin.path);
+    let mut command = (plugin.launch)(&plugin.path)?;
     // A group of its own: what it starts can be killed with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -174,6 +184,24 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     Ok(waitid(WaitId::Pid(pid(child)?), options)?.is_some())
 }
+
+/// Tells it to end, and gives it a moment.
+#[cfg(unix)]
+fn tell_to_end(child: &Child) {
+    let start = Instant::now();
+    let told = pid(child).and_then(|pid| {
+        Ok(rustix::process::kill_process(
+            pid,
+            rustix::process::Signal::TERM,
+        )?)
+    });
+    while told.is_ok() && start.elapsed() < PATIENCE && !has_ended(child).unwrap_or(true) {
+        std::thread::sleep(TICK / 10);
+    }
+}
+
+#[cfg(not(unix))]
+fn tell_to_end(_: &Child) {}
 
 #[cfg(unix)]
 fn pid(child: &Child) -> io::Result<rustix::process::Pid> {

@@ -194,6 +194,7 @@ impl<'a> Stages<'a> {
             random: self.random.clone(),
             start,
             solver: self.options.solver.as_deref(),
+            launch: self.options.launch,
             log: Vec::new(),
             remarks: Vec::new(),
         };

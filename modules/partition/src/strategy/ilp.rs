@@ -33,7 +33,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     // A solver that is not there is told even where none is needed.
     let outside = match context.solver {
         Some(path) => {
-            let outside = Outside::new(path).map_err(Error::Solver)?;
+            let outside = Outside::new(path, context.launch).map_err(Error::Solver)?;
             outside.check().map_err(Error::Solver)?;
             Some(outside)
         }

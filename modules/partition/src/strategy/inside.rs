@@ -68,6 +68,7 @@ pub(super) fn improve(
             random: Random::new(random.next()),
             start: Some(group.pick(&best.block)),
             solver: None,
+            launch: None,
             log: Vec::new(),
             remarks: Vec::new(),
         };

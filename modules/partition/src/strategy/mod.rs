@@ -8,6 +8,8 @@ use crate::instance::Instance;
 use crate::random::Random;
 use crate::watch::Watch;
 
+pub use outside::Launch;
+
 pub(crate) mod auto;
 mod ilp;
 mod inside;
@@ -27,6 +29,7 @@ pub(crate) struct Context<'a> {
     /// An old mapping to stay near to, in vertices of the instance.
     pub(crate) start: Option<Vec<u32>>,
     pub(crate) solver: Option<&'a std::path::Path>,
+    pub(crate) launch: Option<Launch>,
     pub(crate) log: Vec<String>,
     /// What a user should know: that the strategy did not do what its name says.
     pub(crate) remarks: Vec<String>,

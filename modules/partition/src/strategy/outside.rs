@@ -22,6 +22,9 @@ use lp_solvers::lp_format::{AsVariable, LpProblem};
 /// How much longer than it was told to take a solver may take: to write its answer.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// How long it may take to end when it is told to.
+const PATIENCE: Duration = Duration::from_millis(200);
+
 /// Lines of an LP file are kept shorter than this: solvers have buffers of a fixed size for them.
 const LINE: usize = 200;
 
@@ -31,10 +34,14 @@ enum Manner {
     Glpsol,
 }
 
+/// A command that runs an executable. What it starts is told to end by TERM, and then killed.
+pub type Launch = fn(&Path) -> io::Result<Command>;
+
 /// An executable that solves LP files.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
     path: PathBuf,
+    launch: Launch,
     manner: Manner,
     time: Duration,
     /// It was stopped, or stopped itself, because its time was over. good_lp hands on no status.
@@ -43,7 +50,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// The solver at a path, or of a name on `PATH`; what it reads and writes is told by its name.
-    pub(super) fn new(path: &Path) -> Result<Outside, String> {
+    pub(super) fn new(path: &Path, launch: Option<Launch>) -> Result<Outside, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let manner = match &*name {
             name if name.contains("cbc") => Manner::Cbc,
@@ -57,6 +64,7 @@ impl Outside {
         };
         Ok(Outside {
             path: path.to_owned(),
+            launch: launch.unwrap_or(|path| Ok(Command::new(path))),
             manner,
             time: Duration::ZERO,
             late: Rc::default(),
@@ -121,7 +129,7 @@ impl Outside {
         let text = short_lines(&problem.display_lp().to_string());
         fs::write(files.program(), text).map_err(broken)?;
         let said = File::create(files.said()).map_err(broken)?;
-        let mut command = Command::new(&self.path);
+        let mut command = (self.launch)(&self.path).map_err(|e| self.cannot_start(&e))?;
         command
             .args(self.arguments(&files))
             .stdin(Stdio::null())
@@ -172,6 +180,7 @@ fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
             Ok(Some(status)) => return Some(status),
             Ok(None) if Instant::now() < end => std::thread::sleep(pause),
             _ => {
+                tell_to_end(child);
                 let _ = child.kill();
                 let _ = child.wait();
                 return None;
@@ -180,6 +189,21 @@ fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
         pause = (pause * 2).min(Duration::from_millis(20));
     }
 }
+
+/// Tells a child to end, and gives it a moment.
+#[cfg(unix)]
+fn tell_to_end(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let told = pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok());
+    let end = Instant::now() + PATIENCE;
+    while told && Instant::now() < end && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(not(unix))]
+fn tell_to_end(_: &mut Child) {}
 
 /// The files of one run, gone when it is over.
 struct Files(PathBuf);

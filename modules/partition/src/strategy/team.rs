@@ -98,6 +98,7 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
                 random: Random::new(seed),
                 start: context.start.clone(),
                 solver: None,
+                launch: None,
                 log: Vec::new(),
                 remarks: Vec::new(),
             };
