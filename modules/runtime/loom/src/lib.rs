@@ -12,7 +12,9 @@ mod link;
 
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence,
+    };
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;
 
@@ -28,7 +30,7 @@ mod tests {
 
     use super::doze::{Doze, Rest};
     use super::link::inbox::Inbox;
-    use super::link::spsc::{Pop, Push, Ring};
+    use super::link::spsc::{Ack, Hand, Pop, Push, Ring};
     use super::link::waiter::{ARMED, STOP};
 
     /// Two schedulers, as far as these files know them.
@@ -43,7 +45,7 @@ mod tests {
             Arc::new(Pair {
                 doze: Doze::new(2),
                 inboxes: [Inbox::new(), Inbox::new()],
-                ring: Ring::new(capacity),
+                ring: Ring::new(capacity, ()),
             })
         }
 
@@ -70,8 +72,8 @@ mod tests {
             let mut token = Box::new(token);
             loop {
                 // SAFETY: only the first thread writes.
-                match unsafe { self.ring.push(token) } {
-                    Push::Done(wake) => {
+                match unsafe { self.ring.push(token, false, 0, Ack::NONE) } {
+                    Push::Done(wake) | Push::Handed(wake) => {
                         self.send(1, wake.or_else(|| self.ring.settle_put()));
                         return true;
                     }
@@ -86,11 +88,46 @@ mod tests {
             }
         }
 
+        /// As a write that waits does: leaves the token in hand.
+        fn offer(&self, token: u32) -> bool {
+            let mut token = Box::new(token);
+            let wake = loop {
+                // SAFETY: only the first thread writes.
+                match unsafe { self.ring.push(token, true, 0, Ack::NONE) } {
+                    Push::Done(wake) => {
+                        self.send(1, wake.or_else(|| self.ring.settle_put()));
+                        return true;
+                    }
+                    Push::Handed(wake) => break wake,
+                    Push::Gone(_) => return false,
+                    Push::Full(back) => token = back,
+                }
+                self.wait_for_room();
+            };
+            self.send(1, wake.or_else(|| self.ring.settle_put()));
+            loop {
+                // SAFETY: only the first thread writes.
+                match unsafe { self.ring.hand() } {
+                    Hand::Done => return true,
+                    Hand::Refused => return false,
+                    Hand::Waits => self.wait_for_room(),
+                }
+            }
+        }
+
+        fn wait_for_room(&self) {
+            if self.ring.arm_writer(10) {
+                self.rest(0);
+            } else {
+                self.ring.disarm_writer();
+            }
+        }
+
         fn read(&self) -> Option<u32> {
             loop {
                 // SAFETY: only the second thread reads.
                 match unsafe { self.ring.pop() } {
-                    Pop::Value(token, wake) => {
+                    Pop::Value(token, wake, _) => {
                         self.send(0, wake.or_else(|| self.ring.settle_taken()));
                         return Some(*token);
                     }
@@ -109,8 +146,13 @@ mod tests {
     /// Up to three preemptions, which takes seconds, or as many as `LOOM_MAX_PREEMPTIONS` says:
     /// four take minutes.
     fn model(f: impl Fn() + Sync + Send + 'static) {
+        model_within(3, f);
+    }
+
+    /// Up to so many preemptions, for what would take minutes with one more.
+    fn model_within(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound.get_or_insert(3);
+        builder.preemption_bound.get_or_insert(preemptions);
         builder.check(f);
     }
 
@@ -187,7 +229,7 @@ mod tests {
             let writer = thread::spawn(move || {
                 for token in 1..=2 {
                     // SAFETY: only this thread writes.
-                    match unsafe { writer.ring.push(Box::new(token)) } {
+                    match unsafe { writer.ring.push(Box::new(token), false, 0, Ack::NONE) } {
                         Push::Done(wake) => writer.send(1, wake),
                         _ => unreachable!("there is room for two"),
                     }
@@ -202,7 +244,7 @@ mod tests {
             while taken < 2 {
                 // SAFETY: only this thread reads.
                 match unsafe { pair.ring.pop() } {
-                    Pop::Value(_, wake) => {
+                    Pop::Value(_, wake, _) => {
                         pair.send(0, wake);
                         taken += 1;
                     }
@@ -222,6 +264,125 @@ mod tests {
         });
     }
 
+    #[test]
+    fn what_is_in_hand_is_read_in_order() {
+        model_within(2, || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                assert!((1..=3).all(|token| writer.offer(token)));
+                let wake = writer.ring.close_writer();
+                writer.send(1, wake);
+            });
+            assert_eq!(
+                [(); 4].map(|()| pair.read()),
+                [Some(1), Some(2), Some(3), None]
+            );
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_read() {
+        model_within(2, || {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                assert!(writer.write(1));
+                let mut back = Vec::new();
+                for token in [2, 3] {
+                    // SAFETY: only this thread writes.
+                    match unsafe { writer.ring.push(Box::new(token), true, 0, Ack::NONE) } {
+                        Push::Handed(wake) => {
+                            writer.send(1, wake.or_else(|| writer.ring.settle_put()));
+                            // SAFETY: as above.
+                            match unsafe { writer.ring.take_back() } {
+                                Some(token) => back.push(*token),
+                                None => writer.send(1, writer.ring.settle_put()),
+                            }
+                        }
+                        Push::Done(wake) => {
+                            writer.send(1, wake.or_else(|| writer.ring.settle_put()));
+                        }
+                        Push::Full(token) => back.push(*token),
+                        Push::Gone(_) => unreachable!("the reader is there"),
+                    }
+                }
+                let wake = writer.ring.close_writer();
+                writer.send(1, wake);
+                back
+            });
+            let mut all: Vec<u32> = std::iter::from_fn(|| pair.read()).collect();
+            assert!(all.is_sorted() && all[0] == 1);
+            all.extend(writer.join().unwrap());
+            all.sort_unstable();
+            assert_eq!(all, [1, 2, 3]);
+        });
+    }
+
+    #[test]
+    fn who_leaves_without_what_is_in_hand_says_so() {
+        model(|| {
+            let pair = Pair::new(1);
+            let writer = Arc::clone(&pair);
+            let writer = thread::spawn(move || {
+                (1..=2).take_while(|&token| writer.offer(token)).count() as u32
+            });
+            let first = pair.read();
+            let wake = pair.ring.close_reader();
+            pair.send(0, wake);
+            let mut dropped = 0;
+            // SAFETY: only this thread reads.
+            while let Pop::Value(_, wake, _) = unsafe { pair.ring.pop() } {
+                pair.send(0, wake);
+                dropped += 1;
+            }
+            let written = writer.join().unwrap();
+            assert!(first == Some(1) && dropped <= 1);
+            // One more than was read has room, and a third has not.
+            assert!((1..=2).contains(&written));
+            assert_eq!(pair.ring.taken(), 1);
+        });
+    }
+
+    #[test]
+    fn what_is_said_to_be_taken_has_been() {
+        model(|| {
+            let rings: Arc<[Ring<Box<u32>>; 2]> = Arc::new([Ring::new(1, ()), Ring::new(1, ())]);
+            let other = Arc::clone(&rings);
+            let take = |ring: &Ring<Box<u32>>| loop {
+                // SAFETY: each ring has one reader.
+                if let Pop::Value(token, _, ack) = unsafe { ring.pop() } {
+                    return (*token, ack.taken);
+                }
+                thread::yield_now();
+            };
+            let other = thread::spawn(move || {
+                for token in 0..2 {
+                    assert_eq!(take(&other[0]).0, token);
+                    let ack = Ack {
+                        channel: 0,
+                        taken: other[0].taken(),
+                    };
+                    // SAFETY: only this thread writes to the second.
+                    let answer = unsafe { other[1].push(Box::new(token), false, 0, ack) };
+                    assert!(matches!(answer, Push::Done(_) | Push::Full(_)));
+                }
+            });
+            let mut taken = 0;
+            for token in 0..2 {
+                // SAFETY: only this thread writes to the first; so much was said to have been taken.
+                let question = unsafe { rings[0].push(Box::new(token), false, taken, Ack::NONE) };
+                assert!(matches!(question, Push::Done(_)));
+                let answer = take(&rings[1]);
+                assert_eq!(answer.0, token);
+                taken = answer.1;
+                assert_eq!(taken, u64::from(token) + 1);
+            }
+            other.join().unwrap();
+        });
+    }
+
     /// `word` is what the writer leaves in its word: named only, or armed as a hook has to be.
     fn waits_for_the_stop(word: u32) {
         model(move || {
@@ -236,7 +397,7 @@ mod tests {
                 writer.ring.disarm_writer();
                 // SAFETY: only this thread writes.
                 assert!(matches!(
-                    unsafe { writer.ring.push(Box::new(2)) },
+                    unsafe { writer.ring.push(Box::new(2), false, 0, Ack::NONE) },
                     Push::Gone(_)
                 ));
             });

@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// Calls `f` with the scheduler of this thread, if a run is on.
-#[inline]
+#[inline(always)]
 pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     let scheduler = CURRENT.get();
     // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
@@ -80,16 +80,6 @@ pub(crate) fn forget(end: *const ()) {
         this.debts.forget(end);
         scheduler = this.outer.get();
     }
-}
-
-/// The process whose turn it is has to settle something at an end before its turn ends.
-///
-/// # Safety
-/// As for [`Debts::owe`]; [`forget`] does the forgetting.
-#[inline]
-pub(crate) unsafe fn owe(way: usize, end: *const (), settle: unsafe fn(*const ())) {
-    // SAFETY: the caller's promise.
-    with_current(|scheduler| unsafe { scheduler.debts.owe(way, end, settle) });
 }
 
 /// The id of the process that polls with this context, if it is one of this thread, polls by

@@ -1,6 +1,7 @@
 //! Floor *exec*: single-threaded schedulers of processes that are futures, and what they know of
 //! waits. It knows nothing of channels but the points at which they begin ([`point`]).
 
+mod acks;
 pub(crate) mod current;
 pub(crate) mod directory;
 pub(crate) mod doze;

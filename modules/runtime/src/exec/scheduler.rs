@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
 use std::time::Instant;
 
+use super::acks::Acks;
 use super::current::{CURRENT, with_current};
 use super::directory::Directory;
 use super::doze::Rest;
@@ -53,6 +54,7 @@ pub(crate) struct Scheduler {
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) watches: Watches,
     pub(super) debts: Debts,
+    acks: Acks,
     /// The scheduler in one of whose processes this one runs.
     pub(super) outer: Cell<*const Scheduler>,
     mail: Cell<Vec<u32>>,
@@ -94,6 +96,7 @@ impl Scheduler {
             registry,
             watches: Watches::new(),
             debts: Debts::new(),
+            acks: Acks::new(),
             outer: Cell::new(ptr::null()),
             mail: Cell::default(),
             directory: Arc::clone(&shared.directory),
@@ -272,6 +275,17 @@ impl Scheduler {
         &self.watches
     }
 
+    /// What has yet to be done at ends of channels.
+    pub(crate) fn debts(&self) -> &Debts {
+        &self.debts
+    }
+
+    /// What schedulers tell each other of tokens taken, if this is one of the run.
+    #[inline(always)]
+    pub(crate) fn acks(&self, run: &Arc<Shared>) -> Option<&Acks> {
+        Arc::ptr_eq(&self.beacon.shared, run).then_some(&self.acks)
+    }
+
     /// A scheduler's life: `build` gives it its processes, they run until the whole run ends, and
     /// what is left of them is dropped. Returns what was counted.
     pub(crate) fn live(&self, build: impl FnOnce()) -> Tally {
@@ -398,6 +412,7 @@ impl Scheduler {
                     .header(self.base + at)
                     .map(|header| (header.kind(), header.index()));
                 self.step(at, told, &mut context);
+                self.debts.settle();
                 let now = Instant::now();
                 self.tally.borrow_mut().poll(at, who, now - clock);
                 clock = now;
@@ -406,10 +421,10 @@ impl Scheduler {
             for _ in 0..BATCH {
                 let Some(at) = self.queue.pop() else { break };
                 self.step(at, told, &mut context);
+                self.debts.settle();
             }
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
-        self.debts.settle();
     }
 
     #[inline(always)]

@@ -14,43 +14,58 @@ use std::ptr;
 /// Most waits that are looked after at a time.
 const MOST: usize = 8;
 
-/// One wait. The functions belong to the type behind `end`.
-#[derive(Clone, Copy)]
-pub(crate) struct Watch {
-    /// The channel, one end of which the process waits at.
-    pub(crate) end: *const (),
-    /// The process.
-    pub(crate) id: u32,
+/// How an end is looked after: the functions belong to its type.
+pub(crate) struct Ways {
     /// Whether there is something; told whether the scheduler has nothing else to do.
     pub(crate) look: unsafe fn(*const (), bool) -> bool,
     /// Arms the end for the id; false: there is something after all.
     pub(crate) arm: unsafe fn(*const (), u32) -> bool,
 }
 
-/// What a scheduler has yet to do at an end: see `link/spsc.rs` about settling.
-#[derive(Clone, Copy)]
+/// One wait. Field by field: what was just written in parts cannot be read as a whole before it is
+/// in the cache, and that may take until the token before it is where it has to go.
+struct Watch {
+    /// The channel, one end of which the process waits at.
+    end: Cell<*const ()>,
+    /// The process.
+    id: Cell<u32>,
+    ways: Cell<&'static Ways>,
+}
+
+/// What a scheduler has yet to do at an end: see `link/spsc.rs` about settling. Field by field, as a
+/// watch.
 struct Debt {
-    end: *const (),
-    settle: unsafe fn(*const ()),
+    end: Cell<*const ()>,
+    settle: Cell<unsafe fn(*const ())>,
 }
 
 /// What the process whose turn it is owes: for the channel it took from last, and for the one it
 /// put into last.
 pub(crate) struct Debts {
     some: Cell<bool>,
-    debts: [Cell<Debt>; 2],
+    debts: [Debt; 2],
 }
 
-const NO_DEBT: Debt = Debt {
-    end: ptr::null(),
-    settle: |_| {},
-};
+impl Debt {
+    const NONE: Self = Debt {
+        end: Cell::new(ptr::null()),
+        settle: Cell::new(|_| {}),
+    };
+
+    fn settle(&self) {
+        let end = self.end.replace(ptr::null());
+        if !end.is_null() {
+            // SAFETY: what is noted has not gone, and the function is its own.
+            unsafe { (self.settle.get())(end) };
+        }
+    }
+}
 
 impl Debts {
     pub(crate) const fn new() -> Self {
         Debts {
             some: Cell::new(false),
-            debts: [const { Cell::new(NO_DEBT) }; 2],
+            debts: [const { Debt::NONE }; 2],
         }
     }
 
@@ -61,13 +76,13 @@ impl Debts {
     #[inline]
     pub(crate) unsafe fn owe(&self, way: usize, end: *const (), settle: unsafe fn(*const ())) {
         let debt = &self.debts[way];
-        if ptr::eq(debt.get().end, end) {
+        if ptr::eq(debt.end.get(), end) {
             return;
         }
         self.some.set(true);
-        let before = debt.replace(Debt { end, settle });
-        // SAFETY: what is noted has not gone, and the function is its own.
-        unsafe { (before.settle)(before.end) };
+        debt.settle();
+        debt.end.set(end);
+        debt.settle.set(settle);
     }
 
     /// Settles all.
@@ -81,18 +96,14 @@ impl Debts {
     #[inline(never)]
     fn settle_now(&self) {
         self.some.set(false);
-        for debt in &self.debts {
-            let debt = debt.replace(NO_DEBT);
-            // SAFETY: what is noted has not gone, and the function is its own.
-            unsafe { (debt.settle)(debt.end) };
-        }
+        self.debts.iter().for_each(Debt::settle);
     }
 
     /// An end goes, which settles by itself.
     pub(crate) fn forget(&self, end: *const ()) {
         for debt in &self.debts {
-            if ptr::eq(debt.get().end, end) {
-                debt.set(NO_DEBT);
+            if ptr::eq(debt.end.get(), end) {
+                debt.end.set(ptr::null());
             }
         }
     }
@@ -100,41 +111,47 @@ impl Debts {
 
 /// The waits that one scheduler looks after.
 pub(crate) struct Watches {
-    list: [Cell<Watch>; MOST],
+    list: [Watch; MOST],
     len: Cell<usize>,
 }
 
+/// For an entry that is not in use.
+static NEVER: Ways = Ways {
+    look: |_, _| false,
+    arm: |_, _| true,
+};
+
 impl Watches {
     pub(crate) fn new() -> Self {
-        let none = Watch {
-            end: ptr::null(),
-            id: 0,
-            look: |_, _| false,
-            arm: |_, _| true,
+        let none = || Watch {
+            end: Cell::new(ptr::null()),
+            id: Cell::new(0),
+            ways: Cell::new(&NEVER),
         };
         Watches {
-            list: [none; MOST].map(Cell::new),
+            list: std::array::from_fn(|_| none()),
             len: Cell::new(0),
         }
     }
 
-    /// Looks after a wait; false: there is no place for another.
+    /// Looks after a wait of the process `id`; false: there is no place for another.
     ///
     /// # Safety
-    /// The functions have to fit the end, and [`Watches::forget`] has to be called before it goes.
-    pub(crate) unsafe fn add(&self, watch: Watch) -> bool {
+    /// The ways have to fit the end, and [`Watches::forget`] has to be called before it goes.
+    pub(crate) unsafe fn add(&self, end: *const (), id: u32, ways: &'static Ways) -> bool {
         let len = self.len.get();
-        for known in &self.list[..len] {
-            if ptr::eq(known.get().end, watch.end) {
-                known.set(watch);
-                return true;
-            }
-        }
-        let Some(free) = self.list.get(len) else {
+        let known = self.list[..len]
+            .iter()
+            .find(|known| ptr::eq(known.end.get(), end));
+        let Some(place) = known.or_else(|| self.list.get(len)) else {
             return false;
         };
-        free.set(watch);
-        self.len.set(len + 1);
+        if known.is_none() {
+            self.len.set(len + 1);
+        }
+        place.end.set(end);
+        place.id.set(id);
+        place.ways.set(ways);
         true
     }
 
@@ -142,7 +159,7 @@ impl Watches {
     pub(crate) fn forget(&self, end: *const ()) -> bool {
         let before = self.len.get();
         for at in (0..before).rev() {
-            if ptr::eq(self.list[at].get().end, end) {
+            if ptr::eq(self.list[at].end.get(), end) {
                 self.remove(at);
             }
         }
@@ -154,11 +171,12 @@ impl Watches {
     pub(crate) fn look(&self, idle: bool, wake: impl Fn(u32)) -> bool {
         let mut any = false;
         for at in (0..self.len.get()).rev() {
-            let watch = self.list[at].get();
+            let watch = &self.list[at];
             // SAFETY: what is in the list has not gone, and the function is its own.
-            if unsafe { (watch.look)(watch.end, idle) } {
+            if unsafe { (watch.ways.get().look)(watch.end.get(), idle) } {
+                let id = watch.id.get();
                 self.remove(at);
-                wake(watch.id);
+                wake(id);
                 any = true;
             }
         }
@@ -169,11 +187,12 @@ impl Watches {
     pub(crate) fn arm(&self, wake: impl Fn(u32)) -> bool {
         let mut any = false;
         while let Some(last) = self.len.get().checked_sub(1) {
-            let watch = self.list[last].get();
+            let watch = &self.list[last];
+            let id = watch.id.get();
             self.len.set(last);
             // SAFETY: as above.
-            if !unsafe { (watch.arm)(watch.end, watch.id) } {
-                wake(watch.id);
+            if !unsafe { (watch.ways.get().arm)(watch.end.get(), id) } {
+                wake(id);
                 any = true;
             }
         }
@@ -182,7 +201,12 @@ impl Watches {
 
     fn remove(&self, at: usize) {
         let last = self.len.get() - 1;
-        self.list[at].set(self.list[last].get());
+        if at != last {
+            let (gap, last) = (&self.list[at], &self.list[last]);
+            gap.end.set(last.end.get());
+            gap.id.set(last.id.get());
+            gap.ways.set(last.ways.get());
+        }
         self.len.set(last);
     }
 }
@@ -193,16 +217,12 @@ mod tests {
 
     use super::*;
 
-    fn watch(end: &Cell<bool>, id: u32) -> Watch {
-        Watch {
-            end: (&raw const *end).cast(),
-            id,
-            // SAFETY: the tests put nothing but cells of theirs in the list.
-            look: |end, _| unsafe { (*end.cast::<Cell<bool>>()).get() },
-            // SAFETY: as above.
-            arm: |end, _| unsafe { !(*end.cast::<Cell<bool>>()).get() },
-        }
-    }
+    const CELL: Ways = Ways {
+        // SAFETY: the tests put nothing but cells of theirs in the list.
+        look: |end, _| unsafe { (*end.cast::<Cell<bool>>()).get() },
+        // SAFETY: as above.
+        arm: |end, _| unsafe { !(*end.cast::<Cell<bool>>()).get() },
+    };
 
     #[test]
     fn looks_at_a_few_and_forgets() {
@@ -210,7 +230,10 @@ mod tests {
         let watches = Watches::new();
         let (last, ids) = (MOST as u32, RefCell::new(Vec::new()));
         // SAFETY: the cells outlive the list.
-        let add = |id: u32| unsafe { watches.add(watch(&ends[id as usize], id)) };
+        let add = |id: u32| unsafe {
+            let end: *const Cell<bool> = &raw const ends[id as usize];
+            watches.add(end.cast(), id, &CELL)
+        };
         assert!((0..last).all(add));
         assert!(!add(last) && add(3));
         assert!(!watches.look(false, |_| unreachable!()));

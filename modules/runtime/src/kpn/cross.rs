@@ -4,24 +4,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::channel::{Put, Take};
-use crate::exec::current;
+use crate::exec::current::{self, with_current};
 use crate::exec::point::Side;
 use crate::exec::registry::{CrossEnd, Registry};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
-use crate::exec::watch::Watch;
-use crate::link::spsc::{Pop, Push, Ring};
+use crate::exec::watch::Ways;
+use crate::link::spsc::{Ack, Hand, Pop, Push, Ring};
 use crate::link::waiter::{ARMED, GONE, waits};
 
 pub(crate) struct Cross<T> {
-    ring: Ring<T>,
-    number: u32,
+    ring: Ring<T, About>,
+}
+
+/// What does not change in a channel's life but for its slots, once each.
+struct About {
     /// The run it belongs to, and the schedulers of its ends there.
     shared: Arc<Shared>,
     reader_home: u32,
     writer_home: u32,
+    number: u32,
     /// The slots of its ends in the registries of their schedulers. Each is used by its end alone.
     slots: [AtomicU32; 2],
+}
+
+/// What has become of a token that may be left in hand.
+pub(crate) enum Offer<T> {
+    Put(Put<T>),
+    Handed,
 }
 
 impl<T> Cross<T> {
@@ -32,19 +42,29 @@ impl<T> Cross<T> {
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
         let (writer_home, reader_home) = homes;
-        Arc::new(Cross {
-            ring: Ring::new(capacity),
-            number,
+        let about = About {
             shared: Arc::clone(shared),
             reader_home,
             writer_home,
+            number,
             slots: [const { AtomicU32::new(u32::MAX) }; 2],
+        };
+        Arc::new(Cross {
+            ring: Ring::new(capacity, about),
         })
+    }
+
+    fn about(&self) -> &About {
+        self.ring.about()
+    }
+
+    fn slot(&self, side: Side) -> u32 {
+        self.about().slots[side as usize].load(Ordering::Relaxed)
     }
 
     /// Its number, if it is a channel of this run.
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
-        (self.shared.run == run).then_some(self.number)
+        (self.about().shared.run == run).then_some(self.about().number)
     }
 
     /// An end is taken over by its scheduler.
@@ -53,8 +73,8 @@ impl<T> Cross<T> {
         T: Send + 'static,
     {
         let end: Arc<dyn CrossEnd> = Arc::clone(self) as Arc<dyn CrossEnd>;
-        let slot = registry.add_cross(self.number, side, end);
-        self.slots[side as usize].store(slot, Ordering::Relaxed);
+        let slot = registry.add_cross(self.about().number, side, end);
+        self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
     /// # Safety
@@ -63,16 +83,23 @@ impl<T> Cross<T> {
     pub(crate) unsafe fn take(&self) -> Take<T> {
         // SAFETY: the caller's promise.
         match unsafe { self.ring.pop() } {
-            Pop::Value(token, waiter) => {
-                match waiter {
-                    Some(_) => self.wake(self.writer_home, waiter),
-                    // SAFETY: made from this type; `forget` is called before the end goes.
-                    None => unsafe {
-                        current::owe(0, (&raw const *self).cast(), |end| {
-                            (*end.cast::<Self>()).settle_taken();
-                        });
-                    },
-                }
+            Pop::Value(token, waiter, ack) => {
+                with_current(|scheduler| {
+                    let about = self.about();
+                    if let Some(acks) = scheduler.acks(&about.shared) {
+                        let (channel, taken) = (about.number, self.ring.taken());
+                        acks.took(Ack { channel, taken }, ack);
+                    }
+                    if waiter.is_none() {
+                        // SAFETY: made from this type; `forget` is called before the end goes.
+                        unsafe {
+                            scheduler.debts().owe(0, (&raw const *self).cast(), |end| {
+                                (*end.cast::<Self>()).settle_taken();
+                            });
+                        }
+                    }
+                });
+                self.wake(Side::Write, waiter);
                 Take::Token(token)
             }
             Pop::Empty => Take::Empty,
@@ -85,52 +112,107 @@ impl<T> Cross<T> {
     #[inline]
     pub(crate) unsafe fn put(&self, token: T) -> Put<T> {
         // SAFETY: the caller's promise.
-        match unsafe { self.ring.push(token) } {
-            Push::Done(waiter) => {
-                match waiter {
-                    Some(_) => self.wake(self.reader_home, waiter),
-                    // SAFETY: made from this type; `forget` is called before the end goes.
-                    None => unsafe {
-                        current::owe(1, (&raw const *self).cast(), |end| {
-                            (*end.cast::<Self>()).settle_put();
-                        });
-                    },
-                }
-                Put::Done
-            }
-            Push::Full(token) => Put::Full(token),
-            Push::Gone(token) => Put::Stopped(token),
+        match unsafe { self.push(token, false) } {
+            Offer::Put(put) => put,
+            Offer::Handed => Put::Done,
         }
+    }
+
+    /// Puts a token in, or leaves it in hand: then [`Cross::hand`] tells what becomes of it.
+    ///
+    /// # Safety
+    /// As for [`Cross::put`].
+    #[inline]
+    pub(crate) unsafe fn offer(&self, token: T) -> Offer<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.push(token, true) }
+    }
+
+    /// # Safety
+    /// As for [`Cross::put`].
+    #[inline(always)]
+    unsafe fn push(&self, token: T, hand: bool) -> Offer<T> {
+        let about = self.about();
+        let acks = |scheduler: &Scheduler| Some(scheduler.acks(&about.shared)?.puts(about.number));
+        let known = with_current(acks).flatten();
+        let (taken, ack) = known.unwrap_or((0, Ack::NONE));
+        // SAFETY: the caller's promise. What came with a token from the reader's thread, or is 0, is
+        // known to have been taken.
+        let (waiter, offer) = match unsafe { self.ring.push(token, hand, taken, ack) } {
+            Push::Done(waiter) => (waiter, Offer::Put(Put::Done)),
+            Push::Handed(waiter) => (waiter, Offer::Handed),
+            Push::Full(token) => return Offer::Put(Put::Full(token)),
+            Push::Gone(token) => return Offer::Put(Put::Stopped(token)),
+        };
+        match waiter {
+            Some(_) => self.wake(Side::Read, waiter),
+            None => {
+                // SAFETY: made from this type; `forget` is called before the end goes.
+                with_current(|scheduler| unsafe {
+                    scheduler.debts().owe(1, (&raw const *self).cast(), |end| {
+                        (*end.cast::<Self>()).settle_put();
+                    });
+                });
+            }
+        }
+        offer
+    }
+
+    /// What has become of the token in hand.
+    ///
+    /// # Safety
+    /// As for [`Cross::put`], after [`Cross::offer`] left one there.
+    pub(crate) unsafe fn hand(&self) -> Hand {
+        // SAFETY: the caller's promise.
+        unsafe { self.ring.hand() }
+    }
+
+    /// Takes the token in hand back, unless the reader has it.
+    ///
+    /// # Safety
+    /// As for [`Cross::hand`].
+    pub(crate) unsafe fn take_back(&self) -> Option<T> {
+        // SAFETY: the caller's promise.
+        let token = unsafe { self.ring.take_back() };
+        if token.is_none() {
+            self.settle_put();
+        }
+        token
     }
 
     #[inline(never)]
     fn settle_taken(&self) {
-        self.wake(self.writer_home, self.ring.settle_taken());
+        self.wake(Side::Write, self.ring.settle_taken());
     }
 
     #[inline(never)]
     fn settle_put(&self) {
-        self.wake(self.reader_home, self.ring.settle_put());
+        self.wake(Side::Read, self.ring.settle_put());
     }
 
+    /// Wakes who waits at an end.
     #[inline]
-    fn wake(&self, home: u32, waiter: Option<u32>) {
+    fn wake(&self, side: Side, waiter: Option<u32>) {
         if let Some(id) = waiter {
+            let about = self.about();
+            let home = match side {
+                Side::Read => about.reader_home,
+                Side::Write => about.writer_home,
+            };
             current::count_sent();
-            self.shared.send(home, id);
+            about.shared.send(home, id);
         }
     }
 
     /// Somebody waits at an end, or does no more.
     fn touch(&self, scheduler: &Scheduler, side: Side) {
         assert!(
-            scheduler.run() == self.shared.run,
+            scheduler.run() == self.about().shared.run,
             "a process cannot wait at a port of the run around its own whose other end is on another scheduler"
         );
         // SAFETY: the end is on this thread: it is about to wait there, or does no more.
         unsafe { self.ring.set_waits(side == Side::Write, true) };
-        let slot = self.slots[side as usize].load(Ordering::Relaxed);
-        scheduler.registry().touch_cross(slot);
+        scheduler.registry().touch_cross(self.slot(side));
     }
 
     /// Has `scheduler` look for tokens, or for room, for its process `id`; false if it has enough to
@@ -138,29 +220,36 @@ impl<T> Cross<T> {
     pub(crate) fn watch(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.unhook(side);
-        let mut watch = Watch {
-            end: (&raw const *self).cast(),
-            id,
-            // SAFETY: made from this type just above; in the list as long as it is alive, and on
-            // the thread of the end.
-            look: |end, idle| unsafe { (*end.cast::<Self>()).ring.reader_is_ready(idle) },
-            // SAFETY: as above.
-            arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Read) },
-        };
         if side == Side::Write {
-            // SAFETY: as above.
-            watch.look = |end, idle| unsafe { (*end.cast::<Self>()).ring.writer_is_ready(idle) };
-            // SAFETY: as above.
-            watch.arm = |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Write) };
             // SAFETY: this is the one writing end.
             unsafe { self.ring.pace_writer() };
         } else {
             // SAFETY: this is the one reading end.
             unsafe { self.ring.pace_reader() };
         }
-        // SAFETY: both ends have the schedulers of their threads forget them before they go.
-        unsafe { scheduler.watches().add(watch) }
+        let ways = match side {
+            Side::Read => &Self::READS,
+            Side::Write => &Self::WRITES,
+        };
+        // SAFETY: the ways are of this type, and both ends have the schedulers of their threads forget
+        // them before they go.
+        unsafe { scheduler.watches().add((&raw const *self).cast(), id, ways) }
     }
+
+    const READS: Ways = Ways {
+        // SAFETY: made from this type; in the list as long as it is alive, and on the thread of the
+        // end.
+        look: |end, idle| unsafe { (*end.cast::<Self>()).ring.reader_is_ready(idle) },
+        // SAFETY: as above.
+        arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Read) },
+    };
+
+    const WRITES: Ways = Ways {
+        // SAFETY: as above.
+        look: |end, idle| unsafe { (*end.cast::<Self>()).ring.writer_is_ready(idle) },
+        // SAFETY: as above.
+        arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Write) },
+    };
 
     /// Has an id woken by the other side; false: something has changed already.
     pub(crate) fn arm(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
@@ -205,12 +294,11 @@ impl<T> Cross<T> {
 
     #[inline(never)]
     fn disarm_now(&self, side: Side) {
-        current::with_run(self.shared.run, |scheduler| {
+        current::with_run(self.about().shared.run, |scheduler| {
             let watched = scheduler.watches().forget((&raw const *self).cast());
             if watched || waits(self.ring.word(side == Side::Write)) {
                 self.unhook(side);
-                let slot = self.slots[side as usize].load(Ordering::Relaxed);
-                scheduler.registry().touch_cross(slot);
+                scheduler.registry().touch_cross(self.slot(side));
             }
         });
     }
@@ -223,7 +311,9 @@ impl<T> Cross<T> {
             Side::Write => self.ring.disarm_writer(),
         };
         if let Some(id) = id {
-            current::with_run(self.shared.run, |scheduler| scheduler.unhook(ARMED | id));
+            current::with_run(self.about().shared.run, |scheduler| {
+                scheduler.unhook(ARMED | id)
+            });
         }
     }
 
@@ -234,30 +324,29 @@ impl<T> Cross<T> {
     /// # Safety
     /// Only for the reading end, which must not be used afterwards.
     pub(crate) unsafe fn close_reader(&self) {
-        let _leave = super::leaving::Finally(|| {
-            if self.ring.word(true) & GONE == 0 {
-                current::left_early(|_| Some(self.number));
-            }
-            self.leave(Side::Read);
-            self.wake(self.writer_home, self.ring.close_reader());
-        });
+        if self.ring.word(true) & GONE == 0 {
+            current::left_early(|_| Some(self.about().number));
+        }
+        self.leave(Side::Read);
+        self.wake(Side::Write, self.ring.close_reader());
+        // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
         // SAFETY: the caller's promise.
-        while let Take::Token(token) = unsafe { self.take() } {
+        while let Pop::Value(token, waiter, _) = unsafe { self.ring.pop() } {
+            self.wake(Side::Write, waiter);
             drop(token);
         }
     }
 
     pub(crate) fn close_writer(&self) {
         self.leave(Side::Write);
-        self.wake(self.reader_home, self.ring.close_writer());
+        self.wake(Side::Read, self.ring.close_writer());
     }
 
     fn leave(&self, side: Side) {
         current::forget((&raw const *self).cast());
         self.unhook(side);
-        current::with_run(self.shared.run, |scheduler| {
-            let slot = self.slots[side as usize].load(Ordering::Relaxed);
-            scheduler.registry().remove_cross(slot);
+        current::with_run(self.about().shared.run, |scheduler| {
+            scheduler.registry().remove_cross(self.slot(side));
         });
     }
 }
@@ -280,8 +369,9 @@ impl<T: Send> CrossEnd for Cross<T> {
 
 impl<T> Drop for Cross<T> {
     fn drop(&mut self) {
-        let (number, taken, home) = (self.number, self.ring.taken(), self.writer_home);
-        current::with_run(self.shared.run, |s| {
+        let (number, home) = (self.about().number, self.about().writer_home);
+        let taken = self.ring.taken();
+        current::with_run(self.about().shared.run, |s| {
             s.tally().borrow_mut().channel(number, taken, Some(home));
         });
     }

@@ -13,6 +13,7 @@ use crate::exec::current::waiting;
 use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
+use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, HOOK, STOP};
 
 /// A pointer to a channel of either make, in one word: the lowest bit says which. That of an input may
@@ -239,6 +240,27 @@ impl<T> End<T> {
             }
             Make::None => false,
         })
+    }
+
+    /// What has become of the token that the writer left in hand.
+    pub(crate) fn hand(&self) -> Hand {
+        match self.make() {
+            Make::Here(channel) if channel.refused() => Hand::Refused,
+            Make::Here(channel) if channel.has_one_in_hand() => Hand::Waits,
+            // SAFETY: an end stays on its thread, and the writer says that it left a token.
+            Make::Cross(channel) => unsafe { channel.hand() },
+            _ => Hand::Done,
+        }
+    }
+
+    /// Takes the token that the writer left in hand back, unless the reader has it.
+    pub(crate) fn take_back(&self) -> Option<T> {
+        match self.make() {
+            Make::Here(channel) => channel.take_back(),
+            // SAFETY: as in `hand`.
+            Make::Cross(channel) => unsafe { channel.take_back() },
+            Make::None => None,
+        }
     }
 
     /// Nobody waits at the end any more: a future was dropped.

@@ -3,5 +3,7 @@
 
 pub(crate) mod inbox;
 mod pace;
+mod segment;
+mod signals;
 pub(crate) mod spsc;
 pub(crate) mod waiter;

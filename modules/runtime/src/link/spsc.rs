@@ -1,252 +1,376 @@
 //! A bounded lock-free ring between one producer and one consumer on different threads, with the
 //! handshake by which each can sleep until the other has done something.
 //!
-//! Three cache lines, by who writes them: the producer's (`tail`), the consumer's (`head`), and
-//! the signals, which change only when somebody goes to sleep, is woken or leaves. While tokens
-//! stream, each side reads the other's line only when its own copy of the other's index says
-//! full or empty.
+//! Three cache lines, by who writes them: the producer's (`tail`, and slots for two tokens), the
+//! consumer's (`head`), and one for what hardly changes: who sleeps, the capacity, where more slots
+//! are. While each side waits for the other all the time, a token moves the producer's line over and
+//! the consumer's back, and no other: neither side keeps anything else in them. Once two tokens are
+//! in a ring that may hold them, it gets more slots, and each side a line of its own, in which it
+//! notes how far the other was when it last looked ([`segment`](super::segment)).
+//!
+//! A producer that finds a ring of capacity one full leaves its token in the second slot, *in hand*,
+//! and waits until there is room: then the token is written. The consumer takes it all the same if it
+//! comes to it before, so two tokens go over in the time of one. Until either happens the producer
+//! may take it back.
+//!
+//! A consumer that answers says with its answer how much it has taken: so a producer that is answered
+//! need not look at the consumer's line, which would cost it, and the consumer's next store there,
+//! as much as a token ([`Ack`]).
 //!
 //! # Why the orderings suffice
 //!
 //! * *Tokens.* The producer writes a slot, then stores `tail`; the consumer loads `tail`, then
 //!   reads the slot. Store at least Release, load at least Acquire: the write of the slot happens
 //!   before the read. The same with `head` in the other direction before a slot is used again.
+//! * *In hand.* `tail` says by a mark that its last token is in hand. To take it, the consumer puts
+//!   the token's ticket, which no other has, into `claim`; to take it back, the producer puts it
+//!   there, with another mark: by read-modify-writes, so who comes first has it, and the other sees
+//!   that. The producer lowers `tail` before, so a consumer that came too late looks at a `tail`
+//!   without the token, and raises it again if it came too late itself. The consumer reads the slot
+//!   after it has claimed the token, and the producer after it has taken it back: never both.
+//!   Tickets rise, so what the consumer finds in `claim` tells whether its ticket is an old one.
+//!   It may also be newer than the `tail` that the consumer saw. Then the token at `head` is an
+//!   older one that is not in hand any more, or this one; it is there to be taken in any case, and
+//!   the newer one, claimed too early, cannot be taken back: it is written.
 //! * *Sleep.* The consumer stores ARMED and then loads `tail`; the producer stores `tail` and then
 //!   loads ARMED. Each writes one place and then reads the other, so both could read the old
 //!   value under Release and Acquire, and the wake-up would be lost. Between store and load each
 //!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
 //!   other sees what was stored before it. A fence takes longer than a token, so who puts many in
 //!   looks for ARMED without one, which finds it nearly always, and once more behind a fence
-//!   before its process's turn ends ([`Ring::settle_put`]): a wake-up can be late by a turn, but
+//!   when its process's turn ends ([`Ring::settle_put`]): a wake-up can be late by a turn, but
 //!   is never lost. The same holds for a writer waiting for room, and for
 //!   GONE in place of an index.
 //! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes. It is
 //!   set by one, too: so all changes of a word stand in one order that both sides agree on.
 //!   The consumer may arm again in the middle of that: then the wake-up it gets is early, finds
 //!   nothing, and it arms again.
-//! * *Leaving.* GONE is stored after the last `tail`, and loaded before `tail` is: who sees GONE
-//!   sees every token.
-//! * *Widening.* The producer goes on in a new, wider segment from some index on: it links that to the
-//!   old one, stores the index there, and then `tail` behind it. Who sees a `tail` beyond the index
-//!   sees both, and goes over when it has read what is before. So the ring allocates what it uses, and
-//!   grows by the hand of its producer alone, whatever the consumer does meanwhile.
+//! * *Leaving.* The producer's GONE is stored after the last `tail`, and loaded before `tail` is: who
+//!   sees GONE sees every token. The consumer's is stored before it drops what is left, and loaded
+//!   after `head` is: who sees a `head` that a dropped token has moved sees GONE, and `left`, which
+//!   tells where the reading ended.
+//! * *More slots.* They are stored in `wide` before a `tail` that is beyond those in place.
 
 use std::hint;
-use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::pace::Pace;
-use super::waiter::{ARMED, GONE, ID, NOBODY, STOP};
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell, fence};
+use super::segment::{Line, Slot, Wide, slot};
+use super::signals::Signals;
+use super::waiter::{ARMED, GONE, ID};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
-#[repr(align(64))]
-struct Line<T>(T);
+/// In `tail`: the last token is in hand.
+const HAND: u64 = 1 << 63;
+/// In `claim`, with a ticket: the consumer was first.
+const TAKEN: u64 = 1;
+
+/// An acknowledgement that comes with a token of another channel: how many tokens the one who sends it
+/// has taken from a channel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ack {
+    /// The number of the channel.
+    pub(crate) channel: u32,
+    pub(crate) taken: u64,
+}
+
+impl Ack {
+    pub(crate) const NONE: Self = Ack {
+        channel: u32::MAX,
+        taken: 0,
+    };
+}
 
 #[repr(C)]
 struct Producer<T> {
+    /// How many tokens have been put in, and the mark HAND.
     tail: AtomicU64,
-    /// The one slot of a ring of capacity one: so its token comes with `tail`, in one line.
-    only: Slot<T>,
-    own: UnsafeCell<Writing<T>>,
+    /// The ticket of the last token in hand: an even number.
+    ticket: AtomicU64,
+    two: [Slot<T>; 2],
+    /// What came with the tokens of these slots. As arrays there is room beside two small tokens.
+    taken: [UnsafeCell<u64>; 2],
+    channels: [UnsafeCell<u32>; 2],
+    /// Somebody waits at this end, as far as its process knows.
+    waits: UnsafeCell<bool>,
 }
 
-/// What the producer knows.
-struct Writing<T> {
-    /// Up to this index there is room, as far as is known.
-    limit: u64,
-    /// Where it writes, and from which index on.
-    segment: *const Segment<T>,
-    start: u64,
-    pace: Pace,
-    waits: bool,
-}
-
-struct Consumer<T> {
+#[repr(C)]
+struct Consumer {
+    /// How many tokens have been taken out.
     head: AtomicU64,
-    own: UnsafeCell<Reading<T>>,
+    claim: AtomicU64,
+    /// How many had been when the consumer left.
+    left: AtomicU64,
+    /// As the producer's.
+    waits: UnsafeCell<bool>,
 }
 
-/// What the consumer knows.
-struct Reading<T> {
-    /// Up to this index there are tokens, as far as is known.
-    tail_seen: u64,
-    segment: *const Segment<T>,
-    pace: Pace,
-    waits: bool,
+#[repr(C)]
+struct Rest<T, A> {
+    signals: Signals,
+    wide: AtomicPtr<Wide<T>>,
+    capacity: AtomicU32,
+    about: A,
 }
 
-struct Signals {
-    reader: AtomicU32,
-    writer: AtomicU32,
-}
-
-type Slot<T> = UnsafeCell<MaybeUninit<T>>;
-
-/// Slots for the tokens from some index on, up to that at which the next segment begins.
-struct Segment<T> {
-    /// A power of two; none if the producer's line has the only one.
-    slots: Box<[Slot<T>]>,
-    until: AtomicU64,
-    next: AtomicPtr<Segment<T>>,
-}
-
-/// Slots of the first segment that is allocated, at most.
-const FIRST: u64 = 8;
-
-impl<T> Segment<T> {
-    fn new(slots: u64) -> Self {
-        let mut all = Vec::with_capacity(slots as usize);
-        all.resize_with(slots as usize, || UnsafeCell::new(MaybeUninit::uninit()));
-        Segment {
-            slots: all.into_boxed_slice(),
-            until: AtomicU64::new(u64::MAX),
-            next: AtomicPtr::new(ptr::null_mut()),
-        }
-    }
-
-    fn len(&self) -> u64 {
-        self.slots.len().max(1) as u64
-    }
-}
-
-/// What a push did; `Done` names who is to be woken, or leaves that to [`Ring::settle_put`].
+/// What a push did; `Done` and `Handed` name who is to be woken, or leave that to
+/// [`Ring::settle_put`].
 pub(crate) enum Push<T> {
     Done(Option<u32>),
+    Handed(Option<u32>),
     Full(T),
     Gone(T),
 }
 
 /// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::settle_taken`].
 pub(crate) enum Pop<T> {
-    Value(T, Option<u32>),
+    /// With the acknowledgement that came with the token.
+    Value(T, Option<u32>, Ack),
     Empty,
     End,
 }
 
-/// The ring. See the module's text.
-pub(crate) struct Ring<T> {
+/// What has become of a token in hand.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Hand {
+    /// There is no room for it yet.
+    Waits,
+    /// It is in the ring, or was taken out.
+    Done,
+    /// The consumer has left without it.
+    Refused,
+}
+
+/// The ring, and what else its owner wants to have in the line that hardly changes. See the module's
+/// text.
+#[repr(C)]
+pub(crate) struct Ring<T, A = ()> {
     producer: Line<Producer<T>>,
-    consumer: Line<Consumer<T>>,
-    signals: Line<Signals>,
-    capacity: AtomicU64,
-    first: Box<Segment<T>>,
+    consumer: Line<Consumer>,
+    rest: Line<Rest<T, A>>,
 }
 
 // SAFETY: tokens cross threads through the ring, hence `T: Send`; every other field is either
-// atomic or touched by one side only, which the contracts of the unsafe methods demand. Segments are
-// the ring's own.
-unsafe impl<T: Send> Send for Ring<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Ring<T> {}
+// atomic or touched by one side only, which the contracts of the unsafe methods demand. What is behind
+// `wide` is the ring's own.
+unsafe impl<T: Send, A: Send> Send for Ring<T, A> {}
+// SAFETY: as above; `about` is given out by reference.
+unsafe impl<T: Send, A: Sync> Sync for Ring<T, A> {}
 
-impl<T> Ring<T> {
-    pub(crate) fn new(capacity: u32) -> Self {
-        let capacity = u64::from(capacity.max(1));
-        let slots = match capacity {
-            1 => 0,
-            wide => wide.next_power_of_two().min(FIRST),
-        };
-        let first = Box::new(Segment::new(slots));
-        let segment: *const Segment<T> = &raw const *first;
+impl<T, A> Ring<T, A> {
+    pub(crate) fn new(capacity: u32, about: A) -> Self {
         Ring {
             producer: Line(Producer {
                 tail: AtomicU64::new(0),
-                only: UnsafeCell::new(MaybeUninit::uninit()),
-                own: UnsafeCell::new(Writing {
-                    limit: 0,
-                    segment,
-                    start: 0,
-                    pace: Pace::new(),
-                    waits: false,
-                }),
+                ticket: AtomicU64::new(0),
+                two: [slot(), slot()],
+                taken: [UnsafeCell::new(0), UnsafeCell::new(0)],
+                channels: [UnsafeCell::new(0), UnsafeCell::new(0)],
+                waits: UnsafeCell::new(false),
             }),
             consumer: Line(Consumer {
                 head: AtomicU64::new(0),
-                own: UnsafeCell::new(Reading {
-                    tail_seen: 0,
-                    segment,
-                    pace: Pace::new(),
-                    waits: false,
-                }),
+                claim: AtomicU64::new(TAKEN),
+                left: AtomicU64::new(u64::MAX),
+                waits: UnsafeCell::new(false),
             }),
-            signals: Line(Signals {
-                reader: AtomicU32::new(NOBODY),
-                writer: AtomicU32::new(NOBODY),
+            rest: Line(Rest {
+                signals: Signals::new(),
+                wide: AtomicPtr::new(ptr::null_mut()),
+                capacity: AtomicU32::new(capacity.max(1)),
+                about,
             }),
-            capacity: AtomicU64::new(capacity),
-            first,
         }
     }
 
-    /// The slot of the token that is the `at`-th of all.
     #[inline(always)]
-    fn slot<'a>(&'a self, segment: &'a Segment<T>, at: u64) -> &'a Slot<T> {
-        let last = segment.slots.len().wrapping_sub(1);
-        segment
-            .slots
-            .get(at as usize & last)
-            .unwrap_or(&self.producer.0.only)
+    pub(crate) fn about(&self) -> &A {
+        &self.rest.0.about
+    }
+
+    #[inline(always)]
+    fn signals(&self) -> &Signals {
+        &self.rest.0.signals
+    }
+
+    /// The slots that are not in place, once there are any.
+    #[inline(always)]
+    fn wide(&self) -> Option<&Wide<T>> {
+        // SAFETY: once it is stored it stays until the ring goes.
+        unsafe { self.rest.0.wide.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// How many tokens have been put in, for the producer: who puts in another has none in hand.
+    #[inline(always)]
+    fn tail(&self) -> u64 {
+        self.producer.0.tail.load(Ordering::Relaxed) & !HAND
+    }
+
+    #[inline(always)]
+    fn in_place(&self, at: u64) -> &Slot<T> {
+        &self.producer.0.two[at as usize & 1]
     }
 
     /// Puts a token in. If that names nobody to be woken, [`Ring::settle_put`] has to be asked
     /// later, once for any number of tokens.
     ///
+    /// If `hand`, and a ring of capacity one is just full, leaves it in hand. It is to be followed by
+    /// [`Ring::hand`] until that does not wait, or by [`Ring::take_back`].
+    ///
+    /// `taken` is how many tokens are known to have been taken, or less; `ack` is for the consumer.
+    ///
     /// # Safety
-    /// Only the producer's thread may call this.
+    /// Only the producer's thread may call this. So many tokens have been taken, and that happened
+    /// before this.
     #[inline]
-    pub(crate) unsafe fn push(&self, value: T) -> Push<T> {
-        if self.signals.0.reader.load(Ordering::Relaxed) & GONE != 0 {
+    pub(crate) unsafe fn push(&self, value: T, hand: bool, taken: u64, ack: Ack) -> Push<T> {
+        if self.signals().word(false) & GONE != 0 {
             return Push::Gone(value);
         }
-        let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        let own = &self.producer.0.own;
-        // SAFETY: `own` is the producer's.
-        let full =
-            own.with_mut(|own| unsafe { (*own).limit == tail && !self.find_room(&mut *own, tail) });
-        if full {
+        let tail = self.tail();
+        if let Some(wide) = self.wide() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.push_wide(wide, tail, value) };
+        }
+        let mut there = tail - taken;
+        if there > 0 {
+            there = tail - self.consumer.0.head.load(Ordering::Acquire);
+        }
+        let set_ack = || {
+            let Producer {
+                taken, channels, ..
+            } = &self.producer.0;
+            let at = tail as usize & 1;
+            // SAFETY: the slot is free, and what came with its token has been read.
+            taken[at].with_mut(|place| unsafe { *place = ack.taken });
+            // SAFETY: as above.
+            channels[at].with_mut(|place| unsafe { *place = ack.channel });
+        };
+        if there == 0 {
+            set_ack();
+            return self.put(self.in_place(tail), tail + 1, value);
+        }
+        let capacity = self.capacity();
+        if capacity > there {
+            let wide = self.widen(tail, capacity);
+            // SAFETY: the caller's promise.
+            return unsafe { self.push_wide(wide, tail, value) };
+        }
+        if !hand || there > 1 {
+            // Of a token in hand that was forgotten there is none any more.
+            self.producer.0.tail.store(tail, Ordering::Release);
             return Push::Full(value);
         }
-        // SAFETY: the producer's own; a segment is freed when the consumer has left it, and it goes
-        // where the producer is and no further.
-        let slot = own.with(|own| unsafe { &raw const *self.slot(&*(*own).segment, tail) });
+        let ticket = self.producer.0.ticket.load(Ordering::Relaxed) + 2;
+        set_ack();
+        // SAFETY: the slot is free: the token before the one that is there has been taken out.
+        unsafe { self.in_place(tail).with_mut(|slot| (*slot).write(value)) };
+        self.producer.0.ticket.store(ticket, Ordering::Release);
+        self.producer
+            .0
+            .tail
+            .store((tail + 1) | HAND, Ordering::Release);
+        Push::Handed(self.signals().unarm_reader())
+    }
+
+    #[inline(always)]
+    fn put(&self, slot: *const Slot<T>, tail: u64, value: T) -> Push<T> {
         // SAFETY: the slot is free: head has passed it by, and Acquire ordered the reading of it
         // before this. The consumer does not look at it before `tail` is stored.
         unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
-        self.producer.0.tail.store(tail + 1, Ordering::Release);
-        Push::Done(unarm(&self.signals.0.reader))
+        self.producer.0.tail.store(tail, Ordering::Release);
+        Push::Done(self.signals().unarm_reader())
     }
 
-    /// Looks how far the consumer is, and goes over to a wider segment if there is room in the ring
-    /// but not in the segment. False: the ring is full.
+    /// # Safety
+    /// Only the producer's thread may call this.
     #[inline]
-    fn find_room(&self, own: &mut Writing<T>, tail: u64) -> bool {
-        let head = self.consumer.0.head.load(Ordering::Acquire);
-        let capacity = self.capacity.load(Ordering::Relaxed);
-        if tail - head >= capacity {
-            own.limit = tail;
-            return false;
+    unsafe fn push_wide(&self, wide: &Wide<T>, tail: u64, value: T) -> Push<T> {
+        // SAFETY: `writing` is the producer's, and the slot that of a token for which there is room.
+        let slot = wide.writing(|own| unsafe {
+            let room = (*own).limit != tail || {
+                let head = self.consumer.0.head.load(Ordering::Acquire);
+                let end = head + self.capacity();
+                (*own).limit = tail;
+                if tail < end {
+                    (*own).make_room(head, tail, end);
+                }
+                tail < end
+            };
+            room.then(|| (*own).slot(tail))
+        });
+        match slot {
+            Some(slot) => self.put(slot, tail + 1, value),
+            None => Push::Full(value),
         }
-        // SAFETY: as in `push`.
-        let len = unsafe { (*own.segment).len() };
-        let from = head.max(own.start);
-        if tail - from >= len {
-            self.widen(own, tail, len * 2);
-        }
-        // SAFETY: as in `push`.
-        let len = unsafe { (*own.segment).len() };
-        own.limit = (head + capacity).min(head.max(own.start) + len);
-        true
     }
 
     #[cold]
     #[inline(never)]
-    fn widen(&self, own: &mut Writing<T>, tail: u64, slots: u64) {
-        let wider = Box::into_raw(Box::new(Segment::new(slots)));
-        // SAFETY: as in `push`.
-        let old = unsafe { &*own.segment };
-        old.next.store(wider, Ordering::Release);
-        old.until.store(tail, Ordering::Release);
-        (own.segment, own.start) = (wider, tail);
+    fn widen(&self, from: u64, capacity: u64) -> &Wide<T> {
+        let wide = Box::into_raw(Wide::create(from, capacity));
+        self.rest.0.wide.store(wide, Ordering::Release);
+        // SAFETY: it stays until the ring goes.
+        unsafe { &*wide }
+    }
+
+    /// What has become of the token in hand.
+    ///
+    /// # Safety
+    /// Only the producer's thread may call this, after a push left a token in hand.
+    pub(crate) unsafe fn hand(&self) -> Hand {
+        let tail = self.tail();
+        let head = self.consumer.0.head.load(Ordering::Acquire);
+        if self.is_stopped() {
+            return match tail > self.consumer.0.left.load(Ordering::Relaxed) {
+                true => Hand::Refused,
+                false => Hand::Done,
+            };
+        }
+        match tail - head > self.capacity() {
+            true => Hand::Waits,
+            false => Hand::Done,
+        }
+    }
+
+    /// Takes the token in hand back, unless the consumer has it or is about to: then
+    /// [`Ring::settle_put`] has to be asked.
+    ///
+    /// # Safety
+    /// As for [`Ring::hand`]; the token is in hand no more.
+    pub(crate) unsafe fn take_back(&self) -> Option<T> {
+        let Producer { tail, ticket, .. } = &self.producer.0;
+        let (end, ticket) = (self.tail(), ticket.load(Ordering::Relaxed));
+        tail.store(end - 1, Ordering::Release);
+        if self.consumer.0.claim.swap(ticket, Ordering::AcqRel) == ticket | TAKEN {
+            tail.store(end, Ordering::Release);
+            return None;
+        }
+        // SAFETY: the token is there, and the consumer knows that it is not its own.
+        let slot = self.in_place(end - 1);
+        Some(slot.with(|slot| unsafe { (*slot).assume_init_read() }))
+    }
+
+    /// Up to which index the consumer may take tokens, which is `head` if there are none. The token in
+    /// hand is claimed if it is the next.
+    #[inline]
+    fn look(&self, head: u64) -> u64 {
+        loop {
+            let tail = self.producer.0.tail.load(Ordering::Acquire);
+            let end = tail & !HAND;
+            if tail & HAND == 0 || end != head + 1 {
+                return head.max(end - u64::from(tail != end));
+            }
+            let ticket = self.producer.0.ticket.load(Ordering::Acquire);
+            let claim = &self.consumer.0.claim;
+            let (was, mine) = (claim.load(Ordering::Acquire), ticket | TAKEN);
+            // What is not below has been taken back, or came after one that has.
+            let free = was < ticket;
+            let (first, next) = (Ordering::AcqRel, Ordering::Acquire);
+            if was == mine || free && claim.compare_exchange(was, mine, first, next).is_ok() {
+                return end;
+            }
+        }
     }
 
     /// Takes a token out. If that names nobody to be woken, [`Ring::settle_taken`] has to be asked
@@ -257,57 +381,60 @@ impl<T> Ring<T> {
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Pop<T> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        let own = &self.consumer.0.own;
-        // SAFETY: `own` is the consumer's.
-        let seen = own.with(|own| unsafe { (*own).tail_seen });
-        if head == seen {
-            let gone = self.signals.0.writer.load(Ordering::Acquire) & GONE != 0;
-            let tail = self.producer.0.tail.load(Ordering::Acquire);
-            if head == tail {
-                return if gone { Pop::End } else { Pop::Empty };
+        let mut wide = self.wide();
+        // SAFETY: what is behind `reading` is the consumer's.
+        let seen = wide.map_or(0, |wide| wide.reading(|own| unsafe { (*own).seen }));
+        if seen <= head {
+            let mut end = self.look(head);
+            if end == head {
+                if !self.signals().is_ended() {
+                    return Pop::Empty;
+                }
+                end = self.look(head);
+                if end == head {
+                    return Pop::End;
+                }
             }
-            // SAFETY: as above.
-            own.with_mut(|own| unsafe { (*own).tail_seen = tail });
+            // There may be more slots by now than before the look.
+            wide = self.wide();
+            if let Some(wide) = wide {
+                // SAFETY: as above.
+                wide.reading(|own| unsafe { (*own).seen = end });
+            }
         }
-        // SAFETY: as above. The slot was written before `tail` passed it, and the producer leaves it
-        // alone until `head` has.
-        let value = own.with_mut(|own| unsafe {
-            if (*(*own).segment).until.load(Ordering::Relaxed) == head {
-                self.go_over(&mut *own);
+        let mut ack = Ack::NONE;
+        let slot = match wide {
+            // SAFETY: as above; the token is there, as the look has shown.
+            Some(wide) if wide.from <= head => wide.reading(|own| unsafe { (*own).slot(head) }),
+            _ => {
+                let Producer {
+                    taken, channels, ..
+                } = &self.producer.0;
+                let at = head as usize & 1;
+                ack = Ack {
+                    // SAFETY: written before the token, and left alone as long.
+                    channel: channels[at].with(|place| unsafe { *place }),
+                    // SAFETY: as above.
+                    taken: taken[at].with(|place| unsafe { *place }),
+                };
+                &raw const *self.in_place(head)
             }
-            self.slot(&*(*own).segment, head)
-                .with(|slot| (*slot).assume_init_read())
-        });
+        };
+        // SAFETY: the slot was written before `tail` passed it, and the producer leaves it alone until
+        // `head` has, or it was claimed.
+        let value = unsafe { (*slot).with(|slot| (*slot).assume_init_read()) };
         self.consumer.0.head.store(head + 1, Ordering::Release);
-        Pop::Value(value, unarm(&self.signals.0.writer))
-    }
-
-    /// The consumer goes over to the next segment, and frees the one it leaves.
-    #[cold]
-    #[inline(never)]
-    fn go_over(&self, own: &mut Reading<T>) {
-        // SAFETY: the consumer's segment has not been freed. The next one was linked before `until`
-        // was stored, and that before a `tail` which the consumer has seen by Acquire.
-        let next = unsafe { (*own.segment).next.load(Ordering::Acquire) };
-        let left = std::mem::replace(&mut own.segment, next);
-        self.free(left);
-    }
-
-    fn free(&self, segment: *const Segment<T>) {
-        if !ptr::eq(segment, &raw const *self.first) {
-            // SAFETY: `widen` made it, both sides have left it, and its tokens have been taken.
-            drop(unsafe { Box::from_raw(segment.cast_mut()) });
-        }
+        Pop::Value(value, self.signals().unarm_writer(), ack)
     }
 
     /// Who is to be woken for the tokens that were put in.
     pub(crate) fn settle_put(&self) -> Option<u32> {
-        disarm(&self.signals.0.reader)
+        self.signals().settle_reader()
     }
 
     /// Who is to be woken for the tokens that were taken out.
     pub(crate) fn settle_taken(&self) -> Option<u32> {
-        disarm(&self.signals.0.writer)
+        self.signals().settle_writer()
     }
 
     /// Says that the consumer is going to look for tokens by [`Ring::reader_is_ready`].
@@ -315,10 +442,11 @@ impl<T> Ring<T> {
     /// # Safety
     /// Only the consumer's thread may call this.
     pub(crate) unsafe fn pace_reader(&self) {
-        let (capacity, taken) = (self.capacity(), self.taken());
-        let own = &self.consumer.0.own;
-        // SAFETY: `own` is the consumer's, who calls.
-        own.with_mut(|own| unsafe { (*own).pace.waits(taken, capacity) });
+        if let Some(wide) = self.wide() {
+            let (capacity, taken) = (self.capacity(), self.taken());
+            // SAFETY: `reading` is the consumer's, who calls.
+            wide.reading(|own| unsafe { (*own).pace.waits(taken, capacity) });
+        }
     }
 
     /// As [`Ring::pace_reader`], for the producer.
@@ -326,13 +454,11 @@ impl<T> Ring<T> {
     /// # Safety
     /// Only the producer's thread may call this.
     pub(crate) unsafe fn pace_writer(&self) {
-        let (capacity, put) = (
-            self.capacity(),
-            self.producer.0.tail.load(Ordering::Relaxed),
-        );
-        let own = &self.producer.0.own;
-        // SAFETY: `own` is the producer's, who calls.
-        own.with_mut(|own| unsafe { (*own).pace.waits(put, capacity) });
+        if let Some(wide) = self.wide() {
+            let (capacity, put) = (self.capacity(), self.tail());
+            // SAFETY: `writing` is the producer's, who calls.
+            wide.writing(|own| unsafe { (*own).pace.waits(put, capacity) });
+        }
     }
 
     /// Notes whether somebody waits at an end, and tells what was noted before.
@@ -340,16 +466,20 @@ impl<T> Ring<T> {
     /// # Safety
     /// Only the thread of that end may call this.
     pub(crate) unsafe fn set_waits(&self, producer: bool, waits: bool) -> bool {
-        let old = |own: &mut bool| std::mem::replace(own, waits);
-        if producer {
-            let own = &self.producer.0.own;
-            // SAFETY: `own` is the caller's.
-            own.with_mut(|own| old(unsafe { &mut (*own).waits }))
-        } else {
-            let own = &self.consumer.0.own;
-            // SAFETY: `own` is the caller's.
-            own.with_mut(|own| old(unsafe { &mut (*own).waits }))
-        }
+        let noted = match producer {
+            true => &self.producer.0.waits,
+            false => &self.consumer.0.waits,
+        };
+        noted.with_mut(|noted| {
+            // SAFETY: it is the caller's.
+            let before = unsafe { *noted };
+            // The other side looks at this line: it is not written for nothing.
+            if before != waits {
+                // SAFETY: as above.
+                unsafe { *noted = waits };
+            }
+            before
+        })
     }
 
     /// Whether the consumer need not wait: there is a token, or the producer has left. If `idle`,
@@ -359,17 +489,26 @@ impl<T> Ring<T> {
     /// Only the consumer's thread may call this.
     pub(crate) unsafe fn reader_is_ready(&self, idle: bool) -> bool {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        let there = self.producer.0.tail.load(Ordering::Relaxed) - head;
-        if there == 0 {
-            return self.signals.0.writer.load(Ordering::Relaxed) & GONE != 0;
+        let tail = self.tail();
+        if tail <= head {
+            return self.signals().is_ended();
         }
-        let own = &self.consumer.0.own;
-        // SAFETY: `own` is the consumer's, who calls.
-        let pauses = own.with(|own| unsafe { (*own).pace.pauses() });
-        if idle && there <= pauses.into() {
-            pause(pauses);
+        if idle && let Some(wide) = self.wide() {
+            // SAFETY: `reading` is the consumer's, who calls.
+            let pauses = wide.reading(|own| unsafe { (*own).pace.pauses() });
+            if tail - head <= pauses.into() {
+                pause(pauses);
+            }
         }
         true
+    }
+
+    /// Whether there is no room for the token in hand, or for another.
+    #[inline]
+    fn is_full(&self, order: Ordering) -> bool {
+        let tail = self.producer.0.tail.load(Ordering::Relaxed);
+        let more = u64::from(tail & HAND == 0);
+        (tail & !HAND) + more > self.consumer.0.head.load(order) + self.capacity()
     }
 
     /// Whether the producer need not wait: there is room, or the consumer has left. As
@@ -378,17 +517,15 @@ impl<T> Ring<T> {
     /// # Safety
     /// Only the producer's thread may call this.
     pub(crate) unsafe fn writer_is_ready(&self, idle: bool) -> bool {
-        let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        let capacity = self.capacity();
-        let there = tail - self.consumer.0.head.load(Ordering::Relaxed);
-        if there >= capacity {
+        if self.is_full(Ordering::Relaxed) {
             return self.is_stopped();
         }
-        let own = &self.producer.0.own;
-        // SAFETY: `own` is the producer's, who calls.
-        let pauses = own.with(|own| unsafe { (*own).pace.pauses() });
-        if idle && capacity - there <= pauses.into() {
-            pause(pauses);
+        if idle && let Some(wide) = self.wide() {
+            // SAFETY: `writing` is the producer's, who calls.
+            let pauses = wide.writing(|own| unsafe { (*own).pace.pauses() });
+            if self.capacity() + self.taken() <= self.tail() + u64::from(pauses) {
+                pause(pauses);
+            }
         }
         true
     }
@@ -396,85 +533,69 @@ impl<T> Ring<T> {
     /// Says that the consumer, called `id`, is about to wait. False: it need not, so it is to
     /// disarm and look again.
     pub(crate) fn arm_reader(&self, id: u32) -> bool {
-        let signals = &self.signals.0;
-        signals.reader.swap(ARMED | (id & ID), Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.signals().arm_reader(id);
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        self.producer.0.tail.load(Ordering::Acquire) == head
-            && signals.writer.load(Ordering::Acquire) & GONE == 0
+        self.producer.0.tail.load(Ordering::Acquire) & !HAND <= head && !self.signals().is_ended()
     }
 
     /// The consumer does not wait any more. Its id, if it was still armed: else the producer is
     /// about to wake it.
     pub(crate) fn disarm_reader(&self) -> Option<u32> {
-        unarm(&self.signals.0.reader)
+        self.signals().unarm_reader()
     }
 
     /// As [`Ring::disarm_reader`], for the producer.
     pub(crate) fn disarm_writer(&self) -> Option<u32> {
-        let writer = &self.signals.0.writer;
-        if writer.load(Ordering::Relaxed) & STOP != 0 {
-            let was = writer.fetch_and(!(ARMED | STOP), Ordering::Relaxed);
-            return (was & ARMED != 0).then_some(was & ID);
-        }
-        unarm(writer)
+        self.signals().disarm_writer()
     }
 
     /// Says that the producer, called `id`, is about to wait. False: it need not, so it is to
     /// disarm and look again.
     pub(crate) fn arm_writer(&self, id: u32) -> bool {
-        let signals = &self.signals.0;
-        signals.writer.swap(ARMED | (id & ID), Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        let capacity = self.capacity();
-        tail - self.consumer.0.head.load(Ordering::Acquire) >= capacity
-            && signals.reader.load(Ordering::Acquire) & GONE == 0
+        self.signals().arm_writer(ARMED | (id & ID));
+        self.is_full(Ordering::Acquire) && !self.is_stopped()
     }
 
     /// Says that the producer waits only for the consumer to leave, by a word with STOP; armed only
     /// if what the consumer takes may wake it too. True: the consumer has left already.
     pub(crate) fn arm_stop(&self, word: u32) -> bool {
-        self.signals.0.writer.swap(word, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.signals().arm_writer(word);
         self.is_stopped()
     }
 
     /// Who waits at the producer's end, or at the consumer's: a word.
     pub(crate) fn word(&self, producer: bool) -> u32 {
-        let Signals { reader, writer } = &self.signals.0;
-        if producer { writer } else { reader }.load(Ordering::Relaxed)
+        self.signals().word(producer)
     }
 
     /// Whether the consumer has left.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.signals.0.reader.load(Ordering::Acquire) & GONE != 0
+        self.signals().is_stopped()
     }
 
     /// The producer leaves. Returns who is to be woken.
     pub(crate) fn close_writer(&self) -> Option<u32> {
-        self.signals.0.writer.fetch_or(GONE, Ordering::Release);
-        disarm(&self.signals.0.reader)
+        self.signals().close_writer()
     }
 
-    /// The consumer leaves. Returns who is to be woken: also a producer that waits just for this
-    /// ([`Ring::arm_stop`]).
+    /// The consumer leaves: what it pops from now on was not read. Returns who is to be woken: also a
+    /// producer that waits just for this ([`Ring::arm_stop`]).
     pub(crate) fn close_reader(&self) -> Option<u32> {
-        self.signals.0.reader.fetch_or(GONE, Ordering::Release);
-        fence(Ordering::SeqCst);
-        let writer = &self.signals.0.writer;
-        let was = writer.fetch_and(!(ARMED | STOP), Ordering::Relaxed);
-        (was & GONE == 0 && was & (ARMED | STOP) != 0).then_some(was & ID)
+        let Consumer { head, left, .. } = &self.consumer.0;
+        left.store(head.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.signals().close_reader()
     }
 
-    /// Tokens that have been taken out so far.
+    /// Tokens that have been read so far.
     pub(crate) fn taken(&self) -> u64 {
-        self.consumer.0.head.load(Ordering::Acquire)
+        let Consumer { head, left, .. } = &self.consumer.0;
+        head.load(Ordering::Acquire)
+            .min(left.load(Ordering::Relaxed))
     }
 
     /// Tokens the ring may hold.
     pub(crate) fn capacity(&self) -> u64 {
-        self.capacity.load(Ordering::Relaxed)
+        self.rest.0.capacity.load(Ordering::Relaxed).into()
     }
 
     /// Lets the ring hold `capacity` tokens, if that is more than now.
@@ -483,8 +604,8 @@ impl<T> Ring<T> {
     /// Only the producer's thread may call this.
     pub(crate) unsafe fn grow(&self, capacity: u32) {
         if u64::from(capacity) > self.capacity() {
-            // `limit` may stay: where it ends, the producer looks again.
-            self.capacity.store(capacity.into(), Ordering::Relaxed);
+            // What the producer knows of room may stay: where it ends, it looks again.
+            self.rest.0.capacity.store(capacity, Ordering::Relaxed);
         }
     }
 }
@@ -497,35 +618,15 @@ fn pause(times: u32) {
     }
 }
 
-/// Takes the ARMED mark off a word, after something else was stored; the id, if it was there.
-#[inline]
-fn disarm(word: &AtomicU32) -> Option<u32> {
-    fence(Ordering::SeqCst);
-    unarm(word)
-}
-
-/// Takes the marks of who waits off an armed word; the id, if it was armed.
-#[inline]
-fn unarm(word: &AtomicU32) -> Option<u32> {
-    if word.load(Ordering::Relaxed) & ARMED == 0 {
-        return None;
-    }
-    let was = word.fetch_and(!(ARMED | STOP), Ordering::Relaxed);
-    (was & ARMED != 0).then_some(was & ID)
-}
-
-impl<T> Drop for Ring<T> {
+impl<T, A> Drop for Ring<T, A> {
     fn drop(&mut self) {
-        // If dropping a token panics, the segments stay: memory is lost, and nothing else.
+        // If dropping a token panics, the other slots stay: memory is lost, and nothing else.
         // SAFETY: nobody else has the ring any more, so this thread may be its consumer.
         while let Pop::Value(..) = unsafe { self.pop() } {}
-        // SAFETY: as above.
-        let mut segment = self.consumer.0.own.with(|own| unsafe { (*own).segment });
-        while !segment.is_null() {
-            // SAFETY: of the segments from the consumer's on none has been freed.
-            let next = unsafe { (*segment).next.load(Ordering::Relaxed) };
-            self.free(segment);
-            segment = next;
+        let wide = self.rest.0.wide.load(Ordering::Relaxed);
+        if !wide.is_null() {
+            // SAFETY: `widen` made it, and nobody uses it any more.
+            drop(unsafe { Box::from_raw(wide) });
         }
     }
 }

@@ -10,9 +10,11 @@ use crate::exec::outcome::Stopped;
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Put};
+use crate::kpn::cross::Offer;
 use crate::kpn::end::{End, Make};
 use crate::kpn::leaving::Finally;
 use crate::kpn::stop::Stop;
+use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, STOP, is_hooked};
 
 /// The writing end of a channel.
@@ -82,6 +84,16 @@ impl<T> Output<T> {
             // SAFETY: there is one output for a channel; it is not `Send`.
             Make::Cross(channel) => unsafe { channel.put(token) },
             Make::None => Put::Stopped(token),
+        }
+    }
+
+    /// As [`Output::put`], for who waits for room: the token may be left in hand.
+    #[inline(always)]
+    fn offer(&mut self, token: T) -> Offer<T> {
+        match self.end.make() {
+            // SAFETY: as in `put`.
+            Make::Cross(channel) => unsafe { channel.offer(token) },
+            _ => Offer::Put(self.put(token)),
         }
     }
 
@@ -193,17 +205,16 @@ impl<T> Output<T> {
         loop {
             *token = match mem::replace(token, Token::Done) {
                 Token::Done => return Poll::Ready(Ok(())),
-                Token::Fresh(value) => match self.put(value) {
-                    Put::Done => return Poll::Ready(Ok(())),
-                    Put::Stopped(_) => return Poll::Ready(Err(Stopped)),
-                    Put::Full(value) => Token::Fresh(value),
+                Token::Fresh(value) => match self.offer(value) {
+                    Offer::Put(Put::Done) => return Poll::Ready(Ok(())),
+                    Offer::Put(Put::Stopped(_)) => return Poll::Ready(Err(Stopped)),
+                    Offer::Put(Put::Full(value)) => Token::Fresh(value),
+                    Offer::Handed => Token::Handed,
                 },
-                Token::Handed => match self.end.near() {
-                    Some(channel) if channel.refused() => {
-                        return Poll::Ready(Err(Stopped));
-                    }
-                    Some(channel) if channel.has_one_in_hand() => Token::Handed,
-                    _ => return Poll::Ready(Ok(())),
+                Token::Handed => match self.end.hand() {
+                    Hand::Refused => return Poll::Ready(Err(Stopped)),
+                    Hand::Done => return Poll::Ready(Ok(())),
+                    Hand::Waits => Token::Handed,
                 },
             };
             if self.end.wait_for_change(context, Side::Write) {
@@ -223,8 +234,8 @@ impl<T> Output<T> {
     #[inline(never)]
     fn cancel(&mut self, handed: bool) {
         self.turn_away();
-        if handed && let Some(channel) = self.end.near() {
-            drop(channel.take_back());
+        if handed {
+            drop(self.end.take_back());
         }
     }
 
