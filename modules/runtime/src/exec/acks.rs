@@ -25,10 +25,12 @@ struct Place {
 }
 
 impl Place {
-    const NONE: Self = Place {
-        channel: Cell::new(Ack::NONE.channel),
-        taken: Cell::new(Ack::NONE.taken),
-    };
+    const fn new() -> Self {
+        Place {
+            channel: Cell::new(Ack::NONE.channel),
+            taken: Cell::new(Ack::NONE.taken),
+        }
+    }
 
     #[inline(always)]
     fn set(&self, ack: Ack) {
@@ -40,8 +42,8 @@ impl Place {
 impl Acks {
     pub(crate) fn new() -> Self {
         Acks {
-            last: Place::NONE,
-            known: [const { Place::NONE }; KNOWN],
+            last: Place::new(),
+            known: [const { Place::new() }; KNOWN],
         }
     }
 

@@ -47,10 +47,12 @@ pub(crate) struct Debts {
 }
 
 impl Debt {
-    const NONE: Self = Debt {
-        end: Cell::new(ptr::null()),
-        settle: Cell::new(|_| {}),
-    };
+    const fn new() -> Self {
+        Debt {
+            end: Cell::new(ptr::null()),
+            settle: Cell::new(|_| {}),
+        }
+    }
 
     fn settle(&self) {
         let end = self.end.replace(ptr::null());
@@ -65,7 +67,7 @@ impl Debts {
     pub(crate) const fn new() -> Self {
         Debts {
             some: Cell::new(false),
-            debts: [const { Debt::NONE }; 2],
+            debts: [const { Debt::new() }; 2],
         }
     }
 
