@@ -120,6 +120,31 @@ impl BitVector {
         }
     }
 
+    /// The place of the bit with a number among those that are not set: by halving, since no samples of these
+    /// are kept.
+    pub(crate) fn select_unset(&self, index: u64) -> u64 {
+        let unset = |block: usize| block as u64 * BLOCK - u64::from(self.ranks[block]);
+        let (mut low, mut high) = (0, self.ranks.len() - 2);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if unset(middle) <= index {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        let mut rest = (index - unset(low)) as u32;
+        let mut word = low * (BLOCK / 64) as usize;
+        loop {
+            let zeros = self.words[word].count_zeros();
+            if rest < zeros {
+                return word as u64 * 64 + u64::from(select_in_word(!self.words[word], rest));
+            }
+            rest -= zeros;
+            word += 1;
+        }
+    }
+
     /// The bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.words) + size_of_val(&*self.ranks) + size_of_val(&*self.samples)

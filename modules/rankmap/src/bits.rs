@@ -19,6 +19,12 @@ pub(crate) fn width_of(value: u64) -> u32 {
 /// bits are struck off.
 #[inline]
 pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
+    find_in_word(word, index).unwrap_or(64)
+}
+
+/// The position of the `index`th set bit, `index` being below 64; or how many are set, if there are not more.
+#[inline]
+pub(crate) fn find_in_word(word: u64, index: u32) -> Result<u32, u32> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x8080_8080_8080_8080;
     let pairs = word - ((word >> 1) & 0x5555_5555_5555_5555);
@@ -26,12 +32,16 @@ pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     // Byte k: how many bits are set in bytes 0 to k.
     let sums = bytes.wrapping_mul(ONES);
+    let all = (sums >> 56) as u32;
+    if index >= all {
+        return Err(all);
+    }
     // The top bit of byte k: whether its sum is at most `index`, so that the bit lies beyond it.
     let beyond = ((u64::from(index) * ONES) | TOPS).wrapping_sub(sums) & TOPS;
     let byte = ((beyond >> 7).wrapping_mul(ONES) >> 56) as u32;
     let before = ((sums << 8) >> (8 * byte)) as u32 & 0xFF;
     let within = (word >> (8 * byte)) as usize & 0xFF;
-    8 * byte + u32::from(SELECT_IN_BYTE[(index - before) as usize][within])
+    Ok(8 * byte + u32::from(SELECT_IN_BYTE[(index - before) as usize][within]))
 }
 
 /// For each index and each byte, the position of that set bit in it.
@@ -94,9 +104,10 @@ impl Packed {
     pub(crate) fn get(&self, index: u64) -> u32 {
         let bit = index * u64::from(self.width);
         let (word, shift) = ((bit / 64) as usize, bit % 64);
-        let low = self.words[word] >> shift;
+        let both = &self.words[word..word + 2];
+        let low = both[0] >> shift;
         // Shifted in two steps, since a shift by 64 is none.
-        let high = (self.words[word + 1] << 1) << (63 - shift);
+        let high = (both[1] << 1) << (63 - shift);
         ((low | high) & ((1 << self.width) - 1)) as u32
     }
 

@@ -7,9 +7,11 @@ use crate::error::Error;
 use crate::form::bitmap::Bitmap;
 use crate::form::elias_fano::EliasFano;
 use crate::form::list::List;
+use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
-use crate::map::joined::Complement;
+use crate::form::wavelet::Wavelet;
+use crate::map::joined::{Complement, Composition};
 use crate::map::{Form, RankMap};
 use crate::progression::{Grouping, Progression};
 use crate::survey::Survey;
@@ -100,6 +102,11 @@ impl Builder {
     }
 
     pub(crate) fn source(&self, each: Source<'_>) -> Result<RankMap, Error> {
+        self.within(f64::INFINITY, each)
+    }
+
+    /// A form of what is called back with that weighs no more than this.
+    pub(crate) fn within(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
         let survey = Survey::of(each);
         if survey.len > 1 << 32 {
             return Err(Error::BeyondRanks);
@@ -111,7 +118,7 @@ impl Builder {
         let mut found: Result<(f64, RankMap), Error> = Err(Error::Unsuitable);
         for mut choice in choices {
             let foreseen = self.weigh(&choice);
-            if found.as_ref().is_ok_and(|(weight, _)| *weight <= foreseen) {
+            if foreseen > most || found.as_ref().is_ok_and(|(weight, _)| *weight <= foreseen) {
                 break;
             }
             match self.build(choice.representation, &survey, each) {
@@ -122,7 +129,7 @@ impl Builder {
                     // More than was foreseen where runs lie between each other.
                     choice.bytes = built.bytes();
                     let weight = self.weigh(&choice);
-                    if found.as_ref().map_or(true, |(least, _)| weight < *least) {
+                    if weight <= most && found.as_ref().map_or(true, |(least, _)| weight < *least) {
                         found = Ok((weight, built));
                     }
                 }
@@ -147,7 +154,7 @@ impl Builder {
                 let closed = survey.closed.clone().ok_or(Error::Unsuitable)?;
                 return Ok(RankMap::closed(closed));
             }
-            Representation::Runs => return runs(survey, each),
+            Representation::Runs => return runs(survey, each, self.only.is_some()),
             Representation::RunLengths => {
                 let last = survey.last_range;
                 let ranges = |give: &mut dyn FnMut(Progression)| ranges(each, give);
@@ -177,6 +184,9 @@ impl Builder {
                 let order = order_of(&all)?;
                 Form::List(Arc::new(List::ordered(&all, &order)))
             }
+            Representation::Shortcuts | Representation::Inverse | Representation::Wavelet => {
+                return self.permuted(representation, len, ranks);
+            }
             Representation::Complement => {
                 let builder = Builder {
                     only: None,
@@ -188,6 +198,45 @@ impl Builder {
             _ => return Err(Error::Unsuitable),
         };
         Ok(RankMap::of(form))
+    }
+}
+
+impl Builder {
+    /// A set and what becomes of it.
+    fn permuted(
+        &self,
+        representation: Representation,
+        len: u64,
+        ranks: impl FnOnce(&mut dyn FnMut(u32)),
+    ) -> Result<RankMap, Error> {
+        let mut all = Vec::with_capacity(len as usize);
+        ranks(&mut |rank| all.push(rank));
+        let order = order_of(&all)?;
+        let sorted = order.iter().map(|index| all[*index as usize]);
+        let any = Builder {
+            only: None,
+            ..*self
+        };
+        let set = any.iter(sorted)?;
+        // The rank of each in the set takes the place of the rank itself.
+        for (place, index) in (0..).zip(&order) {
+            all[*index as usize] = place;
+        }
+        let form = match representation {
+            Representation::Wavelet => Form::Wavelet(Arc::new(Wavelet::new(&all)?)),
+            _ => {
+                let inverse = representation == Representation::Inverse;
+                Form::Permutation(Arc::new(Permutation::new(&all, inverse)?))
+            }
+        };
+        let permutation = RankMap::of(form);
+        if set.is_identity() {
+            return Ok(permutation);
+        }
+        Ok(RankMap::of(Form::Composition(Arc::new(Composition {
+            outer: set,
+            inner: permutation,
+        }))))
     }
 }
 
@@ -204,7 +253,7 @@ pub(crate) fn order_of(ranks: &[u32]) -> Result<Vec<u32>, Error> {
     }
 }
 
-fn runs(survey: &Survey, each: Source<'_>) -> Result<RankMap, Error> {
+fn runs(survey: &Survey, each: Source<'_>, asked: bool) -> Result<RankMap, Error> {
     let (mut all, mut grouping) = (Vec::new(), Grouping::new());
     each(&mut |piece| grouping.push(piece, &mut |piece| all.push(piece)));
     grouping.finish(&mut |piece| all.push(piece));
@@ -214,6 +263,8 @@ fn runs(survey: &Survey, each: Source<'_>) -> Result<RankMap, Error> {
     let runs = match pieces {
         Ok(pieces) if bytes(&pieces) <= shorter => pieces,
         Err(Error::Duplicate(rank)) => return Err(Error::Duplicate(rank)),
+        // Between each other: neighbours may still be apart, unless that is writing members out.
+        Err(_) if survey.ranges / 4 > survey.pieces && !asked => return Err(Error::Unsuitable),
         _ => {
             let mut all = Vec::with_capacity(survey.ranges as usize);
             ranges(each, &mut |range| all.push(range));
@@ -300,6 +351,9 @@ impl RankMap {
             Form::Bitmap(_) => Representation::BareBitmap,
             Form::EliasFano(_) => Representation::EliasFano,
             Form::List(_) => Representation::List,
+            Form::Permutation(permutation) if permutation.has_inverse() => Representation::Inverse,
+            Form::Permutation(_) => Representation::Shortcuts,
+            Form::Wavelet(_) => Representation::Wavelet,
             Form::Complement(_) => Representation::Complement,
             Form::Composition(_) => Representation::Composition,
             Form::Concatenation(_) => Representation::Concatenation,

@@ -6,8 +6,10 @@ use crate::form::bitmap::Bitmap;
 use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Closed, Grid};
 use crate::form::list::List;
+use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
+use crate::form::wavelet::Wavelet;
 use crate::map::RankMap;
 use crate::survey::Survey;
 
@@ -31,6 +33,12 @@ pub enum Representation {
     EliasFano,
     /// A packed array.
     List,
+    /// A packed array of where each rank of a set goes, with shortcuts back.
+    Shortcuts,
+    /// A packed array of where each rank of a set goes, and one of where each comes from.
+    Inverse,
+    /// The merges that would sort a permutation of few ascending sequences: the wavelet tree on runs.
+    Wavelet,
     /// What another map leaves out.
     Complement,
     /// One map after the other: a set and a permutation, or a child and its parent.
@@ -50,6 +58,9 @@ impl fmt::Display for Representation {
             Representation::BareBitmap => "bare bitmap",
             Representation::EliasFano => "Elias-Fano",
             Representation::List => "packed array",
+            Representation::Shortcuts => "permutation with shortcuts",
+            Representation::Inverse => "permutation with inverse",
+            Representation::Wavelet => "wavelet tree on runs",
             Representation::Complement => "complement",
             Representation::Composition => "composition",
             Representation::Concatenation => "concatenation",
@@ -148,8 +159,50 @@ pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Est
     };
     add(Representation::Runs, pieces.min(ranges), time::runs(fewer));
     let list = around::<List>() + List::bytes_for(len, survey.min, survey.max, !survey.ascending);
-    add(Representation::List, list, time::list(len));
+    add(
+        Representation::List,
+        list,
+        time::list(len, !survey.ascending),
+    );
     if !survey.ascending {
+        // The set as it would be if nothing is known of it but its size.
+        let end = u64::from(survey.max) + 1;
+        let full = bits == len;
+        let (set, of_set) = match (full, EliasFano::fits(len, end)) {
+            (true, _) => (0, (0.0, time::PROGRESSION.1)),
+            (_, true) => (
+                around::<EliasFano>() + EliasFano::bytes_for(len, end),
+                time::ELIAS_FANO,
+            ),
+            _ => (
+                around::<Bitmap>() + Bitmap::bytes_for(len, bits, true),
+                time::bitmap(bits, true),
+            ),
+        };
+        let set = match full && survey.min == 0 {
+            true => 0,
+            false => set + 2 * size_of::<usize>() + size_of::<crate::map::joined::Composition>(),
+        };
+        let mut with = |representation, bytes, (select, rank): time::Time| {
+            add(
+                representation,
+                set + bytes,
+                (of_set.0 + select, of_set.1 + rank),
+            );
+        };
+        let permutation = |inverse| around::<Permutation>() + Permutation::bytes_for(len, inverse);
+        with(
+            Representation::Shortcuts,
+            permutation(false),
+            time::SHORTCUTS,
+        );
+        with(Representation::Inverse, permutation(true), time::INVERSE);
+        let wavelet = around::<Wavelet>() + Wavelet::bytes_for(len, survey.ascents);
+        with(
+            Representation::Wavelet,
+            wavelet,
+            time::wavelet(survey.ascents),
+        );
         return found;
     }
     let end = u64::from(survey.max) + 1;
@@ -201,7 +254,10 @@ impl RankMap {
                 time::bitmap(bitmap.words().len() as u64 * 64, bitmap.is_indexed())
             }
             Form::EliasFano(_) => time::ELIAS_FANO,
-            Form::List(list) => time::list(list.len()),
+            Form::List(list) => time::list(list.len(), !list.is_ascending()),
+            Form::Permutation(permutation) if permutation.has_inverse() => time::INVERSE,
+            Form::Permutation(_) => time::SHORTCUTS,
+            Form::Wavelet(wavelet) => time::wavelet(wavelet.sequences() as u64),
             Form::Complement(complement) => {
                 let (select, rank) = complement.of.time();
                 time::complement(complement.of.len(), select, rank)
@@ -232,37 +288,47 @@ impl RankMap {
     }
 }
 
-/// How long SELECT and RANK take in nanoseconds, as `benches/rankmap/run costs` measured; what matters are
-/// their proportions.
+/// How long SELECT and RANK of random ranks take in nanoseconds, as `benches/rankmap/run` measured on one machine;
+/// what matters are their proportions.
 pub(crate) mod time {
     pub(crate) type Time = (f64, f64);
 
-    pub(crate) const PROGRESSION: Time = (1.2, 4.0);
-    pub(crate) const ELIAS_FANO: Time = (10.0, 16.0);
-    pub(crate) const RUN_LENGTHS: Time = (35.0, 30.0);
+    pub(crate) const PROGRESSION: Time = (1.9, 4.0);
+    pub(crate) const ELIAS_FANO: Time = (18.0, 42.0);
+    pub(crate) const RUN_LENGTHS: Time = (45.0, 50.0);
+    pub(crate) const SHORTCUTS: Time = (8.0, 75.0);
+    pub(crate) const INVERSE: Time = (8.0, 12.0);
+
+    /// A level of the tree is a RANK of a bitmap, and for SELECT one that has to halve.
+    pub(crate) fn wavelet(sequences: u64) -> Time {
+        let levels = (sequences.max(1) as f64).log2();
+        (10.0 + 80.0 * levels, 5.0 + 22.0 * levels)
+    }
 
     pub(crate) fn grid(axes: usize) -> Time {
-        (1.0 + 1.3 * axes as f64, 1.5 + 2.0 * axes as f64)
+        (2.0 + 0.8 * axes as f64, 3.5 + 2.0 * axes as f64)
     }
 
     pub(crate) fn runs(count: u64) -> Time {
         let halvings = (count as f64).log2();
-        (2.0 + 1.3 * halvings, 3.0 + 1.5 * halvings)
+        (8.0 + 5.0 * halvings, 12.0 + 4.5 * halvings)
     }
 
-    pub(crate) fn list(len: u64) -> Time {
-        (2.5, 3.0 + 4.0 * (len as f64).log2())
+    /// An order is one more look for each halving.
+    pub(crate) fn list(len: u64, ordered: bool) -> Time {
+        let halving = if ordered { 12.0 } else { 6.5 };
+        (9.0, 10.0 + halving * (len as f64).log2())
     }
 
     pub(crate) fn bitmap(bits: u64, indexed: bool) -> Time {
         match indexed {
-            true => (14.0, 8.0),
-            // Half of the words are counted.
-            false => (3.0 + bits as f64 / 128.0, 3.0 + bits as f64 / 128.0),
+            true => (55.0, 25.0),
+            // Half of the words are counted, and for SELECT looked at one by one.
+            false => (8.0 + bits as f64 / 70.0, 6.0 + bits as f64 / 140.0),
         }
     }
 
     pub(crate) fn complement(of: u64, select: f64, rank: f64) -> Time {
-        (2.0 + ((of + 1) as f64).log2() * select, 1.0 + rank)
+        (2.0 + 1.2 * ((of + 1) as f64).log2() * select, 1.0 + rank)
     }
 }

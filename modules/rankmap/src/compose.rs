@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use crate::build::Builder;
-use crate::choose::{Estimate, Representation, estimates};
+use crate::choose::{Estimate, Representation};
 use crate::error::Error;
 use crate::form::grid::{Axis, Grid};
 use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
-use crate::survey::Survey;
 
 /// Up to how many progressions are looked at to find a shorter form of what is known already.
 const WORTH: u64 = 1 << 22;
@@ -46,20 +45,14 @@ impl Builder {
         if relative.pieces() > WORTH && !deep {
             return relative;
         }
-        let each = |give: &mut dyn FnMut(Progression)| relative.all(give);
-        let survey = Survey::of(each);
         // What is shared with the parent costs nothing more.
         let bytes = inner.bytes() + 2 * size_of::<usize>() + size_of::<Composition>();
-        let weight = self.weight_of(&relative, bytes);
-        let choices = estimates(&survey, None);
-        let better = deep || choices.iter().any(|choice| self.weigh(choice) <= weight);
-        let absolute = better.then(|| self.source(&each).ok()).flatten();
-        match absolute {
-            Some(absolute) if deep || self.weight_of(&absolute, absolute.bytes()) <= weight => {
-                absolute
-            }
-            _ => relative,
-        }
+        let most = match deep {
+            true => f64::INFINITY,
+            false => self.weight_of(&relative, bytes),
+        };
+        self.within(most, &|give| relative.all(give))
+            .unwrap_or(relative)
     }
 
     fn weight_of(&self, map: &RankMap, bytes: usize) -> f64 {
@@ -84,13 +77,8 @@ impl Builder {
         if lazy.pieces() > WORTH {
             return lazy;
         }
-        let made = self
-            .source(&|give| lazy.all(give))
-            .unwrap_or_else(|_| lazy.clone());
-        match self.weight_of(&made, made.bytes()) < self.weight_of(&lazy, lazy.bytes()) {
-            true => made,
-            false => lazy,
-        }
+        let most = self.weight_of(&lazy, lazy.bytes());
+        self.within(most, &|give| lazy.all(give)).unwrap_or(lazy)
     }
 
     /// Maps one behind the other that have nothing in common.
@@ -110,16 +98,11 @@ impl Builder {
         if lazy.pieces() > WORTH && !many {
             return lazy;
         }
-        match self.source(&|give| lazy.all(give)) {
-            Ok(made)
-                if many
-                    || self.weight_of(&made, made.bytes())
-                        <= self.weight_of(&lazy, lazy.bytes()) =>
-            {
-                made
-            }
-            _ => lazy,
-        }
+        let most = match many {
+            true => f64::INFINITY,
+            false => self.weight_of(&lazy, lazy.bytes()),
+        };
+        self.within(most, &|give| lazy.all(give)).unwrap_or(lazy)
     }
 }
 
@@ -134,6 +117,11 @@ fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     }
     if outer.is_identity() {
         return Some(inner.clone());
+    }
+    if let Form::Grid(grid) = &outer.form
+        && inner.is_identity()
+    {
+        return grid.prefix(inner.len()).ok().map(RankMap::closed);
     }
     let Form::Progression(by) = &outer.form else {
         return None;
@@ -191,11 +179,6 @@ fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
 }
 
 impl RankMap {
-    /// Whether every rank is its own.
-    pub(crate) fn is_identity(&self) -> bool {
-        matches!(&self.form, Form::Progression(p) if p.start() == 0 && p.step() == 1)
-    }
-
     /// How many maps are in each other.
     fn depth(&self) -> usize {
         match &self.form {

@@ -23,6 +23,12 @@ impl Divisor {
         if self.reciprocal == 0 {
             return number;
         }
+        self.divide_by_more(number)
+    }
+
+    /// [`Divisor::divide`] by a divisor that is not 1.
+    #[inline]
+    pub(crate) fn divide_by_more(self, number: u32) -> u32 {
         ((u128::from(self.reciprocal) * u128::from(number)) >> 64) as u32
     }
 }

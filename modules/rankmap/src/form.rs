@@ -5,5 +5,7 @@ pub(crate) mod bitmap;
 pub(crate) mod elias_fano;
 pub(crate) mod grid;
 pub(crate) mod list;
+pub(crate) mod permutation;
 pub(crate) mod run_lengths;
 pub(crate) mod runs;
+pub(crate) mod wavelet;

@@ -173,9 +173,15 @@ impl RankMap {
                 let sorted = runs.sorted();
                 Builder::new().progressions(&sorted).ok()
             }
+            Form::Permutation(_) | Form::Wavelet(_) => Some(RankMap::identity(self.len())),
             Form::List(list) => {
                 let ranks = (0..list.len()).map(|index| list.in_order(index));
                 Builder::new().iter(ranks).ok()
+            }
+            Form::Concatenation(parts) => {
+                let sets = parts.parts().iter().map(RankMap::sorted);
+                let sets: Vec<RankMap> = sets.collect::<Option<_>>()?;
+                Builder::new().source(&|give| in_turn(&sets, give)).ok()
             }
             Form::Composition(both) => {
                 // A permutation of a set; or a part of one.
@@ -202,6 +208,8 @@ impl RankMap {
             (Form::Bitmap(a), Form::Bitmap(b)) => Arc::ptr_eq(a, b),
             (Form::EliasFano(a), Form::EliasFano(b)) => Arc::ptr_eq(a, b),
             (Form::List(a), Form::List(b)) => Arc::ptr_eq(a, b),
+            (Form::Permutation(a), Form::Permutation(b)) => Arc::ptr_eq(a, b),
+            (Form::Wavelet(a), Form::Wavelet(b)) => Arc::ptr_eq(a, b),
             (Form::Complement(a), Form::Complement(b)) => {
                 Arc::ptr_eq(a, b) || (a.end == b.end && a.of.is_same(&b.of))
             }
@@ -384,6 +392,21 @@ fn by_pieces(a: &RankMap, set: &RankMap, give: &mut dyn FnMut(Progression)) {
         backwards.into_iter().rev().for_each(&mut *give);
         offset += piece.len();
     });
+}
+
+/// The members of ascending maps that have nothing in common, ascending.
+fn in_turn(sets: &[RankMap], give: &mut dyn FnMut(Progression)) {
+    let mut members: Vec<_> = sets.iter().map(|set| set.iter().peekable()).collect();
+    loop {
+        let least = members
+            .iter_mut()
+            .filter_map(|set| Some((*set.peek()?, set)));
+        let Some((rank, set)) = least.min_by_key(|(rank, _)| *rank) else {
+            return;
+        };
+        set.next();
+        give(Progression::valid(rank, 1, 1));
+    }
 }
 
 /// The ranks in `a` of what two ascending maps have in common.

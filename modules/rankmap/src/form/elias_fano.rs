@@ -1,16 +1,22 @@
 //! Ascending ranks with their gaps encoded by Elias and Fano.
 
 use crate::bit_vector::checked;
-use crate::bits::{Packed, select_in_word, words_for};
+use crate::bits::{Packed, find_in_word, select_in_word, words_for};
 use crate::error::Error;
 
-/// The place of every so many set bits, and of every so many bits that are not, is noted.
-const SAMPLE: u64 = 64;
+/// The place of every so many bits that are not set is noted,
+const ZEROS: u64 = 64;
+/// that of every so many that are set,
+const ONES: u64 = 256;
+/// and in between, how far every so many of these are from the last one noted.
+const NEARBY: u64 = 32;
+/// Farther than can be noted.
+const FAR: u16 = u16::MAX;
 /// Over how many words between two samples is walked before halving pays.
 const NEAR: u64 = 8;
 
 /// A non-descending sequence of `n` numbers below `u` in `n * (2 + log2(u / n))` bits and samples of at most
-/// 1.5 bits a number.
+/// 1.6 bits a number.
 ///
 /// Each number is cut in two: its low bits stand side by side, and the high ones are written in unary as the
 /// distance to the number before (P. Elias, *Efficient storage and retrieval by content and address of static
@@ -22,8 +28,10 @@ pub(crate) struct EliasFano {
     low: Packed,
     /// The high part: a set bit for each number, and before it as many others as the high bits grew.
     high: Box<[u64]>,
-    /// Where the 0th, 64th, 128th set bit is.
+    /// Where the 0th, 256th, 512th set bit is.
     ones: Box<[u32]>,
+    /// How far the 0th, 32nd, 64th set bit is from the one in `ones` before it.
+    nearby: Box<[u16]>,
     /// Where the 0th, 64th, 128th bit is that is not set.
     zeros: Box<[u32]>,
     len: u64,
@@ -61,12 +69,24 @@ impl EliasFano {
 
     fn with(low: Packed, high: Vec<u64>, len: u64, end: u64) -> Self {
         let bits = high_bits(len, end);
-        let ones = samples(&high, bits, |word| word);
-        let zeros = samples(&high, bits, |word| !word);
+        let ones = samples(&high, bits, ONES, |word| word);
+        let zeros = samples(&high, bits, ZEROS, |word| !word);
+        let near = samples(&high, bits, NEARBY, |word| word)
+            .into_iter()
+            .enumerate();
+        let nearby = near.map(|(index, place)| {
+            let from = ones[index / (ONES / NEARBY) as usize];
+            u16::try_from(place - from).unwrap_or(FAR)
+        });
+        let nearby = nearby.collect();
+        // What is looked at from any place on is 64 bits.
+        let mut high = high;
+        high.push(0);
         EliasFano {
             low,
             high: high.into(),
             ones,
+            nearby,
             zeros,
             len,
             end,
@@ -86,16 +106,43 @@ impl EliasFano {
         self.low.width()
     }
 
-    /// The place of the set bit with a number.
+    /// The place of the set bit with a number: mostly among the 64 bits from the sample before it on.
     #[inline]
     fn one(&self, index: u64) -> u64 {
-        select(&self.high, &self.ones, &self.zeros, index, |word| word)
+        let near = self.nearby[(index / NEARBY) as usize];
+        if near == FAR {
+            return self.far_one(index);
+        }
+        let place = u64::from(self.ones[(index / ONES) as usize]) + u64::from(near);
+        let (word, shift) = ((place / 64) as usize, place % 64);
+        let both = &self.high[word..word + 2];
+        let bits = both[0] >> shift | (both[1] << 1) << (63 - shift);
+        match find_in_word(bits, (index % NEARBY) as u32) {
+            Ok(bit) => place + u64::from(bit),
+            Err(_) => self.far_one(index),
+        }
+    }
+
+    #[inline(never)]
+    fn far_one(&self, index: u64) -> u64 {
+        let near = self.nearby[(index / NEARBY) as usize];
+        match near {
+            FAR => {
+                let (own, other) = ((&*self.ones, ONES), (&*self.zeros, ZEROS));
+                select(&self.high, own, other, index, |word| word)
+            }
+            _ => {
+                let place = u64::from(self.ones[(index / ONES) as usize]) + u64::from(near);
+                walk(&self.high, place, index % NEARBY, |word| word)
+            }
+        }
     }
 
     /// The place of the bit with a number among those that are not set.
     #[inline]
     fn zero(&self, index: u64) -> u64 {
-        select(&self.high, &self.zeros, &self.ones, index, |word| !word)
+        let (own, other) = ((&*self.zeros, ZEROS), (&*self.ones, ONES));
+        select(&self.high, own, other, index, |word| !word)
     }
 
     /// The number at an index.
@@ -165,7 +212,7 @@ impl EliasFano {
     /// The bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
         let samples = self.ones.len() + self.zeros.len();
-        self.low.bytes() + self.high.len() * 8 + samples * 4
+        self.low.bytes() + self.high.len() * 8 + samples * 4 + self.nearby.len() * 2
     }
 
     /// Whether so many numbers below `end` are few enough: places of bits take 32 bits.
@@ -176,13 +223,14 @@ impl EliasFano {
     /// How many bytes so many numbers below `end` take.
     pub(crate) fn bytes_for(len: u64, end: u64) -> usize {
         let bits = high_bits(len, end);
-        let samples = len.div_ceil(SAMPLE) + (bits - len).div_ceil(SAMPLE);
-        Packed::bytes_for(low_width(len, end), len) + words_for(bits) * 8 + samples as usize * 4
+        let samples = len.div_ceil(ONES) + (bits - len).div_ceil(ZEROS);
+        let (samples, nearby) = (samples as usize * 4, len.div_ceil(NEARBY) as usize * 2);
+        Packed::bytes_for(low_width(len, end), len) + words_for(bits) * 8 + 8 + samples + nearby
     }
 
     /// The low and the high bits, to be written down.
     pub(crate) fn words(&self) -> (&[u64], &[u64]) {
-        (self.low.words(), &self.high)
+        (self.low.words(), &self.high[..self.high.len() - 1])
     }
 
     /// Of what [`EliasFano::words`] gave; the numbers may still be any that do not descend but in their low
@@ -212,8 +260,8 @@ impl EliasFano {
     }
 }
 
-/// Where every 64th bit is that is set after `flip`.
-fn samples(words: &[u64], bits: u64, flip: impl Fn(u64) -> u64) -> Box<[u32]> {
+/// Where every `step`th bit is that is set after `flip`.
+fn samples(words: &[u64], bits: u64, step: u64, flip: impl Fn(u64) -> u64) -> Box<[u32]> {
     let (mut samples, mut count) = (Vec::new(), 0_u64);
     for (index, word) in words.iter().enumerate() {
         let mut word = flip(*word);
@@ -222,32 +270,42 @@ fn samples(words: &[u64], bits: u64, flip: impl Fn(u64) -> u64) -> Box<[u32]> {
             word &= (1 << left) - 1;
         }
         let ones = u64::from(word.count_ones());
-        let wanted = samples.len() as u64 * SAMPLE;
-        if wanted < count + ones {
-            samples
-                .push((index as u64 * 64) as u32 + select_in_word(word, (wanted - count) as u32));
+        while samples.len() as u64 * step < count + ones {
+            let wanted = (samples.len() as u64 * step - count) as u32;
+            samples.push((index as u64 * 64) as u32 + select_in_word(word, wanted));
         }
         count += ones;
     }
     samples.into()
 }
 
+/// The places of every so many bits.
+type Samples<'a> = (&'a [u32], u64);
+
 /// The place of the bit with a number among those that are set after `flip`. `own` are their samples, and
 /// `other` those of the rest.
 #[inline]
-fn select(words: &[u64], own: &[u32], other: &[u32], index: u64, flip: impl Fn(u64) -> u64) -> u64 {
-    let sample = (index / SAMPLE) as usize;
+fn select(
+    words: &[u64],
+    own: Samples<'_>,
+    other: Samples<'_>,
+    index: u64,
+    flip: impl Fn(u64) -> u64,
+) -> u64 {
+    let (own, step) = own;
+    let sample = (index / step) as usize;
     let mut place = u64::from(own[sample]);
-    let mut rest = index % SAMPLE;
+    let mut rest = index % step;
     let next = own
         .get(sample + 1)
         .map_or(words.len() as u64 * 64, |next| u64::from(*next));
-    if next - place > 64 * NEAR {
+    if next - place > 64 * NEAR + 2 * step {
         // A stretch of the other bits lies between: their samples tell how many of ours are before them.
+        let (other, step) = other;
         let (mut low, mut high) = (0, other.len());
         while low < high {
             let middle = (low + high) / 2;
-            if u64::from(other[middle]) - middle as u64 * SAMPLE <= index {
+            if u64::from(other[middle]) - middle as u64 * step <= index {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -256,12 +314,18 @@ fn select(words: &[u64], own: &[u32], other: &[u32], index: u64, flip: impl Fn(u
         if let Some(found) = low.checked_sub(1) {
             let there = u64::from(other[found]);
             if there > place {
-                rest = index - (there - found as u64 * SAMPLE);
+                rest = index - (there - found as u64 * step);
                 place = there;
             }
         }
     }
-    let mut word = (place / 64) as usize;
+    walk(words, place, rest, flip)
+}
+
+/// The place of the bit with a number among those from a place on that are set after `flip`.
+#[inline]
+fn walk(words: &[u64], place: u64, rest: u64, flip: impl Fn(u64) -> u64) -> u64 {
+    let (mut word, mut rest) = ((place / 64) as usize, rest);
     let mut bits = flip(words[word]) & (u64::MAX << (place % 64));
     loop {
         let ones = u64::from(bits.count_ones());

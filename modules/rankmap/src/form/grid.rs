@@ -51,16 +51,25 @@ struct Scale {
     axis: Axis,
     /// How many members one coordinate of this axis stands for.
     weight: u32,
-    by_weight: Divisor,
     by_stride: Divisor,
     /// Which axis has the stride at this place in the order from the largest to the smallest.
     next: u32,
 }
 
+/// What a step of an axis adds beyond all steps of the next one, modulo 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Jump {
+    /// By how many members one coordinate of the axis stands for.
+    divisor: Divisor,
+    jump: u32,
+}
+
 /// A regular section (Havlak and Kennedy, *An implementation of interprocedural bounded regular section
 /// analysis*, 1991) of the world: nested ranges with strides, the first axis being the slowest.
 ///
-/// SELECT and RANK take one multiplication by a reciprocal for each axis, of which there are at most 32.
+/// SELECT and RANK take one multiplication by a reciprocal for each axis, of which there are at most 32; those
+/// of SELECT do not wait for each other: where `q` is how often the axis was stepped in all, a rank is the sum
+/// of `q` times what such a step adds beyond all those of the next axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     start: u32,
@@ -68,6 +77,9 @@ pub(crate) struct Grid {
     base: u32,
     len: u64,
     scales: Box<[Scale]>,
+    /// Of all axes but the fastest, whose stride is `step`.
+    jumps: Box<[Jump]>,
+    step: u32,
     ascending: bool,
     wraps: bool,
 }
@@ -186,7 +198,6 @@ impl Grid {
             scales.push(Scale {
                 axis: *axis,
                 weight,
-                by_weight: Divisor::new(weight),
                 by_stride: Divisor::new(axis.stride.unsigned_abs() as u32),
                 next: order[k] as u32,
             });
@@ -194,6 +205,14 @@ impl Grid {
             weight = weight.wrapping_mul(axis.count);
         }
         scales.reverse();
+        let jumps = axes.iter().zip(&axes[1..]).zip(&scales);
+        let jumps = jumps.map(|((axis, next), scale)| Jump {
+            divisor: Divisor::new(scale.weight),
+            jump: axis
+                .stride
+                .wrapping_sub(i64::from(next.count).wrapping_mul(next.stride))
+                as u32,
+        });
         let rising = axes.iter().all(|axis| axis.stride > 0 && !axis.wraps());
         Ok(Grid {
             // Modulo 2^32, as the sums in `at`: where an axis wraps, it may lie outside of the ranks.
@@ -202,6 +221,8 @@ impl Grid {
             len,
             ascending: rising && order.iter().copied().eq(0..axes.len()),
             wraps: axes.iter().any(Axis::wraps),
+            jumps: jumps.collect(),
+            step: axes[axes.len() - 1].stride as u32,
             scales: scales.into(),
         })
     }
@@ -222,26 +243,36 @@ impl Grid {
     /// The member at a group rank.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
-        let mut rest = index;
-        let mut rank = i64::from(self.start);
         if self.wraps {
-            for scale in &self.scales {
-                let coordinate = scale.by_weight.divide(rest);
-                rest -= coordinate * scale.weight;
-                let mut position = u64::from(coordinate) + u64::from(scale.axis.shift);
-                if position >= u64::from(scale.axis.modulus) {
-                    position -= u64::from(scale.axis.modulus);
-                }
-                rank += position as i64 * scale.axis.stride;
-            }
-        } else {
-            for scale in &self.scales {
-                let coordinate = scale.by_weight.divide(rest);
-                rest -= coordinate * scale.weight;
-                rank += i64::from(coordinate) * scale.axis.stride;
-            }
+            return self.at_wrapped(index);
         }
-        rank as u32
+        let mut rank = self.start.wrapping_add(index.wrapping_mul(self.step));
+        for jump in &self.jumps {
+            let steps = jump.divisor.divide_by_more(index);
+            rank = rank.wrapping_add(steps.wrapping_mul(jump.jump));
+        }
+        rank
+    }
+
+    /// Where an axis wraps, each coordinate is shifted, and led back behind the seam.
+    #[inline]
+    fn at_wrapped(&self, index: u32) -> u32 {
+        let (mut rank, mut before) = (self.start, 0_u32);
+        for (k, scale) in self.scales.iter().enumerate() {
+            let axis = &scale.axis;
+            let steps = self
+                .jumps
+                .get(k)
+                .map_or(index, |jump| jump.divisor.divide_by_more(index));
+            let coordinate = steps.wrapping_sub(before.wrapping_mul(axis.count));
+            before = steps;
+            // Both may be almost 2^32. Without a branch: which side of the seam cannot be foreseen.
+            let behind = u64::from(coordinate) + u64::from(axis.shift) >= u64::from(axis.modulus);
+            let back = axis.modulus & u32::from(behind).wrapping_neg();
+            let position = coordinate.wrapping_add(axis.shift).wrapping_sub(back);
+            rank = rank.wrapping_add(position.wrapping_mul(axis.stride as u32));
+        }
+        rank
     }
 
     /// The group rank of a world rank.
@@ -336,6 +367,12 @@ impl Grid {
         }
     }
 
+    /// The first `len` of its members.
+    pub(crate) fn prefix(&self, len: u64) -> Result<Closed, Error> {
+        let axes: Vec<Axis> = self.axes().collect();
+        Grid::closed(self.origin(), &axes, len.min(self.len))
+    }
+
     /// The same grid with every world rank `r` turned into `start + step * r`.
     pub(crate) fn scaled(&self, start: u32, step: i64) -> Result<Closed, Error> {
         let first = i64::from(start) + step * self.origin();
@@ -383,7 +420,7 @@ impl Grid {
 
     /// The bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.scales)
+        size_of_val(&*self.scales) + size_of_val(&*self.jumps)
     }
 }
 

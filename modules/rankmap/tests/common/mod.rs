@@ -45,7 +45,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-pub(crate) const REPRESENTATIONS: [Representation; 9] = [
+pub(crate) const REPRESENTATIONS: [Representation; 12] = [
     Representation::Progression,
     Representation::Grid,
     Representation::Runs,
@@ -55,6 +55,9 @@ pub(crate) const REPRESENTATIONS: [Representation; 9] = [
     Representation::EliasFano,
     Representation::List,
     Representation::Complement,
+    Representation::Shortcuts,
+    Representation::Inverse,
+    Representation::Wavelet,
 ];
 
 pub(crate) fn builder(tape: &mut Tape<'_>) -> Builder {
@@ -321,7 +324,7 @@ pub(crate) fn map(tape: &mut Tape<'_>, depth: u32) -> (RankMap, Vec<u32>) {
             (a.complement(u64::from(end)).unwrap(), rest)
         }
         _ => {
-            let kind = REPRESENTATIONS[tape.below(9) as usize];
+            let kind = REPRESENTATIONS[tape.below(12) as usize];
             if matches!(
                 kind,
                 Representation::Bitmap | Representation::BareBitmap | Representation::Complement

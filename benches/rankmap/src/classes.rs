@@ -1,0 +1,197 @@
+//! The communicators that are measured: classes A to E of chapter 5 of S. M. Mir Taheri's thesis, and the
+//! fourteen of chapter 6.
+
+use std::collections::BTreeSet;
+
+/// Random numbers that are the same in every run (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mix = self.0;
+        mix = (mix ^ (mix >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mix = (mix ^ (mix >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u128::from(mix ^ (mix >> 31)) * u128::from(end)) >> 64) as u64
+    }
+
+    /// From 1 to `most`, each order of magnitude as likely as the others.
+    fn size(&mut self, most: u64) -> u64 {
+        let bits = self.below(u64::from(most.ilog2()) + 1);
+        (1 + self.below(1 << bits) + ((1 << bits) >> 1)).min(most)
+    }
+
+    pub fn shuffle(&mut self, ranks: &mut [u32]) {
+        for k in (1..ranks.len()).rev() {
+            ranks.swap(k, self.below(k as u64 + 1) as usize);
+        }
+    }
+}
+
+/// A communicator to be represented.
+pub struct Communicator {
+    pub ranks: Vec<u32>,
+    /// How many bits it takes to tell it from all others of its class.
+    pub bound: f64,
+}
+
+/// The binary logarithm of how many ways there are to choose `k` of `n`.
+fn log_choose(n: f64, k: f64) -> f64 {
+    let log_factorial = |n: f64| match n < 2.0 {
+        true => 0.0,
+        false => {
+            (n * n.ln() - n + 0.5 * (2.0 * std::f64::consts::PI * n).ln()) / std::f64::consts::LN_2
+        }
+    };
+    log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+}
+
+fn log_factorial(n: f64) -> f64 {
+    (2..=n as u64).map(|k| (k as f64).log2()).sum()
+}
+
+/// Some different ranks of a world, ascending.
+fn some(random: &mut Random, world: u64, count: u64) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..world as u32).collect();
+    for k in 0..count as usize {
+        all.swap(k, k + random.below(world - k as u64) as usize);
+    }
+    all.truncate(count as usize);
+    all.sort_unstable();
+    all
+}
+
+/// Ranges of a world that do not touch: every other one between random ends.
+fn ranges(random: &mut Random, world: u64) -> Vec<std::ops::Range<u32>> {
+    let count = random.size(4096);
+    let ends: BTreeSet<u32> = (0..2 * count).map(|_| random.below(world) as u32).collect();
+    let ends: Vec<u32> = ends.into_iter().collect();
+    ends.chunks_exact(2).map(|ends| ends[0]..ends[1]).collect()
+}
+
+const WORLD: u64 = 1 << 20;
+
+/// A communicator of a class of chapter 5.
+pub fn of_class(class: char, random: &mut Random) -> Communicator {
+    let world = WORLD as f64;
+    let (ranks, bound): (Vec<u32>, f64) = match class {
+        // Random members.
+        'A' => {
+            let count = 1 + random.below(WORLD - 1);
+            (some(random, WORLD, count), log_choose(world, count as f64))
+        }
+        // Ranges with strides: begin, end and stride are random.
+        'B' => {
+            let stride = random.size(1000) as u32;
+            let (a, b) = (random.below(WORLD) as u32, random.below(WORLD) as u32);
+            let ranks = (a.min(b)..=a.max(b)).step_by(stride as usize).collect();
+            (ranks, 2.0 * world.log2() + 1000_f64.log2())
+        }
+        // Ranges of ranges, ascending; and E, in descending order.
+        'C' | 'E' => {
+            let mut ranges = ranges(random, WORLD);
+            if class == 'E' {
+                ranges.reverse();
+            }
+            let bound = log_choose(world, 2.0 * ranges.len() as f64);
+            (ranges.into_iter().flatten().collect(), bound)
+        }
+        // Random faces of the hypercube: each dimension is free, 0 or 1.
+        'D' => {
+            let count = random.size(16);
+            let mut member = vec![false; WORLD as usize];
+            for _ in 0..count {
+                let fixed = (random.below(WORLD) & random.below(WORLD)) as usize;
+                let at = random.below(WORLD) as usize & fixed;
+                (0..member.len())
+                    .filter(|rank| rank & fixed == at)
+                    .for_each(|rank| member[rank] = true);
+            }
+            let ranks = (0..WORLD as u32)
+                .filter(|rank| member[*rank as usize])
+                .collect();
+            (ranks, count as f64 * 20.0 * 3_f64.log2())
+        }
+        _ => unreachable!("a class"),
+    };
+    Communicator { ranks, bound }
+}
+
+/// The fourteen communicators of chapter 6, on its world of 200,000.
+pub fn of_chapter_6() -> Vec<(&'static str, Communicator)> {
+    const N: u64 = 200_000;
+    let world = N as f64;
+    let mut random = Random(6);
+    let mut permuted = |count: u64| {
+        let mut ranks = some(&mut random, N, count);
+        random.shuffle(&mut ranks);
+        (
+            ranks,
+            log_choose(world, count as f64) + log_factorial(count as f64),
+        )
+    };
+    let every = |step: usize| {
+        (
+            (0..N as u32).step_by(step).collect::<Vec<u32>>(),
+            world.log2(),
+        )
+    };
+    let of_permuted = [permuted(10_000), permuted(20_000), permuted(100_000)];
+    let [ten, twenty, hundred] = of_permuted;
+    let mut random = Random(7);
+    let cube = |rank: &u32| rank / 100_000 == 0 && rank / 100 % 10 == 0;
+    let ordered =
+        |random: &mut Random, count: u64| (some(random, N, count), log_choose(world, count as f64));
+    let blocks = |random: &mut Random, size: u32| {
+        let mut ranks = Vec::new();
+        for block in 0..10 {
+            let mut range: Vec<u32> = (block * 20_000..block * 20_000 + size).collect();
+            random.shuffle(&mut range);
+            ranks.extend(range);
+        }
+        (
+            ranks,
+            10.0 * log_factorial(f64::from(size)) + 20.0 * world.log2(),
+        )
+    };
+    let all = [
+        ("1 even numbers", every(2)),
+        (
+            "2 81 x + 11453",
+            (
+                (11_453 + 81..N as u32).step_by(81).collect(),
+                2.0 * world.log2(),
+            ),
+        ),
+        (
+            "3 two coordinates of a cube of six are 0",
+            ((0..N as u32).filter(cube).collect(), 6.0 * 11_f64.log2()),
+        ),
+        (
+            "4 every other range of 100",
+            (
+                (0..N as u32).filter(|rank| rank / 100 % 2 == 0).collect(),
+                2.0 * world.log2(),
+            ),
+        ),
+        ("5 every 3rd", every(3)),
+        ("6 every 5th", every(5)),
+        ("7 every 7th", every(7)),
+        ("8 5,000 random", ordered(&mut random, 5_000)),
+        ("9 50,000 random", ordered(&mut random, 50_000)),
+        ("10 10,000 permuted", ten),
+        ("11 20,000 permuted", twenty),
+        ("12 100,000 permuted", hundred),
+        (
+            "13 10 ranges of 1,000, permuted within",
+            blocks(&mut random, 1_000),
+        ),
+        (
+            "14 10 ranges of 10,000, permuted within",
+            blocks(&mut random, 10_000),
+        ),
+    ];
+    all.into_iter()
+        .map(|(name, (ranks, bound))| (name, Communicator { ranks, bound }))
+        .collect()
+}

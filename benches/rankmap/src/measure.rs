@@ -1,0 +1,107 @@
+//! Times of look-ups.
+
+use crate::classes::Random;
+use crate::contestants::{Contestant, build};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// What one contestant costs for one communicator. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Costs {
+    pub bytes: f64,
+    /// To build, a member.
+    pub build: f64,
+    pub select_in_order: f64,
+    pub select: f64,
+    pub rank_in_order: f64,
+    pub rank: f64,
+    /// Iteration, a member.
+    pub iterate: f64,
+}
+
+/// The least of some rounds, a call.
+fn time(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let (mut asked, mut sum, start) = (0, 0_u32, Instant::now());
+        for some in queries.chunks(2048) {
+            for query in some {
+                sum = sum.wrapping_add(ask(*query));
+            }
+            asked += some.len();
+            if start.elapsed() > Duration::from_millis(6) {
+                break;
+            }
+        }
+        black_box(sum);
+        best = best.min(start.elapsed().as_nanos() as f64 / asked as f64);
+    }
+    best
+}
+
+pub struct Queries {
+    pub in_order: Vec<u32>,
+    pub random: Vec<u32>,
+    pub members_in_order: Vec<u32>,
+    pub members: Vec<u32>,
+}
+
+impl Queries {
+    pub fn new(len: u64, at: impl Fn(u32) -> u32) -> Self {
+        const MANY: u64 = 1 << 18;
+        let mut random = Random(99);
+        let in_order: Vec<u32> = (0..len.min(MANY)).map(|k| k as u32).collect();
+        let random: Vec<u32> = (0..MANY).map(|_| random.below(len) as u32).collect();
+        Queries {
+            members_in_order: in_order.iter().map(|rank| at(*rank)).collect(),
+            members: random.iter().map(|rank| at(*rank)).collect(),
+            in_order,
+            random,
+        }
+    }
+}
+
+pub fn look_ups<C: Contestant + ?Sized>(one: &C, queries: &Queries) -> Costs {
+    let select = |queries: &[u32]| match one.selects() {
+        true => time(queries, |rank| one.select(rank).unwrap_or(0)),
+        false => f64::NAN,
+    };
+    let rank = |queries: &[u32]| match one.ranks() {
+        true => time(queries, |world| one.rank(world).unwrap_or(0)),
+        false => f64::NAN,
+    };
+    Costs {
+        bytes: one.bytes() as f64,
+        build: f64::NAN,
+        select_in_order: select(&queries.in_order),
+        select: select(&queries.random),
+        rank_in_order: rank(&queries.members_in_order),
+        rank: rank(&queries.members),
+        iterate: f64::NAN,
+    }
+}
+
+/// All costs of a contestant for some ranks, and the form it took.
+pub fn measure(name: &str, ranks: &[u32], queries: &Queries) -> Option<(Costs, String)> {
+    let start = Instant::now();
+    let one = build(name, ranks)?;
+    let build = start.elapsed().as_nanos() as f64 / ranks.len() as f64;
+    for k in (0..ranks.len()).step_by(1 + ranks.len() / 50) {
+        assert!(
+            !one.selects() || one.select(k as u32) == Some(ranks[k]),
+            "{name}"
+        );
+        assert!(
+            !one.ranks() || one.rank(ranks[k]) == Some(k as u32),
+            "{name}"
+        );
+    }
+    let mut costs = look_ups(&*one, queries);
+    costs.build = build;
+    let start = Instant::now();
+    if let Some(sum) = one.sum() {
+        black_box(sum);
+        costs.iterate = start.elapsed().as_nanos() as f64 / ranks.len() as f64;
+    }
+    Some((costs, one.form()))
+}

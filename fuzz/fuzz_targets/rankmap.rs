@@ -1,0 +1,29 @@
+//! Any bytes are a rank map or refused; what is accepted is what it is written down as, and holds together.
+#![no_main]
+
+use graphmap_rankmap::RankMap;
+
+fn consistent(map: &RankMap) {
+    for k in 0..map.len().min(100) {
+        for rank in [k, map.len() - 1 - k] {
+            let world = map.select(rank as u32).expect("there are so many");
+            assert_eq!(map.rank(world), Some(rank as u32));
+        }
+    }
+    let some: Vec<u32> = map.iter().take(100).collect();
+    assert!((0..).zip(&some).all(|(rank, world)| map.select(rank) == Some(*world)));
+    let bytes = map.to_bytes();
+    let again = RankMap::from_bytes(&bytes).map(|map| map.to_bytes());
+    assert_eq!(again, Ok(bytes));
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(map) = RankMap::from_bytes(bytes) {
+        consistent(&map);
+    }
+    // The version is no secret.
+    let versioned: Vec<u8> = [1].iter().chain(bytes).copied().collect();
+    if let Ok(map) = RankMap::from_bytes(&versioned) {
+        consistent(&map);
+    }
+});
