@@ -494,6 +494,23 @@ fn ends_are_told_once_however_reads_are_mixed() {
     }
 }
 
+/// An end that was passed by is known at once, however many there are.
+#[test]
+fn many_ends_that_were_passed_by() {
+    let mut net = rt::Local::new();
+    let inputs = (0..size(200_000, 20)).map(|_| net.channel::<u64>(1).1);
+    let mut select = rt::Select::from(inputs.collect::<Vec<_>>());
+    net.spawn(async move {
+        assert_eq!(select.read().await, None);
+        for member in 1..select.members() {
+            assert_eq!(select.read_from(member).await, None);
+        }
+        assert_eq!(select.read_or_end().await, Some((0, None)));
+        assert_eq!(select.read_or_end().await, None);
+    });
+    net.run(&rt::Options::new()).unwrap();
+}
+
 #[test]
 fn one_of_several_ports() {
     let each = size(25, 4);

@@ -6,7 +6,9 @@ mod common;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use common::{BOTH, Both, forget, size};
 use graphmap_runtime as rt;
@@ -191,4 +193,186 @@ fn a_process_that_ends_with_its_ports_forgotten() {
         let block = blocked(run(net, &Options::new().os_processes(schedulers)));
         assert_eq!((block.processes, block.others.len()), (1, 1), "{block}");
     }
+}
+
+/// A waker of another library that holds none of ours.
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Flag {
+    fn poll<T>(this: &Arc<Self>, input: &mut Input<T>) -> Poll<Option<T>> {
+        input.poll_read(&mut Context::from_waker(&Waker::from(Arc::clone(this))))
+    }
+}
+
+/// Foreign wakers are woken and dropped between batches of turns.
+async fn let_wakers_wake() {
+    for _ in 0..100 {
+        rt::yield_now().await;
+    }
+}
+
+/// Runs `carry` in a run that ends, and `then` with what it gave in another, beside a read that waits by a
+/// waker of another library: that must be woken.
+fn beside_a_foreign_wait<C: 'static>(
+    nested: bool,
+    carry: fn() -> C,
+    then: impl FnOnce(&mut C) + 'static,
+) {
+    let mut carried = (!nested).then(carry);
+    let mut net = Local::new();
+    let (mut out, mut input) = net.channel::<u64>(1);
+    net.spawn(async move {
+        let mut carried = carried.take().unwrap_or_else(carry);
+        let flag = Arc::new(Flag::default());
+        assert!(Flag::poll(&flag, &mut input).is_pending());
+        then(&mut carried);
+        rt::yield_now().await;
+        out.write(7).await.unwrap();
+        let_wakers_wake().await;
+        assert!(flag.0.load(Ordering::Relaxed), "the waker is lost");
+        assert_eq!(Flag::poll(&flag, &mut input), Poll::Ready(Some(7)));
+    });
+    net.run(&Options::new()).unwrap();
+}
+
+fn in_a_run<C: 'static>(process: impl AsyncFnOnce(&mut Local) -> C + 'static) -> C {
+    let kept = Rc::new(RefCell::new(None));
+    let keep = Rc::clone(&kept);
+    let mut net = Local::new();
+    let mut other = Local::new();
+    net.spawn(async move { *keep.borrow_mut() = Some(process(&mut other).await) });
+    net.run(&Options::new()).unwrap();
+    kept.take().unwrap()
+}
+
+/// What waits in a run by a foreign waker, or in a bundle, names it by a number, which has another owner
+/// in the next run.
+#[test]
+fn what_is_carried_to_another_run_leaves_the_wakers_there_alone() {
+    let polled = || {
+        in_a_run(async |net| {
+            let (output, mut input) = net.channel::<u64>(1);
+            assert!(Flag::poll(&Arc::default(), &mut input).is_pending());
+            (output, Some(input))
+        })
+    };
+    let selected = || {
+        in_a_run(async |net| {
+            let (mut outputs, inputs): (Vec<_>, Vec<_>) =
+                (0..2).map(|_| net.channel::<u64>(1)).unzip();
+            outputs[1].write(1).await.unwrap();
+            let mut select = Select::from(inputs);
+            assert_eq!(select.read().await, Some((1, 1)));
+            (outputs, Some(select))
+        })
+    };
+    for nested in [false, true] {
+        beside_a_foreign_wait(nested, polled, |carried| drop(carried.1.take()));
+        beside_a_foreign_wait(nested, polled, |carried| {
+            carried.1.as_mut().unwrap().turn_away();
+        });
+        beside_a_foreign_wait(nested, polled, |carried| {
+            let input = carried.1.as_mut().unwrap();
+            assert!(Flag::poll(&Arc::default(), input).is_pending());
+        });
+        beside_a_foreign_wait(nested, polled, |carried| {
+            carried.0.try_write(1).unwrap();
+        });
+        beside_a_foreign_wait(nested, selected, |carried| drop(carried.1.take()));
+        beside_a_foreign_wait(nested, selected, |carried| {
+            let select = carried.1.as_mut().unwrap();
+            let waker = Waker::from(Arc::new(Flag::default()));
+            assert!(
+                select
+                    .poll_read(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+        });
+    }
+}
+
+/// The waker that a port waited by in one run is let go when it waits in another.
+#[test]
+fn a_port_that_waits_here_and_there_keeps_one_waker() {
+    let flag = Arc::new(Flag::default());
+    let mut net = Local::new();
+    let (output, mut input) = net.channel::<u64>(1);
+    let known = Arc::clone(&flag);
+    net.spawn(async move {
+        let _output = output;
+        for _ in 0..20 {
+            assert!(Flag::poll(&flag, &mut input).is_pending());
+            let (there, mut inner) = (Arc::clone(&flag), Local::new());
+            let (back, home) = (
+                Rc::new(RefCell::new(None)),
+                Rc::new(RefCell::new(Some(input))),
+            );
+            let keep = Rc::clone(&back);
+            inner.spawn(async move {
+                let mut input = home.take().unwrap();
+                assert!(Flag::poll(&there, &mut input).is_pending());
+                keep.replace(Some(input));
+            });
+            inner.run(&Options::new()).unwrap();
+            input = back.take().unwrap();
+        }
+        let_wakers_wake().await;
+        assert!(Arc::strong_count(&flag) < 6, "{}", Arc::strong_count(&flag));
+        drop(input);
+    });
+    net.run(&Options::new()).unwrap();
+    assert_eq!(Arc::strong_count(&known), 1);
+}
+
+struct Link(#[allow(dead_code)] Option<Input<Link>>);
+
+thread_local! {
+    static CHAIN: RefCell<Option<Input<Link>>> = const { RefCell::new(None) };
+}
+
+/// A thread's own values go at its end, one of them a port that holds a port, and so on.
+#[test]
+fn a_thread_that_ends_with_a_chain_of_ports() {
+    let chain = |length: u64| {
+        let (mut net, mut head) = (Local::new(), None);
+        for _ in 0..length {
+            let (mut output, input) = net.channel(1);
+            assert!(output.try_write(Link(head.take())).is_ok());
+            head = Some(input);
+        }
+        head
+    };
+    let thread = std::thread::spawn(move || {
+        CHAIN.set(None);
+        drop(chain(100));
+        CHAIN.set(chain(size(300_000, 200)));
+    });
+    thread.join().unwrap();
+}
+
+/// What a network costs does not depend on how many others there are.
+#[test]
+fn many_networks_go_in_any_order() {
+    let nets: Vec<Local> = (0..size(200_000, 20)).map(|_| Local::new()).collect();
+    let (mut even, mut odd) = (Vec::new(), Vec::new());
+    for (at, net) in nets.into_iter().enumerate() {
+        match at % 2 {
+            0 => even.push(net),
+            _ => odd.push(net),
+        }
+    }
+    drop(odd);
+    let mut last = even.pop().unwrap();
+    drop(even);
+    let (mut output, mut input) = last.channel::<u64>(1);
+    last.spawn(async move { output.write(1).await });
+    last.spawn(async move { assert_eq!(input.read().await, Some(1)) });
+    last.run(&Options::new()).unwrap();
 }

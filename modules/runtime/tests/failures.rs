@@ -101,6 +101,28 @@ fn a_panic_in_a_destructor_is_one_too() {
     );
 }
 
+/// Its causes are told, but not for ever.
+#[test]
+fn an_error_that_is_its_own_cause() {
+    #[derive(Debug)]
+    struct Round;
+    impl std::fmt::Display for Round {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("round")
+        }
+    }
+    impl std::error::Error for Round {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(self)
+        }
+    }
+    let mut net = rt::Local::new();
+    net.spawn(async { Err::<(), Round>(Round) });
+    let error = net.run(&Options::new()).unwrap_err().to_string();
+    assert!(error.contains("round: round: round"), "{error}");
+    assert!(error.len() < 1000, "{error}");
+}
+
 #[test]
 fn a_panic_before_the_first_await() {
     let spawn = |p: Both<u32>| {

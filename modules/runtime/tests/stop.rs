@@ -286,3 +286,20 @@ fn a_filter_reads_for_its_reader() {
         net.run(&Options::new()).unwrap();
     }
 }
+
+/// Each one that leaves costs the same, however many have left before.
+#[test]
+fn many_readers_leave_one_after_the_other() {
+    let mut net = Local::new();
+    let (outputs, inputs): (Vec<_>, Vec<_>) = (0..size(200_000, 20))
+        .map(|_| net.channel::<u64>(1))
+        .unzip();
+    net.spawn(async move { rt::Switch::from(outputs).stopped().await });
+    net.spawn(async move {
+        for input in inputs {
+            drop(input);
+            rt::yield_now().await;
+        }
+    });
+    net.run(&Options::new()).unwrap();
+}

@@ -11,6 +11,9 @@ use super::scheduler::Scheduler;
 use super::waker::Beacon;
 use crate::link::waiter::HOOK;
 
+/// Most causes of an error that are told.
+const CAUSES: usize = 32;
+
 thread_local! {
     pub(super) static CURRENT: Cell<*const Scheduler> = const { Cell::new(ptr::null()) };
 }
@@ -128,11 +131,11 @@ pub(crate) fn wake_if_here(beacon: &Beacon, id: u32) -> bool {
 #[cold]
 pub(crate) fn failed(kind: u32, index: u32, error: &dyn Error) {
     let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
+    let causes = std::iter::successors(error.source(), |&error| error.source());
+    // An error may be, or come back to, its own cause.
+    for error in causes.take(CAUSES) {
         message.push_str(": ");
         message.push_str(&error.to_string());
-        cause = error.source();
     }
     with_current(|scheduler| {
         let process = scheduler.directory.process(kind, index);

@@ -87,6 +87,11 @@ impl Ready {
         self.waiter.get()
     }
 
+    /// What the hook of a foreign waker knows its word by.
+    pub(crate) fn owner(this: &Rc<Self>) -> Owner {
+        (&raw const this.waiter).addr()
+    }
+
     /// Whether the list is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.borrow().members.is_empty()
@@ -126,11 +131,21 @@ impl Ready {
     }
 }
 
+/// Which word names a hook of a foreign waker: where it is in memory, which is never looked at.
+pub(crate) type Owner = usize;
+
 enum Hook {
     Free,
-    /// A waker that is none of ours, and the process in whose turn it came.
-    Foreign(Waker, u32),
+    /// A waker that is none of ours, the process in whose turn it came, and whose word names the hook:
+    /// a word that was carried here from another run may name it as well.
+    Foreign(Waker, u32, Owner),
     Member(Rc<Ready>, u32),
+}
+
+impl Hook {
+    fn is_foreign_of(&self, owner: Owner) -> bool {
+        matches!(self, Hook::Foreign(_, _, of) if *of == owner)
+    }
 }
 
 /// Wakers that are not needed any more.
@@ -198,11 +213,13 @@ impl Hooks {
 
     /// A hook for a foreign waker, in the turn of `process`. `word` is that of the channel's end: if
     /// it is armed with a foreign hook already, that one is used again.
-    pub(crate) fn foreign(&self, waker: &Waker, word: u32, process: u32) -> u32 {
-        let mut new = Hook::Foreign(waker.clone(), process);
+    pub(crate) fn foreign(&self, waker: &Waker, word: u32, process: u32, owner: Owner) -> u32 {
+        let mut new = Hook::Foreign(waker.clone(), process, owner);
         if word & (ARMED | HOOK) == ARMED | HOOK {
             let mut hooks = self.hooks.borrow_mut();
-            if let Some(old @ Hook::Foreign(..)) = hooks.get_mut(self.at(word)) {
+            if let Some(old) = hooks.get_mut(self.at(word))
+                && old.is_foreign_of(owner)
+            {
                 std::mem::swap(old, &mut new);
                 self.let_go(new);
                 return word & ID;
@@ -235,7 +252,15 @@ impl Hooks {
     #[inline]
     fn touch(&self, ready: &Rc<Ready>) {
         if !ready.touched.replace(true) {
-            self.touched.borrow_mut().push(Rc::clone(ready));
+            let mut touched = self.touched.borrow_mut();
+            if touched.len() == touched.capacity() {
+                // Before it gets longer: bundles that have gone and were not told need not be. A
+                // network that never stands still may make ever more of them.
+                touched.retain(|ready| Rc::strong_count(ready) > 1 || ready.is_told());
+                let len = touched.len();
+                touched.reserve(len + 1);
+            }
+            touched.push(Rc::clone(ready));
         }
     }
 
@@ -246,7 +271,7 @@ impl Hooks {
 
     /// The waker of a hook that is free now is dropped later.
     fn let_go(&self, hook: Hook) {
-        if let Hook::Foreign(waker, _) = hook {
+        if let Hook::Foreign(waker, ..) = hook {
             self.loose.borrow_mut().push(Loose::Drop(waker));
         }
     }
@@ -262,12 +287,13 @@ impl Hooks {
         self.let_go(old);
     }
 
-    /// Removes a hook if it is that of a foreign waker.
-    pub(crate) fn remove_foreign(&self, id: u32) {
-        let foreign = matches!(
-            self.hooks.borrow().get(self.at(id)),
-            Some(Hook::Foreign(..))
-        );
+    /// Removes a hook if it is that of a foreign waker, and of this word.
+    pub(crate) fn remove_foreign(&self, id: u32, owner: Owner) {
+        let hook = self.hooks.borrow();
+        let foreign = hook
+            .get(self.at(id))
+            .is_some_and(|hook| hook.is_foreign_of(owner));
+        drop(hook);
         if foreign {
             self.remove(id);
         }
@@ -277,7 +303,7 @@ impl Hooks {
     pub(crate) fn behind(&self, id: u32) -> Option<Behind> {
         match self.hooks.borrow().get(self.at(id))? {
             Hook::Free => None,
-            Hook::Foreign(_, process) => Some(Behind::Process(*process)),
+            Hook::Foreign(_, process, _) => Some(Behind::Process(*process)),
             Hook::Member(ready, _) => Some(Behind::Bundle(ready.is_told())),
         }
     }
@@ -301,7 +327,7 @@ impl Hooks {
             hook @ Hook::Foreign(..) => {
                 let hook = std::mem::replace(hook, Hook::Free);
                 self.free.borrow_mut().push(at as u32);
-                if let Hook::Foreign(waker, _) = hook {
+                if let Hook::Foreign(waker, ..) = hook {
                     self.loose.borrow_mut().push(Loose::Wake(waker));
                 }
                 None
@@ -326,5 +352,27 @@ impl Hooks {
         let hooks = self.hooks.take();
         self.free.borrow_mut().clear();
         hooks.into_iter().for_each(|hook| self.let_go(hook));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bundles that came and went since the waits were last collected are not kept.
+    #[test]
+    fn bundles_that_have_gone_are_forgotten() {
+        let hooks = Hooks::new(0);
+        let kept: Vec<_> = (0..100).map(|_| Ready::new(1, Side::Read)).collect();
+        kept.iter().for_each(|ready| hooks.wait(ready, None, 0));
+        for _ in 0..10_000 {
+            let ready = Ready::new(1, Side::Read);
+            hooks.wait(&ready, None, 0);
+            hooks.turn_away(&ready);
+        }
+        assert!(hooks.touched.borrow().len() < 1000);
+        let there = hooks.take_touched();
+        let known = |ready: &Rc<Ready>| there.iter().any(|one| Rc::ptr_eq(one, ready));
+        assert!(kept.iter().all(known));
     }
 }

@@ -8,6 +8,7 @@
 use std::cell::Cell;
 
 use super::current;
+use super::hooks::Owner;
 use super::registry;
 use crate::link::waiter::{ARMED, GONE, HOOK, ID, NOBODY, STOP, is_hooked, waits};
 
@@ -62,6 +63,11 @@ impl Point {
         self.cell(side).get()
     }
 
+    /// What the hook of a foreign waker knows the word of a side by.
+    pub(crate) fn owner(&self, side: Side) -> Owner {
+        (&raw const *self.cell(side)).addr()
+    }
+
     #[inline(always)]
     fn cell(&self, side: Side) -> &Cell<u32> {
         match side {
@@ -108,7 +114,7 @@ impl Point {
         self.cell(side).set(word & !(ARMED | STOP));
         self.touch();
         if is_hooked(word) {
-            current::with_current(|scheduler| scheduler.unhook(word));
+            current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
         }
     }
 

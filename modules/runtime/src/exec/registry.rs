@@ -57,8 +57,9 @@ pub(crate) struct Registry {
     /// Who was told to wait at which ends of channels between schedulers. What wakes them is another
     /// thread, which cannot touch the end; so it is looked at again when they have had a turn.
     told: RefCell<HashMap<u32, Vec<u32>>>,
-    /// The registry of this thread that was made before this one.
+    /// The registries of this thread that were made before and after this one.
     older: Cell<*const Registry>,
+    newer: Cell<*const Registry>,
     _pinned: PhantomPinned,
 }
 
@@ -108,7 +109,13 @@ fn own(registry: &Registry, point: &Point) -> bool {
 impl Registry {
     pub(crate) fn new() -> Pin<Box<Self>> {
         let registry = Box::pin(Registry::default());
-        registry.older.set(NEWEST.replace(&raw const *registry));
+        let this: *const Registry = &raw const *registry;
+        let older = NEWEST.replace(this);
+        registry.older.set(older);
+        // SAFETY: as in `with_home`.
+        if let Some(older) = unsafe { older.as_ref() } {
+            older.newer.set(this);
+        }
         registry
     }
 
@@ -316,17 +323,15 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        let this: *const Registry = self;
-        if ptr::eq(NEWEST.get(), this) {
-            return NEWEST.set(self.older.get());
+        let (older, newer) = (self.older.get(), self.newer.get());
+        // SAFETY: as in `with_home`.
+        match unsafe { newer.as_ref() } {
+            Some(newer) => newer.older.set(older),
+            None => NEWEST.set(older),
         }
-        let mut registry = NEWEST.get();
-        // SAFETY: as in `home`.
-        while let Some(newer) = unsafe { registry.as_ref() } {
-            if ptr::eq(newer.older.get(), this) {
-                return newer.older.set(self.older.get());
-            }
-            registry = newer.older.get();
+        // SAFETY: as above.
+        if let Some(older) = unsafe { older.as_ref() } {
+            older.newer.set(newer);
         }
     }
 }

@@ -16,7 +16,7 @@ use super::current::{CURRENT, with_current};
 use super::directory::Directory;
 use super::doze::Rest;
 use super::guard;
-use super::hooks::{Behind, Hooks, Loose, Ready};
+use super::hooks::{Behind, Hooks, Loose, Owner, Ready};
 use super::queue::Queue;
 use super::registry::Registry;
 use super::shared::{Shared, Verdict};
@@ -172,26 +172,30 @@ impl Scheduler {
     /// waker that waited there and was cancelled is used again, or freed.
     ///
     /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
-    pub(crate) fn waiter(&self, context: &Context<'_>, word: u32) -> u32 {
+    pub(crate) fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
         let current = self.beacon.current.load(Ordering::Relaxed);
         if ptr::eq(context.waker().data(), (&raw const self.beacon).cast()) {
-            self.unhook(word);
+            self.unhook(word, owner);
             current
         } else {
-            self.hooks.foreign(context.waker(), word, current)
+            if !self.hooks.has(word) {
+                self.unhook(word, owner);
+            }
+            self.hooks.foreign(context.waker(), word, current, owner)
         }
     }
 
     /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
-    /// somebody else is going to wait there. Else the waker would be kept for ever.
-    pub(crate) fn unhook(&self, word: u32) {
+    /// somebody else is going to wait there. Else the waker would be kept for ever. A word that was
+    /// carried here from another run names a hook that may be another's by now, which is left alone.
+    pub(crate) fn unhook(&self, word: u32, owner: Owner) {
         if !is_hooked(word) {
             return;
         }
         if !self.hooks.has(word) {
-            return self.with_outer(|outer| outer.unhook(word));
+            return self.with_outer(|outer| outer.unhook(word, owner));
         }
-        self.hooks.remove_foreign(word & ID);
+        self.hooks.remove_foreign(word & ID, owner);
     }
 
     /// Has whoever polls with `context` woken when a member of a bundle, or its one member, is put
@@ -202,7 +206,7 @@ impl Scheduler {
         ready: &Rc<Ready>,
         only: Option<u32>,
     ) {
-        let id = self.waiter(context, ready.word());
+        let id = self.waiter(context, ready.word(), Ready::owner(ready));
         self.hooks.wait(ready, only, id);
     }
 
@@ -293,6 +297,8 @@ impl Scheduler {
             self.guarded(build);
             self.work();
             self.clear();
+            // Of a turn that was cut short by a panic, at channels of the run around this one.
+            self.debts.settle();
         });
         self.tally.take()
     }
@@ -383,6 +389,8 @@ impl Scheduler {
                 Loose::Drop(waker) => drop(waker),
             });
         }
+        // They may have read and written across schedulers, and this one may sleep now.
+        self.debts.settle();
     }
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::channel::{Put, Take};
 use crate::exec::current::{self, with_current};
+use crate::exec::hooks::Owner;
 use crate::exec::point::Side;
 use crate::exec::registry::{CrossEnd, Registry};
 use crate::exec::scheduler::Scheduler;
@@ -65,6 +66,11 @@ impl<T> Cross<T> {
     /// Its number, if it is a channel of this run.
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.about().shared.run == run).then_some(self.about().number)
+    }
+
+    /// What the hook of a foreign waker knows the word of an end by.
+    pub(crate) fn owner(&self, side: Side) -> Owner {
+        (&raw const *self).addr() + side as usize
     }
 
     /// An end is taken over by its scheduler.
@@ -312,7 +318,7 @@ impl<T> Cross<T> {
         };
         if let Some(id) = id {
             current::with_run(self.about().shared.run, |scheduler| {
-                scheduler.unhook(ARMED | id)
+                scheduler.unhook(ARMED | id, self.owner(side));
             });
         }
     }

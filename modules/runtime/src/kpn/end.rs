@@ -197,7 +197,8 @@ impl<T> End<T> {
     pub(crate) fn wait_for_change(&self, context: &Context<'_>, side: Side) -> bool {
         waiting(|scheduler| match self.make() {
             Make::Here(channel) => {
-                let id = scheduler.waiter(context, channel.point().word(side));
+                let point = channel.point();
+                let id = scheduler.waiter(context, point.word(side), point.owner(side));
                 // To clone a foreign waker is code of the user: the channel may have changed.
                 let waits = channel.is_unchanged(side);
                 channel.point().arm(side, ARMED | id);
@@ -207,7 +208,7 @@ impl<T> End<T> {
                 waits
             }
             Make::Cross(channel) => {
-                let id = scheduler.waiter(context, 0);
+                let id = scheduler.waiter(context, 0, channel.owner(side));
                 if id & HOOK == 0 && channel.watch(scheduler, id, side) {
                     return true;
                 }
@@ -226,7 +227,8 @@ impl<T> End<T> {
         waiting(|scheduler| match self.make() {
             Make::Here(channel) => {
                 let point = channel.point();
-                let id = scheduler.waiter(context, point.word(Side::Write));
+                let owner = point.owner(Side::Write);
+                let id = scheduler.waiter(context, point.word(Side::Write), owner);
                 let waits = !point.is_gone(Side::Read);
                 point.arm(Side::Write, word_of(id));
                 if !waits {
@@ -235,7 +237,7 @@ impl<T> End<T> {
                 waits
             }
             Make::Cross(channel) => {
-                let id = scheduler.waiter(context, 0);
+                let id = scheduler.waiter(context, 0, channel.owner(Side::Write));
                 !channel.arm_stop(scheduler, word_of(id))
             }
             Make::None => false,

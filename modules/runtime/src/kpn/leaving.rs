@@ -4,7 +4,7 @@
 //! Beyond a depth they queue up, and the outermost lets them leave one by one.
 
 use std::cell::{Cell, RefCell};
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
 /// How deep ends may leave within each other.
@@ -23,7 +23,10 @@ type Leaving = (NonNull<u8>, unsafe fn(NonNull<u8>));
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    static QUEUE: RefCell<Vec<Leaving>> = const { RefCell::new(Vec::new()) };
+    /// Without a destructor, so that it is there as long as its thread is: values of the thread's own,
+    /// which may hold ends, are dropped late.
+    static QUEUE: RefCell<ManuallyDrop<Vec<Leaving>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Calls `leave` with a channel, now or before the outermost call of this on the thread returns.
@@ -32,11 +35,8 @@ thread_local! {
 /// The pointer has to be fit for the function until that has been called.
 pub(super) unsafe fn one_by_one(channel: NonNull<u8>, leave: unsafe fn(NonNull<u8>)) {
     let depth = DEPTH.get();
-    let queued = depth >= DEEPEST
-        // There is no queue any more where a thread's own values are dropped at its end.
-        && QUEUE.try_with(|queue| queue.borrow_mut().push((channel, leave))).is_ok();
-    if queued {
-        return;
+    if depth >= DEEPEST {
+        return QUEUE.with_borrow_mut(|queue| queue.push((channel, leave)));
     }
     DEPTH.set(depth + 1);
     let _out = Finally(|| {
@@ -51,11 +51,13 @@ pub(super) unsafe fn one_by_one(channel: NonNull<u8>, leave: unsafe fn(NonNull<u
 }
 
 fn empty_queue() {
-    while let Ok(Some((channel, leave))) = QUEUE.try_with(|queue| queue.borrow_mut().pop()) {
+    while let Some((channel, leave)) = QUEUE.with_borrow_mut(|queue| queue.pop()) {
         // If this panics, the others leave all the same.
         let rest = Finally(empty_queue);
         // SAFETY: the promise to `one_by_one`.
         unsafe { one_by_one(channel, leave) };
         mem::forget(rest);
     }
+    // Its memory, that nobody else will free.
+    drop(QUEUE.with_borrow_mut(|queue| mem::take(&mut **queue)));
 }

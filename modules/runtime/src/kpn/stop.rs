@@ -46,10 +46,10 @@ impl<'a, T> Stop<'a, T> {
     }
 
     /// All have left when one after the other has, so it is enough to wait for the first that is
-    /// there.
+    /// there. Those before it have left for ever.
     #[inline]
     fn poll_all(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        for (member, output) in self.outputs.iter_mut().enumerate() {
+        for (member, output) in self.outputs.iter_mut().enumerate().skip(self.waits) {
             if output.poll_stopped(context).is_pending() {
                 self.waits = member;
                 if let Some(ready) = self.ready {

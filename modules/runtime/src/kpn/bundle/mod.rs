@@ -96,7 +96,7 @@ impl Hooked {
     fn turn_away_now(&self) {
         current::with_run(self.run, |scheduler| {
             let word = scheduler.hooks().turn_away(&self.ready);
-            scheduler.unhook(word);
+            scheduler.unhook(word, Ready::owner(&self.ready));
         });
     }
 

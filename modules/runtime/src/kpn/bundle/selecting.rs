@@ -1,5 +1,6 @@
 //! Many writers to one reader, which takes what comes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -40,7 +41,7 @@ pub struct Select<T> {
     live: usize,
     connected: bool,
     /// Members whose end a `read` has passed by, and that `read_or_end` has not told yet.
-    passed: Vec<usize>,
+    passed: BTreeSet<usize>,
     hooked: Hooked,
 }
 
@@ -52,7 +53,7 @@ impl<T> From<Vec<Input<T>>> for Select<T> {
             connected: live > 0,
             members,
             live,
-            passed: Vec::new(),
+            passed: BTreeSet::new(),
         }
     }
 }
@@ -141,7 +142,9 @@ impl<T> Select<T> {
                 Poll::Ready(Some((member, Some(token)))) => {
                     return Poll::Ready(Some((member, token)));
                 }
-                Poll::Ready(Some((member, None))) => self.passed.push(member),
+                Poll::Ready(Some((member, None))) => {
+                    self.passed.insert(member);
+                }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => return Poll::Pending,
             }
@@ -187,7 +190,7 @@ impl<T> Select<T> {
                 Take::Token(token) => return Poll::Ready(Some(token)),
                 Take::End => {
                     if !self.leave(member) {
-                        self.passed.retain(|&passed| passed != member);
+                        self.passed.remove(&member);
                     }
                     return Poll::Ready(None);
                 }
@@ -243,7 +246,7 @@ impl<T> Source for ReadOrEnd<'_, T> {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.select.passed.pop() {
+        match self.select.passed.pop_first() {
             Some(member) => Poll::Ready(Some((member, None))),
             None => self.select.poll_change(context),
         }
