@@ -5,7 +5,10 @@ use super::exit::Exit;
 use super::levels::Lint;
 use super::session::{Outcome, Session};
 use super::visible;
+use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::level::Level;
+use graphmap_kpn::network::Network;
+use graphmap_wiring::context::Model;
 
 /// Check graphs: report all that is wrong with them
 #[derive(clap::Args, Debug)]
@@ -39,6 +42,7 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     for file in &args.files {
         match session.verified(file, &args.graph) {
             Ok(network) => {
+                session.find_all(types(&network));
                 sound += &format!(
                     "{}: {} of {}, {}\n",
                     visible::name(&Session::display(file)),
@@ -54,6 +58,17 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     session.flush();
     session.tell(&sound);
     Ok(worst)
+}
+
+/// What will be wrong with the types of tokens once the program is written.
+fn types(network: &Network) -> Diagnostics {
+    let wrong = Model::wrong_types(network).into_iter().map(|mut finding| {
+        finding.severity = Severity::Warning;
+        finding.with_note("a program in Rust cannot be made from it; other targets take any text")
+    });
+    let mut found = Diagnostics::new();
+    found.extend(wrong);
+    found
 }
 
 /// `1 process`, `2 processes`.

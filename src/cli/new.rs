@@ -168,8 +168,17 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     output::write_quietly(session, &files)?;
     let functions = folder.join("src/processes");
+    // As long as nobody has said what travels, it is nothing.
+    let untyped = network
+        .channels
+        .values()
+        .all(|channel| channel.ty.is_none());
+    let tokens = match untyped && !network.channels.is_empty() {
+        true => "  the tokens     `Token` in src/types.rs, as no channel says `type=`\n",
+        false => "",
+    };
     session.tell(&format!(
-        "graphmap: made the project {}\n  the graph      {}\n  the functions  {}\n  \
+        "graphmap: made the project {}\n  the graph      {}\n  the functions  {}\n{tokens}  \
          run it with    graphmap run {}\n",
         paths::shown(folder),
         paths::shown(Path::new(&graph)),

@@ -9,6 +9,7 @@ use crate::arena::{Arena, define_id};
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
 use crate::source::{SourceMap, Span};
+use rustc_hash::FxHashMap;
 
 define_id!(
     /// A node of the source: a process, or one face of it.
@@ -40,6 +41,9 @@ pub struct Declared {
     pub constraints: Vec<ConstraintDecl>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
+    /// Where the text of each payload type stands first, as far as that is known more narrowly than by
+    /// the channel that says it.
+    pub types: FxHashMap<Symbol, Span>,
     /// How findings of some codes are to be taken.
     pub levels: Vec<LevelDecl>,
 }

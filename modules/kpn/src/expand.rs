@@ -153,6 +153,7 @@ impl<'a> Expansion<'a> {
             sources: declared.sources.clone(),
             names: declared.names.clone(),
             skeleton: declared.skeleton.clone(),
+            types: declared.types.clone(),
             levels: declared.levels.clone(),
             ..Declared::default()
         };

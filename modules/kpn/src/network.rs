@@ -8,6 +8,7 @@ use crate::arena::{Arena, Id, define_id};
 use crate::declared::{BundleKind, ConstraintDecl, Direction, ModuleId};
 use crate::names::{Names, Symbol};
 use crate::source::{Location, SourceMap, Span};
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -195,6 +196,9 @@ pub struct Network {
     pub constraints: Vec<NetworkConstraint>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
+    /// Where the text of each payload type stands first, as far as that is known more narrowly than by
+    /// the channel that says it.
+    pub types: FxHashMap<Symbol, Span>,
 }
 
 /// A constraint with the processes that it speaks of.

@@ -37,6 +37,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         extras,
         constraints,
         skeleton,
+        types,
         // They are about findings, not about the network.
         levels: _,
     } = declared;
@@ -77,6 +78,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         members: joined.members,
         constraints: Vec::new(),
         skeleton,
+        types,
     };
     let inside = processes_of_modules(&network, constraints.iter());
     network.constraints = constraints

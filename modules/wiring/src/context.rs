@@ -190,6 +190,11 @@ impl Model {
         Ok(Model::with_types(network, structure, types, diagnostics))
     }
 
+    /// The payload types of a network that Rust cannot read.
+    pub fn wrong_types(network: &Network) -> Diagnostics {
+        Types::of(network).errors
+    }
+
     /// As [`Model::new`], for a target that may not be Rust: the types of the graph are any texts,
     /// and `rust_type` is empty where one is no Rust type.
     pub fn of_any_types(
@@ -307,9 +312,10 @@ impl Types {
             Err(error) => {
                 let message = format!("`{text}` is no payload type: {error}");
                 let column = text[..error.offset].chars().count() + 1;
+                let place = network.types.get(&symbol).copied().unwrap_or(span);
                 self.errors.push(
                     Diagnostic::error(codes::PAYLOAD_TYPE, message)
-                        .at(span, format!("noticed at character {column} of the type"))
+                        .at(place, format!("noticed at character {column} of the type"))
                         .help("name a Rust type such as `f64`, `Vec<u8>` or `crate::shapes::Edge`, or a type of the project's own, `Task`"),
                 );
                 String::new()

@@ -198,7 +198,14 @@ impl Dialect<'_> {
     /// The attributes that the channels of a bundle's node take too.
     pub(super) fn channel_key(&mut self, draft: &mut Draft, key: Key, attribute: &Attribute) {
         match key {
-            Key::Type => draft.ty = self.symbol(attribute).or(draft.ty),
+            Key::Type => {
+                let ty = self.symbol(attribute);
+                if let Some(ty) = ty.filter(|_| ty != draft.ty) {
+                    let first = self.out.types.entry(ty);
+                    first.or_insert(attribute.value.span);
+                }
+                draft.ty = ty.or(draft.ty);
+            }
             Key::Capacity => draft.capacity = self.read(attribute, value::capacity),
             Key::Initial => draft.initial = self.read(attribute, value::count),
             Key::Traffic => draft.traffic = self.read(attribute, value::bytes),

@@ -161,8 +161,9 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         members,
         constraints,
         skeleton,
+        types,
     } = network;
-    match dice.below(12) {
+    match dice.below(13) {
         0 => {
             *name = dice.one_of(&["", "a\n\"b"]).to_owned();
             ("network", "name")
@@ -201,6 +202,11 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
                     ("constraint", "rows")
                 }
             }
+        }
+        11 => {
+            types.insert(dice.id(), Span { start: 7, end: 3 });
+            types.values_mut().for_each(|span| dice.span(span));
+            ("network", "types")
         }
         _ => {
             *skeleton = dice.one_of(&[None, Some((String::new(), Span { start: 9, end: 2 }))]);
