@@ -249,7 +249,7 @@ fn every_code_has_a_page_and_every_page_a_code() {
 /// beside it in the same folder.
 const RUNTIME: &[&str] = &[
     "visible", "sync", "payload", "place", "sequence", "block", "error", "options", "link", "exec",
-    "kpn", "stats", "run", "local", "launcher", "panics", "entry", "lib",
+    "kpn", "stats", "relatives", "run", "local", "launcher", "panics", "entry", "lib",
 ];
 
 /// Those of the rank maps.

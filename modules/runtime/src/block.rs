@@ -57,6 +57,30 @@ pub struct BlockedWait {
     pub place: Option<Place>,
 }
 
+crate::payload!(Block {
+    processes,
+    cycle,
+    cycle_len,
+    cycles,
+    cycles_alike,
+    others,
+    others_len
+});
+crate::payload!(BlockedProcess {
+    name,
+    rank,
+    waits,
+    more
+});
+crate::payload!(BlockedWait {
+    write,
+    stop,
+    port,
+    peer,
+    capacity,
+    place
+});
+
 impl Block {
     /// Whether a process waits for something that the runtime knows nothing of.
     pub fn waits_for_foreign(&self) -> bool {

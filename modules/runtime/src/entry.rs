@@ -4,14 +4,18 @@
 use std::env;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
+use std::sync::Arc;
 
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
 use crate::launcher;
-use crate::options::Options;
+use crate::link::shm::control::Control;
+use crate::options::{Link, Options};
 use crate::panics;
-use crate::run::run;
+use crate::payload::Encoder;
+use crate::relatives;
+use crate::run::{run, run_among};
 use crate::stats::Report;
 use crate::visible::visible;
 
@@ -49,16 +53,59 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         let options = options.on_quiet(move |block| {
             eprintln!("{of}: {}", block.quiet());
         });
-        let report = run(network, &options)?;
+        let report = match options.link {
+            Link::Threads => run(network, &options)?,
+            Link::SharedMemory => run_shared(network, &options)?,
+        };
         tell(&name, &report, &options)
     });
     match outcome {
         Ok(()) => Exit::Ok.into(),
-        Err(error) => {
-            eprintln!("error: {}", visible(&error.to_string()));
-            error.exit().into()
-        }
+        Err(error) => say(&error).into(),
     }
+}
+
+fn say(error: &RunError) -> Exit {
+    eprintln!("error: {}", visible(&error.to_string()));
+    error.exit()
+}
+
+/// Runs the network in several OS processes. Only the first returns.
+fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
+    let network = Arc::new(network);
+    let table = network.digest();
+    if let Some(control) = relatives::joined()? {
+        let run = || match control.agrees(table) {
+            true => run_among(network, options, &control).map(drop),
+            false => Err(other_network(&control)),
+        };
+        let exit = match run() {
+            Ok(()) => Exit::Ok,
+            // The first tells it.
+            Err(error) => error.exit(),
+        };
+        process::exit(exit as i32);
+    }
+    let count = options.placement(network.processes())?.schedulers();
+    if count == 1 {
+        return run(network, options);
+    }
+    let relatives = relatives::start(count, table, |error| {
+        process::exit(say(&error) as i32);
+    })?;
+    let report = run_among(network, options, &relatives.control);
+    relatives.finish();
+    report
+}
+
+/// A copy of the program describes another network than the first: by the time, or a file that has changed.
+fn other_network(control: &Control) -> RunError {
+    let error = RunError::Wiring(vec![format!(
+        "OS process {} has another network than OS process 0: what describes it has to be the same in all",
+        control.me()
+    )]);
+    control.fail(&Encoder::to_vec(&error));
+    error
 }
 
 fn tell(name: &str, report: &Report, options: &Options) -> Result<(), RunError> {

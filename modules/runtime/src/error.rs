@@ -19,7 +19,27 @@ pub enum RunError {
     Options(String),
     /// A file of the run could not be read or written.
     File(String),
+    /// An OS process of the run was ended by something else, or could not be started.
+    Lost(String),
 }
+
+crate::payload!(
+    enum RunError {
+        Failed(failure),
+        Blocked(block),
+        Wiring(mistakes),
+        Options(message),
+        File(message),
+        Lost(message),
+    }
+);
+crate::payload!(Failure {
+    process,
+    rank,
+    place,
+    message
+});
+crate::payload!(Place { file, line, column });
 
 /// A process that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +68,9 @@ impl fmt::Display for RunError {
             RunError::Wiring(mistakes) => {
                 write!(f, "the wiring does not fit: {}", mistakes.join("\n  "))
             }
-            RunError::Options(message) | RunError::File(message) => f.write_str(message),
+            RunError::Options(message) | RunError::File(message) | RunError::Lost(message) => {
+                f.write_str(message)
+            }
         }
     }
 }
@@ -67,6 +89,8 @@ pub enum Exit {
     Usage = 2,
     /// 6: the network blocked.
     Blocked = 6,
+    /// 7: an OS process of the run was ended by something else.
+    Lost = 7,
 }
 
 impl RunError {
@@ -76,6 +100,7 @@ impl RunError {
             RunError::Failed(_) | RunError::Wiring(_) => Exit::Failed,
             RunError::Options(_) | RunError::File(_) => Exit::Usage,
             RunError::Blocked(_) => Exit::Blocked,
+            RunError::Lost(_) => Exit::Lost,
         }
     }
 }

@@ -102,6 +102,7 @@ mod options;
 mod panics;
 mod payload;
 mod place;
+mod relatives;
 mod run;
 mod sequence;
 mod stats;

@@ -16,6 +16,7 @@ use crate::sequence::Sequence;
 /// | variable | meaning |
 /// |---|---|
 /// | `GRAPHMAP_OS_PROCESSES=N` | schedulers; default 1 |
+/// | `GRAPHMAP_LINK=shm` | these are OS processes of their own on this host, joined by shared memory |
 /// | `GRAPHMAP_THREADS=N` | threads that they share; default as many as there are cores, and no more than schedulers |
 /// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
@@ -25,6 +26,7 @@ use crate::sequence::Sequence;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     pub(crate) os_processes: Option<usize>,
+    pub(crate) link: Link,
     pub(crate) threads: Option<usize>,
     pub(crate) shuffle: Option<u64>,
     pub(crate) stats: bool,
@@ -33,6 +35,16 @@ pub struct Options {
     pub(crate) profiled: bool,
     pub(crate) mapping: Option<Sequence>,
     pub(crate) notice: Option<Notice>,
+}
+
+/// What joins the OS processes of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// They are threads of one.
+    #[default]
+    Threads,
+    /// They share memory.
+    SharedMemory,
 }
 
 /// What is told of a standstill that something outside of the network may end.
@@ -148,6 +160,17 @@ impl Options {
             shuffle: number("GRAPHMAP_SHUFFLE")?,
             profile: get("GRAPHMAP_PROFILE").map(PathBuf::from),
             ..Options::default()
+        };
+        options.link = match get("GRAPHMAP_LINK") {
+            None => Link::Threads,
+            Some(value) if value == "threads" => Link::Threads,
+            Some(value) if value == "shm" => Link::SharedMemory,
+            Some(value) => {
+                return Err(RunError::Options(format!(
+                    "GRAPHMAP_LINK={}: it can be threads or shm",
+                    value.to_string_lossy()
+                )));
+            }
         };
         options.profiled = options.profile.is_some();
         if let Some(value) = get("GRAPHMAP_STATS") {
@@ -304,6 +327,7 @@ mod tests {
             ("GRAPHMAP_THREADS", "many"),
             ("GRAPHMAP_SHUFFLE", "-1"),
             ("GRAPHMAP_STATS", "yes"),
+            ("GRAPHMAP_LINK", "wire"),
             ("GRAPHMAP_STATS", "json:"),
         ] {
             let error = parse(&[wrong]).unwrap_err();

@@ -1,13 +1,16 @@
 //! Running a network from beginning to end.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use crate::error::RunError;
 use crate::exec::directory::Directory;
+use crate::exec::outside::Outside;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
@@ -15,7 +18,10 @@ use crate::exec::tally::Tally;
 use crate::exec::task::{self, Header};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
+use crate::link::shm::control::{Control, FAILED};
 use crate::options::Options;
+use crate::payload::Encoder;
+use crate::relatives;
 use crate::stats::{self, Report};
 
 /// Stack of a scheduler's thread: as much as a main thread has, as processes may run on either.
@@ -42,6 +48,7 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
         Arc::clone(&directory),
         Some(placement.clone()),
         options.notice.clone(),
+        None,
     );
     let exchange = Exchange::default();
     let one = |me: usize| {
@@ -98,6 +105,69 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
     ))
 }
 
+/// Runs what lives in this OS process of a network that several share. The first reports on all.
+///
+/// # Errors
+/// As for [`run`]; of what happened in several OS processes, the first.
+pub(crate) fn run_among(
+    network: Arc<Network>,
+    options: &Options,
+    control: &Arc<Control>,
+) -> Result<Report, RunError> {
+    let start = Instant::now();
+    let (me, count) = (control.me(), control.count());
+    let begun = network.check().and_then(|()| {
+        let options = options.clone().os_processes(count).threads(count);
+        options.placement(network.processes())
+    });
+    let placement = begun.inspect_err(|error| control.fail(&Encoder::to_vec(error)))?;
+    let directory: Arc<dyn Directory> = network.clone();
+    let shared = Shared::new(
+        1,
+        Arc::clone(&directory),
+        Some(placement.clone()),
+        options.notice.clone(),
+        Some(Arc::clone(control)),
+    );
+    let residents = wire::residents(&network, &placement, me as u32);
+    let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
+    let tally = Tally::new(&directory, residents.len(), options);
+    let registry = Registry::new();
+    let mut scheduler = Scheduler::new(&shared, 0, residents.len(), shuffle, tally, registry);
+    // SAFETY: an OS process runs one network among others, once: `main` does.
+    let outside = Rc::new(unsafe { Outside::new(Arc::clone(control)) });
+    scheduler.connect(Some(Rc::clone(&outside)));
+    let exchange = Exchange::default();
+    let tally = scheduler.live(|| {
+        let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
+        if let Err(mistakes) = built {
+            shared.end(RunError::Wiring(mistakes));
+        }
+    });
+    let lost = || relatives::cause(control);
+    let growths = shared.outcome();
+    if control.state() == FAILED {
+        return Err(lost());
+    }
+    let growths = growths?;
+    let mut tallies = BTreeMap::new();
+    if me > 0 {
+        scheduler.send_tally(&outside, &tally);
+    } else {
+        tallies.insert(0, tally);
+        while tallies.len() < count {
+            let (of, tally) = scheduler
+                .next_tally(&outside, &directory)
+                .ok_or_else(lost)?;
+            tallies.insert(of, tally);
+        }
+    }
+    let tallies = tallies.into_values().collect();
+    control.done();
+    let elapsed = start.elapsed();
+    Ok(stats::report(&directory, tallies, growths, count, elapsed))
+}
+
 /// A run within a process of another shares its numbers.
 fn has_room(processes: usize) -> Result<(), RunError> {
     let room = Scheduler::room();
@@ -124,7 +194,7 @@ pub(crate) fn local(
         }
         return Err(error);
     }
-    let shared = Shared::new(1, Arc::clone(directory), None, options.notice.clone());
+    let shared = Shared::new(1, Arc::clone(directory), None, options.notice.clone(), None);
     let tally = Tally::new(directory, tasks.len(), options);
     let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally, registry);
     let tally = scheduler.live(|| {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::acks::Acks;
 use super::current::{CURRENT, with_current};
@@ -17,6 +17,7 @@ use super::directory::Directory;
 use super::doze::Rest;
 use super::guard;
 use super::hooks::{Behind, Hooks, Loose, Owner, Ready};
+use super::outside::Outside;
 use super::queue::Queue;
 use super::registry::Registry;
 use super::shared::{Shared, Verdict};
@@ -24,12 +25,12 @@ use super::tally::Tally;
 use super::task::{self, Header};
 use super::waker::{self, Beacon};
 use super::watch::{Debts, Watches};
-use crate::link::waiter::{HOOK, ID, NOBODY, is_hooked};
+use crate::link::waiter::{ELSEWHERE, HOOK, ID, NOBODY, is_hooked};
 
 /// How many processes run before the inbox is looked at again.
 const BATCH: usize = 64;
 /// Most processes on the schedulers of one thread: their ids have 28 bits.
-pub(crate) const MOST: u32 = NOBODY - 1;
+pub(crate) const MOST: u32 = ELSEWHERE - 1;
 
 pub(crate) struct Scheduler {
     pub(super) queue: Queue,
@@ -55,6 +56,8 @@ pub(crate) struct Scheduler {
     pub(super) watches: Watches,
     pub(super) debts: Debts,
     acks: Acks,
+    /// Other OS processes of the run.
+    pub(super) outside: Option<Rc<Outside>>,
     /// The scheduler in one of whose processes this one runs.
     pub(super) outer: Cell<*const Scheduler>,
     mail: Cell<Vec<u32>>,
@@ -97,6 +100,7 @@ impl Scheduler {
             watches: Watches::new(),
             debts: Debts::new(),
             acks: Acks::new(),
+            outside: None,
             outer: Cell::new(ptr::null()),
             mail: Cell::default(),
             directory: Arc::clone(&shared.directory),
@@ -109,6 +113,25 @@ impl Scheduler {
     pub(crate) fn room() -> usize {
         let used = with_current(|outer| outer.base + outer.tasks.len() as u32);
         (MOST - used.unwrap_or(0)) as usize
+    }
+
+    /// The run is one of several OS processes: before it has anything else.
+    pub(crate) fn connect(&mut self, outside: Option<Rc<Outside>>) {
+        self.outside = outside;
+    }
+
+    /// The other OS processes of a run.
+    pub(crate) fn outside(&self) -> Option<&Rc<Outside>> {
+        self.outside.as_ref()
+    }
+
+    pub(super) fn has_mail(&self) -> bool {
+        let inbox = self.beacon.shared.inbox(self.index());
+        inbox.is_filled()
+            || self
+                .outside
+                .as_ref()
+                .is_some_and(|outside| outside.is_filled())
     }
 
     /// Makes this the scheduler of the thread while `f` runs.
@@ -296,6 +319,7 @@ impl Scheduler {
         self.enter(|| {
             self.guarded(build);
             self.work();
+            self.announce();
             self.clear();
             // Of a turn that was cut short by a panic, at channels of the run around this one.
             self.debts.settle();
@@ -317,7 +341,12 @@ impl Scheduler {
             self.watches.look(false, |id| self.wake(id));
             self.guarded(|| self.turn(&waker));
             self.tidy();
-            if !self.queue.is_empty() || inbox.is_filled() || self.spin() || self.arm() {
+            if self.exchange()
+                || !self.queue.is_empty()
+                || inbox.is_filled()
+                || self.spin()
+                || self.arm()
+            {
                 continue;
             }
             if self.hooks.has_loose() {
@@ -325,6 +354,14 @@ impl Scheduler {
             }
             if self.ran.replace(false) {
                 shared.stir();
+            }
+            if let Some(outside) = &self.outside {
+                match self.sleep_among(outside, at_most.take()) {
+                    Some(Verdict::Wait(quiet)) => at_most = quiet,
+                    Some(Verdict::End) => return,
+                    _ => {}
+                }
+                continue;
             }
             self.tally.borrow_mut().sleeps += 1;
             match shared.sleep(self.index(), at_most.take()) {
@@ -394,17 +431,39 @@ impl Scheduler {
     }
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
-    fn guarded(&self, f: impl FnOnce()) {
+    pub(super) fn guarded(&self, f: impl FnOnce()) {
         if let Err(message) = guard::caught(f) {
             self.fail(format!("panicked: {message}"));
         }
     }
 
-    fn fail(&self, message: String) {
+    pub(super) fn fail(&self, message: String) {
         let process = self
             .running()
             .map(|(kind, index)| self.directory.process(kind, index));
         self.beacon.shared.fail(process, message);
+    }
+
+    /// Sleeps until something comes, or meets the other OS processes.
+    fn sleep_among(&self, outside: &Outside, at_most: Option<Duration>) -> Option<Verdict> {
+        if self.is_called(outside) {
+            return Some(self.standstill());
+        }
+        let shared = &*self.beacon.shared;
+        self.tally.borrow_mut().sleeps += 1;
+        let start = at_most.map(|_| Instant::now());
+        let stay = || {
+            let inbox = shared.inbox(self.index());
+            inbox.is_filled() || shared.stopped() || outside.is_called()
+        };
+        outside.sleep(stay, at_most);
+        if let (Some(start), Some(at_most)) = (start, at_most) {
+            match at_most.checked_sub(start.elapsed()) {
+                Some(rest) => return Some(Verdict::Wait(Some(rest))),
+                None => shared.ask(),
+            }
+        }
+        None
     }
 
     fn turn(&self, waker: &Waker) {
@@ -518,6 +577,7 @@ impl Scheduler {
                 if self.watches.look(true, |id| self.wake(id))
                     || inbox.is_filled()
                     || shared.stopped()
+                    || self.has_mail()
                 {
                     return true;
                 }

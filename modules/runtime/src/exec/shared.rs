@@ -13,6 +13,7 @@ use super::waits::{Grow, Update, WaitGraph};
 use crate::block::Block;
 use crate::error::{Failure, RunError};
 use crate::link::inbox::Inbox;
+use crate::link::shm::control::Control;
 use crate::options::{Notice, Placement};
 use crate::sync::lock;
 
@@ -32,12 +33,27 @@ pub(crate) struct Told {
     pub(crate) live: usize,
     /// Something can run after all.
     pub(crate) moved: bool,
+    /// Something outside of the network, in another OS process, holds wakers.
+    pub(crate) foreign: bool,
     /// What has become of waits since the last meeting.
     pub(crate) updates: Vec<Update>,
     /// Processes that have ended, by rank: of those told as waiting, at least.
     pub(crate) ended: Vec<u32>,
     /// All that are left, by rank; only where that was asked for.
     pub(crate) ranks: Vec<u32>,
+}
+
+impl Told {
+    /// What another brings is known too. What comes later counts, but of each side of a channel only one
+    /// of them tells.
+    pub(crate) fn join(&mut self, mut other: Told) {
+        self.live += other.live;
+        self.moved |= other.moved;
+        self.foreign |= other.foreign;
+        self.updates.append(&mut other.updates);
+        self.ended.append(&mut other.ended);
+        self.ranks.append(&mut other.ranks);
+    }
 }
 
 /// What the schedulers decided about a standstill.
@@ -68,6 +84,8 @@ pub(crate) struct Shared {
     meeting: Mutex<Meeting>,
     decided: Condvar,
     patience: Option<Duration>,
+    /// Where the run is one of several OS processes: then this one has one scheduler.
+    control: Option<Arc<Control>>,
     /// Given back when the run ends: a waker that is kept keeps this whole struct.
     notice: Mutex<Option<Notice>>,
 }
@@ -92,9 +110,13 @@ impl Shared {
         directory: Arc<dyn Directory>,
         placement: Option<Placement>,
         notice: Option<Notice>,
+        control: Option<Arc<Control>>,
     ) -> Arc<Self> {
         static RUNS: AtomicU64 = AtomicU64::new(1);
         let cores = thread::available_parallelism().map_or(1, usize::from);
+        let all = control
+            .as_ref()
+            .map_or(schedulers, |control| control.count());
         Arc::new(Shared {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             directory,
@@ -111,7 +133,8 @@ impl Shared {
             }),
             decided: Condvar::new(),
             // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
-            patience: (schedulers > 1 && schedulers <= cores).then_some(PATIENCE),
+            patience: (all > 1 && all <= cores).then_some(PATIENCE),
+            control,
             notice: Mutex::new(notice),
         })
     }
@@ -143,7 +166,7 @@ impl Shared {
             && let Some(inbox) = self.inboxes.get(scheduler as usize)
         {
             inbox.push(id);
-            self.doze.rouse(scheduler as usize);
+            self.rouse(scheduler as usize);
         }
     }
 
@@ -152,6 +175,10 @@ impl Shared {
         // SeqCst: the last sleeper's look at the count must not come before the drop of a waker
         // whose last wake-up it has not seen; the inbox is SeqCst too.
         self.foreign.fetch_add(change, Ordering::SeqCst) + change
+    }
+
+    pub(crate) fn has_foreign_wakers(&self) -> bool {
+        self.foreign.load(Ordering::SeqCst) != 0
     }
 
     pub(crate) fn stopped(&self) -> bool {
@@ -164,10 +191,28 @@ impl Shared {
         self.stop();
     }
 
+    /// The run is over, for a reason that is known elsewhere.
+    pub(crate) fn halt(&self) {
+        self.stop();
+    }
+
+    /// Why the run does not end well, if it is known here.
+    pub(crate) fn failure(&self) -> Option<RunError> {
+        lock(&self.failure).clone()
+    }
+
     fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
         for scheduler in 0..self.inboxes.len() {
-            self.doze.rouse(scheduler);
+            self.rouse(scheduler);
+        }
+    }
+
+    /// Ends the sleep of a scheduler.
+    fn rouse(&self, scheduler: usize) {
+        match &self.control {
+            Some(control) => control.ring(control.me()),
+            None => self.doze.rouse(scheduler),
         }
     }
 
@@ -197,6 +242,9 @@ impl Shared {
     /// Something has run: if all are found asleep, there is something to be looked at.
     pub(crate) fn stir(&self) {
         self.stirred.store(true, Ordering::SeqCst);
+        if let Some(control) = &self.control {
+            control.stir();
+        }
     }
 
     pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Rest {
@@ -246,6 +294,15 @@ impl Shared {
         verdict
     }
 
+    /// Decides by what those of all OS processes have told.
+    pub(crate) fn decide_for_all(&self, mut told: Told) -> Verdict {
+        let mut meeting = lock(&self.meeting);
+        for rank in std::mem::take(&mut told.ended) {
+            meeting.graph.remove(rank);
+        }
+        self.decide(&mut meeting, told)
+    }
+
     fn decide(&self, meeting: &mut Meeting, told: Told) -> Verdict {
         for update in told.updates {
             meeting.graph.update(update);
@@ -259,7 +316,7 @@ impl Shared {
         }
         if !told.ranks.is_empty() {
             let block = report::describe(&mut meeting.graph, told.ranks, &*self.directory);
-            return self.tell(meeting, block);
+            return self.tell(meeting, block, told.foreign);
         }
         let mail = self.inboxes.iter().any(Inbox::is_filled);
         if told.moved || mail {
@@ -270,7 +327,7 @@ impl Shared {
             meeting.growths.extend_from_slice(&grow);
             return Verdict::Resume(grow.into());
         }
-        let foreign = self.foreign.load(Ordering::SeqCst) != 0;
+        let foreign = told.foreign || self.has_foreign_wakers();
         if foreign && !meeting.asked {
             self.stirred.store(false, Ordering::SeqCst);
             return Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet));
@@ -280,11 +337,11 @@ impl Shared {
 
     /// A standstill has been described: it is told, and ends the run unless something outside of
     /// it may wake somebody.
-    fn tell(&self, meeting: &mut Meeting, block: Block) -> Verdict {
+    fn tell(&self, meeting: &mut Meeting, block: Block, foreign: bool) -> Verdict {
         if self.inboxes.iter().any(Inbox::is_filled) {
             return Verdict::Resume(Arc::default());
         }
-        if self.foreign.load(Ordering::SeqCst) == 0 {
+        if !foreign && !self.has_foreign_wakers() {
             self.end(RunError::Blocked(block));
             return Verdict::End;
         }

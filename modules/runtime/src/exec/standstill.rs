@@ -7,18 +7,17 @@ use super::registry::Look;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
 use super::waits::{UNKNOWN, Update, Wait};
-use crate::link::waiter::{ARMED, GONE, HOOK, ID, STOP, is_hooked};
+use crate::link::waiter::{ARMED, ELSEWHERE, GONE, HOOK, ID, STOP, is_hooked};
 
 impl Scheduler {
     /// Everyone slept: tells what has become of the waits of its processes, and does what the
     /// schedulers decide.
     #[cold]
     pub(super) fn standstill(&self) -> Verdict {
-        let shared = &self.beacon.shared;
-        let mut verdict = shared.meet(self.tell());
+        let mut verdict = self.meet(self.tell());
         if let Verdict::Census = verdict {
             let ranks = (0..self.tasks.len() as u32).filter_map(|at| self.rank(self.base + at));
-            verdict = shared.meet(Told {
+            verdict = self.meet(Told {
                 ranks: ranks.collect(),
                 ..self.tell()
             });
@@ -38,7 +37,8 @@ impl Scheduler {
         self.told.set(self.live.get() > 0);
         let mut told = Told {
             live: self.live.get(),
-            moved: !self.queue.is_empty() || self.hooks.has_loose(),
+            moved: !self.queue.is_empty() || self.hooks.has_loose() || self.has_mail(),
+            foreign: self.beacon.shared.has_foreign_wakers(),
             ended: ended
                 .into_iter()
                 .map(|(kind, index)| self.directory.rank(kind, index))
@@ -71,6 +71,10 @@ impl Scheduler {
         let Look {
             number, side, word, ..
         } = look;
+        if word & ID == ELSEWHERE && word & (GONE | ARMED) == 0 {
+            // It is in another OS process, which tells.
+            return None;
+        }
         if is_hooked(word) && matches!(self.hooks.behind(word), Some(Behind::Bundle(true))) {
             return None;
         }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::directory::Directory;
 use crate::options::Options;
+use crate::payload::{Decoder, Encoder};
 
 /// The counters of one scheduler.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) measured: bool,
     pub(crate) profiled: bool,
@@ -45,6 +46,44 @@ impl Tally {
             processes,
             ..Tally::default()
         }
+    }
+
+    /// What was counted, for another OS process.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let tally = self.clone();
+        Encoder::to_vec(&(
+            (tally.measured, tally.profiled, tally.kinds, tally.classes),
+            (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
+            (tally.switches, tally.sent, tally.sleeps, tally.processes),
+            (tally.left, tally.left_first),
+        ))
+        .clone()
+    }
+
+    /// What another OS process has counted.
+    pub(crate) fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
+        let (flags, lists, numbers, left) = Decoder::from_slice(bytes).ok()?;
+        let (measured, profiled, kinds, classes) = flags;
+        let (loads, traffic, bytes, sent_by) = lists;
+        let (switches, sent, sleeps, processes) = numbers;
+        let (left, left_first) = left;
+        Some(Tally {
+            measured,
+            profiled,
+            directory: Some(Arc::clone(directory)),
+            kinds,
+            classes,
+            loads,
+            traffic,
+            bytes,
+            sent_by,
+            switches,
+            sent,
+            sleeps,
+            processes,
+            left,
+            left_first,
+        })
     }
 
     pub(crate) fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {

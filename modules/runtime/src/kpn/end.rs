@@ -8,6 +8,7 @@ use std::task::Context;
 
 use super::channel::Channel;
 use super::cross::Cross;
+use super::far::FarOutput;
 use super::meter::Meter;
 use crate::exec::current::waiting;
 use crate::exec::point::Side;
@@ -17,7 +18,7 @@ use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, HOOK, STOP};
 
 /// A pointer to a channel of either make, in one word: the lowest bit says which. That of an input may
-/// be one to a meter, which has the pointer.
+/// be one to a meter, which has the pointer, and that of an output one to what sends to another OS process.
 pub(crate) struct End<T> {
     pub(crate) pointer: Option<NonNull<u8>>,
     _token: PhantomData<*const T>,
@@ -26,11 +27,15 @@ pub(crate) struct End<T> {
 pub(crate) enum Make<'a, T> {
     Here(&'a Channel<T>),
     Cross(&'a Cross<T>),
+    Far(&'a FarOutput<T>),
     None,
 }
 
 const CROSS: usize = 1;
 const METER: usize = 2;
+const FAR: usize = 3;
+/// The bits that say which.
+const MARK: usize = 3;
 
 impl<T> Clone for End<T> {
     fn clone(&self) -> Self {
@@ -48,11 +53,43 @@ impl<T> End<T> {
 
     /// The two ends of a new channel within a scheduler: for the writer and for the reader.
     pub(crate) fn here(registry: &Registry, number: u32, capacity: u32) -> (Self, Self) {
+        End::of(Channel::create(registry, number, capacity))
+    }
+
+    /// The two ends of a channel within a scheduler.
+    pub(crate) fn of(channel: NonNull<Channel<T>>) -> (Self, Self) {
         let end = End {
-            pointer: Some(Channel::<T>::create(registry, number, capacity).cast()),
+            pointer: Some(channel.cast()),
             _token: PhantomData,
         };
         (end, end)
+    }
+
+    /// The writing end of a channel whose reader is in another OS process.
+    pub(crate) fn far(output: FarOutput<T>) -> Self {
+        let output = Box::into_raw(Box::new(output)).map_addr(|a| a | FAR);
+        End {
+            pointer: NonNull::new(output.cast()),
+            _token: PhantomData,
+        }
+    }
+
+    /// Frees what sends to another OS process.
+    ///
+    /// # Safety
+    /// Once, and only for this make, which is not to be used afterwards.
+    pub(crate) unsafe fn free_far(&self) {
+        if let Some(pointer) = self.pointer {
+            let output = pointer.as_ptr().cast::<FarOutput<T>>();
+            // SAFETY: `far` made the Box; the caller's promise.
+            drop(unsafe { Box::from_raw(output.map_addr(|a| a & !MARK)) });
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&self) -> usize {
+        self.pointer
+            .map_or(0, |pointer| pointer.as_ptr().addr() & MARK)
     }
 
     /// The two ends of a new channel between schedulers.
@@ -107,7 +144,7 @@ impl<T> End<T> {
     /// The meter, if this end has one.
     #[inline(always)]
     pub(crate) fn meter(&self) -> Option<&Meter<T>> {
-        let pointer = self.pointer.filter(|p| p.as_ptr().addr() & METER != 0)?;
+        let pointer = self.pointer.filter(|_| self.mark() == METER)?;
         // SAFETY: the mark says that it is a meter, which the end owns.
         Some(unsafe { &*pointer.as_ptr().cast::<Meter<T>>().map_addr(|a| a & !METER) })
     }
@@ -134,15 +171,18 @@ impl<T> End<T> {
 
     #[inline(always)]
     pub(crate) fn make(&self) -> Make<'_, T> {
-        let Some(pointer) = self.plain().pointer else {
+        let end = self.plain();
+        let Some(pointer) = end.pointer else {
             return Make::None;
         };
-        if pointer.as_ptr().addr() & CROSS == 0 {
+        let unmarked = pointer.as_ptr().map_addr(|a| a & !MARK);
+        match end.mark() {
             // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
-            Make::Here(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
-        } else {
-            // SAFETY: as above, with the mark taken off.
-            Make::Cross(unsafe { &*pointer.as_ptr().cast::<Cross<T>>().map_addr(|a| a & !CROSS) })
+            0 => Make::Here(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() }),
+            // SAFETY: as above, with the mark taken off; a meter has no meter.
+            CROSS | METER => Make::Cross(unsafe { &*unmarked.cast::<Cross<T>>() }),
+            // SAFETY: as above.
+            _ => Make::Far(unsafe { &*unmarked.cast::<FarOutput<T>>() }),
         }
     }
 
@@ -150,7 +190,7 @@ impl<T> End<T> {
     #[inline(always)]
     pub(crate) fn near(&self) -> Option<&Channel<T>> {
         match self.pointer {
-            Some(pointer) if pointer.as_ptr().addr() & (CROSS | METER) == 0 => {
+            Some(pointer) if pointer.as_ptr().addr() & MARK == 0 => {
                 // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
                 Some(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
             }
@@ -188,6 +228,7 @@ impl<T> End<T> {
                 waits
             }
             Make::Cross(channel) => waiting(|scheduler| channel.arm(scheduler, id, side)),
+            Make::Far(output) => waiting(|scheduler| output.arm(scheduler, ARMED | id)),
             Make::None => false,
         }
     }
@@ -214,6 +255,10 @@ impl<T> End<T> {
                 }
                 channel.arm(scheduler, id, side)
             }
+            Make::Far(output) => {
+                let id = scheduler.waiter(context, output.word());
+                output.wait(scheduler, ARMED | id)
+            }
             Make::None => false,
         })
     }
@@ -239,6 +284,10 @@ impl<T> End<T> {
             Make::Cross(channel) => {
                 let id = scheduler.waiter(context, 0, channel.owner(Side::Write));
                 !channel.arm_stop(scheduler, word_of(id))
+            }
+            Make::Far(output) => {
+                let id = scheduler.waiter(context, output.word());
+                output.wait(scheduler, word_of(id))
             }
             Make::None => false,
         })
@@ -272,6 +321,7 @@ impl<T> End<T> {
             Make::Here(channel) => channel.point().disarm(side),
             // SAFETY: an end stays on its thread.
             Make::Cross(channel) => unsafe { channel.disarm(side) },
+            Make::Far(output) => output.disarm(),
             Make::None => {}
         }
     }
@@ -281,6 +331,7 @@ impl<T> End<T> {
         match self.make() {
             Make::Here(channel) => Some(channel.point().is_gone(Side::Read)),
             Make::Cross(channel) => Some(channel.is_stopped()),
+            Make::Far(output) => Some(output.is_stopped()),
             Make::None => None,
         }
     }
@@ -290,6 +341,7 @@ impl<T> End<T> {
         match self.make() {
             Make::Here(channel) => scheduler.registry().number_of(channel.point()),
             Make::Cross(channel) => channel.number(scheduler.run()),
+            Make::Far(output) => output.number(scheduler.run()),
             Make::None => None,
         }
     }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::end::End;
+use super::far::Credits;
 use crate::exec::current;
 use crate::payload::Format;
 
@@ -29,13 +30,16 @@ impl Formats {
     }
 }
 
-/// What an input has in place of its end: the end, and how much was read.
+/// What an input has in place of its end: the end, and what has to be done for each token that is read.
 ///
-/// An input of a run that is not profiled has none and pays nothing for it: its end has no mark, which
-/// it has to look for anyway.
+/// An input of a run that is not profiled, whose writer is in the same OS process, has none and pays
+/// nothing for it: its end has no mark, which it has to look for anyway.
 pub(crate) struct Meter<T> {
     pub(super) end: End<T>,
-    format: Format<T>,
+    /// Of types that are counted in bytes.
+    format: Option<Format<T>>,
+    /// For a writer in another OS process.
+    credits: Option<Credits>,
     bytes: Cell<u64>,
     /// The channel and the run: an input may be moved to another.
     number: u32,
@@ -43,10 +47,17 @@ pub(crate) struct Meter<T> {
 }
 
 impl<T> Meter<T> {
-    pub(crate) fn new(end: End<T>, format: Format<T>, number: u32, run: u64) -> Self {
+    pub(crate) fn new(
+        end: End<T>,
+        format: Option<Format<T>>,
+        credits: Option<Credits>,
+        number: u32,
+        run: u64,
+    ) -> Self {
         Meter {
             end,
             format,
+            credits,
             bytes: Cell::new(0),
             number,
             run,
@@ -56,13 +67,21 @@ impl<T> Meter<T> {
     /// Counts a token. To measure it is code of the user, which may do anything but use this input.
     #[cold]
     pub(crate) fn count(&self, token: &T) {
-        let bytes = (self.format.size)(token) as u64;
-        self.bytes.set(self.bytes.get().saturating_add(bytes));
+        if let Some(credits) = &self.credits {
+            credits.taken();
+        }
+        if let Some(format) = &self.format {
+            let bytes = (format.size)(token) as u64;
+            self.bytes.set(self.bytes.get().saturating_add(bytes));
+        }
     }
 }
 
 impl<T> Drop for Meter<T> {
     fn drop(&mut self) {
+        if self.format.is_none() {
+            return;
+        }
         current::with_run(self.run, |scheduler| {
             let mut tally = scheduler.tally().borrow_mut();
             tally.bytes.push((self.number, self.bytes.get()));

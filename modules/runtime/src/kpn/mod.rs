@@ -4,6 +4,7 @@ pub(crate) mod bundle;
 pub(crate) mod channel;
 pub(crate) mod cross;
 pub(crate) mod end;
+pub(crate) mod far;
 mod leaving;
 pub(crate) mod meter;
 pub(crate) mod network;

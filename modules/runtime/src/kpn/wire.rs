@@ -13,11 +13,13 @@ use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
 use super::channel::Put;
 use super::cross::Cross;
 use super::end::End;
+use super::far::{self, FarOutput};
 use super::meter::{Formats, Meter};
-use super::network::Network;
+use super::network::{Class, Network};
 use super::ports::{Input, Output};
 use crate::exec::point::Side;
 use crate::exec::registry::Registry;
+use crate::exec::report;
 use crate::exec::scheduler::Scheduler;
 use crate::options::Placement;
 use crate::sync::lock;
@@ -103,11 +105,28 @@ pub(crate) trait Maker: Send + Sync {
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
+    /// The raw end of a new channel to or from another OS process; none if the type is no payload.
+    fn make_far(
+        &self,
+        number: u32,
+        n: usize,
+        capacity: u32,
+        far: Far,
+        scheduler: &Scheduler,
+        formats: &Formats,
+    ) -> Option<*mut u8>;
     /// An end of a channel between schedulers is taken over by its own.
     ///
     /// # Safety
     /// `raw` is a raw end of a channel of this class.
     unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry);
+}
+
+/// Which end of a channel is here, and in which OS process the other one is.
+#[derive(Clone, Copy)]
+pub(crate) struct Far {
+    side: Side,
+    peer: u32,
 }
 
 type Fill<T> = Box<dyn Fn(usize, usize) -> T + Send + Sync>;
@@ -136,6 +155,20 @@ impl<T> TypedMaker<T> {
     }
 }
 
+impl<T> TypedMaker<T> {
+    /// Puts in what the n-th channel of the class holds at the start.
+    fn put_initial(&self, writer: End<T>, n: usize) {
+        let Some(fill) = &self.fill else { return };
+        let mut output = std::mem::ManuallyDrop::new(Output::new(writer));
+        for token in 0..self.initial as usize {
+            // The capacity is enough: `Network::channels_filled` has seen to that.
+            if let Put::Full(_) | Put::Stopped(_) = output.put(fill(n, token)) {
+                break;
+            }
+        }
+    }
+}
+
 impl<T: Send + 'static> Maker for TypedMaker<T> {
     fn frees(&self) -> (Free, Free) {
         (free_output::<T>, free_input::<T>)
@@ -155,21 +188,43 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         } else {
             End::<T>::cross(Cross::create(number, capacity, homes, scheduler.shared()))
         };
-        let mut output = Output::new(writer);
-        if let Some(fill) = &self.fill {
-            for token in 0..self.initial as usize {
-                // The capacity is enough: `Network::channels_filled` has seen to that.
-                if let Put::Full(_) | Put::Stopped(_) = output.put(fill(n, token)) {
-                    break;
-                }
-            }
-        }
-        std::mem::forget(output);
+        self.put_initial(writer, n);
         let reader = match formats.and_then(Formats::get::<T>) {
-            Some(format) => End::metered(Meter::new(reader, format, number, scheduler.run())),
+            Some(format) => {
+                let run = scheduler.run();
+                End::metered(Meter::new(reader, Some(format), None, number, run))
+            }
             None => reader,
         };
         (writer.into_raw(), reader.into_raw())
+    }
+
+    fn make_far(
+        &self,
+        number: u32,
+        n: usize,
+        capacity: u32,
+        far: Far,
+        scheduler: &Scheduler,
+        formats: &Formats,
+    ) -> Option<*mut u8> {
+        let (format, outside) = (formats.get::<T>()?, scheduler.outside()?);
+        let end = match far.side {
+            Side::Write => {
+                let output = FarOutput::new(number, far.peer, capacity, scheduler, outside, format);
+                let end = End::far(output);
+                self.put_initial(end, n);
+                end
+            }
+            Side::Read => {
+                let (end, credits) =
+                    far::input(number, far.peer, capacity, scheduler, outside, format);
+                let counted = scheduler.tally().borrow().profiled.then_some(format);
+                let run = scheduler.run();
+                End::metered(Meter::new(end, counted, Some(credits), number, run))
+            }
+        };
+        Some(end.into_raw())
     }
 
     unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry) {
@@ -360,6 +415,16 @@ pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Ve
     residents
 }
 
+/// A channel goes from one OS process to another, and its tokens cannot.
+fn no_payload(network: &Network, class: &Class, number: u32, homes: (u32, u32)) -> String {
+    let channel = report::channel(network, number);
+    let (token, (from, to)) = (class.token_name, homes);
+    format!(
+        "{channel} goes from OS process {from} to {to}, and {token} is no payload: write \
+         `graphmap_runtime::payload!(Type {{ its, fields }});` beside the type"
+    )
+}
+
 /// Makes the channels and processes of `scheduler`.
 pub(crate) fn build(
     network: &Network,
@@ -368,7 +433,10 @@ pub(crate) fn build(
     scheduler: &Scheduler,
     residents: Vec<(u32, u32, u32)>,
 ) -> Result<(), Vec<String>> {
-    let me = scheduler.index() as u32;
+    let me = match scheduler.outside() {
+        Some(outside) => outside.control.me() as u32,
+        None => scheduler.index() as u32,
+    };
     let profiled = scheduler.tally().borrow().profiled;
     let formats = profiled.then_some(&network.formats);
     let mut mistakes = Vec::new();
@@ -418,6 +486,21 @@ pub(crate) fn build(
             };
             let (output, input) = if homes.0 == homes.1 {
                 make()
+            } else if scheduler.outside().is_some() {
+                let (side, peer) = match homes.0 == me {
+                    true => (Side::Write, homes.1),
+                    false => (Side::Read, homes.0),
+                };
+                let far = Far { side, peer };
+                let formats = &network.formats;
+                let made = class
+                    .maker
+                    .make_far(number, n, class.capacity, far, scheduler, formats);
+                let Some(end) = made else {
+                    mistakes.push(no_payload(network, class, number, homes));
+                    break;
+                };
+                (end, end)
             } else {
                 let mut left = lock(&exchange.0);
                 let (mine, theirs) = match left.remove(&number) {

@@ -4,6 +4,7 @@
 pub(crate) mod inbox;
 mod pace;
 mod segment;
+pub(crate) mod shm;
 mod signals;
 pub(crate) mod spsc;
 pub(crate) mod waiter;

@@ -20,6 +20,8 @@ pub(crate) const ID: u32 = HOOK | INDEX;
 pub(crate) const INDEX: u32 = STOP - 1;
 /// The id of nobody: no process and no hook has it.
 pub(crate) const NOBODY: u32 = INDEX;
+/// The id of whoever is at this end in another OS process.
+pub(crate) const ELSEWHERE: u32 = INDEX - 1;
 
 /// Whether a hook waits by this word, at an end that has not left.
 #[inline(always)]

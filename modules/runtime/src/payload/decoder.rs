@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::Payload;
+use super::{Format, Payload};
 
 /// How deep boxes and collections may be within each other: else bytes could be made that overflow the
 /// stack.
@@ -25,12 +25,17 @@ impl<'a> Decoder<'a> {
     /// # Errors
     /// They are not those of a value, or there are more.
     pub fn from_slice<T: Payload>(bytes: &'a [u8]) -> Result<T, DecodeError> {
+        Decoder::of(bytes, Format::new())
+    }
+
+    /// As [`Decoder::from_slice`], by a format.
+    pub(crate) fn of<T>(bytes: &'a [u8], format: Format<T>) -> Result<T, DecodeError> {
         let mut decoder = Decoder {
             bytes,
             at: 0,
             depth: 0,
         };
-        let value = T::decode(&mut decoder)?;
+        let value = (format.decode)(&mut decoder)?;
         match decoder.remaining() {
             0 => Ok(value),
             _ => Err(decoder.error("the end")),

@@ -2,6 +2,9 @@
 
 use super::Payload;
 
+/// Most memory that is taken because of a size that a value has named.
+const AHEAD: usize = 64 << 20;
+
 /// Takes the bytes of payloads: see [`Payload::encode`].
 #[derive(Debug)]
 pub struct Encoder<'a> {
@@ -13,12 +16,21 @@ pub struct Encoder<'a> {
 impl<'a> Encoder<'a> {
     /// The bytes of a value.
     pub fn to_vec<T: Payload>(value: &'a T) -> Vec<u8> {
-        let mut encoder = Encoder {
-            bytes: Vec::with_capacity(value.size()),
-            _value: std::marker::PhantomData,
-        };
+        let mut encoder = Encoder::with_room(value.size());
         value.encode(&mut encoder);
         encoder.bytes
+    }
+
+    pub(super) fn with_room(size: usize) -> Self {
+        Encoder {
+            // A size that is a lie takes no memory.
+            bytes: Vec::with_capacity(size.min(AHEAD)),
+            _value: std::marker::PhantomData,
+        }
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// Takes bytes that belong to the value: they need not be copied twice.

@@ -8,9 +8,7 @@ use super::{DecodeError, Decoder, Encoder, Payload};
 /// [`format_of!`](crate::format_of!) finds it.
 pub struct Format<T> {
     pub(crate) size: fn(&T) -> usize,
-    #[expect(dead_code, reason = "for channels between OS processes")]
     pub(crate) encode: for<'a> fn(&'a T, &mut Encoder<'a>),
-    #[expect(dead_code, reason = "for channels between OS processes")]
     pub(crate) decode: fn(&mut Decoder<'_>) -> Result<T, DecodeError>,
 }
 
@@ -22,6 +20,15 @@ impl<T: Payload> Format<T> {
             encode: T::encode,
             decode: T::decode,
         }
+    }
+}
+
+impl<T> Format<T> {
+    /// The bytes of a value.
+    pub(crate) fn bytes(&self, value: &T) -> Vec<u8> {
+        let mut encoder = Encoder::with_room((self.size)(value));
+        (self.encode)(value, &mut encoder);
+        encoder.into_bytes()
     }
 }
 

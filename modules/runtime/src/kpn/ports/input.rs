@@ -85,7 +85,7 @@ impl<T> Input<T> {
             Make::Here(channel) => channel.take(),
             // SAFETY: there is one input for a channel; it is not `Send`.
             Make::Cross(channel) => unsafe { channel.take() },
-            Make::None => Take::End,
+            Make::Far(_) | Make::None => Take::End,
         };
         if let (Some(meter), Take::Token(token)) = (self.end.meter(), &taken) {
             meter.count(token);
@@ -174,7 +174,7 @@ impl<T> Drop for Input<T> {
                 // SAFETY: as above.
                 unsafe { channel.close_reader() };
             }
-            Make::None => {}
+            Make::Far(_) | Make::None => {}
         }
     }
 }

@@ -83,6 +83,7 @@ impl<T> Output<T> {
             Make::Here(channel) => channel.put(token),
             // SAFETY: there is one output for a channel; it is not `Send`.
             Make::Cross(channel) => unsafe { channel.put(token) },
+            Make::Far(output) => output.put(token),
             Make::None => Put::Stopped(token),
         }
     }
@@ -259,6 +260,8 @@ impl<T> Drop for Output<T> {
                 let _release = Finally(|| unsafe { self.end.release() });
                 channel.close_writer();
             }
+            // SAFETY: as above.
+            Make::Far(_) => unsafe { self.end.free_far() },
             Make::None => {}
         }
     }

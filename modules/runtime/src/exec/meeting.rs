@@ -1,0 +1,223 @@
+//! The meeting of all OS processes of a run about a standstill: each tells the first what it knows, as its
+//! schedulers tell each other, and the first decides for all.
+
+use std::sync::Arc;
+
+use super::directory::Directory;
+use super::outside::{Message, Outside, TALLY, TOLD, VERDICT};
+use super::point::Side;
+use super::scheduler::Scheduler;
+use super::shared::{Told, Verdict};
+use super::tally::Tally;
+use super::waits::{Grow, Update, Wait};
+use crate::error::RunError;
+use crate::link::shm::control::{FAILED, RUNNING};
+use crate::payload::{Decoder, Encoder};
+
+crate::payload!(
+    enum Side {
+        Read,
+        Write,
+    }
+);
+crate::payload!(Wait {
+    rank,
+    peer,
+    stop,
+    capacity
+});
+crate::payload!(Update { number, side, wait });
+crate::payload!(Told {
+    live,
+    moved,
+    foreign,
+    updates,
+    ended,
+    ranks
+});
+crate::payload!(Grow { number, capacity });
+
+/// Verdicts as numbers, with the channels that grow.
+const RESUME: u8 = 0;
+const CENSUS: u8 = 1;
+const WAIT: u8 = 2;
+const END: u8 = 3;
+
+impl Scheduler {
+    /// Takes what has come from other OS processes, and sends what waits; whether something came.
+    pub(super) fn exchange(&self) -> bool {
+        match &self.outside {
+            Some(outside) => self.exchange_with(outside),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    fn exchange_with(&self, outside: &Outside) -> bool {
+        outside.flush();
+        let mut came = false;
+        loop {
+            match outside.receive() {
+                Ok(Some(message)) => self.take(outside, message),
+                Ok(None) => break,
+                Err(why) => {
+                    self.beacon.shared.fail(None, why);
+                    break;
+                }
+            }
+            came = true;
+        }
+        if outside.control.state() != RUNNING {
+            self.beacon.shared.halt();
+        }
+        came
+    }
+
+    fn take(&self, outside: &Outside, message: Message) {
+        use super::outside::{CLOSE, CREDIT, DATA, LEFT};
+        match message.kind {
+            DATA => {
+                let reader = outside.readers.borrow().get(&message.number).cloned();
+                if let Some(reader) = reader {
+                    // To read a payload is code of the user.
+                    self.guarded(|| {
+                        if let Err(why) = reader.deliver(&message.bytes) {
+                            let channel = super::report::channel(self.directory(), message.number);
+                            self.fail(format!("a token came in over {channel}, which {why}"));
+                        }
+                    });
+                }
+                outside.done_with(message);
+            }
+            CLOSE => {
+                let reader = outside.readers.borrow_mut().remove(&message.number);
+                self.guarded(|| drop(reader));
+            }
+            CREDIT | LEFT => {
+                if let Some(id) = outside.settle(&message) {
+                    self.wake(id);
+                }
+            }
+            TOLD | VERDICT | TALLY => outside.mail.borrow_mut().push_back(message),
+            _ => {}
+        }
+    }
+
+    /// Whether a meeting is on that this one was not at: it goes there now.
+    pub(super) fn is_called(&self, outside: &Outside) -> bool {
+        let called = outside.is_called();
+        outside
+            .met
+            .set(outside.control.meeting().unwrap_or(outside.met.get()));
+        called
+    }
+
+    /// Tells the first, and does what that decides.
+    pub(super) fn meet(&self, told: Told) -> Verdict {
+        match &self.outside {
+            None => self.beacon.shared.meet(told),
+            Some(outside) if outside.control.me() == 0 => self.lead(outside, told),
+            Some(outside) => self.follow(outside, &told),
+        }
+    }
+
+    /// The run is over: if it fails, and that is known here, all others are told why.
+    pub(super) fn announce(&self) {
+        let Some(outside) = &self.outside else { return };
+        match self.beacon.shared.failure() {
+            // The first has found that, and tells it when all have ended.
+            None | Some(RunError::Blocked(_)) => {}
+            Some(error) => outside.control.fail(&Encoder::to_vec(&error)),
+        }
+    }
+
+    /// Sends what was counted to the first.
+    pub(crate) fn send_tally(&self, outside: &Outside, tally: &Tally) {
+        outside.send(0, TALLY, 0, 0, &tally.to_bytes());
+        while !outside.flush() && outside.control.state() != FAILED {
+            outside.sleep(|| false, None);
+        }
+    }
+
+    /// What another has counted; none if the run has failed.
+    pub(crate) fn next_tally(
+        &self,
+        outside: &Outside,
+        directory: &Arc<dyn Directory>,
+    ) -> Option<(usize, Tally)> {
+        let message = self.next_mail(outside)?;
+        let tally = Tally::from_bytes(&message.bytes, directory)?;
+        Some((message.from, tally))
+    }
+
+    fn follow(&self, outside: &Outside, told: &Told) -> Verdict {
+        outside.send(0, TOLD, 0, 0, &Encoder::to_vec(told));
+        let Some(message) = self.next_mail(outside) else {
+            return Verdict::End;
+        };
+        match Decoder::from_slice::<(u8, Vec<Grow>)>(&message.bytes) {
+            Ok((RESUME, grow)) => Verdict::Resume(grow.into()),
+            Ok((CENSUS, _)) => Verdict::Census,
+            Ok((WAIT, _)) => Verdict::Wait(None),
+            _ => {
+                self.beacon.shared.halt();
+                Verdict::End
+            }
+        }
+    }
+
+    fn lead(&self, outside: &Outside, mut told: Told) -> Verdict {
+        for _ in 1..outside.control.count() {
+            let Some(message) = self.next_mail(outside) else {
+                return Verdict::End;
+            };
+            match Decoder::from_slice::<Told>(&message.bytes) {
+                Ok(other) => told.join(other),
+                Err(error) => {
+                    let from = message.from;
+                    let why = format!("what OS process {from} knows of waits is garbled: {error}");
+                    self.beacon.shared.fail(None, why);
+                    return Verdict::End;
+                }
+            }
+        }
+        let verdict = self.beacon.shared.decide_for_all(told);
+        let none: Arc<[Grow]> = Arc::default();
+        let (number, grow) = match &verdict {
+            Verdict::Resume(grow) => (RESUME, grow),
+            Verdict::Census => (CENSUS, &none),
+            Verdict::Wait(_) => (WAIT, &none),
+            Verdict::End => (END, &none),
+        };
+        match verdict {
+            Verdict::Census => {}
+            Verdict::Wait(_) => {
+                outside.control.settle();
+                outside.control.close_meeting();
+            }
+            Verdict::Resume(_) => outside.control.close_meeting(),
+            Verdict::End => outside.control.end(),
+        }
+        let bytes = Encoder::to_vec(&(number, grow.to_vec())).clone();
+        for other in 1..outside.control.count() as u32 {
+            outside.send(other, VERDICT, 0, 0, &bytes);
+        }
+        outside.flush();
+        verdict
+    }
+
+    /// The next message that is not about a channel; none if the run has failed.
+    pub(crate) fn next_mail(&self, outside: &Outside) -> Option<Message> {
+        loop {
+            self.exchange_with(outside);
+            let mail = outside.mail.borrow_mut().pop_front();
+            if mail.is_some() {
+                return mail;
+            }
+            if outside.control.state() == FAILED {
+                return None;
+            }
+            outside.sleep(|| false, None);
+        }
+    }
+}

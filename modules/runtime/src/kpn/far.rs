@@ -1,0 +1,210 @@
+//! A channel between processes of two OS processes.
+//!
+//! The writer's end sends tokens as bytes, as many as it has credits: at first the capacity, and what the
+//! reader gives back. The reader's end is a channel within its scheduler, into which tokens are put as they
+//! come; it is never full, as credits bound it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::channel::{Channel, Put};
+use super::end::End;
+use super::ports::Output;
+use crate::exec::current;
+use crate::exec::outside::{CLOSE, DATA, FarReader, FarWriter, LEFT, Outside, Owed};
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
+use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
+use crate::payload::{Decoder, Format};
+
+/// Room of a channel that others bound.
+const UNBOUNDED: u32 = u32::MAX / 4;
+
+/// What an output has, whose reader is in another OS process.
+pub(crate) struct FarOutput<T> {
+    writer: Arc<FarWriter>,
+    outside: Rc<Outside>,
+    format: Format<T>,
+    sent: Cell<u64>,
+    run: u64,
+}
+
+impl<T> FarOutput<T> {
+    pub(crate) fn new(
+        number: u32,
+        peer: u32,
+        capacity: u32,
+        scheduler: &Scheduler,
+        outside: &Rc<Outside>,
+        format: Format<T>,
+    ) -> Self {
+        let writer = Arc::new(FarWriter::new(number, peer, capacity));
+        let end = Arc::clone(&writer);
+        let slot = scheduler.registry().add_cross(number, Side::Write, end);
+        writer.slot.store(slot, Ordering::Relaxed);
+        outside.add_writer(Arc::clone(&writer));
+        FarOutput {
+            writer,
+            outside: Rc::clone(outside),
+            format,
+            sent: Cell::new(0),
+            run: scheduler.run(),
+        }
+    }
+
+    pub(crate) fn number(&self, run: u64) -> Option<u32> {
+        (self.run == run).then_some(self.writer.number)
+    }
+
+    pub(crate) fn put(&self, token: T) -> Put<T> {
+        if self.writer.reader_has_left() {
+            return Put::Stopped(token);
+        }
+        if !self.writer.has_room() {
+            return Put::Full(token);
+        }
+        // Code of the user, which may do anything but use this end.
+        let bytes = self.format.bytes(&token);
+        self.writer.spend();
+        self.sent.set(self.sent.get() + 1);
+        let (peer, number) = (self.writer.peer, self.writer.number);
+        self.outside.send(peer, DATA, number, 0, &bytes);
+        Put::Done
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.writer.reader_has_left()
+    }
+
+    /// Has whoever the word names woken; false: something has changed already.
+    pub(crate) fn arm(&self, scheduler: &Scheduler, word: u32) -> bool {
+        assert!(
+            scheduler.run() == self.run,
+            "a process cannot wait at a port of the run around its own whose other end is in another OS process"
+        );
+        let changed = self.is_stopped() || (word & ARMED != 0 && self.writer.has_room());
+        if !changed {
+            self.writer.set_word(word);
+            self.touch();
+        }
+        !changed
+    }
+
+    /// As [`FarOutput::arm`] for who polls: a hook that was made for it is kept only while it waits.
+    pub(crate) fn wait(&self, scheduler: &Scheduler, word: u32) -> bool {
+        let waits = self.arm(scheduler, word);
+        if !waits {
+            self.unhook(word);
+            self.writer.set_word(ELSEWHERE);
+        }
+        waits
+    }
+
+    pub(crate) fn word(&self) -> u32 {
+        self.writer.word()
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn disarm(&self) {
+        let word = self.writer.word();
+        if waits(word) {
+            self.unhook(word);
+            self.writer.set_word(ELSEWHERE);
+            self.touch();
+        }
+    }
+
+    fn unhook(&self, word: u32) {
+        if is_hooked(word) {
+            current::with_run(self.run, |scheduler| scheduler.unhook(word));
+        }
+    }
+
+    fn touch(&self) {
+        current::with_run(self.run, |scheduler| {
+            let slot = self.writer.slot.load(Ordering::Relaxed);
+            scheduler.registry().touch_cross(slot);
+        });
+    }
+}
+
+impl<T> Drop for FarOutput<T> {
+    fn drop(&mut self) {
+        let FarWriter { number, peer, .. } = *self.writer;
+        self.unhook(self.writer.word());
+        self.writer.set_word(GONE);
+        self.outside.remove_writer(number);
+        self.outside.send(peer, CLOSE, number, 0, &[]);
+        current::with_run(self.run, |scheduler| {
+            let slot = self.writer.slot.load(Ordering::Relaxed);
+            scheduler.registry().remove_cross(slot);
+            let mut tally = scheduler.tally().borrow_mut();
+            let me = self.outside.control.me() as u32;
+            *tally.sent_by.entry(me).or_default() += self.sent.get();
+        });
+    }
+}
+
+/// Puts tokens of a channel whose writer is in another OS process into that of the reader.
+struct FarInput<T> {
+    output: RefCell<Output<T>>,
+    format: Format<T>,
+}
+
+impl<T> FarReader for FarInput<T> {
+    fn deliver(&self, bytes: &[u8]) -> Result<(), String> {
+        let token = Decoder::of(bytes, self.format).map_err(|error| error.to_string())?;
+        let put = self.output.borrow_mut().put(token);
+        match put {
+            Put::Done | Put::Stopped(_) => Ok(()),
+            Put::Full(_) => Err("is more than it has room for".into()),
+        }
+    }
+}
+
+/// What an input owes the writer in another OS process.
+pub(crate) struct Credits {
+    owed: Rc<Owed>,
+    outside: Rc<Outside>,
+    /// From so many tokens on their room is given back at once.
+    at_once_from: u32,
+}
+
+impl Credits {
+    pub(crate) fn taken(&self) {
+        self.outside.owe(&self.owed, self.at_once_from);
+    }
+}
+
+impl Drop for Credits {
+    fn drop(&mut self) {
+        let Owed { number, peer, .. } = *self.owed;
+        self.outside.send(peer, LEFT, number, 0, &[]);
+    }
+}
+
+/// The reading end of a channel whose writer is in another OS process, and what it owes.
+pub(crate) fn input<T: 'static>(
+    number: u32,
+    peer: u32,
+    capacity: u32,
+    scheduler: &Scheduler,
+    outside: &Rc<Outside>,
+    format: Format<T>,
+) -> (End<T>, Credits) {
+    let channel = Channel::<T>::create(scheduler.registry(), number, UNBOUNDED);
+    // SAFETY: it was made just now, and both its ends are here.
+    let point = unsafe { channel.as_ref() }.point();
+    point.arm(Side::Write, ELSEWHERE);
+    let (writer, reader) = End::of(channel);
+    let output = RefCell::new(Output::new(writer));
+    outside.add_reader(number, Rc::new(FarInput { output, format }));
+    let credits = Credits {
+        owed: Owed::new(number, peer),
+        outside: Rc::clone(outside),
+        at_once_from: capacity.div_ceil(2),
+    };
+    (reader, credits)
+}

@@ -1,0 +1,272 @@
+//! The page that all OS processes of a run look at: who is awake, how the run ends, and why.
+//!
+//! # Who is awake
+//!
+//! `awake` counts the OS processes that are. Who goes to sleep raises a flag (its *bell*) and takes itself
+//! off the count; who has put something into the lane of a sleeper takes the flag down, counts the
+//! sleeper as awake on its behalf, and wakes it. So whoever takes the count to 0 has proof that all sleep and
+//! that nothing is on its way to anybody: what is sent is sent by somebody who is counted, and the one it
+//! is sent to is counted before the sender is not any more.
+//!
+//! The sender stores the tail of a lane and then loads the bell; the sleeper stores the bell and then looks at its
+//! lanes. Between store and load each has a SeqCst fence, so at least one sees what the other stored.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+use super::lane::LANE;
+use super::memory::{self, Memory};
+
+/// Most OS processes of a run on one host.
+pub(crate) const MOST: usize = 1024;
+/// Most bytes of a first cause.
+const CAUSE: usize = 16 << 10;
+
+/// How a run stands.
+pub(crate) const RUNNING: u32 = 0;
+pub(crate) const ENDED: u32 = 1;
+pub(crate) const FAILED: u32 = 2;
+
+#[repr(C, align(64))]
+struct Bell {
+    /// 1 while its owner sleeps.
+    asleep: AtomicU32,
+    /// 1 from when its owner has done all it had to.
+    done: AtomicU32,
+}
+
+#[repr(C)]
+struct Page {
+    /// What has to be equal for all: see [`Control::agrees`].
+    table: AtomicU64,
+    awake: AtomicU32,
+    /// Something has run since the last meeting.
+    stirred: AtomicU32,
+    /// How many meetings were called; odd while one is on.
+    meeting: AtomicU32,
+    state: AtomicU32,
+    /// 1 while somebody writes down the cause, 2 when it is there.
+    cause: AtomicU32,
+    cause_len: AtomicU32,
+    cause_bytes: [AtomicU32; CAUSE / 4],
+    bells: [Bell; MOST],
+}
+
+const LANES: usize = size_of::<Page>().next_multiple_of(4096);
+
+/// The page, as one OS process sees it.
+pub(crate) struct Control {
+    memory: Arc<Memory>,
+    me: usize,
+    count: usize,
+}
+
+impl Control {
+    /// How much memory so many OS processes share. Most of it is never touched.
+    pub(crate) fn size(count: usize) -> usize {
+        LANES + count * count * LANE
+    }
+
+    pub(crate) fn new(memory: Arc<Memory>, me: usize, count: usize) -> Self {
+        assert!(me < count && count <= MOST);
+        Control { memory, me, count }
+    }
+
+    /// Before the others are there: all count as awake.
+    pub(crate) fn begin(&self, table: u64) {
+        self.page().table.store(table, Ordering::SeqCst);
+        self.page().awake.store(self.count as u32, Ordering::SeqCst);
+        self.page().stirred.store(1, Ordering::SeqCst);
+    }
+
+    fn page(&self) -> &Page {
+        let page: NonNull<Page> = self.memory.at(0, size_of::<Page>()).cast();
+        // SAFETY: within the memory, at its start, so aligned; all of it is atomics, for which any bytes
+        // are a value.
+        unsafe { page.as_ref() }
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    pub(crate) fn me(&self) -> usize {
+        self.me
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Where the lane from one to another begins.
+    pub(crate) fn lane(&self, from: usize, to: usize) -> usize {
+        LANES + (from * self.count + to) * LANE
+    }
+
+    /// Whether the network of this OS process is that of the first.
+    pub(crate) fn agrees(&self, table: u64) -> bool {
+        self.page().table.load(Ordering::SeqCst) == table
+    }
+
+    pub(crate) fn state(&self) -> u32 {
+        self.page().state.load(Ordering::Acquire)
+    }
+
+    /// Something has run: if all are found asleep, there is something to be looked at.
+    pub(crate) fn stir(&self) {
+        if self.page().stirred.load(Ordering::Relaxed) == 0 {
+            self.page().stirred.store(1, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn settle(&self) {
+        self.page().stirred.store(0, Ordering::SeqCst);
+    }
+
+    /// Wakes an OS process, if it sleeps. To be called after something was put into its lane.
+    pub(crate) fn ring(&self, who: usize) {
+        fence(Ordering::SeqCst);
+        let asleep = &self.page().bells[who].asleep;
+        if asleep.load(Ordering::SeqCst) == 1 && self.take_down(who) {
+            memory::wake(asleep);
+        }
+    }
+
+    /// Takes the flag of a sleeper down, and counts it as awake.
+    fn take_down(&self, who: usize) -> bool {
+        let asleep = &self.page().bells[who].asleep;
+        // Counted first: else the count could be 0 for a moment in which somebody is awake.
+        self.page().awake.fetch_add(1, Ordering::SeqCst);
+        let taken = asleep
+            .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok();
+        if !taken {
+            self.leave();
+        }
+        taken
+    }
+
+    pub(crate) fn ring_all(&self) {
+        (0..self.count).for_each(|who| self.ring(who));
+    }
+
+    /// Sleeps until somebody rings, or for a time. `stay` is asked once the flag is up whether there is
+    /// something to do after all. Who is the last to fall asleep, where something has run since the last
+    /// meeting, calls one.
+    pub(crate) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
+        let page = self.page();
+        let asleep = &page.bells[self.me].asleep;
+        asleep.store(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if stay() || self.state() != RUNNING {
+            // Whoever has taken the flag down has counted this one once more.
+            if asleep.swap(0, Ordering::SeqCst) == 0 {
+                self.leave();
+            }
+            return;
+        }
+        self.leave();
+        while asleep.load(Ordering::SeqCst) == 1 {
+            memory::wait(asleep, 1, at_most);
+            if at_most.is_some() {
+                break;
+            }
+        }
+        if asleep.load(Ordering::SeqCst) == 1 {
+            self.take_down(self.me);
+        }
+    }
+
+    /// One is awake no more. If it was the last, and there is something to be looked at, all meet.
+    fn leave(&self) {
+        let page = self.page();
+        if page.awake.fetch_sub(1, Ordering::SeqCst) == 1
+            && page.stirred.load(Ordering::SeqCst) == 1
+        {
+            self.call_meeting();
+        }
+    }
+
+    fn call_meeting(&self) {
+        let meeting = &self.page().meeting;
+        let now = meeting.load(Ordering::SeqCst);
+        if now.is_multiple_of(2)
+            && meeting
+                .compare_exchange(now, now + 1, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        {
+            self.ring_all();
+        }
+    }
+
+    /// The number of the meeting that is on, if one is.
+    pub(crate) fn meeting(&self) -> Option<u32> {
+        let meeting = self.page().meeting.load(Ordering::SeqCst);
+        (!meeting.is_multiple_of(2)).then_some(meeting)
+    }
+
+    /// The meeting is over: for who leads it.
+    pub(crate) fn close_meeting(&self) {
+        self.page().meeting.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The run has ended well.
+    pub(crate) fn end(&self) {
+        let state = &self.page().state;
+        let _ = state.compare_exchange(RUNNING, ENDED, Ordering::SeqCst, Ordering::SeqCst);
+        self.ring_all();
+    }
+
+    /// The run fails. Of several causes the first is kept.
+    pub(crate) fn fail(&self, cause: &[u8]) {
+        let page = self.page();
+        if page
+            .cause
+            .compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+        {
+            let cause = &cause[..cause.len().min(CAUSE)];
+            for (word, bytes) in page.cause_bytes.iter().zip(cause.chunks(4)) {
+                let mut four = [0; 4];
+                four[..bytes.len()].copy_from_slice(bytes);
+                word.store(u32::from_ne_bytes(four), Ordering::Relaxed);
+            }
+            page.cause_len.store(cause.len() as u32, Ordering::Relaxed);
+            page.cause.store(2, Ordering::SeqCst);
+        }
+        page.state.store(FAILED, Ordering::SeqCst);
+        memory::wake(&page.state);
+        self.ring_all();
+    }
+
+    /// What was written down as the cause.
+    pub(crate) fn cause(&self) -> Option<Vec<u8>> {
+        let page = self.page();
+        if page.cause.load(Ordering::SeqCst) != 2 {
+            return None;
+        }
+        let len = (page.cause_len.load(Ordering::Relaxed) as usize).min(CAUSE);
+        let words = page.cause_bytes.iter();
+        let bytes = words.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+        Some(bytes.take(len).collect())
+    }
+
+    /// Sleeps until the run fails, or for a time.
+    pub(crate) fn wait_for_failure(&self, at_most: Duration) -> bool {
+        if self.state() == RUNNING {
+            memory::wait(&self.page().state, RUNNING, Some(at_most));
+        }
+        self.state() == FAILED
+    }
+
+    /// This OS process has done all it had to.
+    pub(crate) fn done(&self) {
+        self.page().bells[self.me].done.store(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_done(&self, who: usize) -> bool {
+        self.page().bells[who].done.load(Ordering::SeqCst) == 1
+    }
+}
