@@ -5,6 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
+use common::shapes::{mix, network, shape};
 use common::{BOTH, Both, Log, Random, everywhere, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, Stopped, run};
@@ -18,91 +19,6 @@ fn cases(full: u64, miri: u64) -> u64 {
         .unwrap_or(size(full, miri))
 }
 
-/// A random graph: edges (from, to, capacity, initial tokens); those that go back have some.
-#[derive(Debug, Clone)]
-struct Shape {
-    processes: u64,
-    rounds: u64,
-    seed: u64,
-    edges: Vec<(u64, u64, u32, u32)>,
-}
-
-fn shape(seed: u64) -> Shape {
-    let mut random = Random(seed);
-    let processes = 2 + random.below(size(9, 5));
-    let mut edges = Vec::new();
-    for _ in 0..processes + random.below(2 * processes) {
-        let (from, to) = (random.below(processes), random.below(processes));
-        let initial = if from >= to {
-            1 + random.below(3) as u32
-        } else {
-            random.below(2) as u32
-        };
-        let capacity = (1 + random.below(4) as u32).max(initial);
-        edges.push((from, to, capacity, initial));
-    }
-    Shape {
-        processes,
-        rounds: 1 + random.below(size(30, 4)),
-        seed,
-        edges,
-    }
-}
-
-/// What a process reads decides what it writes, so that any disorder shows in the end.
-fn mix(a: u64, b: u64) -> u64 {
-    Random(a ^ b.rotate_left(17)).next()
-}
-
-/// Each process reads one token of each input and writes one to each output in each round, in a
-/// random order, and logs its rank and what it has become. Its outputs are a switch, so what is
-/// written by address is as deterministic as the rest.
-fn network(shape: &Shape, log: &Log<(usize, u64)>) -> Network {
-    let mut net = Network::new("random", "random.dot");
-    let all = format!("0+1*{}", shape.processes);
-    let (rounds, seed) = (shape.rounds, shape.seed);
-    let log = log.clone();
-    let kind = net.kind(
-        "p",
-        Names::Numbered("p", &all),
-        &all,
-        BOTH,
-        move |mut p: Both<u64>| {
-            let log = log.clone();
-            async move {
-                let rank = rt::me().rank;
-                let mut outs = rt::Switch::from(std::mem::take(&mut p.outs));
-                let mut random = Random(mix(seed, rank as u64));
-                let mut state = rank as u64;
-                let mut order: Vec<usize> = (0..p.ins.len() + outs.members()).collect();
-                for _ in 0..rounds {
-                    random.shuffle(&mut order);
-                    for &port in &order {
-                        if let Some(input) = p.ins.get_mut(port) {
-                            let token = input.read().await.expect("the writer writes once a round");
-                            state = mix(state, token);
-                        } else {
-                            // A reader that has read all it wants may have left in the last rounds.
-                            let _: Result<(), Stopped> =
-                                outs.write_to(port - p.ins.len(), state).await;
-                        }
-                    }
-                }
-                log.add((rank, state));
-            }
-        },
-    );
-    for &(from, to, capacity, initial) in &shape.edges {
-        let (from, to) = (from.to_string(), to.to_string());
-        let channels = Channels {
-            capacity,
-            ..Channels::new((kind, 1), (kind, 0), &from, &to)
-        };
-        net.channels_filled::<u64>(channels, initial, |_, token| token as u64);
-    }
-    net
-}
-
 #[test]
 fn random_networks_end_alike_everywhere() {
     for seed in 0..cases(150, 2) {
@@ -110,7 +26,7 @@ fn random_networks_end_alike_everywhere() {
         let log = Log::new();
         let mut first = None;
         everywhere(
-            || network(&shape, &log),
+            || network(&shape, log.adder()),
             |outcome| {
                 if let Err(error) = outcome {
                     panic!("{shape:?}: {error}");
@@ -132,7 +48,7 @@ fn a_hundred_schedules_give_the_same() {
         for schedule in 0..size(100, 3) {
             for schedulers in [1, 3] {
                 let options = Options::new().shuffle(schedule).os_processes(schedulers);
-                run(network(&shape, &log), &options).unwrap();
+                run(network(&shape, log.adder()), &options).unwrap();
                 let end = log.sorted();
                 assert_eq!(
                     *first.get_or_insert(end.clone()),
@@ -328,7 +244,7 @@ fn servers_answer_who_asked() {
 #[test]
 fn a_network_can_be_run_again() {
     let log = Log::new();
-    let net = Arc::new(network(&shape(3), &log));
+    let net = Arc::new(network(&shape(3), log.adder()));
     run(Arc::clone(&net), &Options::new()).unwrap();
     let first = log.sorted();
     run(net, &Options::new().os_processes(2)).unwrap();

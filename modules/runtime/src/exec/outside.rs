@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use super::point::Side;
@@ -30,8 +31,8 @@ pub(crate) const TALLY: u32 = 7;
 /// In `extra`: the rest is in the next frame.
 const MORE: u32 = 1 << 31;
 
-/// Frames that wait for room in a lane.
-const RETRY: Duration = Duration::from_millis(1);
+/// After how long a full lane is looked at again: about as long as it takes to empty it.
+const RETRY: Duration = Duration::from_micros(50);
 
 /// The reading end's side of a channel whose writer is in another OS process.
 pub(crate) trait FarReader {
@@ -368,11 +369,12 @@ impl Outside {
     /// Sleeps until something comes, or for a time.
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.pay_all();
-        let at_most = match self.flush() {
-            true => at_most,
-            false => Some(RETRY),
-        };
-        self.control.sleep(|| stay() || self.is_filled(), at_most);
+        if self.flush() {
+            self.control.sleep(|| stay() || self.is_filled(), at_most);
+        } else if !self.is_filled() {
+            // Who still has to send something is awake, as far as others are concerned.
+            thread::sleep(RETRY);
+        }
     }
 }
 

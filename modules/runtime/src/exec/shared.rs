@@ -221,6 +221,10 @@ impl Shared {
             Some(process) => (process.name, process.rank as usize, process.place),
             None => ("(no process)".to_string(), 0, None),
         };
+        let message = match &self.control {
+            Some(control) => format!("{message} (in OS process {})", control.me()),
+            None => message,
+        };
         self.end(RunError::Failed(Failure {
             process: name,
             rank,

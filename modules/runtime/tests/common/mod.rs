@@ -1,6 +1,8 @@
 //! What the tests share: ports of one input and one output bundle, and a log of tokens.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod shapes;
+
 use std::sync::{Arc, Mutex};
 
 use graphmap_runtime::{Ends, Input, Network, Options, Output, Ports, Report, RunError, run};
@@ -38,6 +40,15 @@ impl<T> Log<T> {
 
     pub fn add(&self, seen: T) {
         self.0.lock().unwrap().push(seen);
+    }
+
+    /// What adds to the log.
+    pub fn adder(&self) -> impl Fn(T) + Clone + Send + Sync + 'static
+    where
+        T: Send + 'static,
+    {
+        let log = self.clone();
+        move |seen| log.add(seen)
     }
 
     pub fn take(&self) -> Vec<T> {

@@ -1,0 +1,474 @@
+//! One network in several OS processes that share memory.
+//!
+//! A program is this very file: `program` runs the network that a variable names, and starts copies of
+//! itself; the tests look at what the whole prints, and how it ends.
+#![cfg(target_os = "linux")]
+#![cfg(not(miri))]
+#![allow(clippy::print_stdout)]
+
+mod common;
+
+use std::future::poll_fn;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::shapes::{network, shape};
+use common::{BOTH, Both};
+use graphmap_runtime as rt;
+use rt::{Channels, Exit, Names, Network, Stopped};
+
+const CASE: &str = "GRAPHMAP_TEST_CASE";
+
+#[test]
+#[ignore = "the program that the tests start"]
+fn program() {
+    let Ok(case) = std::env::var(CASE) else {
+        return;
+    };
+    let (name, number) = case.split_once(':').unwrap_or((&case, "0"));
+    let number: u64 = number.parse().unwrap();
+    let code = rt::main(|| match name {
+        "random" => network(&shape(number), |(rank, state)| {
+            println!("end {rank} {state:016x}")
+        }),
+        "artificial" => ring(number, 8, 8),
+        "deadlock" => ring(number, 0, 1),
+        "error" => pair(|_| async { Err("it is broken".into()) }, idle),
+        "panic" => pair(idle, |_| async { panic!("no more") }),
+        "abort" => pair(idle, |_| async { std::process::abort() }),
+        "exit" => pair(idle, |_| async { std::process::exit(0) }),
+        "busy" => pair(
+            |_| async {
+                loop {
+                    std::hint::spin_loop();
+                }
+            },
+            |_| async { std::process::abort() },
+        ),
+        "stop" => pair(source, |mut p| async move {
+            for n in 0..5 {
+                assert_eq!(p.ins[0].read().await, Some(vec![n]));
+            }
+            println!("read five");
+            Ok(())
+        }),
+        "large" => pair(large, |mut p| async move {
+            let mut bytes = 0;
+            while let Some(token) = p.ins[0].read().await {
+                assert!(token.iter().all(|&byte| byte == token.len() as u8));
+                bytes += token.len();
+            }
+            println!("read {bytes} bytes");
+            Ok(())
+        }),
+        "thread" => pair(
+            |mut p| async move {
+                sleep(Duration::from_millis(100)).await;
+                p.outs[0].write(vec![1]).await?;
+                Ok(())
+            },
+            |mut p| async move {
+                println!("read {:?}", p.ins[0].read().await);
+                Ok(())
+            },
+        ),
+        "forever" => pair(
+            |_| async {
+                println!("pid {}", std::process::id());
+                Ok(std::future::pending().await)
+            },
+            |_| async {
+                println!("pid {}", std::process::id());
+                sleep(Duration::from_secs(100)).await;
+                Ok(())
+            },
+        ),
+        "bundles" => bundles(),
+        "opaque" => opaque(),
+        "differs" => {
+            let mut net = pair(idle, idle);
+            net.place(rt::Kind::FIRST, "1", "1");
+            net.kind(
+                &format!("k{}", std::process::id()),
+                Names::Listed(&["x"]),
+                "2",
+                &[],
+                |()| async {},
+            );
+            net
+        }
+        other => panic!("no case {other}"),
+    });
+    println!("code {code:?}");
+}
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+type Ports = Both<Vec<u8>>;
+
+async fn idle(mut p: Ports) -> Outcome {
+    for input in &mut p.ins {
+        while input.read().await.is_some() {}
+    }
+    Ok(())
+}
+
+async fn source(mut p: Ports) -> Outcome {
+    for n in 0.. {
+        if p.outs[0].write(vec![n]).await.is_err() {
+            println!("stopped");
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+async fn large(mut p: Ports) -> Outcome {
+    for size in [0, 1, 65_519, 65_520, 65_521, 300_000, 3_000_000, 7] {
+        p.outs[0].write(vec![size as u8; size]).await?;
+    }
+    Ok(())
+}
+
+/// A writer in OS process 0, a reader in 1, and a channel of capacity 2.
+fn pair<A, B>(
+    a: impl Fn(Ports) -> A + Send + Sync + 'static,
+    b: impl Fn(Ports) -> B + Send + Sync + 'static,
+) -> Network
+where
+    A: Future<Output = Outcome> + 'static,
+    B: Future<Output = Outcome> + 'static,
+{
+    let mut net = Network::new("pair", "pair.dot");
+    let a = net.kind("writer", Names::Listed(&["alice"]), "0", BOTH, a);
+    let b = net.kind("reader", Names::Listed(&["bob"]), "1", BOTH, b);
+    net.place(b, "4", "2");
+    net.payload(rt::format_of!(Vec<u8>));
+    net.channels::<Vec<u8>>(Channels {
+        capacity: 2,
+        line: "7",
+        column: "3",
+        ..Channels::new((a, 1), (b, 0), "0", "0")
+    });
+    net
+}
+
+/// Members that each write some tokens to the next, and then read as many.
+fn ring(members: u64, writes: u64, reads: u64) -> Network {
+    let mut net = Network::new("ring", "ring.dot");
+    let all = format!("0+1*{members}");
+    let member = move |mut p: Both<u64>| async move {
+        for n in 0..writes {
+            p.outs[0].write(n).await?;
+        }
+        for _ in 0..reads {
+            p.ins[0].read().await;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let kind = net.kind("member", Names::Numbered("m", &all), &all, BOTH, member);
+    net.payload(rt::format_of!(u64));
+    let next = format!("1+1*{} 0", members - 1);
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), &all, &next));
+    net
+}
+
+/// One who shares tokens out, workers, and one who selects, all in OS processes of their own.
+fn bundles() -> Network {
+    let mut net = Network::new("bundles", "bundles.dot");
+    let source = net.kind(
+        "source",
+        Names::Listed(&["s"]),
+        "0",
+        BOTH,
+        |p: Both<u64>| async move {
+            let mut share = rt::Share::from(p.outs);
+            for n in 1..=1000 {
+                share.write(n).await?;
+            }
+            Ok::<(), Stopped>(())
+        },
+    );
+    let worker = |mut p: Both<u64>| async move {
+        while let Some(n) = p.ins[0].read().await {
+            p.outs[0].write(2 * n).await?;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let workers = net.kind(
+        "worker",
+        Names::Numbered("w", "1+1*4"),
+        "1+1*4",
+        BOTH,
+        worker,
+    );
+    let sink = net.kind(
+        "sink",
+        Names::Listed(&["t"]),
+        "5",
+        BOTH,
+        |p: Both<u64>| async move {
+            let mut select = rt::Select::from(p.ins);
+            let mut sum = 0;
+            while let Some((_, n)) = select.read().await {
+                sum += n;
+            }
+            println!("sum {sum}");
+        },
+    );
+    net.payload(rt::format_of!(u64));
+    net.channels::<u64>(Channels::new((source, 1), (workers, 0), "0+0*4", "0+1*4"));
+    net.channels::<u64>(Channels::new((workers, 1), (sink, 0), "0+1*4", "0+0*4"));
+    net
+}
+
+struct Opaque;
+
+fn opaque() -> Network {
+    let mut net = Network::new("opaque", "opaque.dot");
+    let write = |mut p: Both<Opaque>| async move { p.outs[0].write(Opaque).await };
+    let read = |mut p: Both<Opaque>| async move { drop(p.ins[0].read().await) };
+    let a = net.kind("a", Names::Listed(&["a"]), "0", BOTH, write);
+    let b = net.kind("b", Names::Listed(&["b"]), "1", BOTH, read);
+    net.payload(rt::format_of!(Opaque));
+    let class = Channels::new((a, 1), (b, 0), "0", "0");
+    net.channels::<Opaque>(Channels {
+        line: "3",
+        column: "5",
+        ..class
+    });
+    net
+}
+
+/// Wakes up after a time by another thread, as timers of other libraries do.
+async fn sleep(time: Duration) {
+    let end = Instant::now() + time;
+    let mut started = false;
+    poll_fn(move |context| {
+        if Instant::now() >= end {
+            return Poll::Ready(());
+        }
+        if !std::mem::replace(&mut started, true) {
+            let waker = context.waker().clone();
+            thread::spawn(move || {
+                thread::sleep(end.saturating_duration_since(Instant::now()));
+                waker.wake();
+            });
+        }
+        Poll::Pending
+    })
+    .await;
+}
+
+fn command(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "program", "--ignored", "--nocapture"])
+        .env(CASE, case)
+        .env("GRAPHMAP_LINK", "shm")
+        .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string())
+        .envs(variables.iter().copied());
+    command
+}
+
+/// Starts a program and waits for its end, which has to come.
+fn start(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> (String, String) {
+    let mut command = command(case, os_processes, variables);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Output { stdout, stderr, .. } = child.spawn().unwrap().wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(stdout), text(stderr))
+}
+
+fn code(exit: Exit) -> String {
+    format!("code {:?}", std::process::ExitCode::from(exit))
+}
+
+#[track_caller]
+fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
+    let (out, err) = start(case, os_processes, &[]);
+    assert!(out.contains(&code(exit)), "{out}{err}");
+    for told in told {
+        assert!(
+            out.contains(told) || err.contains(told),
+            "{told}: {out}{err}"
+        );
+    }
+    let errors = err.matches("error: ").count();
+    assert_eq!(errors, usize::from(exit != Exit::Ok), "{err}");
+}
+
+#[test]
+fn random_networks_compute_the_same() {
+    for seed in 0..25 {
+        let ends = |os_processes: usize| {
+            let (out, err) = start(&format!("random:{seed}"), os_processes, &[]);
+            assert!(
+                out.contains(&code(Exit::Ok)),
+                "{seed} {os_processes}: {out}{err}"
+            );
+            let lines = out.lines().filter(|line| line.starts_with("end "));
+            let mut lines: Vec<String> = lines.map(str::to_string).collect();
+            lines.sort();
+            lines
+        };
+        let alone = ends(1);
+        assert_eq!(alone.len() as u64, shape(seed).processes);
+        for os_processes in [2, 5] {
+            assert_eq!(ends(os_processes), alone, "{seed} {os_processes}");
+        }
+    }
+}
+
+#[test]
+fn bundles_across() {
+    assert_ends("bundles", 6, Exit::Ok, &["sum 1001000"]);
+    assert_ends("bundles", 3, Exit::Ok, &["sum 1001000"]);
+}
+
+#[test]
+fn tokens_larger_than_a_lane() {
+    let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
+    assert_ends("large", 2, Exit::Ok, &[&format!("read {bytes} bytes")]);
+}
+
+#[test]
+fn a_reader_that_leaves_stops_its_writer() {
+    assert_ends("stop", 2, Exit::Ok, &["read five", "stopped"]);
+}
+
+#[test]
+fn artificial_blocks_are_resolved() {
+    for os_processes in [2, 3] {
+        assert_ends("artificial:3", os_processes, Exit::Ok, &[]);
+    }
+    assert_ends("artificial:300", 4, Exit::Ok, &[]);
+}
+
+#[test]
+fn true_blocks_are_told() {
+    let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
+    assert_ends("deadlock:3", 3, Exit::Blocked, &told);
+    assert_ends("deadlock:500", 4, Exit::Blocked, &["500 processes"]);
+}
+
+#[test]
+fn who_fails_is_told_once() {
+    assert_ends("error", 2, Exit::Failed, &["alice (rank 0", "it is broken"]);
+    let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
+    assert_ends("panic", 2, Exit::Failed, &told);
+}
+
+#[test]
+fn a_lost_os_process_ends_all() {
+    let told = "OS process 1 ended before the run did: signal: 6";
+    assert_ends("abort", 2, Exit::Lost, &[told]);
+    assert_ends(
+        "exit",
+        2,
+        Exit::Lost,
+        &["OS process 1 ended before the run did: exit status: 0"],
+    );
+    // Nobody in OS process 0 looks up: it ends all the same.
+    let output = command("busy", 2, &[]).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).to_string();
+    assert_eq!(output.status.code(), Some(Exit::Lost as i32), "{err}");
+    assert!(err.contains(told), "{err}");
+}
+
+#[test]
+fn what_cannot_cross_is_told_with_its_place() {
+    let told = [
+        "a.out -> b.in (opaque.dot:3:5)",
+        "from OS process 0 to 1",
+        "Opaque is no payload",
+    ];
+    assert_ends("opaque", 2, Exit::Failed, &told);
+    assert_ends("opaque", 1, Exit::Ok, &[]);
+}
+
+#[test]
+fn another_network_is_refused() {
+    assert_ends(
+        "differs",
+        2,
+        Exit::Failed,
+        &["OS process 1 has another network"],
+    );
+}
+
+#[test]
+fn a_waker_of_another_thread_ends_a_standstill() {
+    assert_ends("thread", 2, Exit::Ok, &["read Some([1])"]);
+}
+
+#[test]
+fn what_was_counted_comes_together() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("os_processes.json");
+    let variables = [
+        ("GRAPHMAP_STATS", "1"),
+        ("GRAPHMAP_PROFILE", file.to_str().unwrap()),
+    ];
+    let (out, err) = start("bundles", 6, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    let line = |kind: &str| {
+        let line = err.lines().find(|line| line.starts_with(kind)).unwrap();
+        line.split_whitespace()
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (&*line("worker")[1], &*line("worker")[3]),
+        ("4", "1000"),
+        "{err}"
+    );
+    assert_eq!(
+        (&*line("sink")[3], &*line("source")[4]),
+        ("1000", "1000"),
+        "{err}"
+    );
+    let profile = std::fs::read_to_string(&file).unwrap();
+    let messages = profile.split("\"messages\":").skip(1);
+    let messages = messages.map(|rest| rest.split(',').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(messages.sum::<u64>(), 2000, "{profile}");
+    assert!(profile.contains("\"unmeasured\":[]"), "{profile}");
+}
+
+/// Whether an OS process is there, and is more than an entry of a table.
+fn lives(id: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_is_killed() {
+    for signal in ["KILL", "TERM", "HUP", "INT"] {
+        let mut child = command("forever", 2, &[])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ids = pids(&mut child, 2);
+        assert!(ids.iter().all(|&id| lives(id)), "{ids:?}");
+        let kill = Command::new("kill")
+            .args(["-s", signal, &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        child.wait().unwrap();
+        while ids.iter().any(|&id| lives(id)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// What the processes print of their OS processes.
+fn pids(child: &mut Child, count: usize) -> Vec<u32> {
+    use std::io::{BufRead, BufReader};
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ids = lines.filter_map(|line| {
+        let line = line.unwrap();
+        let at = line.find("pid ")?;
+        line[at + 4..].parse().ok()
+    });
+    ids.take(count).collect()
+}
