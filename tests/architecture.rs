@@ -248,8 +248,25 @@ fn every_code_has_a_page_and_every_page_a_code() {
 /// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
 /// beside it in the same folder.
 const RUNTIME: &[&str] = &[
-    "visible", "sync", "payload", "place", "sequence", "block", "error", "options", "link", "exec",
-    "kpn", "stats", "relatives", "run", "local", "launcher", "panics", "entry", "lib",
+    "visible",
+    "sync",
+    "payload",
+    "place",
+    "sequence",
+    "block",
+    "error",
+    "options",
+    "link",
+    "exec",
+    "kpn",
+    "stats",
+    "relatives",
+    "run",
+    "local",
+    "launcher",
+    "panics",
+    "entry",
+    "lib",
 ];
 
 /// Those of the rank maps.

@@ -130,7 +130,15 @@ impl Case {
         lines
     }
 
-    /// Runs it at 1, 2, 3 and 5 schedulers, and in many orders of its processes, and gives the lines
+    /// How many processes the network has, by its wiring.
+    fn processes(&self) -> usize {
+        let wiring = root().join(format!("graphs/{}/src/wiring.rs", self.name));
+        let wiring = std::fs::read_to_string(wiring).unwrap();
+        let rest = wiring.split("Processes: ").nth(1).unwrap();
+        rest.split(',').next().unwrap().parse().unwrap()
+    }
+
+    /// Runs it at 1, 2, 3 and 5 schedulers, in several OS processes, and in many orders of its processes, and gives the lines
     /// that it prints every time. Lines that `varies` tells may differ.
     #[track_caller]
     fn result(&self, varies: impl Fn(&str) -> bool) -> Vec<String> {
@@ -144,6 +152,25 @@ impl Case {
         for schedulers in [1, 2, 3, 5] {
             let found = run(&[("GRAPHMAP_OS_PROCESSES", schedulers.to_string())]);
             assert_eq!(found, first, "{} at {schedulers} schedulers", self.name);
+        }
+        if cfg!(target_os = "linux") {
+            // In OS processes of their own, and by a mapping that leaves neighbours apart.
+            let mapping = test.folder().join("round-robin");
+            for os_processes in [2, 4, 7] {
+                let n = ("GRAPHMAP_OS_PROCESSES", os_processes.to_string());
+                let link = ("GRAPHMAP_LINK", "shm".to_string());
+                let found = run(&[n.clone(), link.clone()]);
+                assert_eq!(found, first, "{} in {os_processes} OS processes", self.name);
+                let ranks = (0..self.processes()).map(|rank| (rank % os_processes).to_string());
+                std::fs::write(&mapping, ranks.collect::<Vec<_>>().join(" ")).unwrap();
+                let by = ("GRAPHMAP_MAPPING", mapping.display().to_string());
+                let found = run(&[n, link, by]);
+                assert_eq!(
+                    found, first,
+                    "{} dealt to {os_processes} OS processes",
+                    self.name
+                );
+            }
         }
         for seed in 0..if self.deterministic { 100 } else { 20 } {
             let found = run(&[("GRAPHMAP_SHUFFLE", seed.to_string())]);

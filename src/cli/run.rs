@@ -33,6 +33,7 @@ use std::time::{Duration, Instant};
 Examples:
   graphmap run graphs/farm.dot
   graphmap run graphs/farm.dot -n 4 --stats
+  graphmap run graphs/farm.dot -n 4 --link shm         in four OS processes
   graphmap run graphs/farm.dot --shuffle 7 -- 1000     what follows -- is the program's
 
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
@@ -44,6 +45,9 @@ pub(crate) struct RunArgs {
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
     os_processes: Option<NonZeroU32>,
+    /// What joins the OS processes: `threads` of one, or shared memory (`shm`)
+    #[arg(long, value_name = "LINK", help_heading = "Run")]
+    link: Option<Link>,
     /// Where each process runs: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     mapping: Option<PathBuf>,
@@ -86,6 +90,13 @@ pub(crate) struct RunArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<std::ffi::OsString>,
+}
+
+/// What joins the OS processes of a run.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Link {
+    Threads,
+    Shm,
 }
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
@@ -142,6 +153,11 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         "GRAPHMAP_OS_PROCESSES",
         args.os_processes.map(|n| n.to_string().into()),
     );
+    let link = args.link.map(|link| match link {
+        Link::Threads => "threads",
+        Link::Shm => "shm",
+    });
+    set("GRAPHMAP_LINK", link.map(Into::into));
     set(
         "GRAPHMAP_SHUFFLE",
         args.shuffle.map(|seed| seed.to_string().into()),

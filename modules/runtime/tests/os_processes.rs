@@ -78,7 +78,8 @@ fn program() {
         "forever" => pair(
             |_| async {
                 println!("pid {}", std::process::id());
-                Ok(std::future::pending().await)
+                let () = std::future::pending().await;
+                Ok(())
             },
             |_| async {
                 println!("pid {}", std::process::id());
@@ -86,6 +87,21 @@ fn program() {
                 Ok(())
             },
         ),
+        "where" => {
+            let mut net = Network::new("where", "where.dot");
+            let all = "0+1*12";
+            net.kind("p", Names::Numbered("p", all), all, &[], |()| async {
+                let me = rt::me();
+                println!(
+                    "rank {} is in {} of {}: {}",
+                    me.rank,
+                    me.os_process,
+                    me.os_processes,
+                    std::process::id()
+                );
+            });
+            net
+        }
         "bundles" => bundles(),
         "opaque" => opaque(),
         "differs" => {
@@ -229,7 +245,9 @@ struct Opaque;
 fn opaque() -> Network {
     let mut net = Network::new("opaque", "opaque.dot");
     let write = |mut p: Both<Opaque>| async move { p.outs[0].write(Opaque).await };
-    let read = |mut p: Both<Opaque>| async move { drop(p.ins[0].read().await) };
+    let read = |mut p: Both<Opaque>| async move {
+        assert!(p.ins[0].read().await.is_some());
+    };
     let a = net.kind("a", Names::Listed(&["a"]), "0", BOTH, write);
     let b = net.kind("b", Names::Listed(&["b"]), "1", BOTH, read);
     net.payload(rt::format_of!(Opaque));
@@ -326,6 +344,35 @@ fn random_networks_compute_the_same() {
 fn bundles_across() {
     assert_ends("bundles", 6, Exit::Ok, &["sum 1001000"]);
     assert_ends("bundles", 3, Exit::Ok, &["sum 1001000"]);
+}
+
+/// Each process is in the OS process that the mapping says, and knows it.
+#[test]
+fn processes_are_where_they_are_mapped() {
+    let mapping = [2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 1, 0];
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("os_processes.mapping");
+    let text = mapping
+        .map(|os_process: u32| os_process.to_string())
+        .join(" ");
+    std::fs::write(&file, text).unwrap();
+    let variables = [("GRAPHMAP_MAPPING", file.to_str().unwrap())];
+    let (out, err) = start("where", 3, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    let mut ids = std::collections::BTreeMap::new();
+    for (rank, os_process) in mapping.into_iter().enumerate() {
+        let start = format!("rank {rank} is in {os_process} of 3: ");
+        let line = out.lines().find_map(|line| line.split(&start).nth(1));
+        let id = line
+            .unwrap_or_else(|| panic!("no `{start}`: {out}"))
+            .to_string();
+        assert_eq!(*ids.entry(os_process).or_insert(id.clone()), id, "{out}");
+    }
+    assert_eq!(
+        ids.values()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        3
+    );
 }
 
 #[test]

@@ -21,6 +21,10 @@ pub struct Me {
     pub processes: usize,
     /// How many schedulers the run has.
     pub schedulers: usize,
+    /// The OS process it is in, from 0.
+    pub os_process: usize,
+    /// How many OS processes the run has.
+    pub os_processes: usize,
 }
 
 /// Who the running process is.
@@ -42,6 +46,8 @@ pub fn me() -> Me {
             scheduler: scheduler.shared().scheduler_of(process.rank),
             processes: directory.processes(),
             schedulers: scheduler.shared().schedulers(),
+            os_process: scheduler.outside().map_or(0, |o| o.control.me()),
+            os_processes: scheduler.outside().map_or(1, |o| o.control.count()),
         }
     })
     .expect("me() is for processes of a run")
