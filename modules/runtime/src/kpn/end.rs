@@ -310,7 +310,7 @@ impl<T> End<T> {
             Make::Here(channel) => channel.take_back(),
             // SAFETY: as in `hand`.
             Make::Cross(channel) => unsafe { channel.take_back() },
-            Make::None => None,
+            Make::Far(_) | Make::None => None,
         }
     }
 
