@@ -23,7 +23,7 @@ use rt::{Channels, Exit, Names, Network, Stopped};
 const CASE: &str = "GRAPHMAP_TEST_CASE";
 
 #[test]
-#[ignore = "the program that the tests start"]
+#[ignore = "run by `random_networks_compute_the_same` and the others"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;

@@ -3,6 +3,7 @@
 pub(crate) mod bundle;
 pub(crate) mod channel;
 pub(crate) mod cross;
+mod digest;
 pub(crate) mod end;
 pub(crate) mod far;
 mod leaving;

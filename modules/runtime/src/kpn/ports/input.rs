@@ -81,6 +81,14 @@ impl<T> Input<T> {
 
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
+        match self.end.near() {
+            Some(channel) => channel.take(),
+            None => self.take_slowly(),
+        }
+    }
+
+    #[inline(never)]
+    fn take_slowly(&mut self) -> Take<T> {
         let taken = match self.end.make() {
             Make::Here(channel) => channel.take(),
             // SAFETY: there is one input for a channel; it is not `Send`.
