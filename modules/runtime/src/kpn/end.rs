@@ -256,7 +256,7 @@ impl<T> End<T> {
                 channel.arm(scheduler, id, side)
             }
             Make::Far(output) => {
-                let id = scheduler.waiter(context, output.word());
+                let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, ARMED | id)
             }
             Make::None => false,
@@ -286,7 +286,7 @@ impl<T> End<T> {
                 !channel.arm_stop(scheduler, word_of(id))
             }
             Make::Far(output) => {
-                let id = scheduler.waiter(context, output.word());
+                let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, word_of(id))
             }
             Make::None => false,

@@ -13,6 +13,7 @@ use super::channel::{Channel, Put};
 use super::end::End;
 use super::ports::Output;
 use crate::exec::current;
+use crate::exec::hooks::Owner;
 use crate::exec::outside::{CLOSE, DATA, FarReader, FarWriter, LEFT, Outside, Owed};
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
@@ -102,6 +103,11 @@ impl<T> FarOutput<T> {
         waits
     }
 
+    /// What the hook of a foreign waker knows the word by.
+    pub(crate) fn owner(&self) -> Owner {
+        Arc::as_ptr(&self.writer).addr()
+    }
+
     pub(crate) fn word(&self) -> u32 {
         self.writer.word()
     }
@@ -118,7 +124,7 @@ impl<T> FarOutput<T> {
 
     fn unhook(&self, word: u32) {
         if is_hooked(word) {
-            current::with_run(self.run, |scheduler| scheduler.unhook(word));
+            current::with_run(self.run, |scheduler| scheduler.unhook(word, self.owner()));
         }
     }
 
