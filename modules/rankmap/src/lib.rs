@@ -26,7 +26,7 @@
 //! | form | bytes | SELECT | RANK | source |
 //! |---|---|---|---|---|
 //! | progression | 0 on the heap | 1 | 1 | Chaarawi and Gabriel 2008 |
-//! | grid | 56 `d` | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
+//! | grid | 64 `d`, 76 where it wraps | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
 //! | runs | 8 to 16 `r` | log `r` | log `r` | |
 //! | run lengths | about `r` (1 + log(`u`/`r`)/4) | 1 * | 1 * | two sequences of gaps |
 //! | bitmap | 0.14 `u` | 1 * | 1 | Jacobson 1989, Gonzalez et al. 2005 |

@@ -12,7 +12,7 @@ fn tape() -> impl Strategy<Value = Vec<u32>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn what_is_put_in_comes_out(numbers in tape()) {

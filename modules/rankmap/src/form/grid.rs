@@ -4,7 +4,7 @@ use crate::division::Divisor;
 use crate::error::Error;
 use crate::progression::Progression;
 
-/// One axis of a [`Grid`].
+/// One axis of a regular section.
 ///
 /// A coordinate `c` from 0 to `count - 1` adds `((c + shift) mod modulus) * stride` to the world rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,26 @@ struct Jump {
     jump: u32,
 }
 
+/// Where an axis of a torus closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seam {
+    count: u32,
+    /// From this coordinate on the shifted one is beyond the circumference,
+    first: u32,
+    /// which is so long in ranks, modulo 2^32.
+    circumference: u32,
+}
+
+impl Seam {
+    /// What is to be taken off after so many steps of this axis and so many of the one before.
+    #[inline]
+    fn taken_off(&self, steps: u32, before: u32) -> u32 {
+        let coordinate = steps.wrapping_sub(before.wrapping_mul(self.count));
+        // Without a branch: on which side of the seam cannot be foreseen.
+        self.circumference & u32::from(coordinate >= self.first).wrapping_neg()
+    }
+}
+
 /// A regular section (Havlak and Kennedy, *An implementation of interprocedural bounded regular section
 /// analysis*, 1991) of the world: nested ranges with strides, the first axis being the slowest.
 ///
@@ -72,6 +92,7 @@ struct Jump {
 /// of `q` times what such a step adds beyond all those of the next axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
+    /// The first member, modulo 2^32: the sums in `at` begin with it.
     start: u32,
     /// The rank whose coordinates are all those of the smallest rank.
     base: u32,
@@ -80,6 +101,8 @@ pub(crate) struct Grid {
     /// Of all axes but the fastest, whose stride is `step`.
     jumps: Box<[Jump]>,
     step: u32,
+    /// Of all axes, if one wraps.
+    seams: Box<[Seam]>,
     ascending: bool,
     wraps: bool,
 }
@@ -214,13 +237,26 @@ impl Grid {
                 as u32,
         });
         let rising = axes.iter().all(|axis| axis.stride > 0 && !axis.wraps());
+        let wraps = axes.iter().any(Axis::wraps);
+        let seams = axes.iter().filter(|_| wraps).map(|axis| Seam {
+            count: axis.count,
+            // Never, where there is no shift.
+            first: if axis.wraps() {
+                axis.modulus - axis.shift
+            } else {
+                u32::MAX
+            },
+            circumference: (i64::from(axis.modulus).wrapping_mul(axis.stride)) as u32,
+        });
+        let shifts = axes.iter().map(|axis| i64::from(axis.shift) * axis.stride);
+        let shifted = start.wrapping_add(shifts.sum::<i64>());
         Ok(Grid {
-            // Modulo 2^32, as the sums in `at`: where an axis wraps, it may lie outside of the ranks.
-            start: start as u32,
+            start: shifted as u32,
+            seams: seams.collect(),
             base,
             len,
             ascending: rising && order.iter().copied().eq(0..axes.len()),
-            wraps: axes.iter().any(Axis::wraps),
+            wraps,
             jumps: jumps.collect(),
             step: axes[axes.len() - 1].stride as u32,
             scales: scales.into(),
@@ -254,25 +290,21 @@ impl Grid {
         rank
     }
 
-    /// Where an axis wraps, each coordinate is shifted, and led back behind the seam.
+    /// The same where an axis wraps: behind its seam, the circumference is taken off.
     #[inline]
     fn at_wrapped(&self, index: u32) -> u32 {
         let (mut rank, mut before) = (self.start, 0_u32);
-        for (k, scale) in self.scales.iter().enumerate() {
-            let axis = &scale.axis;
-            let steps = self
-                .jumps
-                .get(k)
-                .map_or(index, |jump| jump.divisor.divide_by_more(index));
-            let coordinate = steps.wrapping_sub(before.wrapping_mul(axis.count));
+        for (jump, seam) in self.jumps.iter().zip(&self.seams) {
+            let steps = jump.divisor.divide_by_more(index);
+            rank = rank.wrapping_add(steps.wrapping_mul(jump.jump));
+            rank = rank.wrapping_sub(seam.taken_off(steps, before));
             before = steps;
-            // Both may be almost 2^32. Without a branch: which side of the seam cannot be foreseen.
-            let behind = u64::from(coordinate) + u64::from(axis.shift) >= u64::from(axis.modulus);
-            let back = axis.modulus & u32::from(behind).wrapping_neg();
-            let position = coordinate.wrapping_add(axis.shift).wrapping_sub(back);
-            rank = rank.wrapping_add(position.wrapping_mul(axis.stride as u32));
         }
-        rank
+        rank = rank.wrapping_add(index.wrapping_mul(self.step));
+        match self.seams.last() {
+            Some(seam) => rank.wrapping_sub(seam.taken_off(index, before)),
+            None => rank,
+        }
     }
 
     /// The group rank of a world rank.
@@ -420,7 +452,7 @@ impl Grid {
 
     /// The bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.scales) + size_of_val(&*self.jumps)
+        size_of_val(&*self.scales) + size_of_val(&*self.jumps) + size_of_val(&*self.seams)
     }
 }
 
