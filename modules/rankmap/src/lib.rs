@@ -55,8 +55,9 @@
 //! | [`iter`](RankMap::iter) | `n` | `n` | `n` |
 //! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
 //!
-//! No operation writes the members of a group into an array: what is made is made out of progressions as they
-//! come. Maps are immutable; clones share what is on the heap, between threads too.
+//! What is made is made out of progressions as they come, not out of an array of members; but for
+//! [`split`](RankMap::split), lists that do not ascend when they are given, and [`to_set`](RankMap::to_set) of forms
+//! that do not know their ascending order (a part of a permuted group, or a grid cut off or wrapped in part). Maps are immutable; clones share what is on the heap, between threads too.
 
 #![forbid(unsafe_code)]
 

@@ -1,0 +1,293 @@
+//! A rank map out of bytes, of which nothing is believed.
+
+use std::sync::Arc;
+
+use crate::bit_vector::checked;
+use crate::bits::{Packed, width_of, words_for};
+use crate::build::{Builder, order_of};
+use crate::error::Error;
+use crate::form::bitmap::Bitmap;
+use crate::form::elias_fano::EliasFano;
+use crate::form::grid::{Axis, Grid};
+use crate::form::list::List;
+use crate::form::permutation::Permutation;
+use crate::form::run_lengths::RunLengths;
+use crate::form::runs::Runs;
+use crate::form::wavelet::Wavelet;
+use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
+use crate::map::{Form, RankMap};
+use crate::progression::Progression;
+use crate::wire::{
+    BARE_BITMAP, BITMAP, COMPLEMENT, COMPOSITION, CONCATENATION, ELIAS_FANO, GRID, INVERSE, LIST,
+    PROGRESSION, RUN_LENGTHS, RUNS, SHORTCUTS, WAVELET,
+};
+
+/// In how many progressions parts may lie that are looked at for members in common.
+const CHECKED: u64 = 1 << 26;
+
+pub(super) struct Reader<'a> {
+    pub(super) bytes: &'a [u8],
+}
+
+fn wrong<T>(what: &'static str) -> Result<T, Error> {
+    Err(Error::Malformed(what))
+}
+
+impl Reader<'_> {
+    pub(super) fn byte(&mut self) -> Result<u8, Error> {
+        let Some((first, rest)) = self.bytes.split_first() else {
+            return wrong("they end too early");
+        };
+        self.bytes = rest;
+        Ok(*first)
+    }
+
+    fn number(&mut self) -> Result<u64, Error> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let part = u64::from(byte & 0x7F);
+            if part << shift >> shift != part {
+                return wrong("a number is too large");
+            }
+            number |= part << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        wrong("a number is too long")
+    }
+
+    fn signed(&mut self) -> Result<i64, Error> {
+        let folded = self.number()?;
+        Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
+    }
+
+    fn small(&mut self) -> Result<u32, Error> {
+        u32::try_from(self.number()?).or(wrong("a number is too large"))
+    }
+
+    /// A number of members.
+    fn len(&mut self) -> Result<u64, Error> {
+        match self.number()? {
+            len if len <= 1 << 32 => Ok(len),
+            _ => wrong("there are not so many ranks"),
+        }
+    }
+
+    fn words(&mut self, count: usize) -> Result<Vec<u64>, Error> {
+        if self.bytes.len() / 8 < count {
+            return wrong("they end too early");
+        }
+        let (words, rest) = self.bytes.split_at(count * 8);
+        self.bytes = rest;
+        let word = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte))
+        };
+        Ok(words.chunks_exact(8).map(word).collect())
+    }
+
+    /// Numbers that ascend; the last is `end - 1`.
+    fn gaps(&mut self) -> Result<EliasFano, Error> {
+        let (len, end) = (self.len()?, self.len()?);
+        if !EliasFano::fits(len, end) {
+            return wrong("there are not so many ranks");
+        }
+        let (low, high) = EliasFano::words_for(len, end);
+        let gaps = EliasFano::from_words(len, end, self.words(low)?, self.words(high)?)?;
+        let (mut next, mut chunk, mut at) = (0, [0; 256], 0);
+        while at < len {
+            let size = (len - at).min(chunk.len() as u64) as usize;
+            gaps.read(at, &mut chunk[..size]);
+            for number in &chunk[..size] {
+                if u64::from(*number) < next {
+                    return wrong("ranks do not ascend");
+                }
+                next = u64::from(*number) + 1;
+            }
+            at += size as u64;
+        }
+        match next == end {
+            true => Ok(gaps),
+            false => wrong("ranks end elsewhere"),
+        }
+    }
+
+    fn progression(&mut self) -> Result<Progression, Error> {
+        let (start, step, len) = (self.small()?, self.signed()?, self.len()?);
+        Progression::new(start, step, len)
+    }
+
+    pub(super) fn map(&mut self, depth: usize) -> Result<RankMap, Error> {
+        if depth > 4 * DEEP {
+            return wrong("too many in each other");
+        }
+        let form = match self.byte()? {
+            PROGRESSION => Form::Progression(self.progression()?),
+            GRID => {
+                let (origin, len, count) = (self.signed()?, self.len()?, self.number()?);
+                if count > 32 {
+                    return wrong("too many axes");
+                }
+                let mut axes = Vec::new();
+                for _ in 0..count {
+                    axes.push(Axis {
+                        count: self.small()?,
+                        stride: self.signed()?,
+                        shift: self.small()?,
+                        modulus: self.small()?,
+                    });
+                }
+                return Grid::closed(origin, &axes, len).map(RankMap::closed);
+            }
+            RUNS => {
+                let mut runs = Vec::new();
+                for _ in 0..self.number()? {
+                    runs.push(self.progression()?);
+                }
+                if runs.is_empty() || runs.iter().any(Progression::is_empty) {
+                    return wrong("an empty run");
+                }
+                Form::Runs(Arc::new(Runs::new(&runs)?))
+            }
+            RUN_LENGTHS => {
+                let (len, starts, firsts) = (self.len()?, self.gaps()?, self.gaps()?);
+                Form::RunLengths(Arc::new(RunLengths::from_parts(starts, firsts, len)?))
+            }
+            which @ (BITMAP | BARE_BITMAP) => {
+                let (first, count) = (self.small()?, self.number()?);
+                let count = usize::try_from(count).or(wrong("they end too early"))?;
+                let words = self.words(count)?;
+                // Up to the last bit that is set.
+                let Some(last) = words.last().filter(|word| **word != 0) else {
+                    return wrong("bits that are not needed");
+                };
+                let bits = count as u64 * 64 - u64::from(last.leading_zeros());
+                if u64::from(first) + bits > 1 << 32 {
+                    return Err(Error::BeyondRanks);
+                }
+                let words = checked(words, bits)?;
+                Form::Bitmap(Arc::new(Bitmap::from_words(
+                    first,
+                    bits,
+                    words,
+                    which == BITMAP,
+                )))
+            }
+            ELIAS_FANO => Form::EliasFano(Arc::new(self.gaps()?)),
+            LIST => self.list()?,
+            which @ (SHORTCUTS | INVERSE) => {
+                let len = self.len()?;
+                let width = width_of(len.saturating_sub(1));
+                let words = self.words(words_for(u64::from(width) * len))?;
+                let images: Vec<u32> = Packed::from_words(width, len, words)?.iter().collect();
+                let made = Permutation::new(&images, which == INVERSE)?;
+                Form::Permutation(Arc::new(made))
+            }
+            WAVELET => self.wavelet()?,
+            COMPLEMENT => {
+                let (end, of) = (self.len()?, self.map(depth + 1)?);
+                let beyond =
+                    of.is_ascending() && of.last().is_some_and(|last| u64::from(last) >= end);
+                if !of.is_ascending() || beyond {
+                    return wrong("a complement of no set");
+                }
+                Form::Complement(Arc::new(Complement { of, end }))
+            }
+            COMPOSITION => {
+                let (outer, inner) = (self.map(depth + 1)?, self.map(depth + 1)?);
+                if inner
+                    .max()
+                    .is_some_and(|most| u64::from(most) >= outer.len())
+                {
+                    return wrong("a part of less than there is");
+                }
+                Form::Composition(Arc::new(Composition { outer, inner }))
+            }
+            CONCATENATION => self.parts(depth)?,
+            _ => return wrong("an unknown form"),
+        };
+        Ok(RankMap::of(form))
+    }
+
+    fn list(&mut self) -> Result<Form, Error> {
+        let (base, len, width) = (self.small()?, self.len()?, self.small()?);
+        let ordered = self.byte()? != 0;
+        if width > 32 || len == 0 {
+            return wrong("a packed array");
+        }
+        let words = self.words(words_for(u64::from(width) * len))?;
+        // Integers without bits take no bytes: only one of them is no duplicate.
+        if width == 0 && len > 1 {
+            return Err(Error::Duplicate(base));
+        }
+        let ranks = Packed::from_words(width, len, words)?;
+        let most = ranks.iter().max().unwrap_or(0);
+        if base.checked_add(most).is_none() {
+            return Err(Error::BeyondRanks);
+        }
+        let rising = ranks.iter().zip(ranks.iter().skip(1)).all(|(a, b)| a < b);
+        if ordered {
+            let ranks: Vec<u32> = ranks.iter().map(|rank| base + rank).collect();
+            let order = order_of(&ranks)?;
+            return Ok(Form::List(Arc::new(List::ordered(&ranks, &order))));
+        }
+        match rising {
+            true => Ok(Form::List(Arc::new(List::packed(base, ranks)))),
+            false => wrong("ranks do not ascend"),
+        }
+    }
+
+    fn wavelet(&mut self) -> Result<Form, Error> {
+        let (len, count) = (self.len()?, self.number()?);
+        let mut first = vec![0];
+        for _ in 1..count {
+            let last = first[first.len() - 1];
+            let next = u64::from(last) + self.number()?;
+            match u32::try_from(next) {
+                Ok(next) if next > last && u64::from(next) < len => first.push(next),
+                _ => return wrong("ascending sequences"),
+            }
+        }
+        if len == 0 || count == 0 {
+            return wrong("ascending sequences");
+        }
+        let bits = Wavelet::bit_count(&first, len);
+        let words = checked(self.words(words_for(bits))?, bits)?;
+        Ok(Form::Wavelet(Arc::new(Wavelet::from_parts(
+            first, words, len,
+        )?)))
+    }
+
+    fn parts(&mut self, depth: usize) -> Result<Form, Error> {
+        let count = self.number()?;
+        if count > PARTS as u64 {
+            return wrong("too many parts");
+        }
+        let mut parts: Vec<RankMap> = Vec::new();
+        for _ in 0..count {
+            let part = self.map(depth + 1)?;
+            if part.is_empty() {
+                return wrong("an empty part");
+            }
+            for other in &parts {
+                let closed = part.in_step().is_some() && other.in_step().is_some();
+                if !closed && part.pieces() + other.pieces() > CHECKED {
+                    return wrong("parts that cannot be told apart");
+                }
+                if let Some(common) = Builder::new().common(&part, other) {
+                    return Err(Error::Duplicate(common));
+                }
+            }
+            parts.push(part);
+        }
+        let parts = Concatenation::new(parts);
+        match parts.len() <= 1 << 32 {
+            true => Ok(Form::Concatenation(Arc::new(parts))),
+            false => Err(Error::BeyondRanks),
+        }
+    }
+}
