@@ -303,3 +303,34 @@ fn many_readers_leave_one_after_the_other() {
     });
     net.run(&Options::new()).unwrap();
 }
+
+/// A reader on another scheduler that leaves has left at once, however long it takes to drop what it has
+/// not read: else a writer that is faster would never be told.
+#[test]
+fn who_drops_what_it_has_not_read_has_left() {
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+    let mut net = Network::new("slow", "slow.dot");
+    let writer = |mut p: Both<Slow>| async move {
+        while !matches!(
+            p.outs[0].try_write(Slow),
+            Err(rt::TryWriteError::Stopped(_))
+        ) {
+            rt::yield_now().await;
+        }
+    };
+    let reader = |mut p: Both<Slow>| async move {
+        p.ins[0].read().await;
+    };
+    let w = net.kind("w", Names::Listed(&["w"]), "0", BOTH, writer);
+    let r = net.kind("r", Names::Listed(&["r"]), "1", BOTH, reader);
+    net.channels::<Slow>(Channels {
+        capacity: size(1000, 5) as u32,
+        ..Channels::new((w, 1), (r, 0), "0", "0")
+    });
+    rt::run(net, &Options::new().os_processes(2).threads(2)).unwrap();
+}

@@ -324,6 +324,8 @@ impl Shared {
         }
         let mail = self.inboxes.iter().any(Inbox::is_filled);
         if told.moved || mail {
+            // A quiet while that somebody has ended begins anew.
+            meeting.asked = false;
             return Verdict::Resume(Arc::default());
         }
         let grow = meeting.graph.grow();
