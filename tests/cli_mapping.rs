@@ -593,15 +593,15 @@ graphmap: 1 error
 #[test]
 fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     let farm = "digraph farm { a -> w [bundle=share]; w [replicas=4]; w -> b [bundle=select]; }";
+    // Three pairs cost nothing in three OS processes.
     let test = Test::new()
         .file("farm.dot", farm)
-        .args("partition farm.dot --hosts hosts=2:cores=2");
+        .file("pairs.dot", "digraph { a -> b; c -> d; e -> f }")
+        .args("partition pairs.dot --hosts hosts=2:cores=2");
     test.run()
         .status(0)
-        .stdout_has("\nnote: OS process 0 is empty: no rule asks for a process in each")
-        .stdout_has(
-            "\nnote: OS process 1 has 133.3% of its share, 2 of 1.50: the bound is 2 here, the share\n",
-        )
+        .stdout_has(" is empty: no rule asks for a process in each")
+        .stdout_has(" has 133.3% of its share, 2 of 1.50: the bound is 2 here, the share\n")
         .stdout_has("\n  within all bounds                 yes ");
     // What is asked for is there, and what is even needs no word.
     let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
@@ -614,10 +614,29 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     let test = test.args("partition farm.dot -n 3 --imbalance 200");
     test.run()
         .status(0)
-        .stdout_has("note: OS processes 1, 2 are empty")
+        .stdout_has(" are empty: no rule asks for a process in each")
         .stdout_has("300.0% of its share, 6 of 2: the bound is 6 here");
     let test = test.args("partition farm.dot -n 3 --imbalance 200 --json");
     let done = test.run().status(0);
     let plan: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
     assert_eq!(plan["os_processes"][0]["allowed"], 6.0);
+}
+
+#[test]
+fn a_plan_of_one_os_process_says_so_where_none_was_asked_for() {
+    let test = Test::new().file("g.dot", "digraph g { a -> b }");
+    let note = "\nnote: all in one OS process: `-n` says how many there are to be, or `--hosts`\n";
+    let test = test.args("partition g.dot");
+    test.run().status(0).stdout_has(note);
+    let test = test.args("partition g.dot -n 1");
+    assert!(!test.run().status(0).stdout().contains("note:"));
+}
+
+#[test]
+fn no_traffic_is_not_less_than_none() {
+    let hosts = "digraph g { a [host=host1]; b [host=host2]; c [host=host2]; b -> c }";
+    let test = Test::new().file("g.dot", hosts);
+    let test = test.args("partition g.dot --hosts hosts=2:cores=1");
+    let done = test.run().status(0);
+    assert!(!done.stdout().contains("-0"), "{}", done.stdout());
 }

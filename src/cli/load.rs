@@ -25,7 +25,7 @@ impl<'t> Session<'t> {
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
         let errors = self.errors();
         let passes = self.find_passes(graph)?;
-        let _progress = Progress::start(self, "reading the graph", None);
+        let _progress = Progress::start(self, "reading the graph", None, None);
         let declared = self.declared(file, graph)?;
         let options = Self::options(graph);
         if let Some(file) = options.get(crate::weights::FILE) {

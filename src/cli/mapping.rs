@@ -319,7 +319,7 @@ impl Session<'_> {
             self.find_all(plan::check(network, &platform, &request));
             return Err(exit);
         }
-        let progress = Progress::start(self, "looking for a mapping", watch);
+        let progress = Progress::start(self, "looking for a mapping", watch, args.time);
         let result = self.timed("map", |_| plan::plan(network, &platform, &request));
         drop(progress);
         let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);

@@ -66,11 +66,16 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
     // Other verbs go on to something else: there Ctrl-C means what it always does.
     let plan = session.plan(&network, &args.mapping, true)?;
     session.unless_denied()?;
-    let shown = if args.json {
+    let mut shown = if args.json {
         shown_plan::as_json(&plan)
     } else {
         shown_plan::as_text(&plan)
     };
+    let unasked = args.mapping.hosts.is_none() && args.mapping.os_processes.is_none();
+    if unasked && !args.json {
+        shown +=
+            "\nnote: all in one OS process: `-n` says how many there are to be, or `--hosts`\n";
+    }
     if let Some(folder) = &args.output_dir {
         let mut names = vec![
             ("mapping", "mapping.json"),

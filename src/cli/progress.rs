@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Work shorter than this is not worth a word.
 const LONG: Duration = Duration::from_millis(500);
@@ -24,11 +24,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of work that can be watched the line tells how good the best is so far.
+    /// Of work that can be watched the line tells how good the best is so far, and of work with a
+    /// time how much of that is left.
     pub(crate) fn start(
         session: &Session<'_>,
         what: &'static str,
         watch: Option<&'static Watch>,
+        time: Option<Duration>,
     ) -> Progress {
         let wanted = talk::on_terminal()
             && !session.common.quiet
@@ -36,6 +38,7 @@ impl Progress {
         if !wanted {
             return Progress { thread: None };
         }
+        let end = time.map(|t| Instant::now() + t);
         let (done, wait) = channel();
         let thread = std::thread::spawn(move || {
             if wait.recv_timeout(LONG) != Err(RecvTimeoutError::Timeout) {
@@ -45,12 +48,14 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
                 bar.set_style(style);
             }
-            bar.set_message(what);
+            let message = || {
+                let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+                said(what, watch.and_then(Watch::best), left)
+            };
+            bar.set_message(message());
             bar.enable_steady_tick(Duration::from_millis(100));
             while wait.recv_timeout(LONG) == Err(RecvTimeoutError::Timeout) {
-                if let Some(best) = watch.and_then(Watch::best) {
-                    bar.set_message(format!("{what}: {best} so far, Ctrl-C takes it"));
-                }
+                bar.set_message(message());
             }
             bar.finish_and_clear();
         });
@@ -58,6 +63,21 @@ impl Progress {
             thread: Some((done, thread)),
         }
     }
+}
+
+/// What is said of work: how good the best is so far, and how much time is left.
+fn said(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
+    let mut text = what.to_owned();
+    if let Some(best) = best {
+        text += &format!(": {best} so far");
+    }
+    if let Some(left) = left {
+        text += &format!(", {:.1} s left", left.as_secs_f64());
+    }
+    if best.is_some() {
+        text += ", Ctrl-C takes it";
+    }
+    text
 }
 
 /// While it lives, Ctrl-C (or `kill`) ends a search, whose best is then used; the second ends us.
@@ -109,5 +129,21 @@ impl Drop for Progress {
             drop(done);
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_so_far_and_the_time_left_are_said_where_they_are_known() {
+        let left = Some(Duration::from_millis(2500));
+        assert_eq!(said("mapping", None, None), "mapping");
+        assert_eq!(said("mapping", None, left), "mapping, 2.5 s left");
+        assert_eq!(
+            said("mapping", Some(12.0), left),
+            "mapping: 12 so far, 2.5 s left, Ctrl-C takes it"
+        );
     }
 }

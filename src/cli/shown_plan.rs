@@ -78,7 +78,8 @@ fn leaving(plan: &Plan, os_processes: &[usize]) -> f64 {
         let row = plan.traffic_of[*o].iter().zip(columns());
         row.filter(|(_, far)| *far).map(|(t, _)| *t).sum::<f64>()
     };
-    os_processes.iter().map(of).sum()
+    // A sum of nothing is -0.
+    os_processes.iter().map(of).sum::<f64>() + 0.0
 }
 
 pub(crate) fn as_text(plan: &Plan) -> String {
@@ -173,6 +174,21 @@ fn oddities(plan: &Plan) -> String {
             number(plan.loads[o]),
             number(share),
             number(plan.allowed[o]),
+        );
+    }
+    if plan.rounded.cost > 0.0 {
+        let _ = writeln!(
+            text,
+            "note: traffic and distances have more digits than are counted: the search was off by at most\n      \
+             {} in the cost of a mapping, and so is the bound",
+            number(plan.rounded.cost)
+        );
+    }
+    if plan.rounded.load > 0.0 {
+        let _ = writeln!(
+            text,
+            "note: loads have more digits than are counted: all together were off by {}",
+            number(plan.rounded.load)
         );
     }
     if !text.is_empty() {
@@ -362,6 +378,8 @@ fn percent(part: f64) -> String {
 
 /// A number with as many digits as somebody reads.
 fn number(value: f64) -> String {
+    // No -0.
+    let value = value + 0.0;
     if value == value.trunc() && value.abs() < 1e15 {
         format!("{value}")
     } else if value.abs() >= 0.01 && value.abs() < 1e15 {
@@ -421,6 +439,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "lower_bound": plan.lower_bound,
         "gap": plan.gap,
         "proved": plan.proved,
+        "rounded": {"cost": plan.rounded.cost, "load": plan.rounded.load},
         "others": others.collect::<Vec<_>>(),
         "since": plan.since.as_ref().map(|since| since_json(plan, since)),
     });

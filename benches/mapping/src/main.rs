@@ -14,6 +14,7 @@ mod held;
 mod known;
 mod large;
 mod peers;
+mod rules;
 mod structured;
 mod suite;
 mod table;
@@ -84,7 +85,7 @@ fn arguments() -> Result<Arguments, String> {
     let mut words = std::env::args().skip(1);
     let mut read = Arguments {
         suite: words.next().ok_or(
-            "which suite: small, exact, structured, tight, held, medium, large, huge, growth?",
+            "which suite: small, exact, structured, tight, held, rules, medium, large, huge, growth?",
         )?,
         seeds: 3,
         from: 0,
@@ -99,7 +100,7 @@ fn arguments() -> Result<Arguments, String> {
     };
     let large = ["large", "huge", "growth"].contains(&read.suite.as_str());
     let names = match read.suite.as_str() {
-        "exact" | "structured" | "tight" | "held" => &[],
+        "exact" | "structured" | "tight" | "held" | "rules" => &[],
         _ if large => peers::FOR_LARGE,
         _ => peers::FOR_SMALL,
     };
@@ -114,6 +115,7 @@ fn arguments() -> Result<Arguments, String> {
     };
     read.seeds = match read.suite.as_str() {
         "exact" => 10,
+        "rules" => 1000,
         "structured" | "held" => 1,
         _ => 3,
     };
@@ -158,6 +160,7 @@ fn main() {
         "structured" => return structured::run(&read),
         "tight" => return tight::run(&read),
         "held" => return held::run(&read),
+        "rules" => return rules::run(&read),
         _ => {}
     }
     let mut table = Table::default();

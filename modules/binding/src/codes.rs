@@ -20,3 +20,5 @@ pub const OTHER_NETWORK: Code = Code(436);
 pub const BAD_OPTION: Code = Code(437);
 /// An OS process without processes, which the launcher cannot start.
 pub const EMPTY_OS_PROCESS: Code = Code(438);
+/// Names of hosts that Open MPI refuses, or takes for another (a warning).
+pub const OPEN_MPI_NAMES: Code = Code(439);

@@ -86,6 +86,7 @@ pub fn command(
             (MPICH, format!("{line} -configfile {sections}"))
         }
         Launcher::OpenMpi => {
+            openmpi::check_names(launch, out);
             let mut line = String::new();
             if placed {
                 let hosts = add("openmpi-hostfile", openmpi::hostfile(launch)?);

@@ -44,19 +44,28 @@ const ALL: &[Row] = &[
         name: "openmpi-hostfile",
         about: "Open MPI hostfile: hosts with their slots",
         files: &["openmpi-hostfile"],
-        write: Write::Launch(|launch, _| openmpi::hostfile(launch)),
+        write: Write::Launch(|launch, out| {
+            openmpi::check_names(launch, out);
+            openmpi::hostfile(launch)
+        }),
     },
     Row {
         name: "rankfile",
         about: "Open MPI rankfile: host and cores of each rank",
         files: &["rankfile"],
-        write: Write::Launch(openmpi::rankfile),
+        write: Write::Launch(|launch, out| {
+            openmpi::check_names(launch, out);
+            openmpi::rankfile(launch, out)
+        }),
     },
     Row {
         name: "appfile",
         about: "Open MPI appfile: sections with their hosts and cores",
         files: &["appfile"],
-        write: Write::Launch(|launch, _| openmpi::appfile(launch)),
+        write: Write::Launch(|launch, out| {
+            openmpi::check_names(launch, out);
+            openmpi::appfile(launch)
+        }),
     },
     Row {
         name: "machinefile",

@@ -11,6 +11,35 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
+/// Warns of names of hosts that Open MPI 4 refuses, or cuts at the first dot and takes for one
+/// (`G0439`): 4.1 does both.
+pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
+    let hosts = launch.os_processes.iter().filter_map(|p| p.host.as_deref());
+    let mut refused: Option<&str> = None;
+    let mut short: FxHashMap<&str, &str> = FxHashMap::default();
+    let mut same: Option<(&str, &str)> = None;
+    let address = |host: &str| host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    for host in hosts {
+        refused = refused.or_else(|| host.contains('_').then_some(host));
+        let first = host.split('.').next().unwrap_or(host);
+        let known = *short.entry(first).or_insert(host);
+        if known != host && !address(host) {
+            same = same.or(Some((known, host)));
+        }
+    }
+    if let Some(host) = refused {
+        let what = format!("Open MPI 4.1 refuses the name `{host}` for its `_`");
+        let warning = Diagnostic::warning(codes::OPEN_MPI_NAMES, what);
+        out.push(warning.help("give the host a name of letters, digits, `-` and `.`"));
+    }
+    if let Some((one, other)) = same {
+        let what = format!("Open MPI 4.1 takes `{one}` and `{other}` for one host");
+        let warning = Diagnostic::warning(codes::OPEN_MPI_NAMES, what)
+            .with_note("it looks at what stands before the first dot alone");
+        out.push(warning.help("give the hosts names that differ before the first dot"));
+    }
+}
+
 /// The hostfile: each host once, in the order of its first OS process, with a slot for each.
 ///
 /// # Errors

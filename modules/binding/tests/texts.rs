@@ -314,3 +314,22 @@ fn emitters_refuse_what_would_break_a_line() {
     let (_, found) = emit(&one, "mpiexec", "x", &[("launcher", "lam")]);
     assert_eq!(found, ["G0437 error there is no launcher `lam`"]);
 }
+
+#[test]
+fn names_that_open_mpi_does_not_take_are_told() {
+    let said = |hosts: [&str; 3]| {
+        let launch = launch(&hosts.map(|h| (h, &[][..], 1)));
+        let mut out = Diagnostics::new();
+        command(&launch, Launcher::OpenMpi, &mut out).unwrap();
+        show(&out)
+    };
+    assert_eq!(said(["n-1", "n-2.a", "n-1"]), [""; 0]);
+    assert_eq!(said(["10.0.0.1", "10.0.0.2", "n"]), [""; 0]);
+    assert_eq!(
+        said(["n-1.a", "n_2", "n-1.b"]),
+        [
+            "G0439 warning Open MPI 4.1 refuses the name `n_2` for its `_`",
+            "G0439 warning Open MPI 4.1 takes `n-1.a` and `n-1.b` for one host",
+        ]
+    );
+}

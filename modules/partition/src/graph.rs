@@ -20,7 +20,7 @@ pub struct Channel {
 ///
 /// Weights are integers: sums and differences of gains are then exact, an incremental cost equals
 /// a recomputed one to the last digit, and a proof of optimality is a proof. Measured values come
-/// in through [`scale`].
+/// in through [`crate::scale`].
 ///
 /// Memory: 12 bytes a vertex (4 offset, 8 load; 8 more with memory needs) and 24 bytes an edge
 /// (each edge is stored from both ends: 4 target, 8 traffic). Where parallel channels exist, 8
@@ -267,42 +267,6 @@ fn checked_total(what: &str, values: &[u64]) -> Result<u64, Error> {
     Ok(total)
 }
 
-/// Turns measured values (seconds, fractions) into integers: the largest becomes about a million,
-/// every positive value at least 1. Whole numbers whose sum fits are taken as they are.
-///
-/// Returns the integers and how many of them make one unit of the input.
-///
-/// # Errors
-///
-/// [`Error::Input`] on a negative, infinite or undefined value, with its index.
-pub fn scale(values: &[f64]) -> Result<(Vec<u64>, f64), Error> {
-    let mut largest = 0_f64;
-    let mut whole = true;
-    for (index, &value) in values.iter().enumerate() {
-        if !value.is_finite() || value < 0.0 {
-            return Err(Error::input(format!(
-                "weight {index} is {value}: weights are finite and not negative"
-            )));
-        }
-        largest = largest.max(value);
-        whole &= value.fract() == 0.0;
-    }
-    let factor = if largest == 0.0 || (whole && values.iter().sum::<f64>() < 4e15) {
-        1.0
-    } else {
-        // The smallest numbers of all have no million: they become 1.
-        (1e6 / largest).min(1e300)
-    };
-    let scaled = |v: &f64| {
-        if *v == 0.0 {
-            0
-        } else {
-            ((v * factor).round() as u64).max(1)
-        }
-    };
-    Ok((values.iter().map(scaled).collect(), factor))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,14 +297,5 @@ mod tests {
         assert!(Graph::new(vec![1], &[channel(0, 1, 1)]).is_err());
         assert!(Graph::new(vec![u64::MAX, 2], &[]).is_err());
         assert!(Graph::new(vec![1, 1], &[channel(0, 1, u64::MAX)]).is_err());
-        assert!(scale(&[1.0, -2.0]).is_err());
-        assert!(scale(&[f64::NAN]).is_err());
-    }
-
-    #[test]
-    fn whole_weights_stay_and_fractions_keep_their_order() {
-        assert_eq!(scale(&[3.0, 0.0, 7.0]).unwrap().0, [3, 0, 7]);
-        let (values, _) = scale(&[0.5, 1e-12, 0.25]).unwrap();
-        assert_eq!(values, [1_000_000, 1, 500_000]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::constraints::{Clash, Groups, OUTSIDE};
 use crate::graph::Rows;
-use crate::machine::{Block, Machine, Tree};
+use crate::machine::{Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};
 pub(crate) use crate::quota::NO_LIMIT;
 use crate::quota::Quota;
@@ -136,7 +136,7 @@ impl Instance {
         let groups = Groups::new(problem)?;
         let (graph, n) = (problem.graph, problem.graph.vertices());
         let machine = match problem.objective {
-            Objective::RemoteChannels => flat(problem.machine.blocks()),
+            Objective::RemoteChannels => flat(problem.machine),
             _ => problem.machine.clone(),
         };
         let active: Vec<usize> = (0..problem.constraints.len()).collect();
@@ -449,16 +449,15 @@ impl Instance {
     }
 }
 
-fn flat(blocks: &[Block]) -> Machine {
-    let members = blocks.iter().map(|b| Tree::Block(*b)).collect();
-    Machine::new(
-        &Tree::Group {
-            distance: 1,
-            members,
-        },
-        0,
-    )
-    .expect("blocks of a machine")
+/// The same blocks, all at distance 1 from one another.
+fn flat(machine: &Machine) -> Machine {
+    let blocks = machine.blocks().iter();
+    let tree = Tree::Group {
+        distance: 1,
+        members: blocks.map(|b| Tree::Block(*b)).collect(),
+    };
+    let flat = Machine::new(&tree, 0).and_then(|flat| flat.listed(machine.in_order()));
+    flat.expect("blocks of a machine")
 }
 
 /// The rows as they are, without edges of weight 0.

@@ -63,6 +63,8 @@ pub struct Machine {
     collocated: u32,
     /// The distances are those of the tree.
     tree: bool,
+    /// The blocks in the order in which they were listed; empty where that is the order of the tree.
+    listed: Vec<u32>,
 }
 
 const TABLE_UP_TO: usize = 2048;
@@ -83,6 +85,7 @@ impl Machine {
             table: Vec::new(),
             collocated,
             tree: true,
+            listed: Vec::new(),
         };
         let mut work = vec![(tree, u32::MAX, 0)];
         while let Some((tree, parent, depth)) = work.pop() {
@@ -253,6 +256,33 @@ impl Machine {
         }
         machine.blocks = blocks.to_vec();
         machine
+    }
+
+    /// The same machine, whose blocks were listed in another order than that of its tree: what is
+    /// dealt to one block after the other follows it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] when the list does not have every block once.
+    pub fn listed(mut self, order: Vec<u32>) -> Result<Self, Error> {
+        let mut seen = vec![false; self.len()];
+        let new = |&b: &u32| {
+            let seen = seen.get_mut(b as usize);
+            seen.is_some_and(|seen| !std::mem::replace(seen, true))
+        };
+        if order.len() != self.len() || !order.iter().all(new) {
+            return Err(Error::input("the blocks are not listed once each"));
+        }
+        self.listed = order;
+        Ok(self)
+    }
+
+    /// The blocks in the order in which they were listed.
+    pub(crate) fn in_order(&self) -> Vec<u32> {
+        match self.listed.is_empty() {
+            true => (0..self.len() as u32).collect(),
+            false => self.listed.clone(),
+        }
     }
 
     fn fill_table(&mut self) {
@@ -471,6 +501,17 @@ mod tests {
             }
         }
         assert!(Machine::from_distances(&[Block::default(); 2], &[0, 1, 2, 0]).is_err());
+    }
+
+    #[test]
+    fn a_list_of_blocks_has_each_of_them_once() {
+        let machine = || Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+        let listed = machine().listed(vec![0, 2, 1, 3]).unwrap();
+        assert_eq!(listed.in_order(), [0, 2, 1, 3]);
+        assert_eq!(machine().in_order(), [0, 1, 2, 3]);
+        for wrong in [vec![0, 1, 2], vec![0, 1, 2, 2], vec![0, 1, 2, 4]] {
+            assert!(machine().listed(wrong).is_err());
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! tight.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::instance::Instance;
 use crate::random::Random;
@@ -44,15 +45,25 @@ impl<'a> Ledger<'a> {
         b
     }
 
-    /// Puts a vertex into the first block from the wanted one on that the hard rules allow; into a
-    /// pinned block, or the wanted one, when none does.
+    /// Puts a vertex into the first block from the wanted one on that the hard rules allow, as
+    /// [`Ledger::put_first`] does.
     pub(crate) fn put_near(&mut self, v: u32, wanted: u32) -> u32 {
         let k = self.inst.k() as u32;
-        let around = || (0..k).map(|i| (wanted + i) % k);
-        let b = around()
+        self.put_in_turn(v, || (0..k).map(move |i| (wanted + i) % k))
+    }
+
+    /// Puts a vertex into the first of some blocks that the hard rules allow; into the first where it
+    /// may lie, or the first of all, when none does.
+    pub(crate) fn put_first(&mut self, v: u32, blocks: &[u32]) -> u32 {
+        self.put_in_turn(v, || blocks.iter().copied())
+    }
+
+    fn put_in_turn<I: Iterator<Item = u32>>(&mut self, v: u32, blocks: impl Fn() -> I) -> u32 {
+        let b = blocks()
             .find(|&b| self.allowed(v, b))
-            .or_else(|| around().find(|&b| self.inst.may_lie(v, b)))
-            .unwrap_or(wanted);
+            .or_else(|| blocks().find(|&b| self.inst.may_lie(v, b)))
+            .or_else(|| blocks().next())
+            .unwrap_or(0);
         self.put(v, b)
     }
 
@@ -72,9 +83,26 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// How long to pack: steps, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) steps: u64,
+    pub(crate) stop_at: Option<Instant>,
+}
+
+impl Effort {
+    /// So many steps, however long they take.
+    pub(crate) fn of(steps: u64) -> Self {
+        Self {
+            steps,
+            stop_at: None,
+        }
+    }
+}
+
 /// Looks for any feasible mapping, costs aside: largest first into the emptiest block, then
 /// annealing on the excess alone. The result has excess 0 when it is one.
-pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
+pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let bare = Instance {
         offsets: Arc::new(vec![0; inst.len() + 1]),
         targets: Arc::default(),
@@ -91,10 +119,10 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
     order.iter().for_each(|&v| ledger.put_emptiest(v));
     let mut state = State::new(&bare, ledger.block);
     let schedule = Schedule {
-        steps,
+        steps: effort.steps,
         hot: 1.0,
         cold: 0.01,
-        stop_at: None,
+        stop_at: effort.stop_at,
     };
     if state.faults == 0 {
         Best::of(&state)
@@ -104,14 +132,17 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, steps: u64) -> Best {
 }
 
 /// The same with more effort where that finds none: what lies in a few blocks is divided anew.
-pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, steps: u64) -> Best {
-    let mut best = pack(inst, random, steps);
-    if !best.feasible() && divide::divide(inst, &mut best.block, random, steps) {
+pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
+    let mut best = pack(inst, random, effort);
+    if !best.feasible() && divide::divide(inst, &mut best.block, random, effort) {
         best.excess = 0.0;
         best.cost = inst.cost(&best.block);
     }
     best
 }
+
+/// A factor of the least load bounds that is not worth another packing.
+const CLOSE: f64 = 1.001;
 
 /// The least load bounds, as the wanted ones times one factor from `low` on, under which a packing
 /// was found, and that packing.
@@ -120,7 +151,7 @@ pub(crate) fn least_bounds(
     inst: &Instance,
     mut low: f64,
     random: &mut Random,
-    steps: u64,
+    effort: Effort,
 ) -> Option<(Vec<i64>, Vec<u32>)> {
     let total = inst.total_load();
     let bounds = |factor: f64| -> Vec<i64> {
@@ -136,23 +167,28 @@ pub(crate) fn least_bounds(
         (0..inst.k()).map(fill).fold(0.0, f64::max)
     };
     let open = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
-    let mut packed = pack_tightly(&open, random, steps);
+    // Whether there is any mapping does not depend on the time.
+    let mut packed = pack_tightly(&open, random, Effort::of(effort.steps));
     if !packed.feasible() {
         return None;
     }
     let mut high = needed(&packed).max(low);
     // What is over the bounds here may be within all limits but those of the load.
-    let wanted = needed(&pack(inst, random, steps)).max(low);
+    let wanted = needed(&pack(inst, random, effort)).max(low);
     if wanted < high {
         let loosened = inst.with_load_bounds(&bounds(wanted * (1.0 + 1e-9) + 1e-9));
-        let tried = pack(&loosened, random, steps);
+        let tried = pack(&loosened, random, effort);
         if tried.feasible() {
             (high, packed) = (needed(&tried).max(low), tried);
         }
     }
     for _ in 0..10 {
+        let late = effort.stop_at.is_some_and(|t| Instant::now() >= t);
+        if late || high <= low * CLOSE {
+            break;
+        }
         let middle = (low + high) / 2.0;
-        let tried = pack_tightly(&inst.with_load_bounds(&bounds(middle)), random, steps);
+        let tried = pack_tightly(&inst.with_load_bounds(&bounds(middle)), random, effort);
         if tried.feasible() {
             (high, packed) = (needed(&tried).clamp(low, middle), tried);
         } else {

@@ -60,6 +60,9 @@ pub mod codes {
     pub const NOBODY: Code = Code(462);
 }
 
+/// One of so many parts of a time limit is for each strategy that a plan is compared with.
+const BESIDE: u32 = 50;
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -148,12 +151,24 @@ pub struct Plan {
     pub raised: Option<f64>,
     /// It had to be: that no mapping keeps the wanted bound is proved.
     pub unavoidable: bool,
+    /// What costs and loads may be off by, where weights had to be rounded.
+    pub rounded: Rounded,
     /// What the classical strategies give.
     pub others: Vec<Other>,
     /// Hosts used, by name.
     pub hosts: Vec<String>,
     /// What the engine did.
     pub log: Vec<String>,
+}
+
+/// What weights are off by that could not be counted exactly: they have more digits than that. The cost
+/// of a plan is of the weights as they are said, and its bound holds for those.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rounded {
+    /// By how much the cost of a mapping may differ from what the search counted.
+    pub cost: f64,
+    /// By how much the loads of all processes together may.
+    pub load: f64,
 }
 
 /// What another strategy gives.
@@ -204,10 +219,11 @@ fn numbers(
     found: &mut Diagnostics,
 ) -> Result<(Weights, Targets), Diagnostic> {
     Weights::check(network).map_err(|e| *e)?;
-    let moving = request
-        .previous
-        .map_or(0.0, |p| p.most(network, request.rules));
-    let weights = Weights::of(network, platform, moving).map_err(|e| weights_error(&e))?;
+    let mut beside = rules::beside(network, request);
+    if let Some(previous) = request.previous {
+        previous.beside(network, request.rules, &mut beside);
+    }
+    let weights = Weights::of(network, platform, &beside).map_err(|e| weights_error(&e))?;
     let places = platform.places_for(n);
     let spots = Spots {
         platform,
@@ -311,6 +327,8 @@ pub fn plan(
     let others = ["stack", "round-robin"].into_iter().filter_map(|name| {
         let options = Options {
             strategy: name.into(),
+            // What they are mended with where they break a rule comes after the time is over.
+            time: request.options.time.map(|t| t / BESIDE),
             ..request.options.clone()
         };
         let solution = solve(&problem, &options).ok()?;
@@ -356,11 +374,29 @@ pub fn plan(
         Objective::RemoteChannels => solution.lower_bound as f64,
         _ => weights.cost(solution.lower_bound),
     };
+    let rounded = weights.rounded;
+    // What was not counted exactly is told as it is, and the bound is one on that.
+    let (cost, bound, exact) = match rounded.cost > 0.0 && request.objective == Objective::Cost {
+        true => {
+            let distances = platform.distances().as_array();
+            let costs = traffic
+                .iter()
+                .map(|(class, t)| t * distances[*class as usize]);
+            let cost: f64 = costs.sum();
+            (cost, (bound - rounded.cost).clamp(0.0, cost), false)
+        }
+        false => (weights.cost(judged.cost), bound, true),
+    };
+    let gap = match exact {
+        true => solution.gap,
+        false => solution.gap + rounded.cost / cost.max(f64::MIN_POSITIVE),
+    };
     let plan = Plan {
-        cost: weights.cost(judged.cost),
+        cost,
         lower_bound: bound,
-        gap: solution.gap,
-        proved: solution.proved,
+        gap: gap.min(1.0),
+        proved: solution.proved && exact,
+        rounded,
         balance: judged.balance,
         traffic,
         traffic_of,

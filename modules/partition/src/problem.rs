@@ -80,6 +80,9 @@ pub struct Migration<'a> {
     pub cost: &'a [u64],
 }
 
+/// Traffic times distance is counted up to here.
+pub(crate) const LARGEST_COST: u128 = 1 << 60;
+
 /// A mapping problem. Everything is borrowed, nothing is changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
@@ -191,7 +194,7 @@ impl<'a> Problem<'a> {
             }
             traffic += migration.cost.iter().map(|c| u128::from(*c)).sum::<u128>();
         }
-        if traffic * u128::from(self.machine.diameter()) > 1 << 60 {
+        if traffic * u128::from(self.machine.diameter()) > LARGEST_COST {
             return Err(Error::input(
                 "traffic times distance exceeds 2^60: scale one of them down",
             ));

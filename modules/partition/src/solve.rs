@@ -10,8 +10,13 @@ use crate::problem::Problem;
 use crate::strategy::Launch;
 use crate::watch::Watch;
 
+mod alike;
 mod balance;
+mod prices;
 mod stages;
+
+/// Steps of a search that is given neither time nor steps.
+pub(crate) const STEPS: u64 = 4_000_000;
 
 /// How to solve.
 #[derive(Clone, Debug)]
@@ -46,7 +51,7 @@ impl Default for Options {
         Self {
             strategy: "auto".to_owned(),
             time: None,
-            steps: 4_000_000,
+            steps: STEPS,
             seed: 0,
             strict_balance: false,
             solver: None,
@@ -93,8 +98,7 @@ pub struct Solution {
 pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error> {
     let mut stages = stages::Stages::new(problem, options)?;
     stages.bound_loads()?;
-    let found = stages.search()?;
-    let mut found = stages.mend(found)?;
+    let mut found = stages.search()?;
     stages.prove(&mut found);
     stages.conclude(found)
 }

@@ -401,3 +401,98 @@ fn memory_is_that_of_the_host_shared_by_who_is_there() {
     ruled(text, &alone, "memory x = 12").unwrap();
     ruled(text, &quick(), "memory 0 = 0\nmemory 1 = 12").unwrap();
 }
+
+#[test]
+fn fractions_are_counted_exactly() {
+    // The dearest and the cheapest by ten powers of ten.
+    let text = "digraph { a -> b [traffic=1000000000]; b -> c [traffic=0.1]; c -> d [traffic=1000000000] }";
+    let mut request = quick();
+    request.os_processes = Some(2);
+    request.imbalance = 0.0;
+    let hosts = hosts(&["x", "y"]);
+    let (plan, found) = planned(text, &hosts, &request);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(plan.proved && plan.rounded.cost == 0.0);
+    // Both OS processes are on the first host.
+    assert_eq!((plan.cost, plan.lower_bound), (0.1, 0.1));
+    // Loads, too: 0.1 and 0.2 make 0.3.
+    let text = "digraph { a [load=0.1]; b [load=0.2]; c [load=0.3]; a -> c; b -> c }";
+    let (plan, found) = planned(text, &hosts, &request);
+    assert!(found.is_empty() && plan.rounded.load == 0.0, "{found:?}");
+    assert_eq!(plan.cost, 2.0);
+}
+
+#[test]
+fn what_is_rounded_is_told_and_not_proved() {
+    let third = 1.0 / 3.0;
+    let text = format!(
+        "digraph {{ a -> b [traffic={third}]; b -> c [traffic=1000000000]; c -> d [traffic={third}] }}"
+    );
+    let (plan, _) = planned(&text, &hosts(&["x", "y"]), &quick());
+    assert!(plan.rounded.cost > 0.0 && !plan.proved);
+    assert!(
+        plan.lower_bound <= plan.cost && plan.cost <= plan.lower_bound + 2.0 * plan.rounded.cost
+    );
+    let far = |c: Class| if c >= Class::Group { 10.0 } else { 1.0 };
+    let costs = plan.traffic.iter().map(|(c, t)| match c {
+        Class::Collocated => 0.0,
+        _ => t * far(*c),
+    });
+    assert_eq!(plan.cost, costs.sum::<f64>());
+}
+
+#[test]
+fn a_previous_mapping_with_fractions_of_a_price_is_exact() {
+    let network = network("digraph { a -> b [traffic=2]; c -> d [traffic=2] }");
+    let hosts = hosts(&["x", "y"]);
+    let previous = Previous {
+        os_process: vec![Some(0), Some(1), Some(0), Some(1)],
+        places: hosts
+            .places_for(2)
+            .iter()
+            .map(|_| Default::default())
+            .collect(),
+        migration: 0.25,
+    };
+    let mut request = quick();
+    request.os_processes = Some(2);
+    request.previous = Some(&previous);
+    let (plan, _) = plan(&network, &hosts, &request).unwrap();
+    // Two change places, and nothing goes over a channel any more.
+    let since = plan.since.unwrap();
+    assert_eq!((since.price, plan.cost), (0.5, 0.0));
+}
+
+#[test]
+fn round_robin_follows_the_order_in_which_hosts_are_listed() {
+    // As the hostfile `x y x y` is read: the slots of a host are not next to each other.
+    let mut found = Diagnostics::new();
+    let source = SourceMap::new().add("hosts", "x\ny\nx\ny\n").unwrap();
+    let platform = graphmap_platform::read(&source, None, &mut found).unwrap();
+    let mut request = quick();
+    request.options.strategy = "round-robin".into();
+    let (plan, _) = planned("digraph { a -> b -> c -> d -> e }", &platform, &request);
+    let mapping = plan.mapped.mapping();
+    assert_eq!(mapping.os_process, [0, 1, 2, 3, 0]);
+    let on = |o: u32| mapping.places[o as usize].host.clone().unwrap();
+    assert_eq!([0, 1, 2, 3].map(on), ["x", "y", "x", "y"]);
+}
+
+#[test]
+fn equal_workers_lie_in_runs() {
+    let text = "digraph { s -> w [bundle=scatter]; w [replicas=1000]; w -> e [bundle=gather]; }";
+    let mut request = quick();
+    request.os_processes = Some(16);
+    let (plan, _) = planned(
+        text,
+        &hosts(&["a", "b", "c", "d", "e", "f", "g", "h"]),
+        &request,
+    );
+    let runs = plan
+        .mapped
+        .mapping()
+        .os_process
+        .chunk_by(|a, b| a == b)
+        .count();
+    assert!(runs <= 3 * 16, "{runs} runs");
+}

@@ -1,6 +1,10 @@
 //! Cases that once went wrong.
 
-use graphmap_partition::{Channel, Constraint, Graph, Machine, Options, Problem, solve};
+use std::time::Duration;
+
+use graphmap_partition::{
+    Block, Channel, Constraint, Graph, Machine, Migration, Options, Problem, Tree, evaluate, solve,
+};
 
 #[test]
 fn a_pin_and_a_pair_apart_do_not_hide_the_optimum() {
@@ -35,4 +39,171 @@ fn a_pin_and_a_pair_apart_do_not_hide_the_optimum() {
         "{:?} {:?} {:?}",
         found.block_of, found.raised, found.log
     );
+}
+
+#[test]
+fn a_machine_whose_first_host_is_more_than_half_of_it_is_divided() {
+    let core = Tree::Block(Block::default());
+    let host = |cores| Tree::Group {
+        distance: 1,
+        members: vec![core.clone(); cores],
+    };
+    let tree = Tree::Group {
+        distance: 10,
+        members: vec![host(5), host(1), host(1)],
+    };
+    let machine = Machine::new(&tree, 0).unwrap();
+    let channels: Vec<Channel> = (1..70)
+        .map(|to| Channel {
+            from: to - 1,
+            to,
+            traffic: 1,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; 70], &channels).unwrap();
+    let found = solve(&Problem::new(&graph, &machine), &Options::default()).unwrap();
+    assert_eq!(found.minimised, 4 + 10 + 10);
+}
+
+/// Loads that do not divide: the bound is raised before the search, which then has all its steps.
+#[test]
+fn bounds_that_must_be_raised_are_raised_before_the_search() {
+    let machine = Machine::regular(&[(4, 1), (2, 10), (2, 100)]).unwrap();
+    let cell = |row: u32, column: u32| 20 * row + column;
+    let mut channels = Vec::new();
+    for (row, column) in (0..10).flat_map(|r| (0..20).map(move |c| (r, c))) {
+        let mut join = |to| {
+            channels.push(Channel {
+                from: cell(row, column),
+                to,
+                traffic: 1,
+            });
+        };
+        if column + 1 < 20 {
+            join(cell(row, column + 1));
+        }
+        if row + 1 < 10 {
+            join(cell(row + 1, column));
+        }
+    }
+    let graph = Graph::new(vec![10; 200], &channels).unwrap();
+    let found = |imbalance, steps, time| {
+        let problem = Problem {
+            imbalance,
+            ..Problem::new(&graph, &machine)
+        };
+        let options = Options {
+            steps,
+            time,
+            ..Options::default()
+        };
+        solve(&problem, &options).unwrap()
+    };
+    // Of 12.5 a block, 13 are the least that some block has: 4% more than its share.
+    for time in [None, Some(Duration::from_millis(100))] {
+        let (raised, said) = (found(0.03, 500_000, time), found(0.04, 500_000, time));
+        assert!(raised.raised.is_some() && raised.unavoidable && said.raised.is_none());
+        // A search that came too late would cost three times as much.
+        let (raised, said) = (raised.minimised as f64, said.minimised as f64);
+        assert!(
+            raised <= 1.5 * said,
+            "{raised} raised, {said} said in {time:?}"
+        );
+    }
+}
+
+/// Limits that only the order of a long ring fits into: `stack` keeps them, and so does the search.
+#[test]
+fn limits_of_a_kind_do_not_cost_more_than_filling_block_after_block() {
+    let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
+    let channels: Vec<Channel> = (0..800)
+        .map(|v| Channel {
+            from: v,
+            to: (v + 1) % 800,
+            traffic: 5,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; 800], &channels).unwrap();
+    let limits = [Constraint::Count {
+        vertices: (0..800).collect(),
+        places: vec![vec![0]],
+        least: 0,
+        most: 10,
+    }];
+    let problem = Problem {
+        constraints: &limits,
+        ..Problem::new(&graph, &machine)
+    };
+    for time in [None, Some(Duration::from_millis(200))] {
+        let with = |strategy: &str| {
+            let options = Options {
+                strategy: strategy.to_owned(),
+                steps: 100_000,
+                time,
+                ..Options::default()
+            };
+            solve(&problem, &options).unwrap()
+        };
+        let (auto, stack) = (with("auto"), with("stack"));
+        assert!(auto.raised.is_some());
+        assert!(auto.minimised <= stack.minimised, "{time:?}");
+    }
+}
+
+/// A search at a high price of moving ends no worse than what is found at other prices.
+#[test]
+fn high_prices_of_moving_do_not_hide_what_other_prices_find() {
+    let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+    // A mesh of 18 by 18, first laid out by columns of another mesh.
+    let width = 18;
+    let mut channels = Vec::new();
+    for v in 0..width * width {
+        let mut join = |to| {
+            channels.push(Channel {
+                from: v,
+                to,
+                traffic: 1000 + u64::from(v * 7919 % 500),
+            });
+        };
+        if (v + 1) % width > 0 {
+            join(v + 1);
+        }
+        if v + width < width * width {
+            join(v + width);
+        }
+    }
+    let n = (width * width) as usize;
+    let graph = Graph::new(vec![1; n], &channels).unwrap();
+    let old: Vec<u32> = (0..n as u32).map(|v| (v * 7 % 324) * 16 / 324).collect();
+    let prices = [1_u64, 30, 300, 1000, 10_000];
+    let costs: Vec<Vec<u64>> = prices.iter().map(|&p| vec![p; n]).collect();
+    let problem = |cost| Problem {
+        migration: Some(Migration {
+            block_of: &old,
+            cost,
+        }),
+        imbalance: 0.1,
+        ..Problem::new(&graph, &machine)
+    };
+    let options = Options {
+        steps: 500_000,
+        ..Options::default()
+    };
+    let found = costs
+        .iter()
+        .map(|cost| solve(&problem(cost), &options).unwrap());
+    let found: Vec<_> = found.map(|found| found.block_of).collect();
+    for cost in costs.iter().filter(|cost| cost[0] >= 300) {
+        let at = |block: &Vec<u32>| {
+            let judged = evaluate(&problem(cost), block).unwrap();
+            judged.cost + judged.migration
+        };
+        let least = found.iter().map(at).min().unwrap();
+        let own = at(&found[costs.iter().position(|c| c == cost).unwrap()]);
+        assert!(
+            own as f64 <= 1.01 * least as f64,
+            "{own} at {}, {least} met",
+            cost[0]
+        );
+    }
 }

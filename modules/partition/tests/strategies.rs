@@ -348,7 +348,7 @@ fn threads_keep_the_bounds_and_lose_nothing_to_the_first_start() {
     let first = solve(&problem, &first).unwrap();
     for threads in [1, 4] {
         let options = Options {
-            time: Some(Duration::from_millis(80)),
+            time: Some(Duration::from_millis(400)),
             threads: NonZeroUsize::new(threads).unwrap(),
             ..Options::default()
         };

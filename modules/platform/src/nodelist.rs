@@ -197,6 +197,12 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
         };
         let (first, last) = piece.cut('-').unwrap_or((piece, piece));
         let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
+        let address = |c: char| c.is_ascii_hexdigit() || ":.%".contains(c);
+        if piece.text.contains(':') && piece.text.chars().all(address) {
+            // An address of IPv6 in brackets: told as the name that it is no part of.
+            piece.host_name(report);
+            return None;
+        }
         if !digits(first) || !digits(last) {
             report.push(wrong("is not a number or a range of numbers"));
             return None;

@@ -232,6 +232,10 @@ fn mistakes_in_node_lists() {
         "G0419 error 1:3 `a-b` is not a number or a range of numbers"
     );
     assert_eq!(
+        one("[fe80::1]"),
+        "G0416 error 1:6 `fe80::1` cannot be the name of a host"
+    );
+    assert_eq!(
         one("n[0-4294967295]"),
         "G0419 error 1:3 `0-4294967295` names too many hosts"
     );

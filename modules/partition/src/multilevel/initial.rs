@@ -100,16 +100,14 @@ fn halve(inst: &Instance, parts: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let total = blocks_of(inst, parts);
     let mut at = 1;
     let mut below = blocks_of(inst, &parts[..1]);
-    while at + 1 < parts.len() {
+    // The first part alone may be more than half.
+    while at + 1 < parts.len() && below * 2 < total {
         let next = below + blocks_of(inst, &parts[at..=at]);
         if next * 2 > total && next * 2 - total > total - below * 2 {
             break;
         }
         below = next;
         at += 1;
-        if below * 2 >= total {
-            break;
-        }
     }
     (parts[..at].to_vec(), parts[at..].to_vec())
 }

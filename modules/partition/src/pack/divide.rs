@@ -5,6 +5,9 @@
 //! that are equally good a random one is taken, so that what room there is wanders to where it is
 //! wanted.
 
+use std::time::Instant;
+
+use super::Effort;
 use crate::instance::Instance;
 use crate::random::Random;
 
@@ -20,7 +23,7 @@ pub(super) fn divide(
     inst: &Instance,
     block: &mut Vec<u32>,
     random: &mut Random,
-    divisions: u64,
+    effort: Effort,
 ) -> bool {
     let mut bins = Bins::new(inst, std::mem::take(block));
     let mut spent = 0;
@@ -29,7 +32,8 @@ pub(super) fn divide(
         let Some(&faulty) = faulty.get(random.below(faulty.len().max(1))) else {
             break true;
         };
-        if spent >= divisions || inst.k() < 2 {
+        let late = effort.stop_at.is_some_and(|t| Instant::now() >= t);
+        if spent >= effort.steps || inst.k() < 2 || late {
             break false;
         }
         let wanted = if inst.k() > 2 && random.below(2) == 0 {

@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::language::{Price, Rule, Said};
-use super::translate::{Targets, Weights};
+use super::translate::{Beside, Targets, Weights};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Place;
@@ -70,14 +70,25 @@ impl Previous {
         self.places.iter().map(take).collect()
     }
 
-    /// More than all moves cost over distance 1.
-    pub(super) fn most(&self, network: &Verified, rules: &[Rule]) -> f64 {
-        let prices = rules.iter().filter_map(|rule| match rule.said {
-            Said::Move(_, Price::Traffic(price)) => Some(price * network.processes.len() as f64),
-            Said::Move(_, Price::Mem) => Some(network.processes.values().map(|p| p.mem).sum()),
-            _ => None,
-        });
-        self.migration * network.processes.len() as f64 + prices.sum::<f64>()
+    /// What the moves may cost: more than all of them over distance 1, and the prices.
+    pub(super) fn beside(&self, network: &Verified, rules: &[Rule], beside: &mut Beside) {
+        let many = network.processes.len() as f64;
+        let memory = || network.processes.values().map(|p| p.mem);
+        beside.total += self.migration * many;
+        beside.values.push(self.migration);
+        for rule in rules {
+            match rule.said {
+                Said::Move(_, Price::Traffic(price)) => {
+                    beside.total += price * many;
+                    beside.values.push(price);
+                }
+                Said::Move(_, Price::Mem) => {
+                    beside.total += memory().sum::<f64>();
+                    beside.values.extend(memory());
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Where each process was, as a block of today's machine, and what it costs to move it.

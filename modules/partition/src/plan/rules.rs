@@ -4,7 +4,7 @@
 use super::language::{self, Of, Price, Rule, Said, Term};
 use super::pattern::Pattern;
 use super::spots::{Spots, no_os_process};
-use super::translate::{Targets, Weights};
+use super::translate::{Beside, Targets, Weights};
 use super::{Modules, Request, codes};
 use crate::Constraint;
 use graphmap_kpn::arena::Id;
@@ -26,6 +26,40 @@ pub(super) struct Rules<'a> {
     network: &'a Verified,
     targets: &'a Targets,
     weights: &'a Weights,
+}
+
+/// What draws processes together, in units of traffic: more than all of it.
+pub(super) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
+    let mut beside = Beside::default();
+    let all = network.processes.len();
+    let mut add = |traffic: f64, processes: usize| {
+        beside.total += traffic * processes as f64;
+        beside.values.push(traffic);
+    };
+    if let Modules::Prefer(traffic) = request.modules {
+        add(traffic, all);
+    }
+    for constraint in &network.constraints {
+        if let Declared::Prefer(traffic) = constraint.declared.constraint {
+            add(traffic, constraint.processes.len());
+        }
+    }
+    for rule in request.rules {
+        if let Said::Prefer(_, traffic) = rule.said {
+            // A process is in as many modules as lie within each other.
+            add(traffic, all * (1 + deepest(network)));
+        }
+    }
+    beside
+}
+
+/// How many modules lie within each other at the most.
+fn deepest(network: &Verified) -> usize {
+    let mut depth: Vec<usize> = Vec::with_capacity(network.modules.len());
+    for module in network.modules.values() {
+        depth.push(module.parent.map_or(0, |p| depth[p.index()] + 1));
+    }
+    depth.into_iter().max().unwrap_or(0)
 }
 
 impl<'a> Rules<'a> {

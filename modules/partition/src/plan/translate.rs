@@ -1,6 +1,7 @@
 //! The model's words in the engine's numbers.
 
-use super::codes;
+use super::{Rounded, codes};
+use crate::scale::decimals_of;
 use crate::{Block, Channel, Error, Graph, Machine, Tree, scale};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -19,7 +20,20 @@ pub(super) struct Weights {
     pub(super) traffic: f64,
     /// Engine's units of distance in one of the platform's.
     pub(super) distance: f64,
+    /// What they are off by.
+    pub(super) rounded: Rounded,
 }
+
+/// What is counted in units of traffic beside the channels: prices of moves, and what draws processes
+/// together. All of it at distance 1, and the values that are said.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub(super) total: f64,
+    pub(super) values: Vec<f64>,
+}
+
+/// Most units of traffic: the engine takes no more.
+const LARGEST_TRAFFIC: f64 = (crate::LARGEST_TOTAL / 2) as f64;
 
 /// The largest sum of memory that the engine counts.
 const LARGEST_MEMORY: f64 = crate::LARGEST_TOTAL as f64;
@@ -46,31 +60,35 @@ impl Weights {
         ))
     }
 
-    /// `moving` is what moves can cost over distance 1, in the graph's units of traffic.
     pub(super) fn of(
         network: &Verified,
         platform: &Platform,
-        moving: f64,
+        beside: &Beside,
     ) -> Result<Weights, Error> {
         let distances = platform.distances().as_array();
         let distance = distance_factor(&distances);
         let diameter = distances[distances.len() - 1] * distance;
         let loads: Vec<f64> = network.processes.values().map(|p| p.load).collect();
         let said: Vec<f64> = network.channels.values().map(|c| c.traffic).collect();
-        let (mut units, mut factor) = scale(&said)?;
-        let total = units.iter().map(|&u| u as f64).sum::<f64>() + moving * factor;
-        if total * diameter.max(1.0) > LARGEST_COST {
-            let shrink = LARGEST_COST / (total * diameter);
-            factor *= shrink;
-            // Traffic that there is stays there, however little of the whole.
-            for (unit, said) in units.iter_mut().zip(&said) {
-                *unit = if *said > 0.0 {
-                    ((said * factor) as u64).max(1)
-                } else {
-                    0
-                };
-            }
-        }
+        let total: f64 = said.iter().sum();
+        // All that is counted along with the traffic takes its part of what can be counted.
+        let share = match total > 0.0 {
+            true => total / (total + beside.total),
+            false => 1.0,
+        };
+        let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST_TRAFFIC) * share;
+        let traffic = scale(&said, &beside.values, most)?;
+        let loads = scale(&loads, &[], crate::LARGEST_TOTAL as f64)?;
+        let off = |d: f64| ((d * distance).round() / distance - d).abs();
+        let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
+        // Where rounding in floating point is all there is, it is exact.
+        let far = if farthest > 1e-12 * diameter / distance {
+            farthest
+        } else {
+            0.0
+        };
+        let error = traffic.error * diameter / distance + far * total;
+        let (units, factor) = (traffic.units, traffic.factor);
         let channels: Vec<Channel> = network
             .channels
             .ids()
@@ -81,7 +99,7 @@ impl Weights {
                 traffic,
             })
             .collect();
-        let mut graph = Graph::new(scale(&loads)?.0, &channels)?;
+        let mut graph = Graph::new(loads.units, &channels)?;
         if network.processes.values().any(|p| p.mem > 0.0) {
             let memory = network
                 .processes
@@ -94,6 +112,10 @@ impl Weights {
             graph,
             traffic: factor,
             distance,
+            rounded: Rounded {
+                cost: error,
+                load: loads.error,
+            },
         })
     }
 
@@ -103,11 +125,14 @@ impl Weights {
     }
 }
 
-/// Whole distances stay; others get three digits more than the smallest of them needs.
+/// The least power of ten that makes all distances whole; where that would make them too large, three
+/// digits more than the smallest of them needs.
 fn distance_factor(distances: &[f64; 6]) -> f64 {
     let largest = distances[distances.len() - 1];
-    if distances.iter().all(|d| d.fract() == 0.0) && largest < 1e9 {
-        return 1.0;
+    let decimals = distances.iter().map(|&d| decimals_of(d)).max().unwrap_or(0);
+    let exact = 10_f64.powi(decimals.min(300) as i32);
+    if largest * exact < 1e9 {
+        return exact;
     }
     let smallest = distances
         .iter()
@@ -175,7 +200,11 @@ impl Targets {
             Class::Cache,
         ];
         let tree = tree(&blocks, &paths, 0, &levels.map(distance));
-        let machine = Machine::new(&tree, distance(Class::Collocated))?;
+        let mut listed = vec![0; n];
+        for (block, &place) in place_of.iter().enumerate() {
+            listed[place as usize] = block as u32;
+        }
+        let machine = Machine::new(&tree, distance(Class::Collocated))?.listed(listed)?;
         Ok(Targets {
             machine,
             place_of,

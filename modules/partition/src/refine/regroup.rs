@@ -335,7 +335,7 @@ mod tests {
         let problem = Problem::new(&graph, &machine);
         let (inst, _) = Instance::new(&problem).unwrap();
         let mut random = Random::new(5);
-        let packed = crate::pack::pack(&inst, &mut random, 10_000);
+        let packed = crate::pack::pack(&inst, &mut random, crate::pack::Effort::of(10_000));
         let block = packed.block;
         assert!(keeps(&inst, &block));
         let mut best = Best::of(&State::new(&inst, block));

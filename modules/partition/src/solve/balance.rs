@@ -1,6 +1,6 @@
 //! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
@@ -13,12 +13,65 @@ use crate::random::Random;
 use crate::solve::Options;
 use crate::strategy::Budget;
 
+/// Nodes that branch and bound has to find a mapping: the same for all budgets, so that the same
+/// bounds are raised.
+const SETTLING: u64 = 200_000;
+/// Share of a time limit that it has for it, and to find what is in conflict.
+const FEASIBLE: f64 = 0.05;
+const TOLD: f64 = 0.5;
+
 /// Up to so many vertices branch and bound is asked whether there is a mapping.
 const SETTLED: usize = 20_000;
 
 /// Steps spent on packing before the balance bound is raised.
 pub(super) fn packing(inst: &Instance) -> u64 {
     (inst.len() as u64 * 1000).clamp(10_000, 2_000_000)
+}
+
+/// Steps of each packing that is tried to find out how far it must be raised.
+pub(super) fn raising(inst: &Instance) -> u64 {
+    (inst.len() as u64 * 200).clamp(4_000, 250_000)
+}
+
+/// The factor by which the bounds must be raised because all loads are multiples of some number, and
+/// blocks cannot be filled but in such steps; `None` where that is no hindrance.
+pub(super) fn indivisible(inst: &Instance) -> Option<f64> {
+    let step = (0..inst.len() as u32).fold(0, |step, v| divisor(step, inst.load(v)));
+    if step < 2 {
+        return None;
+    }
+    let bounds: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
+    let total = inst.total_load();
+    let fits = |factor: f64| {
+        let filled = |&bound: &i64| (bound as f64 * factor).floor() as i64 / step * step;
+        bounds.iter().map(filled).fold(0, i64::saturating_add) >= total
+    };
+    let whole = bounds.iter().map(|bound| bound / step * step);
+    if whole.fold(0, i64::saturating_add) >= total {
+        return None;
+    }
+    // A factor at which a further step fits into some block.
+    let (mut low, mut high) = (1.0, 2.0);
+    while !fits(high) && high < 1e18 {
+        (low, high) = (high, high * 2.0);
+    }
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        (low, high) = if fits(middle) {
+            (low, middle)
+        } else {
+            (middle, high)
+        };
+    }
+    Some(high)
+}
+
+/// The greatest common divisor.
+fn divisor(mut a: i64, mut b: i64) -> i64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Whether the loads are within the bounds of the instance (which may have been raised).
@@ -44,14 +97,13 @@ pub(super) fn settle(
     if inst.len() > SETTLED {
         return Ok((None, false));
     }
-    let late = Instant::now() + Duration::from_secs(1);
-    let stop_at = budget.stop_at().map(|t| t.max(late));
-    let limit = Limit {
-        nodes: (options.steps / 2).max(100_000),
-        stop_at,
+    let share = |share: f64| budget.time.map(|t| Instant::now() + t.mul_f64(share));
+    let limit = |s: f64| Limit {
+        nodes: SETTLING,
+        stop_at: share(s),
         watch: options.watch,
     };
-    let outcome = branch::feasible(inst, limit);
+    let outcome = branch::feasible(inst, limit(FEASIBLE));
     if let Some((block, _)) = outcome.better {
         return Ok((Some(block), outcome.complete));
     }
@@ -60,13 +112,13 @@ pub(super) fn settle(
     if !problem.constraints.is_empty() || inst.dims() > 1 {
         let total = inst.total_load();
         let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
-        let outcome = branch::feasible(&free, limit);
+        let outcome = branch::feasible(&free, limit(FEASIBLE));
         if outcome.complete && outcome.better.is_none() {
-            return Err(Error::Infeasible(diagnose::smallest(problem, limit)));
+            return Err(Error::Infeasible(diagnose::smallest(problem, limit(TOLD))));
         }
     }
     if strict {
-        let conflict = diagnose::smallest_balanced(problem, limit);
+        let conflict = diagnose::smallest_balanced(problem, limit(TOLD));
         return Err(Error::Infeasible(conflict));
     }
     Ok((None, complete))
@@ -85,7 +137,7 @@ pub(super) fn raise(
     inst: &mut Instance,
     options: &Options,
     least: f64,
-    random: &mut Random,
+    (random, effort): (&mut Random, pack::Effort),
     log: &mut Vec<String>,
 ) -> Result<(f64, Vec<u32>), Error> {
     if options.strict_balance {
@@ -101,8 +153,7 @@ pub(super) fn raise(
             .to_owned(),
         }));
     }
-    let steps = (inst.len() as u64 * 200).clamp(4_000, 1_000_000);
-    let Some((bounds, packed)) = pack::least_bounds(inst, least, random, steps) else {
+    let Some((bounds, packed)) = pack::least_bounds(inst, least, random, effort) else {
         return Err(Error::Infeasible(Conflict {
             parts: (0..problem.constraints.len())
                 .map(Part::Constraint)

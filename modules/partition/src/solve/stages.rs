@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::balance::{packing, raise, settle, too_heavy, within};
-use super::{Options, Solution};
+use super::balance::{indivisible, packing, raise, raising, settle, too_heavy, within};
+use super::{Options, Solution, alike, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::constraints::Draft;
 use crate::diagnose;
@@ -18,17 +18,20 @@ use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Budget, Context, Found, Strategy, auto, by_name, keeps};
+use crate::strategy::{Budget, Context, Found, Strategy, auto, by_name, keeps, metis};
 
-/// Share of a time limit for the first search where a proof is near, and for the proof.
-const FIRST: f64 = 0.15;
-const PROVING: f64 = 0.35;
-/// Share that a search has until it must have found something feasible.
-const UNPACKED: f64 = 0.6;
-/// After this share no further search is begun.
-const LATE: f64 = 0.9;
-/// The first search takes no longer.
-const LONGEST: Duration = Duration::from_millis(500);
+/// Share of the time or steps that a search has until it must have found something feasible.
+const PATIENCE: f64 = 0.25;
+/// Share of a time limit for packing, and for what is packed with little effort.
+const PACKING: f64 = 0.1;
+const BRIEF_PACKING: f64 = 0.05;
+/// About what METIS takes, both ways, for each vertex and edge end and each doubling of the blocks; and
+/// the share of a time limit that it may take to be asked.
+const METIS: Duration = Duration::from_nanos(200);
+const BASELINE: f64 = 0.05;
+/// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,
+/// which was ahead of it on all that was measured.
+const ASKED: usize = 200_000;
 /// Up to so many vertices flows are looked for to bound the cost.
 const BOUNDABLE: usize = 20_000;
 /// Share of a time limit that they get, and of one of a tenth of a second or less: there the first
@@ -130,7 +133,8 @@ impl<'a> Stages<'a> {
             let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
             let low = problem.graph.total_load() as f64 / bounds.max(1.0);
             let steps = packing(inst) / 4;
-            if let Some((bounds, _)) = pack::least_bounds(inst, low, &mut self.random, steps) {
+            let effort = self.packing(steps, BRIEF_PACKING);
+            if let Some((bounds, _)) = pack::least_bounds(inst, low, &mut self.random, effort) {
                 self.inst = self.inst.with_load_bounds(&bounds);
             }
         }
@@ -150,62 +154,206 @@ impl<'a> Stages<'a> {
         } else if too_heavy(&self.inst).is_some() {
             self.unavoidable = true;
         }
+        if problem.objective != Objective::LargestLoad
+            && let Some(factor) = indivisible(&self.inst)
+        {
+            self.unavoidable = true;
+            least = factor.max(least);
+        }
         if self.unavoidable {
             let plain = problem.constraints.is_empty() && self.inst.dims() == 1;
-            if !(plain || options.strict_balance) {
-                settle(&self.inst, problem, options, &self.budget)?;
+            // Whoever wants no other bound hears of the vertex that is too heavy, where one is.
+            let heavy = too_heavy(&self.inst).is_some();
+            let settles = match options.strict_balance {
+                true => !heavy,
+                false => !plain,
+            };
+            if settles {
+                self.settle()?;
             }
             self.packed = Some(self.raise(least)?);
         }
         Ok(())
     }
 
+    /// Effort to pack with: so many steps, and a share of the time.
+    fn packing(&self, steps: u64, share: f64) -> pack::Effort {
+        let time = self.budget.time.map(|t| Instant::now() + t.mul_f64(share));
+        pack::Effort {
+            steps,
+            stop_at: time,
+        }
+    }
+
+    fn settle(&self) -> Result<(Option<Vec<u32>>, bool), Error> {
+        settle(&self.inst, self.problem, self.options, &self.budget)
+    }
+
     /// Raises the balance bound, no less than by a factor, and returns a mapping that keeps it.
     fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
+        let effort = self.packing(raising(&self.inst), BRIEF_PACKING);
         let (random, log) = (&mut self.random, &mut self.log);
         let (more, packed) = raise(
             self.problem,
             &mut self.inst,
             self.options,
             least,
-            random,
+            (random, effort),
             log,
         )?;
         self.raised = Some(self.raised.unwrap_or(1.0) * more);
         Ok(packed)
     }
 
-    /// Whether a proof comes in the middle of the search, not after it.
-    fn in_turns(&self) -> bool {
-        let auto = self.bounding && self.strategy.name == "auto";
-        auto && self.options.time.is_some() && structure::is_near(&self.inst)
-    }
-
-    /// What the strategy finds.
+    /// What the strategy finds, mended where it breaks a rule.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = old_mapping(self.problem, &self.inst, &self.group);
-        self.search_from(old, self.in_turns())
+        if ["auto", "fast"].contains(&self.strategy.name) && self.inst.k() > 1 {
+            return self.portfolio(old);
+        }
+        let found = self.run(old.into_iter().collect(), 1.0)?;
+        match self.is_sound(&found.block)? {
+            true => Ok(found),
+            false => self.mend(found),
+        }
     }
 
-    fn search_from(&mut self, start: Option<Vec<u32>>, in_turns: bool) -> Result<Found, Error> {
+    /// Runs the strategy from what is known; one that has found nothing feasible after a share of
+    /// its budget ends.
+    fn run(&mut self, starts: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
         let mut context = Context {
             inst: &self.inst,
             budget: self.budget,
             random: self.random.clone(),
-            start,
+            starts,
+            patience,
             solver: self.options.solver.as_deref(),
             launch: self.options.launch,
             log: Vec::new(),
             remarks: Vec::new(),
         };
-        let found = match self.options.time {
-            Some(time) if in_turns => turns(self.strategy, &mut context, time)?,
-            _ => self.strategy.run(&mut context)?,
-        };
+        let found = self.strategy.run(&mut context)?;
         let (mut log, remarks) = (context.log, context.remarks);
         self.log.append(&mut log);
         self.remarks = remarks;
         Ok(found)
+    }
+
+    /// The search, from what plain rules and packing give: nothing worse than those is found. Bounds
+    /// that nothing is seen to keep are raised before it has spent what it has.
+    fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
+        let mut known = self.baselines()?;
+        let broken = known.iter().any(|block| !self.is_allowed(block));
+        if let Some(old) = old {
+            known.extend(prices::others(
+                self.problem,
+                &self.inst,
+                &self.budget,
+                &old,
+            )?);
+            known.push(old);
+        }
+        let mut starts = self.feasible(&known);
+        let mut complete = self.raised.is_some();
+        if let Some(packed) = self.packed.take() {
+            starts.push(self.touched_up(packed));
+        } else if starts.is_empty() || (broken && auto::is_small(&self.inst)) {
+            let effort = self.packing(packing(&self.inst), PACKING);
+            let packed = pack::pack_tightly(&self.inst, &mut self.random, effort);
+            if packed.feasible() {
+                starts.push(self.touched_up(packed.block));
+            } else if starts.is_empty() {
+                let (settled, whole) = self.settle()?;
+                complete = whole;
+                match settled {
+                    Some(block) => starts.push(self.touched_up(block)),
+                    None if complete && !self.options.strict_balance => {
+                        self.unavoidable = true;
+                        let packed = self.raise(1.0)?;
+                        starts = self.feasible(&known);
+                        starts.push(self.touched_up(packed));
+                    }
+                    None => {}
+                }
+            }
+        }
+        let patience = match starts.is_empty() && !self.options.strict_balance {
+            true => PATIENCE,
+            false => 1.0,
+        };
+        let found = self.run(starts.clone(), patience)?;
+        if let Some(found) = self.best(found, &starts) {
+            return Ok(found);
+        }
+        let note = "nothing feasible found: packing by size";
+        self.log.push(note.to_owned());
+        self.unavoidable |= complete;
+        let packed = self.raise(1.0)?;
+        let mut starts = self.feasible(&known);
+        starts.push(self.touched_up(packed));
+        self.budget.steps -= (self.budget.steps as f64 * patience) as u64;
+        let found = self.run(starts.clone(), 1.0)?;
+        let packed = || Found::from(starts.last().cloned().unwrap_or_default());
+        Ok(self.best(found, &starts).unwrap_or_else(packed))
+    }
+
+    /// The cheapest of what was found and what was known before, if any of them keeps all bounds.
+    fn best(&self, found: Found, starts: &[Vec<u32>]) -> Option<Found> {
+        let cost = |block: &[u32]| self.inst.cost(block);
+        let least = starts.iter().min_by_key(|block| cost(block));
+        if !keeps(&self.inst, &found.block) {
+            return least.map(|block| Found::from(block.clone()));
+        }
+        Some(match least {
+            Some(block) if cost(block) < cost(&found.block) => Found {
+                block: block.clone(),
+                ..found
+            },
+            _ => found,
+        })
+    }
+
+    /// Those that keep all rules and bounds, which may have been raised.
+    fn feasible(&self, known: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let keeping = known.iter().filter(|block| keeps(&self.inst, block));
+        keeping.cloned().collect()
+    }
+
+    fn touched_up(&mut self, block: Vec<u32>) -> Vec<u32> {
+        auto::touch_up(&self.inst, block, &mut self.random)
+    }
+
+    /// What strategies give that are done in no time beside the search.
+    fn baselines(&self) -> Result<Vec<Vec<u32>>, Error> {
+        let entries = self.inst.len() + self.inst.targets.len();
+        let asked = METIS.mul_f64(entries as f64 * (self.inst.k() as f64).log2());
+        let small = auto::is_small(&self.inst);
+        let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
+        let mut names = vec!["stack", "round-robin"];
+        // What is fast stays so.
+        if small || self.strategy.name == "auto" {
+            names.extend((!small).then_some("fast"));
+            if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
+                names.push("metis");
+            }
+        }
+        let mut known = Vec::new();
+        for name in names {
+            // As the strategy of that name begins.
+            let mut context = Context {
+                inst: &self.inst,
+                budget: self.budget,
+                random: self.random.clone(),
+                starts: Vec::new(),
+                patience: 1.0,
+                solver: None,
+                launch: None,
+                log: Vec::new(),
+                remarks: Vec::new(),
+            };
+            known.push(by_name(name)?.run(&mut context)?.block);
+        }
+        Ok(known)
     }
 
     /// The block of each vertex of the graph.
@@ -216,54 +364,46 @@ impl<'a> Stages<'a> {
         self.group.iter().map(|&g| block[g as usize]).collect()
     }
 
+    /// Whether a mapping keeps all rules but the balance bound.
+    fn is_allowed(&self, block: &[u32]) -> bool {
+        let total = self.inst.total_load().max(1);
+        let free = self.inst.with_load_bounds(&vec![total; self.inst.k()]);
+        keeps(&free, block)
+    }
+
     /// Whether a mapping may be handed out. Plain strategies need not keep the balance bound.
     fn is_sound(&self, block: &[u32]) -> Result<bool, Error> {
-        if self.searches {
-            return Ok(keeps(&self.inst, block));
+        match self.searches {
+            true => Ok(keeps(&self.inst, block)),
+            false => Ok(self.is_allowed(block)),
         }
-        let judged = evaluate(self.problem, &self.expand(block.to_vec()))?;
-        Ok(judged.allowed())
     }
 
-    /// Another mapping where the search found none that keeps rules and bounds: packed by size, or
+    /// Another mapping where a strategy found none that keeps rules and bounds: packed by size, or
     /// by branch and bound, or under raised bounds.
-    pub(super) fn mend(&mut self, found: Found) -> Result<Found, Error> {
-        if self.is_sound(&found.block)? {
-            return Ok(found);
-        }
+    fn mend(&mut self, found: Found) -> Result<Found, Error> {
         let note = "nothing feasible found: packing by size";
         self.log.push(note.to_owned());
-        if let Some(packed) = self.packed.take() {
-            return self.go_on(packed);
-        }
-        let packed = pack::pack_tightly(&self.inst, &mut self.random, packing(&self.inst));
-        if packed.feasible() {
-            return self.go_on(packed.block);
-        }
-        let (settled, complete) = settle(&self.inst, self.problem, self.options, &self.budget)?;
-        if let Some(block) = settled {
-            return self.go_on(block);
-        }
-        self.unavoidable |= complete;
-        let packed = self.raise(1.0)?;
-        self.go_on(packed)
+        let packed = match self.packed.take() {
+            Some(packed) => packed,
+            None => self.pack()?,
+        };
+        let block = self.touched_up(packed);
+        Ok(Found { block, ..found })
     }
 
-    /// Improves what was found by size alone, with the time that is left.
-    fn go_on(&mut self, block: Vec<u32>) -> Result<Found, Error> {
-        let block = auto::touch_up(&self.inst, block, &mut self.random);
-        let mut best = Found::from(block);
-        let late = self.options.time.is_some() && self.budget.used() > LATE;
-        // Under raised bounds no strategy has searched yet.
-        if !late && (self.strategy.name == "auto" || self.raised.is_some()) {
-            let found = self.search_from(Some(best.block.clone()), false)?;
-            best.bound = found.bound;
-            let cheaper = self.inst.cost(&found.block) < self.inst.cost(&best.block);
-            if cheaper && self.is_sound(&found.block)? {
-                best.block = found.block;
-            }
+    fn pack(&mut self) -> Result<Vec<u32>, Error> {
+        let effort = self.packing(packing(&self.inst), PACKING);
+        let packed = pack::pack_tightly(&self.inst, &mut self.random, effort);
+        if packed.feasible() {
+            return Ok(packed.block);
         }
-        Ok(best)
+        let (settled, complete) = self.settle()?;
+        self.unavoidable |= complete && settled.is_none();
+        match settled {
+            Some(block) => Ok(block),
+            None => self.raise(1.0),
+        }
     }
 
     /// Bounds the cost by the structure of the network, and takes the better mapping if that is
@@ -276,8 +416,8 @@ impl<'a> Stages<'a> {
             (self.effort.looks, self.effort.stop_at) = (0, Some(Instant::now()));
         }
         let met = |bound: i64| bound >= inst.cost(&found.block);
-        let open = self.bounding && !found.bound.is_some_and(met);
-        if open && keeps(inst, &found.block) && !self.in_turns() {
+        let open = self.bounding && !found.examined && !found.bound.is_some_and(met);
+        if open && keeps(inst, &found.block) {
             let outcome = structure::solve(inst, &found.block, self.effort, &mut self.log);
             if let Some(outcome) = outcome {
                 found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
@@ -298,7 +438,13 @@ impl<'a> Stages<'a> {
     }
 
     /// The mapping with all that is known about it.
-    pub(super) fn conclude(self, found: Found) -> Result<Solution, Error> {
+    pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
+        // Plain rules are shown as they are.
+        let plain = ["stack", "round-robin"].contains(&self.strategy.name);
+        // Where channels are counted, those that look alike may differ in traffic.
+        if !plain && self.problem.objective != Objective::RemoteChannels {
+            alike::gather(&self.inst, &mut found.block);
+        }
         let (problem, inst) = (self.problem, &self.inst);
         let counted = (problem.objective == Objective::RemoteChannels || cfg!(debug_assertions))
             .then(|| inst.cost(&found.block));
@@ -332,6 +478,8 @@ impl<'a> Stages<'a> {
             Objective::LargestLoad => proof::least_load(inst, problem.machine, &evaluation.loads),
             Objective::Bottleneck => proof::least_bottleneck(inst, problem, evaluation.bottleneck),
         };
+        // Bounds may have been raised in vain: for a search that then found what keeps those wanted.
+        let over = !evaluation.feasible();
         let proved = within(inst, &evaluation) && minimised <= lower_bound && first();
         Ok(Solution {
             block_of,
@@ -340,63 +488,12 @@ impl<'a> Stages<'a> {
             minimised,
             gap,
             proved,
-            raised: self.raised,
-            unavoidable: self.unavoidable,
+            raised: self.raised.filter(|_| over),
+            unavoidable: self.unavoidable && over,
             remarks: self.remarks,
             log: self.log,
         })
     }
-}
-
-/// Where a proof is near: a short search, the proof, and where it fails the rest of the search.
-fn turns(strategy: &Strategy, context: &mut Context<'_>, time: Duration) -> Result<Found, Error> {
-    let (inst, budget) = (context.inst, context.budget);
-    let opening = time.mul_f64(FIRST).min(LONGEST);
-    context.budget.time = Some(opening);
-    let mut first = strategy.run(context)?;
-    let cost = inst.cost(&first.block);
-    if !keeps(inst, &first.block) {
-        // Nothing to prove yet: the search has most of the time. If it finds nothing, there is some
-        // left for what is found by other means.
-        context.budget.time = budget.time.map(|t| t.mul_f64(UNPACKED));
-        context.start = Some(first.block);
-        let found = strategy.run(context)?;
-        context.budget = budget;
-        return match keeps(inst, &found.block) {
-            true => onward(strategy, context, found),
-            false => Ok(found),
-        };
-    }
-    if first.bound.is_some_and(|b| b >= cost) {
-        return Ok(first);
-    }
-    let effort = Effort {
-        looks: u64::MAX,
-        stop_at: Some(budget.start + opening + time.mul_f64(PROVING)),
-    };
-    let proof = structure::solve(inst, &first.block, effort, &mut context.log);
-    let proved = proof.as_ref().is_some_and(|p| p.complete);
-    if let Some(outcome) = proof {
-        first.bound = first.bound.max(Some(outcome.bound));
-        first.block = outcome.better.map_or(first.block, |b| b.0);
-    }
-    if proved {
-        return Ok(first);
-    }
-    context.budget = budget;
-    onward(strategy, context, first)
-}
-
-/// The search goes on from what is there.
-fn onward(strategy: &Strategy, context: &mut Context<'_>, first: Found) -> Result<Found, Error> {
-    let inst = context.inst;
-    context.start = Some(first.block.clone());
-    let mut last = strategy.run(context)?;
-    if !keeps(inst, &last.block) || inst.cost(&last.block) > inst.cost(&first.block) {
-        last.block = first.block;
-    }
-    last.bound = last.bound.max(first.bound);
-    Ok(last)
 }
 
 /// The old mapping in vertices of the instance, new vertices beside their heaviest neighbour.

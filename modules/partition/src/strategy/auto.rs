@@ -1,7 +1,7 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
-use super::{Context, Found, keeps, stack, team};
+use super::{Context, Found, keeps, rounds};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::large;
@@ -77,7 +77,8 @@ fn annealed(inst: &Instance, first: Vec<u32>, steps: u64, random: &mut Random) -
     anneal(&mut state, random, &schedule)
 }
 
-fn is_small(inst: &Instance) -> bool {
+/// Whether the search for small networks is made, where every step is counted.
+pub(crate) fn is_small(inst: &Instance) -> bool {
     inst.has_table() && inst.len().saturating_mul(inst.k()) <= TABLE && inst.len() <= 20_000
 }
 
@@ -86,18 +87,14 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(vec![0; context.inst.len()].into());
     }
     if is_small(context.inst) {
-        return Ok(team::search(context));
+        return Ok(rounds::search(context));
     }
     let inst = context.inst;
+    context.budget.time = context.budget.time.map(|t| t.mul_f64(context.patience));
     if let Some(block) = divided(context, &large::GOOD) {
         return Ok(block.into());
     }
     let mut block = vcycle::multilevel(inst, 4, &mut context.random);
-    // The order of the drawing is often that of the flow: on long chains coarsening cannot beat it.
-    let stacked = stack::run(context)?.block;
-    if keeps(inst, &stacked) && inst.cost(&stacked) < inst.cost(&block) {
-        block = stacked;
-    }
     let mut rounds = 0;
     while context
         .budget
@@ -132,7 +129,7 @@ mod tests {
         let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let mut random = Random::new(3);
-        let packed = pack::pack(&inst, &mut random, 100_000);
+        let packed = pack::pack(&inst, &mut random, pack::Effort::of(100_000));
         assert!(packed.feasible());
         let before = inst.cost(&packed.block);
         let block = touch_up(&inst, packed.block, &mut random);

@@ -103,6 +103,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     Ok(Found {
         block: if better { block } else { start },
         bound,
+        examined: false,
     })
 }
 

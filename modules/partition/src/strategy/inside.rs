@@ -66,13 +66,14 @@ pub(super) fn improve(
                 watch: budget.watch,
             },
             random: Random::new(random.next()),
-            start: Some(group.pick(&best.block)),
+            starts: vec![group.pick(&best.block)],
+            patience: 1.0,
             solver: None,
             launch: None,
             log: Vec::new(),
             remarks: Vec::new(),
         };
-        let (found, _) = small::search(&mut context, &Team::inside(), 1);
+        let found = small::search(&mut context, &Team::inside(), 1);
         spent += steps;
         if found.feasible() && found.cost < cost {
             group.put(&found.block, &mut best.block);
@@ -198,7 +199,7 @@ mod tests {
     fn what_is_gained_inside_is_gained_in_the_whole() {
         let inst = instance();
         let mut random = Random::new(7);
-        let packed = crate::pack::pack(&inst, &mut random, 10_000);
+        let packed = crate::pack::pack(&inst, &mut random, crate::pack::Effort::of(10_000));
         assert!(packed.feasible());
         let mut best = Best::of(&State::new(&inst, packed.block));
         let before = best.cost;

@@ -13,6 +13,9 @@ use crate::instance::{Instance, NO_LIMIT};
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::refine::rebalance::repair_rules;
 
+/// So many vertices a block METIS wants at least.
+const FEW: usize = 8;
+
 #[derive(Clone, Copy)]
 enum Method {
     Kway,
@@ -40,6 +43,16 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     .into())
 }
 
+/// Whether METIS can be asked in passing: it prints to standard output when a part of its recursion
+/// runs out of vertices, as heavy ones and several limits make it do. Where there are too few vertices
+/// it is not called at all.
+pub(crate) fn is_quiet(inst: &Instance) -> bool {
+    let (n, k) = (inst.len(), inst.k());
+    let heaviest = (0..n as u32).map(|v| inst.load(v)).max().unwrap_or(0);
+    let least = (0..k).map(|b| inst.load_bound(b)).min().unwrap_or(0);
+    n < FEW * k || (inst.dims() == 1 && heaviest > 0 && heaviest <= least / FEW as i64)
+}
+
 fn overload(inst: &Instance, block: &[u32]) -> i64 {
     let mut load = vec![0; inst.k()];
     for (v, &b) in block.iter().enumerate() {
@@ -59,7 +72,7 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     }
     // METIS prints to standard output when a part of its recursion runs out of vertices, which
     // happens when there are hardly more vertices than parts. Those go without it.
-    if n < 8 * k {
+    if n < FEW * k {
         let remark = "there are too few processes for METIS: multisection is used instead";
         if !context.remarks.iter().any(|known| known == remark) {
             context.remarks.push(remark.to_owned());

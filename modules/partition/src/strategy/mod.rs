@@ -13,9 +13,10 @@ pub use outside::Launch;
 pub(crate) mod auto;
 mod ilp;
 mod inside;
-mod metis;
+pub(crate) mod metis;
 mod outside;
 mod round_robin;
+mod rounds;
 mod small;
 mod stack;
 mod team;
@@ -26,8 +27,10 @@ pub(crate) struct Context<'a> {
     pub(crate) inst: &'a Instance,
     pub(crate) budget: Budget,
     pub(crate) random: Random,
-    /// An old mapping to stay near to, in vertices of the instance.
-    pub(crate) start: Option<Vec<u32>>,
+    /// Mappings that are known, in vertices of the instance: a search finds nothing worse.
+    pub(crate) starts: Vec<Vec<u32>>,
+    /// Share of the budget after which a search that has found nothing feasible ends.
+    pub(crate) patience: f64,
     pub(crate) solver: Option<&'a std::path::Path>,
     pub(crate) launch: Option<Launch>,
     pub(crate) log: Vec<String>,
@@ -40,11 +43,17 @@ pub(crate) struct Found {
     pub(crate) block: Vec<u32>,
     /// Lower bound on the search cost of every feasible mapping that the strategy proved itself.
     pub(crate) bound: Option<i64>,
+    /// The structure of the network has been looked at for a proof.
+    pub(crate) examined: bool,
 }
 
 impl From<Vec<u32>> for Found {
     fn from(block: Vec<u32>) -> Self {
-        Self { block, bound: None }
+        Self {
+            block,
+            bound: None,
+            examined: false,
+        }
     }
 }
 

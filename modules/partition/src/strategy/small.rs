@@ -12,7 +12,7 @@ use super::inside;
 use super::team::Team;
 use super::ways::{CYCLE, Kind, Ways};
 use super::{Budget, Context};
-use crate::exact::branch::{Limit, Outcome};
+use crate::exact::branch::Limit;
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
 use crate::large;
@@ -38,8 +38,9 @@ const COARSE: usize = 200;
 const SHORT: u64 = 50_000;
 /// Mappings kept to be mixed with the best.
 const KEPT: usize = 6;
-/// At first so many starts are made at most, in this share of the budget.
-const STARTS: u64 = 64;
+/// At first so many starts are made at most, in this share of the budget, and so many at least.
+const STARTS: usize = 64;
+const FEWEST: usize = 3;
 const OPENING: f64 = 0.35;
 /// Steps to bring a start within its bounds, as long as nothing within them is known.
 const REPAIR: u64 = 300_000;
@@ -61,37 +62,28 @@ const TRADE: f64 = 0.04;
 /// Pairs of blocks that are divided anew in a row.
 const PAIRS: usize = 8;
 
-/// Tries to prove the optimum, starting from what is known.
-fn prove(context: &Context<'_>, best: Option<&Best>) -> Outcome {
-    let known = best
-        .filter(|b| b.feasible())
-        .map(|b| (b.block.as_slice(), b.cost));
+/// How long a proof is tried in a round: so many nodes, and until when.
+fn patience(inst: &Instance, budget: &Budget) -> (u64, Option<Instant>) {
     // Identical workers count once: a farm of a hundred is a small problem.
-    let hopeful = symmetry::classes(context.inst) <= 40;
+    let hopeful = symmetry::classes(inst) <= 40;
     let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
-    let stop_at = context.budget.stop_at().map(|end| {
+    let stop_at = budget.stop_at().map(|end| {
         let now = Instant::now();
         now + end.saturating_duration_since(now).mul_f64(share)
     });
-    let nodes = if stop_at.is_some() {
-        u64::MAX
-    } else {
-        (context.budget.steps / steps).max(50_000)
+    let nodes = match stop_at {
+        Some(_) => u64::MAX,
+        None => (budget.steps / steps).max(50_000),
     };
-    let watch = context.budget.watch;
-    let limit = Limit {
-        nodes,
-        stop_at,
-        watch,
-    };
-    exact::solve(context.inst, known, limit)
+    (nodes, stop_at)
 }
 
-struct Search<'a> {
+/// A search, which goes on in rounds.
+pub(super) struct Search<'a> {
     inst: &'a Instance,
     stop_at: Option<Instant>,
     /// The best of all.
-    best: Best,
+    pub(super) best: Best,
     /// What is being improved.
     now: Best,
     /// Starts not yet improved, the best first.
@@ -105,6 +97,12 @@ struct Search<'a> {
     short: bool,
     /// Whether some start was not within its bounds.
     tight: bool,
+    /// No feasible mapping is cheaper.
+    pub(super) bound: Option<i64>,
+    /// Steps until now.
+    pub(super) spent: u64,
+    /// Nodes of the last proof that was tried; 0 before the first.
+    proving: u64,
 }
 
 /// Steps that a start is annealed for.
@@ -288,137 +286,264 @@ impl Search<'_> {
     }
 }
 
-/// One search of a team; the first of its members proves. Returns the best mapping met, and a bound
-/// on the cost of all.
-pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> (Best, Option<i64>) {
-    let inst = context.inst;
-    let budget = context.budget;
-    let stop_at = budget.stop_at();
-    let mut spent = 0_u64;
-    let used = |spent: u64| {
-        if budget.time.is_some() {
-            budget.used()
-        } else {
-            spent as f64 / budget.steps as f64
-        }
-    };
-    let short = budget.in_steps() / SHORT < inst.len() as u64;
-    let (first, steps) = match context.start.take() {
-        Some(block) => (Best::of(&State::new(inst, block)), 0),
-        None => start(inst, member, (true, short), stop_at, &mut context.random),
-    };
-    spent += steps;
-    let mut search = Search {
-        inst,
-        stop_at,
-        best: first.clone(),
-        now: first.clone(),
-        pool: vec![first],
-        elite: Vec::new(),
-        starts: member + 1,
-        lines: true,
-        short,
-        tight: false,
-    };
-    let mut ways = Ways::new(inst, &budget);
-    let provable = member == 0 && inst.len() <= PROVABLE;
-    let (mut bound, mut rounds) = (None, 1);
-    // When the present mapping began to be improved, and was improved last.
-    let (mut began, mut gained) = (None, 0.0);
-    let (mut idle, mut inner) = (0, false);
-    let mut trade = TRADE;
-    while !budget.ended() && !team.is_over() && (used(spent) < 1.0 || (provable && bound.is_none()))
-    {
-        if let Some(watch) = budget.watch.filter(|_| search.best.feasible()) {
-            team.tell(watch, search.best.cost);
-        }
-        rounds += 1;
-        if provable && bound.is_none() && rounds > 8 {
-            let outcome = prove(context, Some(&search.best));
-            bound = Some(outcome.bound);
-            spent += budget.steps / 20;
-            if let Some((block, _)) = outcome.better {
-                let found = Best::of(&State::new(inst, block));
-                search.note(&found);
-                search.now = found;
-            }
-            if outcome.complete {
-                context.log.push("proved by branch and bound".to_owned());
-                break;
-            }
-            continue;
-        }
-        let at = used(spent);
-        if at >= trade {
-            trade = at + TRADE;
-            for other in team.trade(member, &search.best) {
-                search.note(&other);
-                keep(&mut search.elite, other, KEPT);
-            }
-        }
-        if rounds < 4 || (rounds < STARTS && at < OPENING) {
-            spent += search.start(&mut context.random);
-            continue;
-        }
-        if at > OUTER && !std::mem::replace(&mut inner, true) {
-            let random = &mut context.random;
-            spent += inside::improve(inst, &mut search.best, (&budget, INNER), random);
-            search.now = search.best.clone();
-            continue;
-        }
-        let since = at - gained;
-        match began {
-            None => {
-                search.turn();
-                (began, gained) = (Some(at), at);
-            }
-            Some(_) if at > LAST => {
-                // The last part of the time belongs to the best.
-                if search.best.beats(&search.now) {
-                    let best = search.best.clone();
-                    let old = std::mem::replace(&mut search.now, best);
-                    keep(&mut search.elite, old, KEPT);
-                }
-            }
-            Some(start) if idle >= IDLE && since > STALLED.max(STALLING * (gained - start)) => {
-                for _ in 0..3 {
-                    spent += search.start(&mut context.random);
-                }
-                context.log.push(format!(
-                    "turn at {at:.3}: {} of {}",
-                    search.now.cost, search.best.cost
-                ));
-                if let Some(old) = search.turn() {
-                    keep(&mut search.elite, old, KEPT);
-                }
-                ways.refresh();
-                idle = 0;
-                (began, gained) = (Some(used(spent)), used(spent));
-            }
-            Some(_) => {}
-        }
-        if search.tight {
-            ways.fit_tightly();
-        }
-        let before = search.now.clone();
-        let way = match search.now.feasible() {
-            true => ways.choose(&mut context.random),
-            false => ways.repair(),
-        };
-        let steps = search.go(ways.kind(way), &mut context.random);
-        spent += steps;
-        let gain = match before.feasible() {
-            true => (before.cost - search.now.cost).max(0) as f64,
-            false => 0.0,
-        };
-        ways.book(way, gain, before.cost as f64 * 0.01, steps);
-        if search.now.beats(&before) {
-            gained = used(spent);
-            idle = 0;
-        } else {
-            idle += if before.feasible() { 1 } else { IDLE / 4 };
+/// How far a round goes: a plan, and where in it the search ends.
+///
+/// All that a round does follows from its plan; where it ends only cuts it off. So the best mapping
+/// of a longer search of the same plans is never worse.
+#[derive(Clone, Copy)]
+pub(super) struct Round {
+    /// What it plans with: steps, or a time from now on.
+    pub(super) budget: Budget,
+    /// Steps of the whole search after which it ends, where it plans with steps.
+    pub(super) end: u64,
+    /// The same for a search that has found nothing feasible.
+    pub(super) patience: u64,
+    /// It ends then, too.
+    pub(super) stop_at: Option<Instant>,
+}
+
+impl Round {
+    /// One that ends with its plan, which begins after so many steps.
+    pub(super) fn of(budget: Budget, spent: u64) -> Self {
+        Self {
+            budget,
+            end: spent.saturating_add(budget.steps),
+            patience: u64::MAX,
+            stop_at: budget.stop_at(),
         }
     }
-    context.log.push(format!("{rounds} rounds, {spent} steps"));
-    (search.best, bound)
+
+    /// Share of the plan used after so many steps of it.
+    fn used(&self, steps: u64) -> f64 {
+        match self.budget.time {
+            Some(_) => self.budget.used(),
+            None => steps as f64 / self.budget.steps.max(1) as f64,
+        }
+    }
+
+    /// Whether a search ends that has taken so many steps of the plan.
+    fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
+        let enough = match search.best.feasible() {
+            true => self.end,
+            false => self.end.min(self.patience),
+        };
+        let late = || self.stop_at.is_some_and(|t| Instant::now() >= t);
+        let spent = self.budget.time.is_none() && search.spent >= enough;
+        spent || self.used(steps) >= 1.0 || late()
+    }
+}
+
+impl<'a> Search<'a> {
+    /// Begins with the mappings that are given, and a first start.
+    pub(super) fn new(context: &mut Context<'a>, member: usize) -> Self {
+        let inst = context.inst;
+        let stop_at = context.budget.stop_at();
+        let mut search = None;
+        for block in std::mem::take(&mut context.starts) {
+            let given = Best::of(&State::new(inst, block));
+            match &mut search {
+                None => search = Some(Self::from(inst, given, stop_at, member)),
+                Some(search) => {
+                    search.note(&given);
+                    keep(&mut search.pool, given, KEPT);
+                }
+            }
+        }
+        let mut search = search.unwrap_or_else(|| {
+            let short = (true, true);
+            let (first, steps) = start(inst, member, short, stop_at, &mut context.random);
+            let mut search = Self::from(inst, first, stop_at, member + 1);
+            search.spent = steps;
+            search
+        });
+        search.now = search.best.clone();
+        search
+    }
+
+    fn from(inst: &'a Instance, first: Best, stop_at: Option<Instant>, starts: usize) -> Self {
+        Self {
+            inst,
+            stop_at,
+            best: first.clone(),
+            now: first.clone(),
+            pool: vec![first],
+            elite: Vec::new(),
+            starts,
+            lines: true,
+            short: true,
+            tight: false,
+            bound: None,
+            spent: 0,
+            proving: 0,
+        }
+    }
+
+    /// Whether nothing can be better.
+    pub(super) fn is_proved(&self) -> bool {
+        self.best.feasible() && self.bound.is_some_and(|b| b >= self.best.cost)
+    }
+
+    /// A mapping and a bound that were found by other means.
+    pub(super) fn learn(&mut self, block: Option<Vec<u32>>, bound: i64) {
+        self.bound = self.bound.max(Some(bound));
+        if let Some(block) = block {
+            let found = Best::of(&State::new(self.inst, block));
+            self.note(&found);
+            keep(&mut self.pool, found, KEPT);
+        }
+    }
+
+    /// One round of a search of a team; the first of its members proves.
+    pub(super) fn round(
+        &mut self,
+        context: &mut Context<'_>,
+        round: &Round,
+        (team, member): (&Team, usize),
+    ) {
+        let (inst, from) = (self.inst, self.spent);
+        let budget = round.budget;
+        self.stop_at = round.stop_at;
+        self.short = budget.in_steps() / SHORT < inst.len() as u64;
+        // What rounds before have come to is mixed with what this one does.
+        if self.best.feasible() && self.spent > 0 {
+            keep(&mut self.elite, self.best.clone(), KEPT);
+        }
+        let mut ways = Ways::new(inst, &budget);
+        let mut provable = member == 0 && inst.len() <= PROVABLE && !self.is_proved();
+        let mut rounds = 1;
+        // When the present mapping began to be improved, and was improved last.
+        let (mut began, mut gained) = (None, 0.0);
+        let (mut idle, mut inner) = (0, false);
+        let mut trade = TRADE;
+        let proves = self.proving == 0;
+        while !budget.ended()
+            && !team.is_over()
+            && (!round.is_over(self, self.spent - from) || (provable && proves))
+        {
+            if let Some(watch) = budget.watch.filter(|_| self.best.feasible()) {
+                team.tell(watch, self.best.cost);
+            }
+            rounds += 1;
+            if provable && rounds > 8 {
+                provable = false;
+                if self.prove(context, &budget) {
+                    context.log.push("proved by branch and bound".to_owned());
+                    break;
+                }
+                continue;
+            }
+            let at = round.used(self.spent - from);
+            if at >= trade {
+                trade = at + TRADE;
+                for other in team.trade(member, &self.best) {
+                    self.note(&other);
+                    keep(&mut self.elite, other, KEPT);
+                }
+            }
+            let starts = self.starts - member;
+            if starts < FEWEST || (starts < STARTS && at < OPENING) {
+                self.spent += self.start(&mut context.random);
+                continue;
+            }
+            if at > OUTER && !std::mem::replace(&mut inner, true) {
+                let random = &mut context.random;
+                self.spent += inside::improve(inst, &mut self.best, (&budget, INNER), random);
+                self.now = self.best.clone();
+                continue;
+            }
+            let since = at - gained;
+            match began {
+                None => {
+                    self.turn();
+                    (began, gained) = (Some(at), at);
+                }
+                Some(_) if at > LAST => {
+                    // The last part of the time belongs to the best.
+                    if self.best.beats(&self.now) {
+                        let best = self.best.clone();
+                        let old = std::mem::replace(&mut self.now, best);
+                        keep(&mut self.elite, old, KEPT);
+                    }
+                }
+                Some(start) if idle >= IDLE && since > STALLED.max(STALLING * (gained - start)) => {
+                    for _ in 0..3 {
+                        self.spent += self.start(&mut context.random);
+                    }
+                    context.log.push(format!(
+                        "turn at {at:.3}: {} of {}",
+                        self.now.cost, self.best.cost
+                    ));
+                    if let Some(old) = self.turn() {
+                        keep(&mut self.elite, old, KEPT);
+                    }
+                    ways.refresh();
+                    idle = 0;
+                    let at = round.used(self.spent - from);
+                    (began, gained) = (Some(at), at);
+                }
+                Some(_) => {}
+            }
+            if self.tight {
+                ways.fit_tightly();
+            }
+            let before = self.now.clone();
+            let way = match self.now.feasible() {
+                true => ways.choose(&mut context.random),
+                false => ways.repair(),
+            };
+            let steps = self.go(ways.kind(way), &mut context.random);
+            self.spent += steps;
+            let gain = match before.feasible() {
+                true => (before.cost - self.now.cost).max(0) as f64,
+                false => 0.0,
+            };
+            ways.book(way, gain, before.cost as f64 * 0.01, steps);
+            if self.now.beats(&before) {
+                gained = round.used(self.spent - from);
+                idle = 0;
+            } else {
+                idle += if before.feasible() { 1 } else { IDLE / 4 };
+            }
+        }
+        if self.now.feasible() {
+            keep(&mut self.elite, self.now.clone(), KEPT);
+        }
+        let steps = self.spent - from;
+        context.log.push(format!("{rounds} rounds, {steps} steps"));
+    }
+
+    /// Tries to prove the optimum; says whether that is done.
+    fn prove(&mut self, context: &Context<'_>, budget: &Budget) -> bool {
+        let (nodes, stop_at) = patience(self.inst, budget);
+        // What failed is not tried again before there is much more to spend on it.
+        if nodes < 2 * self.proving {
+            return false;
+        }
+        self.proving = nodes;
+        let watch = context.budget.watch;
+        let limit = Limit {
+            nodes,
+            stop_at,
+            watch,
+        };
+        let best = Some(&self.best).filter(|b| b.feasible());
+        let known = best.map(|b| (b.block.as_slice(), b.cost));
+        let outcome = exact::solve(self.inst, known, limit);
+        self.spent += budget.steps / 20;
+        self.bound = self.bound.max(Some(outcome.bound));
+        if let Some((block, _)) = outcome.better {
+            let found = Best::of(&State::new(self.inst, block));
+            self.note(&found);
+            self.now = found;
+        }
+        outcome.complete
+    }
+}
+
+/// One search of one round, as long as its budget.
+pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> Best {
+    let mut search = Search::new(context, member);
+    let round = Round::of(context.budget, 0);
+    search.round(context, &round, (team, member));
+    search.best
 }

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::{Context, Found, small};
+use super::Context;
+use super::small::{self, Round, Search};
 use crate::random::Random;
 use crate::refine::anneal::Best;
 use crate::watch::Watch;
@@ -25,7 +26,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    fn new(members: usize) -> Self {
+    pub(super) fn new(members: usize) -> Self {
         Self {
             left: Mutex::new(vec![None; members]),
             least: AtomicI64::new(i64::MAX),
@@ -78,25 +79,24 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// Searches on as many threads as the budget allows; on one where only steps are counted, so that the
-/// result depends on the seed alone.
-pub(crate) fn search(context: &mut Context<'_>) -> Found {
-    let threads = match context.budget.time {
-        Some(_) => context.budget.threads.get(),
-        None => 1,
-    };
+/// Searches for a round on as many threads as its budget allows; the others begin with what the
+/// first has found so far.
+pub(super) fn search(search: &mut Search<'_>, context: &mut Context<'_>, round: &Round) {
+    let threads = round.budget.threads.get();
     let team = Team::new(threads);
     // The first searches as it would alone.
     let mut random = context.random.clone();
     let seeds: Vec<u64> = (1..threads).map(|_| random.next()).collect();
+    let (inst, known) = (context.inst, search.best.block.clone());
     thread::scope(|scope| {
         let mut others = Vec::new();
         for (i, &seed) in seeds.iter().enumerate() {
             let mut own = Context {
-                inst: context.inst,
-                budget: context.budget,
+                inst,
+                budget: round.budget,
                 random: Random::new(seed),
-                start: context.start.clone(),
+                starts: vec![known.clone()],
+                patience: 1.0,
                 solver: None,
                 launch: None,
                 log: Vec::new(),
@@ -114,17 +114,15 @@ pub(crate) fn search(context: &mut Context<'_>) -> Found {
             others.push(thread);
         }
         let _alarm = Alarm(&team);
-        let (mut best, bound) = small::search(context, &team, 0);
+        search.round(context, round, (&team, 0));
         team.over.store(true, Ordering::Relaxed);
         for thread in others {
-            let (found, _) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            if found.beats(&best) {
-                best = found;
+            let found = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            if found.beats(&search.best) {
+                search.best = found;
             }
         }
-        let block = best.block;
-        Found { block, bound }
-    })
+    });
 }
 
 #[cfg(test)]

@@ -1,0 +1,225 @@
+//! What is alike is exchanged, so that those of one block follow each other.
+//!
+//! Of the workers of a farm it is all the same which lie where. A search leaves them scattered, and
+//! whatever is written of the mapping, run by run, gets long. Where a few vertices are taken out that
+//! have many neighbours, the rest falls into components; those that look the same, also from outside,
+//! may change places. They are counted out to the same places in the order of their numbers. Neither
+//! cost nor loads nor rules change. Time: nearly linear in vertices and edges.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
+use crate::instance::Instance;
+
+/// From so many neighbours on a vertex is taken out.
+const MANY: usize = 5;
+/// Larger components are seldom like another.
+const LARGEST: usize = 64;
+const NONE: u32 = u32::MAX;
+
+/// Exchanges what is alike.
+pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
+    let parts = Parts::new(inst);
+    let order = inst.shared.machine.in_order();
+    let mut rank = vec![0; order.len()];
+    for (i, &b) in order.iter().enumerate() {
+        rank[b as usize] = i as u32;
+    }
+    for class in parts.classes() {
+        let places = |part: u32| -> Vec<u32> {
+            let members = parts.members(part).iter();
+            members.map(|&v| rank[block[v as usize] as usize]).collect()
+        };
+        let mut places: Vec<Vec<u32>> = class.iter().map(|&part| places(part)).collect();
+        places.sort_unstable();
+        for (&part, places) in class.iter().zip(places) {
+            for (&v, place) in parts.members(part).iter().zip(places) {
+                block[v as usize] = order[place as usize];
+            }
+        }
+    }
+}
+
+/// The components that are left when vertices with many neighbours are taken out; those are each one
+/// by itself.
+struct Parts<'a> {
+    inst: &'a Instance,
+    /// The part of each vertex, in the order of their first vertices.
+    part: Vec<u32>,
+    /// Vertices by part, ascending in each.
+    start: Vec<u32>,
+    members: Vec<u32>,
+    /// Place of each vertex in its part.
+    place: Vec<u32>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(inst: &'a Instance) -> Self {
+        let n = inst.len();
+        let alone = |v: u32| inst.degree(v) >= MANY;
+        let mut part = vec![NONE; n];
+        let mut count = 0;
+        let mut open = Vec::new();
+        for v in 0..n as u32 {
+            if part[v as usize] != NONE {
+                continue;
+            }
+            part[v as usize] = count;
+            open.extend((!alone(v)).then_some(v));
+            while let Some(v) = open.pop() {
+                for (u, _) in inst.row(v) {
+                    if part[u as usize] == NONE && !alone(u) {
+                        part[u as usize] = count;
+                        open.push(u);
+                    }
+                }
+            }
+            count += 1;
+        }
+        let (start, members) = crate::instance::members(&part, count as usize);
+        let mut place = vec![0; n];
+        for part in start.windows(2) {
+            let members = &members[part[0] as usize..part[1] as usize];
+            for (i, &v) in members.iter().enumerate() {
+                place[v as usize] = i as u32;
+            }
+        }
+        Self {
+            inst,
+            part,
+            start,
+            members,
+            place,
+        }
+    }
+
+    fn members(&self, part: u32) -> &[u32] {
+        let p = part as usize;
+        &self.members[self.start[p] as usize..self.start[p + 1] as usize]
+    }
+
+    /// All that tells a part from another: its vertices in order, each with what it needs and its
+    /// edges, which name the place of a vertex inside and the number of one outside.
+    fn describe(&self, part: u32, words: &mut Vec<i64>) {
+        words.clear();
+        for &v in self.members(part) {
+            words.extend(self.inst.size_of(v));
+            words.push(self.inst.set.get(v as usize).copied().unwrap_or(0).into());
+            words.push(self.inst.degree(v) as i64);
+            let first = words.len();
+            let name = |u: u32| match self.part[u as usize] == part {
+                true => -1 - i64::from(self.place[u as usize]),
+                false => i64::from(u),
+            };
+            for (u, weight) in self.inst.row(v) {
+                words.extend([name(u), weight]);
+            }
+            let (edges, _) = words[first..].as_chunks_mut::<2>();
+            edges.sort_unstable();
+        }
+    }
+
+    /// Parts that may change places, class by class; only classes of several.
+    fn classes(&self) -> Vec<Vec<u32>> {
+        let apart = |v: &u32| {
+            self.inst
+                .apart
+                .get(*v as usize)
+                .is_some_and(|a| !a.is_empty())
+        };
+        let mut words = Vec::new();
+        let mut hashed = Vec::new();
+        for part in 0..self.start.len() as u32 - 1 {
+            let members = self.members(part);
+            if members.len() > LARGEST || members.iter().any(apart) {
+                continue;
+            }
+            self.describe(part, &mut words);
+            let mut hasher = FxHasher::default();
+            words.iter().for_each(|&word| hasher.write_i64(word));
+            hashed.push((hasher.finish(), part));
+        }
+        hashed.sort_unstable();
+        let mut classes = Vec::new();
+        let mut other = Vec::new();
+        for alike in hashed.chunk_by(|a, b| a.0 == b.0).filter(|a| a.len() > 1) {
+            self.describe(alike[0].1, &mut words);
+            let mut class = vec![alike[0].1];
+            for &(_, part) in &alike[1..] {
+                self.describe(part, &mut other);
+                // Others of the same hash are not worth a class of their own.
+                if words == other {
+                    class.push(part);
+                }
+            }
+            if class.len() > 1 {
+                classes.push(class);
+            }
+        }
+        classes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::machine::Machine;
+    use crate::problem::Problem;
+    use crate::random::Random;
+    use crate::strategy::keeps;
+
+    fn runs(block: &[u32]) -> usize {
+        block.chunk_by(|a, b| a == b).count()
+    }
+
+    #[test]
+    fn workers_of_two_stages_and_two_speeds_lie_in_runs() {
+        // A source, forty pairs of workers, a sink; every other pair twice as heavy.
+        let mut channels = Vec::new();
+        for pair in 0..40 {
+            let (first, second) = (1 + pair, 41 + pair);
+            for (from, to) in [(0, first), (first, second), (second, 81)] {
+                channels.push(Channel {
+                    from,
+                    to,
+                    traffic: 3,
+                });
+            }
+        }
+        let load = |v: u64| 1 + u64::from((1..81).contains(&v) && (v - 1) % 40 >= 20);
+        let graph = Graph::new((0..82).map(load).collect(), &channels).unwrap();
+        let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+        let machine = machine.listed(vec![0, 2, 1, 3]).unwrap();
+        let problem = Problem {
+            imbalance: 1.0,
+            ..Problem::new(&graph, &machine)
+        };
+        let (inst, _) = Instance::new(&problem).unwrap();
+        let mut random = Random::new(5);
+        for _ in 0..50 {
+            let mut block: Vec<u32> = (0..82).map(|_| random.below(4) as u32).collect();
+            for pair in 0..40 {
+                block[41 + pair] = block[1 + pair];
+            }
+            let (cost, kept) = (inst.cost(&block), keeps(&inst, &block));
+            gather(&inst, &mut block);
+            assert_eq!((inst.cost(&block), keeps(&inst, &block)), (cost, kept));
+            // Two ends, and two stages of two speeds in four blocks each.
+            assert!(runs(&block) <= 2 + 2 * 2 * 4, "{block:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_alike_stays_where_it_is() {
+        let channels = [(0, 1, 1), (0, 2, 2), (0, 3, 3), (0, 4, 4), (0, 5, 5)];
+        let channels = channels.map(|(from, to, traffic)| Channel { from, to, traffic });
+        let graph = Graph::new(vec![1; 6], &channels).unwrap();
+        let machine = Machine::regular(&[(3, 1)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let mut block = vec![2, 1, 0, 2, 1, 0];
+        gather(&inst, &mut block);
+        assert_eq!(block, [2, 1, 0, 2, 1, 0]);
+    }
+}
