@@ -39,6 +39,7 @@ pub(crate) struct Scheduler {
     /// that was moved between the two means the same everywhere.
     pub(super) base: u32,
     pub(super) beacon: Beacon,
+    run: u64,
     pub(super) live: Cell<usize>,
     /// Something has run since this scheduler last slept.
     ran: Cell<bool>,
@@ -82,6 +83,7 @@ impl Scheduler {
             queue: Queue::new(processes, shuffle),
             tasks: vec![Cell::new(None); processes],
             base,
+            run: shared.run,
             beacon: Beacon {
                 shared: Arc::clone(shared),
                 scheduler: index as u32,
@@ -178,7 +180,7 @@ impl Scheduler {
 
     /// The number of the run, by which a port knows whether it has moved to another.
     pub(crate) fn run(&self) -> u64 {
-        self.beacon.shared.run
+        self.run
     }
 
     pub(crate) fn tally(&self) -> &RefCell<Tally> {
@@ -282,11 +284,12 @@ impl Scheduler {
 
     /// Wakes what is no process of this scheduler: a hook, or somebody of the run around this one,
     /// with whom a process of this one shares a channel.
-    #[cold]
     #[inline(never)]
     fn wake_other(&self, id: u32) {
         if id & HOOK != 0 && self.hooks.has(id) {
-            if let Some(Behind::Process(id)) = self.hooks.behind(id) {
+            if self.told.get()
+                && let Some(Behind::Process(id)) = self.hooks.behind(id)
+            {
                 self.registry.take_told(id);
             }
             if let Some(id) = self.hooks.fire(id) {
