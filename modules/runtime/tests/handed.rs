@@ -110,6 +110,8 @@ fn told(read: usize) -> Vec<bool> {
                 leave_in_hand(&mut write).await;
                 go.write(0).await?;
                 log.add(write.await.is_ok());
+                // It leaves a while after it has read.
+                numbers.stopped().await;
                 assert_eq!(numbers.write(3).await, Err(Stopped));
                 Ok(())
             }
