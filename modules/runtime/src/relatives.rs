@@ -4,7 +4,6 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::process::{self, Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -94,8 +93,7 @@ pub(crate) fn start(
             .args(env::args_os().skip(1))
             .env(VARIABLE, format!("{me} {fd} {other} {count}"))
             .stdin(Stdio::null());
-        // SAFETY: what is called does nothing but two system calls.
-        unsafe { command.pre_exec(move || child::die_with_parent(me)) };
+        child::bind(&mut command, me);
         let started = command.spawn().map_err(|error| {
             fail(
                 &format!("OS process {other} of {count} cannot be started"),

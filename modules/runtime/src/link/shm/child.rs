@@ -1,12 +1,11 @@
 //! Other OS processes as this one's children.
 
-use std::io;
+use std::process::Command;
 
-/// Has the kernel kill this OS process when the thread that started it ends.
-///
-/// It is called between `fork` and `exec`, and does nothing that is not allowed there.
-pub(crate) fn die_with_parent(parent: u32) -> io::Result<()> {
-    system::die_with_parent(parent)
+/// Has the kernel kill what the command starts when the thread that starts it ends. `me` is this OS
+/// process.
+pub(crate) fn bind(command: &mut Command, me: u32) {
+    system::bind(command, me);
 }
 
 /// Waits until a child has ended, and leaves it to be asked how.
@@ -23,6 +22,8 @@ pub(crate) fn parent() -> u32 {
 mod system {
     use std::ffi::{c_int, c_uint, c_ulong};
     use std::io;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
 
     unsafe extern "C" {
         fn prctl(option: c_int, argument: c_ulong) -> c_int;
@@ -40,7 +41,12 @@ mod system {
     #[repr(C, align(8))]
     struct Siginfo([u8; 128]);
 
-    pub(super) fn die_with_parent(of: u32) -> io::Result<()> {
+    pub(super) fn bind(command: &mut Command, me: u32) {
+        // SAFETY: what is called between `fork` and `exec` is two system calls, which is allowed there.
+        unsafe { command.pre_exec(move || die_with_parent(me)) };
+    }
+
+    fn die_with_parent(of: u32) -> io::Result<()> {
         // SAFETY: it takes numbers.
         if unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL) } != 0 {
             return Err(io::Error::last_os_error());
@@ -71,11 +77,9 @@ mod system {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
-    use std::io;
+    use std::process::Command;
 
-    pub(super) fn die_with_parent(_parent: u32) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    pub(super) fn bind(_command: &mut Command, _me: u32) {}
 
     pub(super) fn parent() -> u32 {
         0

@@ -35,11 +35,7 @@ impl Memory {
 
     /// The memory that another OS process has under a number.
     pub(crate) fn open(process: u32, fd: i32) -> io::Result<Self> {
-        use std::os::fd::IntoRawFd;
-        let path = format!("/proc/{process}/fd/{fd}");
-        let file = std::fs::File::options().read(true).write(true).open(path)?;
-        let len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-        let fd = file.into_raw_fd();
+        let (fd, len) = system::open(&format!("/proc/{process}/fd/{fd}"))?;
         match system::map(fd, len) {
             Ok(start) => Ok(Memory { start, len, fd }),
             Err(error) => {
@@ -86,7 +82,9 @@ pub(crate) fn wake(word: &AtomicU32) {
 mod system {
     //! The C library has all of this, and std links it anyway: so there is no crate to depend on.
     use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
+    use std::fs::File;
     use std::io;
+    use std::os::fd::IntoRawFd;
     use std::ptr::{self, NonNull};
     use std::sync::atomic::AtomicU32;
     use std::time::Duration;
@@ -132,6 +130,12 @@ mod system {
             return Err(io::Error::last_os_error());
         }
         Ok(fd)
+    }
+
+    pub(super) fn open(path: &str) -> io::Result<(i32, usize)> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        Ok((file.into_raw_fd(), len))
     }
 
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
@@ -191,6 +195,10 @@ mod system {
             io::ErrorKind::Unsupported,
             "shared memory is there on Linux only",
         ))
+    }
+
+    pub(super) fn open(_path: &str) -> io::Result<(i32, usize)> {
+        create().map(|fd| (fd, 0))
     }
 
     pub(super) fn resize(_fd: i32, _len: usize) -> io::Result<()> {
