@@ -2,6 +2,7 @@
 //! schedulers tell each other, and the first decides for all.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::directory::Directory;
 use super::outside::{Message, Outside, TALLY, TOLD, VERDICT};
@@ -110,6 +111,32 @@ impl Scheduler {
             .met
             .set(outside.control.meeting().unwrap_or(outside.met.get()));
         called
+    }
+
+    /// Sleeps until something comes, or meets the other OS processes.
+    pub(super) fn sleep_among(
+        &self,
+        outside: &Outside,
+        at_most: Option<Duration>,
+    ) -> Option<Verdict> {
+        if self.is_called(outside) {
+            return Some(self.standstill());
+        }
+        let shared = &*self.beacon.shared;
+        self.tally.borrow_mut().sleeps += 1;
+        let start = at_most.map(|_| Instant::now());
+        let stay = || {
+            let inbox = shared.inbox(self.index());
+            inbox.is_filled() || shared.stopped() || outside.is_called()
+        };
+        outside.sleep(stay, at_most);
+        if let (Some(start), Some(at_most)) = (start, at_most) {
+            match at_most.checked_sub(start.elapsed()) {
+                Some(rest) => return Some(Verdict::Wait(Some(rest))),
+                None => shared.ask(),
+            }
+        }
+        None
     }
 
     /// Tells the first, and does what that decides.

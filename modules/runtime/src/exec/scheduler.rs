@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::acks::Acks;
 use super::current::{CURRENT, with_current};
@@ -445,28 +445,6 @@ impl Scheduler {
             .running()
             .map(|(kind, index)| self.directory.process(kind, index));
         self.beacon.shared.fail(process, message);
-    }
-
-    /// Sleeps until something comes, or meets the other OS processes.
-    fn sleep_among(&self, outside: &Outside, at_most: Option<Duration>) -> Option<Verdict> {
-        if self.is_called(outside) {
-            return Some(self.standstill());
-        }
-        let shared = &*self.beacon.shared;
-        self.tally.borrow_mut().sleeps += 1;
-        let start = at_most.map(|_| Instant::now());
-        let stay = || {
-            let inbox = shared.inbox(self.index());
-            inbox.is_filled() || shared.stopped() || outside.is_called()
-        };
-        outside.sleep(stay, at_most);
-        if let (Some(start), Some(at_most)) = (start, at_most) {
-            match at_most.checked_sub(start.elapsed()) {
-                Some(rest) => return Some(Verdict::Wait(Some(rest))),
-                None => shared.ask(),
-            }
-        }
-        None
     }
 
     fn turn(&self, waker: &Waker) {
