@@ -491,7 +491,17 @@ fn lives(id: u32) -> bool {
 #[test]
 fn nothing_is_left_of_a_run_that_is_killed() {
     for signal in ["KILL", "TERM", "HUP", "INT"] {
-        let mut child = command("forever", 2, &[])
+        // A signal that is ignored when a program starts stays ignored, as under `nohup`.
+        let program = command("forever", 2, &[]);
+        let mut child = Command::new("env")
+            .arg("--default-signal=TERM,HUP,INT")
+            .arg(program.get_program())
+            .args(program.get_args())
+            .envs(
+                program
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
