@@ -41,6 +41,10 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     }
     let memory = Memory::open(parent, fd as i32)
         .map_err(|error| RunError::Lost(format!("OS process {me} cannot share memory: {error}")))?;
+    if memory.len() < Control::size(count as usize) {
+        let message = format!("OS process {me}: what it is to share is no memory of a run");
+        return Err(RunError::Lost(message));
+    }
     let control = Control::new(Arc::new(memory), me as usize, count as usize);
     Ok(Some(Arc::new(control)))
 }

@@ -436,6 +436,32 @@ fn what_cannot_cross_is_told_with_its_place() {
     assert_ends("opaque", 1, Exit::Ok, &[]);
 }
 
+/// The variable that makes a copy, set by somebody else.
+#[test]
+fn a_copy_of_nobody_is_refused() {
+    let me = std::process::id();
+    let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+    for (told, said) in [
+        ("one".to_string(), "it is for the program itself to set"),
+        (
+            format!("{me} {fd} 2 2"),
+            "it is for the program itself to set",
+        ),
+        (format!("{me} 4000 1 2"), "cannot share memory"),
+        (format!("{me} {fd} 1 1024"), "share"),
+    ] {
+        let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", &told)]);
+        assert!(
+            out.contains("code") && err.contains(said),
+            "{told}: {out}{err}"
+        );
+    }
+    // Inherited from a copy that has started another program: that is no copy.
+    let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2")]);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
 #[test]
 fn another_network_is_refused() {
     assert_ends(

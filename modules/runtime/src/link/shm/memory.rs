@@ -50,6 +50,10 @@ impl Memory {
         self.fd
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Where `len` bytes from `at` on are.
     ///
     /// # Panics
