@@ -284,6 +284,12 @@ impl Placement {
         (u64::from(scheduler) * self.threads / self.schedulers) as u32
     }
 
+    /// Whether all ranks are in one place.
+    #[inline]
+    pub(crate) fn is_one(&self) -> bool {
+        self.schedulers == 1
+    }
+
     /// The scheduler of a rank.
     #[inline]
     pub(crate) fn of(&self, rank: u32) -> u32 {

@@ -197,12 +197,14 @@ impl Sequence {
     /// The n-th number, from 0.
     pub fn get(&self, n: usize) -> Option<u32> {
         let n = u32::try_from(n).ok().filter(|&n| n < self.len)?;
-        let at = self
-            .terms
-            .partition_point(|term| term.before <= n)
-            .checked_sub(1)?;
+        let at = self.term_of(n);
         let term = &self.terms[at];
         Some(value(term.start, self.loops_of(at), n - term.before))
+    }
+
+    /// The term that has the n-th number, which there has to be.
+    fn term_of(&self, n: u32) -> usize {
+        self.terms.partition_point(|term| term.before <= n) - 1
     }
 
     /// The first place at which a number stands.
@@ -234,7 +236,63 @@ impl Sequence {
 
     /// The numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.len()).filter_map(|n| self.get(n))
+        Numbers {
+            sequence: self,
+            at: 0,
+            next: 0,
+            step: 0,
+            left: 0,
+        }
+    }
+}
+
+/// The numbers of a sequence in order: one run of an innermost loop after the other, so that a
+/// number costs an addition.
+struct Numbers<'a> {
+    sequence: &'a Sequence,
+    /// The place behind the run.
+    at: u32,
+    next: i64,
+    step: i64,
+    /// What is left of the run.
+    left: u32,
+}
+
+impl Numbers<'_> {
+    #[inline(never)]
+    fn run(&mut self) -> Option<()> {
+        let sequence = self.sequence;
+        if self.at == sequence.len {
+            return None;
+        }
+        let term = sequence.term_of(self.at);
+        let loops = sequence.loops_of(term);
+        let term = &sequence.terms[term];
+        self.next = i64::from(value(term.start, loops, self.at - term.before));
+        (self.step, self.left) = loops.first().map_or((0, 1), |l| (l.step, l.count));
+        self.at += self.left;
+        Some(())
+    }
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        if self.left == 0 {
+            self.run()?;
+        }
+        self.left -= 1;
+        // Parsing has made sure of the range.
+        let number = self.next as u32;
+        self.next += self.step;
+        Some(number)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.sequence.len() - self.at as usize + self.left as usize;
+        (left, Some(left))
     }
 }
 

@@ -49,7 +49,8 @@ impl Point {
         Point {
             reader: Cell::new(NOBODY),
             writer: Cell::new(NOBODY),
-            slot: Cell::new(slot),
+            // As it is new, the registry knows that it has to be looked at.
+            slot: Cell::new(slot | TOUCHED),
             capacity: Cell::new(capacity),
         }
     }
@@ -102,20 +103,20 @@ impl Point {
     /// Nobody waits on a side any more: a future was dropped. Frees the hook of a foreign waker.
     #[inline(always)]
     pub(crate) fn disarm(&self, side: Side) {
-        if waits(self.word(side)) {
-            self.disarm_now(side);
+        let word = self.word(side);
+        if waits(word) {
+            self.cell(side).set(word & !(ARMED | STOP));
+            self.touch();
+            if is_hooked(word) {
+                self.unhook(side, word);
+            }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn disarm_now(&self, side: Side) {
-        let word = self.word(side);
-        self.cell(side).set(word & !(ARMED | STOP));
-        self.touch();
-        if is_hooked(word) {
-            current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
-        }
+    fn unhook(&self, side: Side, word: u32) {
+        current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
     }
 
     /// A side leaves, for ever; `with` is kept in its word.

@@ -51,7 +51,10 @@ pub(crate) struct Registry {
     points: RefCell<Vec<Option<NonNull<Point>>>>,
     /// The number of each point; empty if it is the slot.
     numbers: RefCell<Vec<u32>>,
+    /// The slots of those whose words have changed since they were last collected.
     touched: RefCell<Vec<u32>>,
+    /// How many points have been collected: those behind are new, and not among the touched.
+    collected: Cell<usize>,
     crosses: RefCell<Vec<Cross>>,
     touched_crosses: RefCell<Vec<u32>>,
     /// Who was told to wait at which ends of channels between schedulers. What wakes them is another
@@ -263,17 +266,28 @@ impl Registry {
 
     /// Tells of every side whose word has changed since this was last called.
     pub(crate) fn collect(&self, mut tell: impl FnMut(Look)) {
+        let both = |slot| {
+            let number = self.number(slot);
+            self.with_point(slot, |point| {
+                point.untouch();
+                [Side::Read, Side::Write].map(|side| self.look_at(number, side, Some(point)))
+            })
+        };
         let mut touched = self.touched.take();
         for slot in touched.drain(..) {
             let number = self.number(slot);
-            let both = self.with_point(slot, |point| {
-                point.untouch();
-                [Side::Read, Side::Write].map(|side| self.look_at(number, side, Some(point)))
-            });
             let gone = || [Side::Read, Side::Write].map(|side| self.look_at(number, side, None));
-            both.unwrap_or_else(gone).into_iter().for_each(&mut tell);
+            both(slot)
+                .unwrap_or_else(gone)
+                .into_iter()
+                .for_each(&mut tell);
         }
         self.touched.replace(touched);
+        let points = self.points.borrow().len();
+        let new = self.collected.replace(points)..points;
+        new.filter_map(|slot| both(slot as u32))
+            .flatten()
+            .for_each(&mut tell);
         let mut touched = self.touched_crosses.take();
         for slot in touched.drain(..) {
             let mut crosses = self.crosses.borrow_mut();

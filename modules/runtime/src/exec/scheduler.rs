@@ -262,7 +262,7 @@ impl Scheduler {
         match self.header(id) {
             Some(header) => {
                 if header.enqueue() {
-                    self.queue.push(id - self.base);
+                    self.queue.push(id);
                 }
             }
             None => self.wake_other(id),
@@ -275,7 +275,7 @@ impl Scheduler {
         match self.header(id) {
             Some(header) => {
                 if header.enqueue() {
-                    self.queue.push_next(id - self.base);
+                    self.queue.push_next(id);
                 }
             }
             None => self.wake_other(id),
@@ -455,36 +455,44 @@ impl Scheduler {
         if self.measured {
             let mut clock = Instant::now();
             for _ in 0..BATCH {
-                let Some(at) = self.queue.pop() else { break };
+                let Some(id) = self.queue.pop() else { break };
                 let who = self
-                    .header(self.base + at)
+                    .header(id)
                     .map(|header| (header.kind(), header.index()));
-                self.step(at, told, &mut context);
-                self.debts.settle();
+                self.step(id, told, &mut context);
                 let now = Instant::now();
+                let at = id - self.base;
                 self.tally.borrow_mut().poll(at, who, now - clock);
                 clock = now;
             }
+        } else if told {
+            self.batch(true, &mut context);
         } else {
-            for _ in 0..BATCH {
-                let Some(at) = self.queue.pop() else { break };
-                self.step(at, told, &mut context);
-                self.debts.settle();
-            }
+            self.batch(false, &mut context);
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
     }
 
     #[inline(always)]
-    fn step(&self, at: u32, told: bool, context: &mut Context<'_>) {
-        let slot = &self.tasks[at as usize];
+    fn batch(&self, told: bool, context: &mut Context<'_>) {
+        for _ in 0..BATCH {
+            let Some(id) = self.queue.pop() else { break };
+            self.step(id, told, context);
+        }
+    }
+
+    /// A turn of a process. `told` is whether waits have been told.
+    #[inline(always)]
+    fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
+        let slot = &self.tasks[id.wrapping_sub(self.base) as usize];
         let Some(header) = slot.get() else { return };
-        self.beacon.current.store(self.base + at, Ordering::Relaxed);
+        self.beacon.current.store(id, Ordering::Relaxed);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
         if self.poll(slot, header, told, context) {
             self.pass_stop_on(told, context);
         }
+        self.debts.settle();
     }
 
     /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether

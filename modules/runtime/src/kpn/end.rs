@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::Context;
 
@@ -17,10 +17,11 @@ use crate::exec::scheduler::Scheduler;
 use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, HOOK, STOP};
 
-/// A pointer to a channel of either make, in one word: the lowest bit says which. That of an input may
+/// A pointer to a channel of either make, in one word: the lowest bits say which. That of an input may
 /// be one to a meter, which has the pointer, and that of an output one to what sends to another OS process.
+/// An end that is joined to nothing has a mark too, so that one look finds the make that has to be fast.
 pub(crate) struct End<T> {
-    pub(crate) pointer: Option<NonNull<u8>>,
+    pointer: NonNull<u8>,
     _token: PhantomData<*const T>,
 }
 
@@ -36,6 +37,8 @@ const METER: usize = 2;
 const FAR: usize = 3;
 /// The bits that say which.
 const MARK: usize = 3;
+/// Points to nothing: marked, and at no address that memory has.
+const NOTHING: NonNull<u8> = NonNull::new(ptr::without_provenance_mut(CROSS)).unwrap();
 
 impl<T> Clone for End<T> {
     fn clone(&self) -> Self {
@@ -46,10 +49,33 @@ impl<T> Clone for End<T> {
 impl<T> Copy for End<T> {}
 
 impl<T> End<T> {
+    /// An end that is joined to nothing.
     pub(crate) const NONE: Self = End {
-        pointer: None,
+        pointer: NOTHING,
         _token: PhantomData,
     };
+
+    /// Whether it is joined to something.
+    pub(crate) fn is_some(&self) -> bool {
+        self.pointer != NOTHING
+    }
+
+    /// # Safety
+    /// `pointer` is not null.
+    unsafe fn marked<U>(pointer: *mut U, mark: usize) -> Self {
+        let pointer = pointer.map_addr(|address| address | mark).cast();
+        End {
+            // SAFETY: the caller's promise, and a mark takes nothing off.
+            pointer: unsafe { NonNull::new_unchecked(pointer) },
+            _token: PhantomData,
+        }
+    }
+
+    /// What it points to, without the mark.
+    fn unmarked<U>(&self) -> *mut U {
+        let pointer: *mut u8 = self.pointer.as_ptr();
+        pointer.map_addr(|address| address & !MARK).cast()
+    }
 
     /// The two ends of a new channel within a scheduler: for the writer and for the reader.
     pub(crate) fn here(registry: &Registry, number: u32, capacity: u32) -> (Self, Self) {
@@ -59,7 +85,7 @@ impl<T> End<T> {
     /// The two ends of a channel within a scheduler.
     pub(crate) fn of(channel: NonNull<Channel<T>>) -> (Self, Self) {
         let end = End {
-            pointer: Some(channel.cast()),
+            pointer: channel.cast(),
             _token: PhantomData,
         };
         (end, end)
@@ -67,11 +93,8 @@ impl<T> End<T> {
 
     /// The writing end of a channel whose reader is in another OS process.
     pub(crate) fn far(output: FarOutput<T>) -> Self {
-        let output = Box::into_raw(Box::new(output)).map_addr(|a| a | FAR);
-        End {
-            pointer: NonNull::new(output.cast()),
-            _token: PhantomData,
-        }
+        // SAFETY: of a Box.
+        unsafe { End::marked(Box::into_raw(Box::new(output)), FAR) }
     }
 
     /// Frees what sends to another OS process.
@@ -79,30 +102,20 @@ impl<T> End<T> {
     /// # Safety
     /// Once, and only for this make, which is not to be used afterwards.
     pub(crate) unsafe fn free_far(&self) {
-        if let Some(pointer) = self.pointer {
-            let output = pointer.as_ptr().cast::<FarOutput<T>>();
-            // SAFETY: `far` made the Box; the caller's promise.
-            drop(unsafe { Box::from_raw(output.map_addr(|a| a & !MARK)) });
-        }
+        // SAFETY: `far` made the Box; the caller's promise.
+        drop(unsafe { Box::from_raw(self.unmarked::<FarOutput<T>>()) });
     }
 
     #[inline(always)]
     fn mark(&self) -> usize {
-        self.pointer
-            .map_or(0, |pointer| pointer.as_ptr().addr() & MARK)
+        self.pointer.addr().get() & MARK
     }
 
     /// The two ends of a new channel between schedulers.
     pub(crate) fn cross(channel: Arc<Cross<T>>) -> (Self, Self) {
-        let end = |cross: Arc<Cross<T>>| End {
-            pointer: NonNull::new(
-                Arc::into_raw(cross)
-                    .cast_mut()
-                    .map_addr(|a| a | CROSS)
-                    .cast(),
-            ),
-            _token: PhantomData,
-        };
+        // SAFETY: of an Arc.
+        let end =
+            |cross: Arc<Cross<T>>| unsafe { End::marked(Arc::into_raw(cross).cast_mut(), CROSS) };
         (end(Arc::clone(&channel)), end(channel))
     }
 
@@ -120,33 +133,30 @@ impl<T> End<T> {
     }
 
     pub(crate) fn into_raw(self) -> *mut u8 {
-        self.pointer.map_or(std::ptr::null_mut(), NonNull::as_ptr)
+        self.pointer.as_ptr()
     }
 
     /// # Safety
     /// `raw` came from [`End::into_raw`] of the same type, and this is the only use of it.
     pub(crate) unsafe fn from_raw(raw: *mut u8) -> Self {
-        End {
-            pointer: NonNull::new(raw),
-            _token: PhantomData,
-        }
+        // SAFETY: the caller's promise: an end is never null.
+        unsafe { End::marked(raw, 0) }
     }
 
     /// Has what is read from this end counted.
     pub(crate) fn metered(meter: Meter<T>) -> Self {
-        let meter = Box::into_raw(Box::new(meter)).map_addr(|a| a | METER);
-        End {
-            pointer: NonNull::new(meter.cast()),
-            _token: PhantomData,
-        }
+        // SAFETY: of a Box.
+        unsafe { End::marked(Box::into_raw(Box::new(meter)), METER) }
     }
 
     /// The meter, if this end has one.
     #[inline(always)]
     pub(crate) fn meter(&self) -> Option<&Meter<T>> {
-        let pointer = self.pointer.filter(|_| self.mark() == METER)?;
+        if self.mark() != METER {
+            return None;
+        }
         // SAFETY: the mark says that it is a meter, which the end owns.
-        Some(unsafe { &*pointer.as_ptr().cast::<Meter<T>>().map_addr(|a| a & !METER) })
+        Some(unsafe { &*self.unmarked::<Meter<T>>() })
     }
 
     /// The end itself, without a meter.
@@ -161,10 +171,9 @@ impl<T> End<T> {
     /// The end is not to be used afterwards, but for the one that is returned.
     pub(crate) unsafe fn without_meter(&self) -> Self {
         let plain = self.plain();
-        if let (Some(_), Some(pointer)) = (self.meter(), self.pointer) {
-            let meter = pointer.as_ptr().cast::<Meter<T>>();
+        if self.meter().is_some() {
             // SAFETY: `metered` made the Box; by the caller's promise it is freed once.
-            drop(unsafe { Box::from_raw(meter.map_addr(|a| a & !METER)) });
+            drop(unsafe { Box::from_raw(self.unmarked::<Meter<T>>()) });
         }
         plain
     }
@@ -172,34 +181,27 @@ impl<T> End<T> {
     #[inline(always)]
     pub(crate) fn make(&self) -> Make<'_, T> {
         let end = self.plain();
-        let Some(pointer) = end.pointer else {
-            return Make::None;
-        };
-        let unmarked = pointer.as_ptr().map_addr(|a| a & !MARK);
         match end.mark() {
             // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
-            0 => Make::Here(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() }),
+            0 => Make::Here(unsafe { end.pointer.cast().as_ref() }),
+            _ if !end.is_some() => Make::None,
             // SAFETY: as above, with the mark taken off; a meter has no meter.
-            CROSS | METER => Make::Cross(unsafe { &*unmarked.cast::<Cross<T>>() }),
+            CROSS | METER => Make::Cross(unsafe { &*end.unmarked::<Cross<T>>() }),
             // SAFETY: as above.
-            _ => Make::Far(unsafe { &*unmarked.cast::<FarOutput<T>>() }),
+            _ => Make::Far(unsafe { &*end.unmarked::<FarOutput<T>>() }),
         }
     }
 
     /// The channel, if it is one within the scheduler and has no meter: the way that has to be fast.
     #[inline(always)]
     pub(crate) fn near(&self) -> Option<&Channel<T>> {
-        match self.pointer {
-            Some(pointer) if pointer.as_ptr().addr() & MARK == 0 => {
-                // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
-                Some(unsafe { &*pointer.as_ptr().cast::<Channel<T>>() })
-            }
-            _ => None,
-        }
+        // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
+        (self.mark() == 0).then(|| unsafe { self.pointer.cast().as_ref() })
     }
 
-    pub(crate) fn channel(&self) -> Option<NonNull<Channel<T>>> {
-        self.pointer.map(NonNull::cast)
+    /// The channel of an end within a scheduler.
+    pub(crate) fn channel(&self) -> NonNull<Channel<T>> {
+        self.pointer.cast()
     }
 
     /// Gives the [`Arc`] of a channel between schedulers back, to be dropped.
@@ -207,12 +209,8 @@ impl<T> End<T> {
     /// # Safety
     /// Once for each end, and only for this make.
     pub(crate) unsafe fn release(&self) {
-        if let Some(pointer) = self.pointer {
-            // SAFETY: the caller's promise.
-            drop(unsafe {
-                Arc::from_raw(pointer.as_ptr().cast::<Cross<T>>().map_addr(|a| a & !CROSS))
-            });
-        }
+        // SAFETY: the caller's promise.
+        drop(unsafe { Arc::from_raw(self.unmarked::<Cross<T>>()) });
     }
 
     /// Has the hook `id` woken when something changes at the other end; false: it has changed
@@ -317,6 +315,14 @@ impl<T> End<T> {
     /// Nobody waits at the end any more: a future was dropped.
     #[inline(always)]
     pub(crate) fn disarm(&self, side: Side) {
+        match self.near() {
+            Some(channel) => channel.point().disarm(side),
+            None => self.disarm_slowly(side),
+        }
+    }
+
+    #[inline(never)]
+    fn disarm_slowly(&self, side: Side) {
         match self.make() {
             Make::Here(channel) => channel.point().disarm(side),
             // SAFETY: an end stays on its thread.

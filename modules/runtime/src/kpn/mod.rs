@@ -2,6 +2,7 @@
 
 pub(crate) mod bundle;
 pub(crate) mod channel;
+pub(crate) mod connect;
 pub(crate) mod cross;
 mod digest;
 pub(crate) mod end;

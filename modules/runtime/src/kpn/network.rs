@@ -7,8 +7,9 @@ use std::any::TypeId;
 use std::fmt;
 use std::ptr::NonNull;
 
+use super::connect::{Ends, Ports};
 use super::meter::Formats;
-use super::wire::{Ends, Maker, Ports, TypedMaker};
+use super::wire::{Maker, TypedMaker};
 use crate::error::RunError;
 use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndInfo, ProcessInfo};
 use crate::exec::outcome::Outcome;

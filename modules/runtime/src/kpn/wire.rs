@@ -4,13 +4,12 @@
 //! one between two schedulers, the first to come makes both ends and leaves the other's in the
 //! [`Exchange`]. The lists of ends are gone when the last process has its own.
 
-use std::any::TypeId;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Mutex;
 
-use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
 use super::channel::Put;
+use super::connect::{Ends, Free, Placed, PortEnds};
 use super::cross::Cross;
 use super::end::End;
 use super::far::{self, FarOutput};
@@ -23,34 +22,6 @@ use crate::exec::report;
 use crate::exec::scheduler::Scheduler;
 use crate::options::Placement;
 use crate::sync::lock;
-
-/// The ports of a kind, as a struct.
-///
-/// ```
-/// use graphmap_runtime::{Ends, Input, Output, Ports};
-///
-/// struct Filter {
-///     input: Input<u64>,
-///     output: Output<u64>,
-/// }
-///
-/// impl Ports for Filter {
-///     fn connect(ends: &mut Ends<'_>) -> Self {
-///         Filter { input: ends.input(), output: ends.output() }
-///     }
-/// }
-/// ```
-pub trait Ports: Sized + 'static {
-    /// Takes the ends of the ports, one call for each port, in the order of the kind's list.
-    fn connect(ends: &mut Ends<'_>) -> Self;
-}
-
-/// A kind without ports.
-impl Ports for () {
-    fn connect(_ends: &mut Ends<'_>) -> Self {}
-}
-
-type Free = unsafe fn(*mut u8);
 
 /// An end of a channel of any type, with what frees it if nobody takes it.
 struct Loose {
@@ -237,168 +208,6 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
 #[derive(Default)]
 pub(crate) struct Exchange(Mutex<HashMap<u32, Loose>>);
 
-/// The type of a port's tokens and its name, whether it is an input, and what frees an end.
-type PortType = (TypeId, &'static str, bool, Free);
-
-/// The ends of one port of all members of a kind that live here.
-#[derive(Default)]
-struct PortEnds {
-    /// Member, slot, end; sorted before use.
-    ends: Vec<(u32, u32, *mut u8)>,
-    cursor: usize,
-    port: Option<PortType>,
-}
-
-impl Drop for PortEnds {
-    fn drop(&mut self) {
-        if let Some((.., free)) = self.port {
-            for &(_, _, raw) in &self.ends {
-                if !raw.is_null() {
-                    // SAFETY: ends are nulled when they are taken.
-                    unsafe { free(raw) };
-                }
-            }
-        }
-    }
-}
-
-/// The ends of the channels of one process, handed out port by port to [`Ports::connect`].
-pub struct Ends<'a> {
-    ports: &'a mut [PortEnds],
-    names: &'a [String],
-    next: usize,
-    member: u32,
-    mistakes: &'a mut Vec<String>,
-}
-
-impl std::fmt::Debug for Ends<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ends")
-            .field("ports", &self.names)
-            .field("next", &self.next)
-            .finish()
-    }
-}
-
-impl Ends<'_> {
-    /// How many ports are still to be connected.
-    pub fn remaining(&self) -> usize {
-        self.names.len() - self.next
-    }
-
-    /// Takes the next port's range of ends; an empty one if there is a mistake.
-    fn take<T: 'static>(&mut self, input: bool) -> Vec<*mut u8> {
-        let at = self.next;
-        self.next += 1;
-        let Some(port) = self.ports.get_mut(at) else {
-            return Vec::new();
-        };
-        let Some((token, token_name, is_input, _)) = port.port else {
-            return Vec::new();
-        };
-        if token != TypeId::of::<T>() || is_input != input {
-            if self.mistakes.len() < 20 {
-                let way = |input| if input { "an input" } else { "an output" };
-                self.mistakes.push(format!(
-                    "port `{}` is {} of {} in the graph, but {} of {} in the struct",
-                    self.names[at],
-                    way(is_input),
-                    token_name,
-                    way(input),
-                    std::any::type_name::<T>(),
-                ));
-            }
-            return Vec::new();
-        }
-        let member = self.member;
-        if port.ends.get(port.cursor).is_none_or(|end| end.0 != member) {
-            port.cursor = port.ends.partition_point(|end| end.0 < member);
-        }
-        let mut taken = Vec::new();
-        while let Some(end) = port.ends.get_mut(port.cursor).filter(|end| end.0 == member) {
-            taken.push(std::mem::replace(&mut end.2, std::ptr::null_mut()));
-            port.cursor += 1;
-        }
-        taken
-    }
-
-    /// The next port, as the inputs of all its channels, in the order of their slots.
-    pub fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
-        // SAFETY: the type was compared, and each end is taken once.
-        self.take::<T>(true)
-            .into_iter()
-            .map(|raw| Input::new(unsafe { End::from_raw(raw) }))
-            .collect()
-    }
-
-    /// The next port, as the outputs of all its channels, in the order of their slots.
-    pub fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
-        // SAFETY: the type was compared, and each end is taken once.
-        self.take::<T>(false)
-            .into_iter()
-            .map(|raw| Output::new(unsafe { End::from_raw(raw) }))
-            .collect()
-    }
-
-    fn too_many(&mut self, count: usize) {
-        if count > 1 && self.mistakes.len() < 20 {
-            let name = &self.names[self.next - 1];
-            self.mistakes.push(format!(
-                "port `{name}` has {count} channels, so it needs a bundle"
-            ));
-        }
-    }
-
-    /// The next port, an input.
-    pub fn input<T: 'static>(&mut self) -> Input<T> {
-        let mut inputs = self.inputs();
-        self.too_many(inputs.len());
-        inputs.pop().unwrap_or(Input::unconnected())
-    }
-
-    /// The next port, an output.
-    pub fn output<T: 'static>(&mut self) -> Output<T> {
-        let mut outputs = self.outputs();
-        self.too_many(outputs.len());
-        outputs.pop().unwrap_or(Output::unconnected())
-    }
-
-    /// The next port, a select bundle.
-    pub fn select<T: 'static>(&mut self) -> Select<T> {
-        self.inputs().into()
-    }
-
-    /// The next port, a gather bundle.
-    pub fn gather<T: 'static>(&mut self) -> Gather<T> {
-        self.inputs().into()
-    }
-
-    /// The next port, a reduce bundle.
-    pub fn reduce<T: 'static>(&mut self) -> Reduce<T> {
-        self.inputs().into()
-    }
-
-    /// The next port, a share bundle.
-    pub fn share<T: 'static>(&mut self) -> Share<T> {
-        self.outputs().into()
-    }
-
-    /// The next port, a broadcast bundle.
-    pub fn broadcast<T: 'static>(&mut self) -> Broadcast<T> {
-        self.outputs().into()
-    }
-
-    /// The next port, a scatter bundle.
-    pub fn scatter<T: 'static>(&mut self) -> Scatter<T> {
-        self.outputs().into()
-    }
-
-    /// The next port, a switch bundle.
-    pub fn switch<T: 'static>(&mut self) -> Switch<T> {
-        self.outputs().into()
-    }
-}
-
 /// Ranks, kinds and indices of the processes that live on a scheduler, by rank.
 pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Vec<(u32, u32, u32)> {
     let mut residents = Vec::new();
@@ -465,6 +274,9 @@ pub(crate) fn build(
             continue;
         }
         let home = |kind: u32, index| {
+            if placement.is_one() {
+                return 0;
+            }
             let rank = network.kinds[kind as usize].ranks.get(index as usize);
             rank.map_or(u32::MAX, |rank| placement.thread_of(rank))
         };
@@ -553,7 +365,7 @@ pub(crate) fn build(
     }
     for (table, ports) in network.kinds.iter().zip(&mut kinds) {
         for (name, port) in table.ports.iter().zip(ports) {
-            let place = |end: &(u32, u32, *mut u8)| (end.0, end.1);
+            let place = |end: &Placed| (end.0, end.1);
             if !port.ends.is_sorted_by_key(place) {
                 port.ends.sort_by_key(place);
             }

@@ -32,7 +32,7 @@ impl<T> Input<T> {
 
     /// Whether a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
-        self.end.pointer.is_some()
+        self.end.is_some()
     }
 
     /// The next token; `None` at the end of the stream, when the writer has finished and
@@ -65,6 +65,7 @@ impl<T> Input<T> {
         ReadFor {
             input: self,
             output,
+            waits: false,
         }
     }
 
@@ -142,7 +143,7 @@ impl<T> Input<T> {
 
     /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
     /// pending.
-    #[inline(always)]
+    #[inline]
     pub fn turn_away(&mut self) {
         self.end.disarm(Side::Read);
     }
@@ -170,12 +171,8 @@ impl<T> Drop for Input<T> {
         // SAFETY: this is the one input, and it goes now. What is left in the channel does not count.
         let end = unsafe { self.end.without_meter() };
         match end.make() {
-            Make::Here(_) => {
-                if let Some(channel) = end.channel() {
-                    // SAFETY: as above.
-                    unsafe { Channel::close_reader(channel) };
-                }
-            }
+            // SAFETY: as above.
+            Make::Here(_) => unsafe { Channel::close_reader(end.channel()) },
             Make::Cross(channel) => {
                 // SAFETY: as above; the Arc goes after the last use, whatever the tokens do.
                 let _release = Finally(|| unsafe { end.release() });
@@ -250,6 +247,8 @@ impl<T> Drop for Read<'_, T> {
 struct ReadFor<'a, 'b, T, U> {
     input: &'a mut Input<T>,
     output: &'b mut Output<U>,
+    /// It was pending, and there is somewhere to turn away from.
+    waits: bool,
 }
 
 impl<T, U> Future for ReadFor<'_, '_, T, U> {
@@ -258,16 +257,35 @@ impl<T, U> Future for ReadFor<'_, '_, T, U> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         match self.input.poll_read(context) {
-            Poll::Pending => self.output.poll_stopped(context).map(|()| None),
-            ready => ready,
+            Poll::Pending => {
+                self.waits = true;
+                self.output.poll_stopped(context).map(|()| None)
+            }
+            ready => {
+                // Who had to be told at the input's end was, when the token came.
+                if std::mem::take(&mut self.waits) {
+                    self.output.turn_away();
+                }
+                ready
+            }
         }
     }
 }
 
-impl<T, U> Drop for ReadFor<'_, '_, T, U> {
-    #[inline]
-    fn drop(&mut self) {
+impl<T, U> ReadFor<'_, '_, T, U> {
+    #[cold]
+    #[inline(never)]
+    fn cancel(&mut self) {
         self.input.turn_away();
         self.output.turn_away();
+    }
+}
+
+impl<T, U> Drop for ReadFor<'_, '_, T, U> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.waits {
+            self.cancel();
+        }
     }
 }

@@ -36,7 +36,7 @@ impl<T> Output<T> {
 
     /// Whether a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
-        self.end.pointer.is_some()
+        self.end.is_some()
     }
 
     /// Writes a token, as soon as there is room for it.
@@ -171,9 +171,11 @@ impl<T> Output<T> {
         if let Some(channel) = self.end.near() {
             if let Token::Fresh(_) = token {
                 if channel.has_room() {
-                    if let Token::Fresh(token) = mem::replace(token, Token::Done) {
-                        channel.put_in(token);
+                    if let Token::Fresh(value) = mem::replace(token, Token::Done) {
+                        channel.put_in(value);
                     }
+                    // Once more, so that the compiler sees it where the write is dropped.
+                    *token = Token::Done;
                     return Poll::Ready(Ok(()));
                 }
                 let point = channel.point();
@@ -249,12 +251,8 @@ impl<T> Output<T> {
 impl<T> Drop for Output<T> {
     fn drop(&mut self) {
         match self.end.make() {
-            Make::Here(_) => {
-                if let Some(channel) = self.end.channel() {
-                    // SAFETY: this is the one output, and it goes now.
-                    unsafe { Channel::close_writer(channel) };
-                }
-            }
+            // SAFETY: this is the one output, and it goes now.
+            Make::Here(_) => unsafe { Channel::close_writer(self.end.channel()) },
             Make::Cross(channel) => {
                 // SAFETY: as above; the Arc goes after the last use.
                 let _release = Finally(|| unsafe { self.end.release() });
