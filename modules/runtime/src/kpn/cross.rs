@@ -83,6 +83,47 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
+    /// A token of which this end knows already: of many in a row most.
+    ///
+    /// # Safety
+    /// As for [`Cross::take`].
+    #[inline(always)]
+    pub(crate) unsafe fn take_at_once(&self) -> Option<T> {
+        // SAFETY: the caller's promise.
+        let (token, waiter) = unsafe { self.ring.pop_at_once() }?;
+        match waiter {
+            None => self.owe_taken(),
+            Some(_) => self.wake(Side::Write, waiter),
+        }
+        Some(token)
+    }
+
+    #[inline(always)]
+    fn owe_taken(&self) {
+        with_current(|scheduler| {
+            let this: *const Self = &raw const *self;
+            // SAFETY: made from this type; `forget` is called before the end goes.
+            unsafe {
+                scheduler.debts().owe(0, this.cast(), |end| {
+                    (*end.cast::<Self>()).settle_taken();
+                });
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn owe_put(&self) {
+        with_current(|scheduler| {
+            let this: *const Self = &raw const *self;
+            // SAFETY: as in `owe_taken`.
+            unsafe {
+                scheduler.debts().owe(1, this.cast(), |end| {
+                    (*end.cast::<Self>()).settle_put();
+                });
+            }
+        });
+    }
+
     /// # Safety
     /// Only for the one reading end, which stays on one thread.
     #[inline]
@@ -96,21 +137,31 @@ impl<T> Cross<T> {
                         let (channel, taken) = (about.number, self.ring.taken());
                         acks.took(Ack { channel, taken }, ack);
                     }
-                    if waiter.is_none() {
-                        // SAFETY: made from this type; `forget` is called before the end goes.
-                        unsafe {
-                            scheduler.debts().owe(0, (&raw const *self).cast(), |end| {
-                                (*end.cast::<Self>()).settle_taken();
-                            });
-                        }
-                    }
                 });
+                if waiter.is_none() {
+                    self.owe_taken();
+                }
                 self.wake(Side::Write, waiter);
                 Take::Token(token)
             }
             Pop::Empty => Take::Empty,
             Pop::End => Take::End,
         }
+    }
+
+    /// Puts a token in where this end knows of room, and asks for it then: false, there may be none.
+    ///
+    /// # Safety
+    /// As for [`Cross::put`]; `token` does not touch the channel.
+    #[inline(always)]
+    pub(crate) unsafe fn put_at_once(&self, token: impl FnOnce() -> T) -> bool {
+        // SAFETY: the caller's promise.
+        match unsafe { self.ring.push_at_once(token) } {
+            None => return false,
+            Some(None) => self.owe_put(),
+            Some(waiter) => self.wake(Side::Read, waiter),
+        }
+        true
     }
 
     /// # Safety
@@ -152,14 +203,7 @@ impl<T> Cross<T> {
         };
         match waiter {
             Some(_) => self.wake(Side::Read, waiter),
-            None => {
-                // SAFETY: made from this type; `forget` is called before the end goes.
-                with_current(|scheduler| unsafe {
-                    scheduler.debts().owe(1, (&raw const *self).cast(), |end| {
-                        (*end.cast::<Self>()).settle_put();
-                    });
-                });
-            }
+            None => self.owe_put(),
         }
         offer
     }
@@ -197,7 +241,7 @@ impl<T> Cross<T> {
     }
 
     /// Wakes who waits at an end.
-    #[inline]
+    #[inline(never)]
     fn wake(&self, side: Side, waiter: Option<u32>) {
         if let Some(id) = waiter {
             let about = self.about();

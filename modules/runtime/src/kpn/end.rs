@@ -199,6 +199,13 @@ impl<T> End<T> {
         (self.mark() == 0).then(|| unsafe { self.pointer.cast().as_ref() })
     }
 
+    /// The channel, if it is one between schedulers and has no meter.
+    #[inline(always)]
+    pub(crate) fn between(&self) -> Option<&Cross<T>> {
+        // SAFETY: as in `make`.
+        (self.mark() == CROSS && self.is_some()).then(|| unsafe { &*self.unmarked() })
+    }
+
     /// The channel of an end within a scheduler.
     pub(crate) fn channel(&self) -> NonNull<Channel<T>> {
         self.pointer.cast()

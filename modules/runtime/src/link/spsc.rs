@@ -249,7 +249,7 @@ impl<T, A> Ring<T, A> {
         };
         if there == 0 {
             set_ack();
-            return self.put(self.in_place(tail), tail + 1, value);
+            return Push::Done(self.put(self.in_place(tail), tail + 1, value));
         }
         let capacity = self.capacity();
         if capacity > there {
@@ -275,12 +275,30 @@ impl<T, A> Ring<T, A> {
     }
 
     #[inline(always)]
-    fn put(&self, slot: *const Slot<T>, tail: u64, value: T) -> Push<T> {
+    fn put(&self, slot: *const Slot<T>, tail: u64, value: T) -> Option<u32> {
         // SAFETY: the slot is free: head has passed it by, and Acquire ordered the reading of it
         // before this. The consumer does not look at it before `tail` is stored.
         unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
         self.producer.0.tail.store(tail, Ordering::Release);
-        Push::Done(self.signals().unarm_reader())
+        self.signals().unarm_reader()
+    }
+
+    /// Puts a token in where the producer knows of room without a look at the consumer's line; `token`
+    /// is asked for it then. What is returned is that of [`Push::Done`].
+    ///
+    /// # Safety
+    /// Only the producer's thread may call this; `token` does not touch the ring.
+    #[inline(always)]
+    pub(crate) unsafe fn push_at_once(&self, token: impl FnOnce() -> T) -> Option<Option<u32>> {
+        let tail = self.tail();
+        // SAFETY: `writing` is the producer's, and the slot that of a token for which there is room.
+        let slot = self
+            .wide()?
+            .writing(|own| unsafe { ((*own).limit > tail).then(|| (*own).slot(tail)) })?;
+        if self.signals().word(false) & GONE != 0 {
+            return None;
+        }
+        Some(self.put(slot, tail + 1, token()))
     }
 
     /// # Safety
@@ -301,7 +319,7 @@ impl<T, A> Ring<T, A> {
             room.then(|| (*own).slot(tail))
         });
         match slot {
-            Some(slot) => self.put(slot, tail + 1, value),
+            Some(slot) => Push::Done(self.put(slot, tail + 1, value)),
             None => Push::Full(value),
         }
     }
@@ -372,6 +390,26 @@ impl<T, A> Ring<T, A> {
                 return end;
             }
         }
+    }
+
+    /// Takes a token out of which the consumer knows without a look at the producer's line. With whom to
+    /// wake, as [`Ring::pop`].
+    ///
+    /// # Safety
+    /// Only the consumer's thread may call this.
+    #[inline(always)]
+    pub(crate) unsafe fn pop_at_once(&self) -> Option<(T, Option<u32>)> {
+        let head = self.consumer.0.head.load(Ordering::Relaxed);
+        let wide = self.wide()?;
+        // SAFETY: what is behind `reading` is the consumer's.
+        let slot = wide.reading(|own| unsafe {
+            let there = (*own).seen > head && wide.from <= head;
+            there.then(|| (*own).slot(head))
+        })?;
+        // SAFETY: as in `pop`.
+        let value = unsafe { (*slot).with(|slot| (*slot).assume_init_read()) };
+        self.consumer.0.head.store(head + 1, Ordering::Release);
+        Some((value, self.signals().unarm_writer()))
     }
 
     /// Takes a token out. If that names nobody to be woken, [`Ring::settle_taken`] has to be asked

@@ -126,9 +126,20 @@ impl<T> Input<T> {
         self.poll_read_slowly(context)
     }
 
-    #[cold]
     #[inline(never)]
     fn poll_read_slowly(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if let Some(channel) = self.end.between() {
+            // SAFETY: there is one input for a channel; it is not `Send`.
+            if let Some(token) = unsafe { channel.take_at_once() } {
+                return Poll::Ready(Some(token));
+            }
+        }
+        self.poll_read_rarely(context)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_read_rarely(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         loop {
             match self.take() {
                 Take::Token(token) => return Poll::Ready(Some(token)),

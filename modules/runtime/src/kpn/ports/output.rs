@@ -198,9 +198,30 @@ impl<T> Output<T> {
         self.poll_write_slowly(context, token)
     }
 
-    #[cold]
     #[inline(never)]
     fn poll_write_slowly(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Token<T>,
+    ) -> Poll<Result<(), Stopped>> {
+        if let Token::Fresh(_) = token
+            && let Some(channel) = self.end.between()
+        {
+            let fresh = || match mem::replace(token, Token::Done) {
+                Token::Fresh(fresh) => fresh,
+                Token::Handed | Token::Done => unreachable!(),
+            };
+            // SAFETY: there is one output for a channel; it is not `Send`.
+            if unsafe { channel.put_at_once(fresh) } {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        self.poll_write_rarely(context, token)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_write_rarely(
         &mut self,
         context: &mut Context<'_>,
         token: &mut Token<T>,
