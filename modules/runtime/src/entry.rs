@@ -5,12 +5,16 @@ use std::env;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{self, ExitCode};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
-use crate::launcher;
+use crate::launcher::{self, Launched};
+use crate::link::between::{AnyLink, Job, Started, State};
 use crate::link::shm::control::Control;
+use crate::link::shm::lanes::Lanes;
 use crate::options::{Link, Options};
 use crate::panics;
 use crate::payload::Encoder;
@@ -35,24 +39,15 @@ use crate::visible::visible;
 /// }
 /// ```
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
-    if let Some(launched) = launcher::find(|name| env::var_os(name)) {
+    if let Some(launched) = launched() {
         if launched.speaks {
             eprintln!("error: {}", visible(&launched.to_string()));
         }
         return Exit::Usage.into();
     }
     panics::tell_from_here();
-    let outcome = Options::from_env().and_then(|options| {
-        let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
-            RunError::Wiring(vec![
-                "the function that describes the network panicked".into(),
-            ])
-        })?;
+    let outcome = begin(network).and_then(|(network, options)| {
         let name = network.name().to_string();
-        let of = name.clone();
-        let options = options.on_quiet(move |block| {
-            eprintln!("{of}: {}", block.quiet());
-        });
         let report = match options.link {
             Link::Threads => run(network, &options)?,
             Link::SharedMemory => run_shared(network, &options)?,
@@ -62,6 +57,80 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     match outcome {
         Ok(()) => Exit::Ok.into(),
         Err(error) => say(&error).into(),
+    }
+}
+
+fn launched() -> Option<Launched> {
+    launcher::find(|name| env::var_os(name))
+}
+
+/// The network, and how it is to run.
+fn begin(network: impl FnOnce() -> Network) -> Result<(Network, Options), RunError> {
+    let options = Options::from_env()?;
+    let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
+        RunError::Wiring(vec![
+            "the function that describes the network panicked".into(),
+        ])
+    })?;
+    let of = network.name().to_string();
+    let options = options.on_quiet(move |block| {
+        eprintln!("{of}: {}", block.quiet());
+    });
+    Ok((network, options))
+}
+
+/// How long an OS process that has failed waits for the first to tell why, before it does so itself: the first may
+/// be busy in a process for long.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// As [`main`], for a program that a launcher may start several times: then `connect` joins the OS
+/// processes. For crates of links.
+pub fn main_over(
+    network: impl FnOnce() -> Network,
+    connect: impl FnOnce(Started) -> Result<Rc<dyn Job>, String>,
+) -> ExitCode {
+    let Some(launched) = launched() else {
+        return main(network);
+    };
+    panics::tell_from_here();
+    let job = match connect(launched.started()) {
+        Ok(job) => job,
+        Err(why) => {
+            if launched.speaks {
+                say(&RunError::Options(why));
+            }
+            return Exit::Usage.into();
+        }
+    };
+    let (me, count) = (job.me(), job.count());
+    let outcome = begin(network).and_then(|(network, options)| {
+        let options = options.os_processes(count);
+        job.begin(network.digest());
+        let name = network.name().to_string();
+        let report = run_among(network.into(), &options, AnyLink::Other(Rc::clone(&job)))?;
+        match me {
+            0 => tell(&name, &report, &options),
+            _ => Ok(()),
+        }
+    });
+    let ended = job.state() == State::Ended;
+    match outcome {
+        Err(error) if !ended => {
+            job.fail(&Encoder::to_vec(&error));
+            if me > 0 {
+                job.linger(GRACE);
+            }
+            job.abort(say(&error) as u8)
+        }
+        Err(error) => {
+            let exit = say(&error);
+            job.finish();
+            exit.into()
+        }
+        Ok(()) => {
+            job.finish();
+            Exit::Ok.into()
+        }
     }
 }
 
@@ -76,7 +145,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     let table = network.digest();
     if let Some(control) = relatives::joined()? {
         let run = || match control.agrees(table) {
-            true => run_among(network, options, &control).map(drop),
+            true => run_among(network, options, lanes(&control)).map(drop),
             false => Err(other_network(&control)),
         };
         let exit = match run() {
@@ -93,9 +162,15 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     let relatives = relatives::start(count, table, |error| {
         process::exit(say(&error) as i32);
     })?;
-    let report = run_among(network, options, &relatives.control);
+    let report = run_among(network, options, lanes(&relatives.control));
     relatives.finish();
     report
+}
+
+/// The lanes of this OS process.
+fn lanes(control: &Arc<Control>) -> AnyLink {
+    // SAFETY: an OS process runs one network among others, once: `main` does.
+    AnyLink::Lanes(unsafe { Lanes::new(Arc::clone(control)) })
 }
 
 /// A copy of the program describes another network than the first: by the time, or a file that has changed.

@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::fmt;
 
+use crate::link::between::Started;
+
 /// What launchers tell each copy: how many there are, and which it is. Innermost launchers first, since
 /// one of MPI is often started by one of a cluster. `SLURM_NTASKS` is not among them: a batch script,
 /// which runs once, has it too.
@@ -63,6 +65,16 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     })
 }
 
+impl Launched {
+    /// What links are told of it.
+    pub(crate) fn started(&self) -> Started {
+        Started {
+            times: self.copies,
+            variable: self.variable,
+        }
+    }
+}
+
 impl fmt::Display for Launched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Launched {
@@ -76,8 +88,10 @@ impl fmt::Display for Launched {
             f,
             "a launcher has started this program {times} ({variable}={value}), and each copy would \
              run the whole network\n  \
-             a network runs in one OS process so far: start the program once, with \
-             GRAPHMAP_OS_PROCESSES=N for N schedulers\n  \
+             for one network in all of them the program needs the MPI link: `graphmap_link_mpi::main` \
+             instead of `graphmap_runtime::main`, as `graphmap new --link mpi` writes it\n  \
+             without it, start the program once, with GRAPHMAP_OS_PROCESSES=N for N schedulers, and with \
+             GRAPHMAP_LINK=shm for OS processes of their own on this host\n  \
              where {variable} is only left over from something else, `env -u {variable}` before the \
              program takes it away"
         )

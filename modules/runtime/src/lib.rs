@@ -111,6 +111,8 @@ mod visible;
 
 pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
 pub use entry::main;
+#[doc(hidden)]
+pub use entry::main_over;
 pub use error::{Exit, Failure, RunError};
 pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};
@@ -121,6 +123,8 @@ pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{Any, OneOf, Source, Sources, any};
 pub use kpn::stop::Stop;
+#[doc(hidden)]
+pub use link::between;
 pub use local::Local;
 pub use options::Options;
 pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};

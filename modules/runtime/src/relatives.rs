@@ -156,7 +156,7 @@ impl Relatives {
             // From here on the first does not return any more, or it has.
             let finished = lock(&finished);
             if !*finished {
-                stuck(cause(&control));
+                stuck(cause(control.cause()));
             }
         };
         spawn("watch".into(), Box::new(watch))
@@ -189,8 +189,8 @@ impl Relatives {
 }
 
 /// Why the run has failed, as the one who found it has written down.
-pub(crate) fn cause(control: &Control) -> RunError {
-    let cause = control.cause().unwrap_or_default();
+pub(crate) fn cause(cause: Option<Vec<u8>>) -> RunError {
+    let cause = cause.unwrap_or_default();
     Decoder::from_slice(&cause)
         .unwrap_or_else(|_| RunError::Lost("the run has failed, and nobody could say why".into()))
 }

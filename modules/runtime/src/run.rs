@@ -18,7 +18,7 @@ use crate::exec::tally::Tally;
 use crate::exec::task::{self, Header};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
-use crate::link::shm::control::{Control, FAILED};
+use crate::link::between::{AnyLink, State};
 use crate::options::Options;
 use crate::payload::Encoder;
 use crate::relatives;
@@ -112,30 +112,30 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
 pub(crate) fn run_among(
     network: Arc<Network>,
     options: &Options,
-    control: &Arc<Control>,
+    link: AnyLink,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    let (me, count) = (control.me(), control.count());
+    let outside = Rc::new(Outside::new(link));
+    let link = outside.link();
+    let (me, count) = (link.me(), link.count());
     let begun = network.check().and_then(|()| {
         let options = options.clone().os_processes(count).threads(count);
         options.placement(network.processes())
     });
-    let placement = begun.inspect_err(|error| control.fail(&Encoder::to_vec(error)))?;
+    let placement = begun.inspect_err(|error| link.fail(&Encoder::to_vec(error)))?;
     let directory: Arc<dyn Directory> = network.clone();
     let shared = Shared::new(
         1,
         Arc::clone(&directory),
         Some(placement.clone()),
         options.notice.clone(),
-        Some(Arc::clone(control)),
+        Some(link),
     );
     let residents = wire::residents(&network, &placement, me as u32);
     let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
     let tally = Tally::new(&directory, residents.len(), options);
     let registry = Registry::new();
     let mut scheduler = Scheduler::new(&shared, 0, residents.len(), shuffle, tally, registry);
-    // SAFETY: an OS process runs one network among others, once: `main` does.
-    let outside = Rc::new(unsafe { Outside::new(Arc::clone(control)) });
     scheduler.connect(Some(Rc::clone(&outside)));
     let exchange = Exchange::default();
     let tally = scheduler.live(|| {
@@ -144,9 +144,9 @@ pub(crate) fn run_among(
             shared.end(RunError::Wiring(mistakes));
         }
     });
-    let lost = || relatives::cause(control);
+    let lost = || relatives::cause(link.cause());
     let growths = shared.outcome();
-    if control.state() == FAILED {
+    if link.state() == State::Failed {
         return Err(lost());
     }
     let growths = growths?;
@@ -163,7 +163,7 @@ pub(crate) fn run_among(
         }
     }
     let tallies = tallies.into_values().collect();
-    control.done();
+    link.done();
     let elapsed = start.elapsed();
     Ok(stats::report(&directory, tallies, growths, count, elapsed))
 }

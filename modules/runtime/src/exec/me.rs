@@ -46,8 +46,8 @@ pub fn me() -> Me {
             scheduler: scheduler.shared().scheduler_of(process.rank),
             processes: directory.processes(),
             schedulers: scheduler.shared().schedulers(),
-            os_process: scheduler.outside().map_or(0, |o| o.control.me()),
-            os_processes: scheduler.outside().map_or(1, |o| o.control.count()),
+            os_process: scheduler.outside().map_or(0, |o| o.link().me()),
+            os_processes: scheduler.outside().map_or(1, |o| o.link().count()),
         }
     })
     .expect("me() is for processes of a run")

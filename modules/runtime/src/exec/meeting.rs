@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::directory::Directory;
-use super::outside::{Message, Outside, TALLY, TOLD, VERDICT};
+use super::outside::{Outside, TALLY, TOLD, VERDICT};
 use super::point::Side;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
 use super::tally::Tally;
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
-use crate::link::shm::control::{FAILED, RUNNING};
+use crate::link::between::{Message, State};
 use crate::payload::{Decoder, Encoder};
 
 crate::payload!(
@@ -68,7 +68,7 @@ impl Scheduler {
             }
             came = true;
         }
-        if outside.control.state() != RUNNING {
+        if outside.state() != State::Running {
             self.beacon.shared.halt();
         }
         came
@@ -76,14 +76,19 @@ impl Scheduler {
 
     fn take(&self, outside: &Outside, message: Message) {
         use super::outside::{CLOSE, CREDIT, DATA, LEFT};
-        match message.kind {
+        match message.header.kind {
             DATA => {
-                let reader = outside.readers.borrow().get(&message.number).cloned();
+                let reader = outside
+                    .readers
+                    .borrow()
+                    .get(&message.header.number)
+                    .cloned();
                 if let Some(reader) = reader {
                     // To read a payload is code of the user.
                     self.guarded(|| {
                         if let Err(why) = reader.deliver(&message.bytes) {
-                            let channel = super::report::channel(self.directory(), message.number);
+                            let channel =
+                                super::report::channel(self.directory(), message.header.number);
                             self.fail(format!("a token came in over {channel}, which {why}"));
                         }
                     });
@@ -91,7 +96,7 @@ impl Scheduler {
                 outside.done_with(message);
             }
             CLOSE => {
-                let reader = outside.readers.borrow_mut().remove(&message.number);
+                let reader = outside.readers.borrow_mut().remove(&message.header.number);
                 self.guarded(|| drop(reader));
             }
             CREDIT | LEFT => {
@@ -109,7 +114,7 @@ impl Scheduler {
         let called = outside.is_called();
         outside
             .met
-            .set(outside.control.meeting().unwrap_or(outside.met.get()));
+            .set(outside.link().meeting().unwrap_or(outside.met.get()));
         called
     }
 
@@ -143,7 +148,7 @@ impl Scheduler {
     pub(super) fn meet(&self, told: Told) -> Verdict {
         match &self.outside {
             None => self.beacon.shared.meet(told),
-            Some(outside) if outside.control.me() == 0 => self.lead(outside, told),
+            Some(outside) if outside.link().me() == 0 => self.lead(outside, told),
             Some(outside) => self.follow(outside, &told),
         }
     }
@@ -154,14 +159,14 @@ impl Scheduler {
         match self.beacon.shared.failure() {
             // The first has found that, and tells it when all have ended.
             None | Some(RunError::Blocked(_)) => {}
-            Some(error) => outside.control.fail(&Encoder::to_vec(&error)),
+            Some(error) => outside.link().fail(&Encoder::to_vec(&error)),
         }
     }
 
     /// Sends what was counted to the first.
     pub(crate) fn send_tally(&self, outside: &Outside, tally: &Tally) {
         outside.send(0, TALLY, 0, 0, &tally.to_bytes());
-        while !outside.flush() && outside.control.state() != FAILED {
+        while !outside.flush() && outside.state() != State::Failed {
             outside.sleep(|| false, None);
         }
     }
@@ -194,7 +199,7 @@ impl Scheduler {
     }
 
     fn lead(&self, outside: &Outside, mut told: Told) -> Verdict {
-        for _ in 1..outside.control.count() {
+        for _ in 1..outside.link().count() {
             let Some(message) = self.next_mail(outside) else {
                 return Verdict::End;
             };
@@ -219,14 +224,14 @@ impl Scheduler {
         match verdict {
             Verdict::Census => {}
             Verdict::Wait(_) => {
-                outside.control.settle();
-                outside.control.close_meeting();
+                outside.link().settle();
+                outside.link().close_meeting();
             }
-            Verdict::Resume(_) => outside.control.close_meeting(),
-            Verdict::End => outside.control.end(),
+            Verdict::Resume(_) => outside.link().close_meeting(),
+            Verdict::End => outside.link().end(),
         }
         let bytes = Encoder::to_vec(&(number, grow.to_vec())).clone();
-        for other in 1..outside.control.count() as u32 {
+        for other in 1..outside.link().count() as u32 {
             outside.send(other, VERDICT, 0, 0, &bytes);
         }
         outside.flush();
@@ -241,7 +246,7 @@ impl Scheduler {
             if mail.is_some() {
                 return mail;
             }
-            if outside.control.state() == FAILED {
+            if outside.state() == State::Failed {
                 return None;
             }
             outside.sleep(|| false, None);

@@ -6,13 +6,11 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use super::point::Side;
 use super::registry::CrossEnd;
-use crate::link::shm::control::Control;
-use crate::link::shm::lane::{self, Header, Receiver, Sender};
+use crate::link::between::{AnyLink, Header, Link, Message, State};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
 
 /// A token, or a part of one.
@@ -28,12 +26,6 @@ pub(crate) const TOLD: u32 = 5;
 pub(crate) const VERDICT: u32 = 6;
 /// What was counted in a run.
 pub(crate) const TALLY: u32 = 7;
-/// In `extra`: the rest is in the next frame.
-const MORE: u32 = 1 << 31;
-
-/// After how long a full lane is looked at again: about as long as it takes to empty it.
-const RETRY: Duration = Duration::from_micros(50);
-
 /// The reading end's side of a channel whose writer is in another OS process.
 pub(crate) trait FarReader {
     /// A token has come.
@@ -159,32 +151,9 @@ impl Owed {
     }
 }
 
-/// The way to one other OS process.
-struct Peer {
-    sender: Sender,
-    receiver: Receiver,
-    /// What has not found room in the lane.
-    backlog: VecDeque<(Header, Vec<u8>)>,
-    /// The parts of a message that have come.
-    parts: Vec<u8>,
-    /// Something was sent since its bell was looked at.
-    dirty: bool,
-}
-
-/// A message: from which OS process, and what it is.
-pub(crate) struct Message {
-    pub(crate) from: usize,
-    pub(crate) kind: u32,
-    pub(crate) number: u32,
-    pub(crate) extra: u32,
-    pub(crate) bytes: Vec<u8>,
-}
-
 /// All other OS processes.
 pub(crate) struct Outside {
-    pub(crate) control: Arc<Control>,
-    /// By OS process; none at its own place.
-    peers: RefCell<Vec<Option<Peer>>>,
+    link: AnyLink,
     pub(super) readers: RefCell<HashMap<u32, Rc<dyn FarReader>>>,
     pub(super) writers: RefCell<HashMap<u32, Arc<FarWriter>>>,
     owing: RefCell<Vec<Rc<Owed>>>,
@@ -192,36 +161,23 @@ pub(crate) struct Outside {
     pub(super) mail: RefCell<VecDeque<Message>>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
-    /// A buffer that is used again.
-    spare: Cell<Vec<u8>>,
 }
 
 impl Outside {
-    /// # Safety
-    /// It is the only one of this OS process for this run.
-    pub(crate) unsafe fn new(control: Arc<Control>) -> Self {
-        let (me, memory) = (control.me(), control.memory());
-        let peer = |other: usize| {
-            (other != me).then(|| Peer {
-                // SAFETY: each OS process has one end of each lane, and makes it once.
-                sender: unsafe { Sender::new(memory, control.lane(me, other)) },
-                // SAFETY: as above.
-                receiver: unsafe { Receiver::new(memory, control.lane(other, me)) },
-                backlog: VecDeque::new(),
-                parts: Vec::new(),
-                dirty: false,
-            })
-        };
+    pub(crate) fn new(link: AnyLink) -> Self {
         Outside {
-            peers: RefCell::new((0..control.count()).map(peer).collect()),
+            link,
             readers: RefCell::default(),
             writers: RefCell::default(),
             owing: RefCell::default(),
             mail: RefCell::default(),
             met: Cell::new(0),
-            spare: Cell::default(),
-            control,
         }
+    }
+
+    /// For what is not done for each frame.
+    pub(crate) fn link(&self) -> &dyn Link {
+        self.link.get()
     }
 
     pub(crate) fn add_reader(&self, number: u32, reader: Rc<dyn FarReader>) {
@@ -237,29 +193,25 @@ impl Outside {
     }
 
     /// Sends a message, now or when there is room: what is sent first comes first.
+    #[inline]
     pub(crate) fn send(&self, to: u32, kind: u32, number: u32, extra: u32, bytes: &[u8]) {
-        let mut peers = self.peers.borrow_mut();
-        let Some(Some(peer)) = peers.get_mut(to as usize) else {
-            return;
+        let header = Header {
+            kind,
+            number,
+            extra,
         };
-        peer.dirty = true;
-        let mut rest = bytes;
-        loop {
-            let (now, later) = rest.split_at(rest.len().min(lane::MOST));
-            rest = later;
-            let more = if rest.is_empty() { 0 } else { MORE };
-            let header = Header {
-                kind,
-                number,
-                extra: extra | more,
-            };
-            if !peer.backlog.is_empty() || !peer.sender.try_send(header, now) {
-                peer.backlog.push_back((header, now.to_vec()));
-            }
-            if rest.is_empty() {
-                return;
-            }
-        }
+        self.link.send(to as usize, header, bytes);
+    }
+
+    /// Sends a token.
+    #[inline]
+    pub(crate) fn send_token(&self, to: u32, number: u32, bytes: Vec<u8>) {
+        let header = Header {
+            kind: DATA,
+            number,
+            extra: 0,
+        };
+        self.link.send_owned(to as usize, header, bytes);
     }
 
     /// A token was read: its room is given back when that is worth a frame.
@@ -287,81 +239,46 @@ impl Outside {
         }
     }
 
-    /// Sends what waits for room, and wakes who has got something. Whether nothing is left.
+    /// Sends what waits for room. Whether nothing is left.
+    #[inline]
     pub(super) fn flush(&self) -> bool {
-        let mut flushed = true;
-        let mut peers = self.peers.borrow_mut();
-        for (who, peer) in peers.iter_mut().enumerate() {
-            let Some(peer) = peer else { continue };
-            while let Some((header, bytes)) = peer.backlog.front() {
-                if !peer.sender.try_send(*header, bytes) {
-                    flushed = false;
-                    break;
-                }
-                peer.backlog.pop_front();
-                peer.dirty = true;
-            }
-            if std::mem::take(&mut peer.dirty) {
-                self.control.ring(who);
-            }
-        }
-        flushed
+        self.link.flush()
+    }
+
+    /// How the run stands.
+    #[inline]
+    pub(super) fn state(&self) -> State {
+        self.link.state()
     }
 
     /// Whether a meeting is on that this one was not at.
     pub(super) fn is_called(&self) -> bool {
-        let meeting = self.control.meeting();
+        let meeting = self.link.meeting();
         meeting.is_some_and(|meeting| meeting != self.met.get())
     }
 
     /// Whether something has come.
     pub(super) fn is_filled(&self) -> bool {
-        let peers = self.peers.borrow();
-        peers.iter().flatten().any(|peer| peer.receiver.is_filled())
+        self.link.is_filled()
     }
 
     /// The next message that is here as a whole.
+    #[inline]
     pub(super) fn receive(&self) -> Result<Option<Message>, String> {
-        let mut peers = self.peers.borrow_mut();
-        let mut bytes = self.spare.take();
-        for (from, peer) in peers.iter_mut().enumerate() {
-            let Some(peer) = peer else { continue };
-            loop {
-                let received = peer.receiver.receive(&mut bytes);
-                let received = received.map_err(|_| garbled(from))?;
-                let Some(header) = received else { break };
-                if header.extra & MORE != 0 || !peer.parts.is_empty() {
-                    peer.parts.extend_from_slice(&bytes);
-                    if header.extra & MORE != 0 {
-                        continue;
-                    }
-                    std::mem::swap(&mut peer.parts, &mut bytes);
-                    peer.parts = Vec::new();
-                }
-                return Ok(Some(Message {
-                    from,
-                    kind: header.kind,
-                    number: header.number,
-                    extra: header.extra,
-                    bytes,
-                }));
-            }
-        }
-        self.spare.set(bytes);
-        Ok(None)
+        self.link.receive()
     }
 
     /// Gives the bytes of a message back, to be used again.
     pub(super) fn done_with(&self, message: Message) {
-        self.spare.set(message.bytes);
+        self.link.done_with(message.bytes);
     }
 
     /// What to do with a message about room, or a reader that has left: whom to wake.
     pub(super) fn settle(&self, message: &Message) -> Option<u32> {
         let writers = self.writers.borrow();
-        let writer = writers.get(&message.number)?;
-        match message.kind {
-            CREDIT => writer.credit(message.extra),
+        let writer = writers.get(&message.header.number)?;
+        match message.header.kind {
+            CREDIT => writer.credit(message.header.extra),
             _ => writer.left(),
         }
     }
@@ -369,15 +286,6 @@ impl Outside {
     /// Sleeps until something comes, or for a time.
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.pay_all();
-        if self.flush() {
-            self.control.sleep(|| stay() || self.is_filled(), at_most);
-        } else if !self.is_filled() {
-            // Who still has to send something is awake, as far as others are concerned.
-            thread::sleep(RETRY);
-        }
+        self.link.get().sleep(&stay, at_most);
     }
-}
-
-fn garbled(from: usize) -> String {
-    format!("what came from OS process {from} is no frame: its memory was written to")
 }

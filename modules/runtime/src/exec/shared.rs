@@ -12,8 +12,8 @@ use super::report;
 use super::waits::{Grow, Update, WaitGraph};
 use crate::block::Block;
 use crate::error::{Failure, RunError};
+use crate::link::between::{Doorbell, Link};
 use crate::link::inbox::Inbox;
-use crate::link::shm::control::Control;
 use crate::options::{Notice, Placement};
 use crate::sync::lock;
 
@@ -85,9 +85,15 @@ pub(crate) struct Shared {
     decided: Condvar,
     patience: Option<Duration>,
     /// Where the run is one of several OS processes: then this one has one scheduler.
-    control: Option<Arc<Control>>,
+    among: Option<Among>,
     /// Given back when the run ends: a waker that is kept keeps this whole struct.
     notice: Mutex<Option<Notice>>,
+}
+
+/// What threads know of the OS process that they are in.
+struct Among {
+    me: usize,
+    bell: Arc<dyn Doorbell>,
 }
 
 #[derive(Default)]
@@ -110,13 +116,15 @@ impl Shared {
         directory: Arc<dyn Directory>,
         placement: Option<Placement>,
         notice: Option<Notice>,
-        control: Option<Arc<Control>>,
+        link: Option<&dyn Link>,
     ) -> Arc<Self> {
         static RUNS: AtomicU64 = AtomicU64::new(1);
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let all = control
-            .as_ref()
-            .map_or(schedulers, |control| control.count());
+        let among = link.map(|link| Among {
+            me: link.me(),
+            bell: link.doorbell(),
+        });
+        let all = link.map_or(schedulers, |link| link.count());
         Arc::new(Shared {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             directory,
@@ -134,7 +142,7 @@ impl Shared {
             decided: Condvar::new(),
             // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
             patience: (all > 1 && all <= cores).then_some(PATIENCE),
-            control,
+            among,
             notice: Mutex::new(notice),
         })
     }
@@ -210,8 +218,8 @@ impl Shared {
 
     /// Ends the sleep of a scheduler.
     fn rouse(&self, scheduler: usize) {
-        match &self.control {
-            Some(control) => control.ring(control.me()),
+        match &self.among {
+            Some(among) => among.bell.ring(),
             None => self.doze.rouse(scheduler),
         }
     }
@@ -221,8 +229,8 @@ impl Shared {
             Some(process) => (process.name, process.rank as usize, process.place),
             None => ("(no process)".to_string(), 0, None),
         };
-        let message = match &self.control {
-            Some(control) => format!("{message} (in OS process {})", control.me()),
+        let message = match &self.among {
+            Some(among) => format!("{message} (in OS process {})", among.me),
             None => message,
         };
         self.end(RunError::Failed(Failure {
@@ -246,8 +254,8 @@ impl Shared {
     /// Something has run: if all are found asleep, there is something to be looked at.
     pub(crate) fn stir(&self) {
         self.stirred.store(true, Ordering::SeqCst);
-        if let Some(control) = &self.control {
-            control.stir();
+        if let Some(among) = &self.among {
+            among.bell.stir();
         }
     }
 

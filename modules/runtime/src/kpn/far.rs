@@ -14,7 +14,7 @@ use super::end::End;
 use super::ports::Output;
 use crate::exec::current;
 use crate::exec::hooks::Owner;
-use crate::exec::outside::{CLOSE, DATA, FarReader, FarWriter, LEFT, Outside, Owed};
+use crate::exec::outside::{CLOSE, FarReader, FarWriter, LEFT, Outside, Owed};
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
@@ -71,7 +71,7 @@ impl<T> FarOutput<T> {
         self.writer.spend();
         self.sent.set(self.sent.get() + 1);
         let (peer, number) = (self.writer.peer, self.writer.number);
-        self.outside.send(peer, DATA, number, 0, &bytes);
+        self.outside.send_token(peer, number, bytes);
         Put::Done
     }
 
@@ -147,7 +147,7 @@ impl<T> Drop for FarOutput<T> {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);
             let mut tally = scheduler.tally().borrow_mut();
-            let me = self.outside.control.me() as u32;
+            let me = self.outside.link().me() as u32;
             *tally.sent_by.entry(me).or_default() += self.sent.get();
         });
     }

@@ -243,7 +243,7 @@ pub(crate) fn build(
     residents: Vec<(u32, u32, u32)>,
 ) -> Result<(), Vec<String>> {
     let me = match scheduler.outside() {
-        Some(outside) => outside.control.me() as u32,
+        Some(outside) => outside.link().me() as u32,
         None => scheduler.index() as u32,
     };
     let profiled = scheduler.tally().borrow().profiled;

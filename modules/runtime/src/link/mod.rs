@@ -1,6 +1,8 @@
 //! Floor *link*: what passes between schedulers. Tokens go through a lock-free ring per channel
-//! ([`spsc`]), wake-ups through one [`inbox`] per scheduler.
+//! ([`spsc`]), wake-ups through one [`inbox`] per scheduler; [`between`] says what joins OS
+//! processes, and [`shm`] is one such link.
 
+pub mod between;
 pub(crate) mod inbox;
 mod pace;
 mod segment;

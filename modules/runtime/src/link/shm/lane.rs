@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::Memory;
+use crate::link::between::Header;
 
 /// Bytes that are on the way at most: a power of two.
 const ROOM: u64 = 1 << 18;
@@ -24,15 +25,6 @@ pub(crate) const LANE: usize = BYTES + ROOM as usize;
 const HEADER: usize = 16;
 /// Most that one frame carries: a quarter of the ring, so that writing and reading overlap.
 pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
-
-/// What a frame is, besides the bytes it carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Header {
-    pub(crate) kind: u32,
-    /// Of a channel, where it concerns one.
-    pub(crate) number: u32,
-    pub(crate) extra: u32,
-}
 
 /// A frame that cannot be.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,0 +1,193 @@
+//! What joins the OS processes of one run: frames from each to each other, in order, and what all of them
+//! know of how the run stands.
+//!
+//! [`Link`] is what a run needs of it. Shared memory ([`shm`](super::shm)) is one that the runtime has itself;
+//! others are crates of their own, so that who does not have what they stand on builds programs all the same.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::shm::lanes::Lanes;
+
+/// What a frame is, besides the bytes it carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Header {
+    /// What it is about: of no concern to a link.
+    pub kind: u32,
+    /// Of a channel, where it concerns one.
+    pub number: u32,
+    /// Below 2^31.
+    pub extra: u32,
+}
+
+/// A frame that has come.
+#[derive(Debug)]
+pub struct Message {
+    /// The OS process that has sent it.
+    pub from: usize,
+    /// What it is.
+    pub header: Header,
+    /// What it carries.
+    pub bytes: Vec<u8>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Processes are still to end.
+    Running,
+    /// All have ended.
+    Ended,
+    /// It fails: [`Link::cause`] says why.
+    Failed,
+}
+
+/// How other threads of an OS process reach the one that runs the network.
+pub trait Doorbell: Send + Sync {
+    /// Ends the sleep of this OS process, or keeps it from beginning one.
+    fn ring(&self);
+    /// Something has run since the last meeting: if all are found asleep, there is something to look at.
+    fn stir(&self);
+}
+
+/// One OS process of a run, as it is joined to the others. It is used by the thread that runs the network.
+///
+/// When all OS processes sleep and no frame is on its way to any, and something has run since that was last
+/// looked at, there is to be a *meeting*: [`Link::meeting`] gives its number to all, and none sleeps on
+/// that has not been there.
+pub trait Link {
+    /// Which OS process this is.
+    fn me(&self) -> usize;
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The bell of this OS process.
+    fn doorbell(&self) -> Arc<dyn Doorbell>;
+
+    /// Sends a frame, now or when there is room. What is sent to one first comes there first.
+    fn send(&self, to: usize, header: Header, bytes: &[u8]);
+    /// As [`Link::send`], of bytes that need not be copied.
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        self.send(to, header, &bytes);
+    }
+    /// Gets what was sent on its way, as far as there is room. Whether nothing is left.
+    fn flush(&self) -> bool;
+    /// Whether something has come.
+    fn is_filled(&self) -> bool;
+    /// The next frame that is here as a whole.
+    ///
+    /// # Errors
+    /// What has come cannot be a frame.
+    fn receive(&self) -> Result<Option<Message>, String>;
+    /// Gives the bytes of a message back, to be used again.
+    fn done_with(&self, _bytes: Vec<u8>) {}
+    /// Sleeps until something comes, or for a time, or until there is a meeting, or the run is over. `stay` is asked
+    /// whether there is something to do after all when nobody would miss the bell any more.
+    fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>);
+
+    /// The number of the meeting that is on, if one is.
+    fn meeting(&self) -> Option<u32>;
+    /// All that has run until now has been looked at: for who leads a meeting.
+    fn settle(&self);
+    /// The meeting is over: for who leads it, before it says what was decided.
+    fn close_meeting(&self);
+
+    /// How the run stands, as far as it is known here.
+    fn state(&self) -> State;
+    /// The run has ended well: for who leads the last meeting, before it says so.
+    fn end(&self);
+    /// The run fails. Of several causes the first is kept.
+    fn fail(&self, cause: &[u8]);
+    /// What was given as the cause.
+    fn cause(&self) -> Option<Vec<u8>>;
+    /// This OS process has done all it had to.
+    fn done(&self);
+}
+
+/// What started this program several times, as its environment tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// How many times, if that is known.
+    pub times: Option<u64>,
+    /// The variable that tells.
+    pub variable: &'static str,
+}
+
+/// A link whose OS processes something else has started, and ends.
+pub trait Job: Link {
+    /// The network is known, by a number that differs for networks that differ. Where another OS process has
+    /// another, or is another program, the run fails.
+    fn begin(&self, network: u64);
+    /// All has gone well: every OS process calls it, and the link is not used any more.
+    fn finish(&self);
+    /// Who has told the link why the run fails waits to be ended, for a time.
+    fn linger(&self, at_most: Duration);
+    /// Ends all OS processes.
+    fn abort(&self, code: u8) -> !;
+}
+
+/// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
+pub(crate) enum AnyLink {
+    Lanes(Lanes),
+    Other(Rc<dyn Job>),
+}
+
+/// The same call of both.
+macro_rules! either {
+    ($link:expr, $one:ident => $call:expr) => {
+        match $link {
+            AnyLink::Lanes($one) => $call,
+            AnyLink::Other($one) => $call,
+        }
+    };
+}
+
+impl AnyLink {
+    /// For what is not done for each frame.
+    pub(crate) fn get(&self) -> &dyn Link {
+        match self {
+            AnyLink::Lanes(lanes) => lanes,
+            AnyLink::Other(job) => &**job,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send(&self, to: usize, header: Header, bytes: &[u8]) {
+        either!(self, link => link.send(to, header, bytes));
+    }
+
+    #[inline]
+    pub(crate) fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        either!(self, link => link.send_owned(to, header, bytes));
+    }
+
+    #[inline]
+    pub(crate) fn flush(&self) -> bool {
+        either!(self, link => link.flush())
+    }
+
+    #[inline]
+    pub(crate) fn is_filled(&self) -> bool {
+        either!(self, link => link.is_filled())
+    }
+
+    #[inline]
+    pub(crate) fn receive(&self) -> Result<Option<Message>, String> {
+        either!(self, link => link.receive())
+    }
+
+    #[inline]
+    pub(crate) fn done_with(&self, bytes: Vec<u8>) {
+        either!(self, link => link.done_with(bytes));
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        either!(self, link => link.state())
+    }
+
+    #[inline]
+    pub(crate) fn meeting(&self) -> Option<u32> {
+        either!(self, link => link.meeting())
+    }
+}
