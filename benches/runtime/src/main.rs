@@ -2,11 +2,15 @@
 //!
 //! Every measurement is an OS process of its own; the contestants of a row take turns, several
 //! rounds long, and the table holds medians. `bench [--quick] [ROUNDS]` prints it as Markdown.
+//! `bench --against PROGRAM [--quick] [ROUNDS]` compares it in pairs with another state's.
 
+mod against;
 mod machine;
 mod ours;
 mod table;
 mod theirs;
+
+use std::path::Path;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,23 +18,45 @@ fn main() {
         println!("{}", one(&arguments[1..]));
         return;
     }
-    let quick = arguments.iter().any(|argument| argument == "--quick");
-    let mut numbers = arguments.iter().filter(|argument| *argument != "--quick");
-    let rounds = match numbers.next().map(|rounds| rounds.parse()) {
+    match Asked::of(&arguments) {
         None => {
-            if quick {
-                3
-            } else {
-                5
-            }
-        }
-        Some(Ok(rounds)) if rounds > 0 && numbers.next().is_none() => rounds,
-        _ => {
-            eprintln!("usage: bench [--quick] [ROUNDS]");
+            eprintln!("usage: bench [--against PROGRAM] [--quick] [ROUNDS]");
             std::process::exit(2);
         }
-    };
-    table::print(rounds, quick);
+        Some(Asked {
+            against: Some(other),
+            rounds,
+            quick,
+        }) => against::print(Path::new(&other), rounds.unwrap_or(15), quick),
+        Some(Asked { rounds, quick, .. }) => {
+            table::print(rounds.unwrap_or(if quick { 3 } else { 5 }), quick);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Asked {
+    against: Option<String>,
+    rounds: Option<usize>,
+    quick: bool,
+}
+
+impl Asked {
+    fn of(arguments: &[String]) -> Option<Asked> {
+        let mut asked = Asked::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--quick" => asked.quick = true,
+                "--against" => asked.against = Some(arguments.next()?.clone()),
+                rounds if asked.rounds.is_none() => {
+                    asked.rounds = Some(rounds.parse().ok().filter(|&rounds| rounds > 0)?);
+                }
+                _ => return None,
+            }
+        }
+        Some(asked)
+    }
 }
 
 /// One measurement of ours or of tokio.

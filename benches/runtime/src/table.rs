@@ -8,7 +8,7 @@ use crate::machine;
 
 /// Which program, its arguments, and how many threads Go may use.
 #[derive(Clone)]
-enum Who {
+pub enum Who {
     Ours(&'static str),
     Tokio(&'static str),
     Go(u32, &'static str),
@@ -16,15 +16,15 @@ enum Who {
 }
 
 /// A measurement: a name for the column, and what runs.
-type Contestant = (&'static str, Who);
+pub type Contestant = (&'static str, Who);
 
-struct Row {
-    name: &'static str,
+pub struct Row {
+    pub name: &'static str,
     /// Which of the printed values counts.
-    value: &'static str,
+    pub value: &'static str,
     unit: &'static str,
     scale: f64,
-    contestants: &'static [Contestant],
+    pub contestants: &'static [Contestant],
 }
 
 use Who::{Floor, Go, Ours, Tokio};
@@ -46,7 +46,7 @@ const fn row(
     }
 }
 
-const ROWS: &[Row] = &[
+pub const ROWS: &[Row] = &[
     row(
         "8 bytes, one after the other (capacity 1), a token",
         NS,
@@ -209,7 +209,7 @@ fn build_go(here: &Path) -> Result<PathBuf, String> {
 
 /// What a measurement has to do in a hurry: `None` if it is worth nothing then. The last number of
 /// those that count tokens is a tenth.
-fn hurried(what: &str) -> Option<String> {
+pub fn hurried(what: &str) -> Option<String> {
     let (rest, last) = what.rsplit_once(' ')?;
     match what.split(' ').next()? {
         "ring" | "many" => None,
@@ -241,6 +241,11 @@ fn measure(
             command
         }
     };
+    Some(values(&mut command))
+}
+
+/// Runs a measurement: its values by name.
+pub fn values(command: &mut Command) -> BTreeMap<String, f64> {
     let output = command.output().expect("the measurement starts");
     let text = String::from_utf8_lossy(&output.stdout).to_string();
     assert!(
@@ -249,15 +254,13 @@ fn measure(
         String::from_utf8_lossy(&output.stderr)
     );
     let words: Vec<&str> = text.split_whitespace().collect();
-    Some(
-        words
-            .chunks(2)
-            .filter_map(|w| Some((w[0].to_string(), w.get(1)?.parse().ok()?)))
-            .collect(),
-    )
+    words
+        .chunks(2)
+        .filter_map(|w| Some((w[0].to_string(), w.get(1)?.parse().ok()?)))
+        .collect()
 }
 
-fn with(program: &Path, first: &str, what: &str) -> Command {
+pub fn with(program: &Path, first: &str, what: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(first.split_whitespace())

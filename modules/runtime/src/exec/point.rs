@@ -10,7 +10,7 @@ use std::cell::Cell;
 use super::current;
 use super::hooks::Owner;
 use super::registry;
-use crate::link::waiter::{ARMED, GONE, HOOK, ID, NOBODY, STOP, is_hooked, waits};
+use crate::link::waiter::{ARMED, GONE, HOOK, ID, NOBODY, STOP, may_be_hooked, waits};
 
 /// The two sides of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Point {
         if waits(word) {
             self.cell(side).set(word & !(ARMED | STOP));
             self.touch();
-            if is_hooked(word) {
+            if may_be_hooked(word) {
                 self.unhook(side, word);
             }
         }

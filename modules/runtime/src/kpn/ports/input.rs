@@ -1,6 +1,7 @@
 //! The reading end of a channel.
 
 use std::fmt;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -11,7 +12,7 @@ use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Take};
 use crate::kpn::end::{End, Make};
 use crate::kpn::leaving::Finally;
-use crate::link::waiter::{ARMED, is_hooked};
+use crate::link::waiter::{ARMED, STOP, may_be_hooked};
 
 /// The reading end of a channel.
 ///
@@ -116,7 +117,7 @@ impl<T> Input<T> {
             }
             let point = channel.point();
             if !point.is_gone(Side::Write)
-                && !is_hooked(point.word(Side::Read))
+                && !may_be_hooked(point.word(Side::Read))
                 && let Some(waiter) = current::plain_waiter(context)
             {
                 point.arm(Side::Read, ARMED | waiter);
@@ -267,23 +268,52 @@ impl<T, U> Future for ReadFor<'_, '_, T, U> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = &mut *self;
+        // The common case is written out, as in `poll_read`.
+        if let (Some(from), Some(to)) = (this.input.end.near(), this.output.near()) {
+            if let Take::Token(token) = from.take() {
+                if this.waits {
+                    // Who had to be told at the input's end was, when the token came.
+                    this.output.turn_away();
+                }
+                this.waits = false;
+                return Poll::Ready(Some(token));
+            }
+            let words = from.point().word(Side::Read) | to.point().word(Side::Write);
+            if !from.point().is_gone(Side::Write)
+                && !to.point().is_gone(Side::Read)
+                && !may_be_hooked(words)
+                && let Some(waiter) = current::plain_waiter(context)
+            {
+                from.point().arm(Side::Read, ARMED | waiter);
+                // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
+                to.point().arm(Side::Write, STOP | waiter);
+                this.waits = true;
+                return Poll::Pending;
+            }
+        }
+        this.poll_slowly(context)
+    }
+}
+
+impl<T, U> ReadFor<'_, '_, T, U> {
+    #[cold]
+    #[inline(never)]
+    fn poll_slowly(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         match self.input.poll_read(context) {
             Poll::Pending => {
                 self.waits = true;
                 self.output.poll_stopped(context).map(|()| None)
             }
             ready => {
-                // Who had to be told at the input's end was, when the token came.
-                if std::mem::take(&mut self.waits) {
+                if mem::take(&mut self.waits) {
                     self.output.turn_away();
                 }
                 ready
             }
         }
     }
-}
 
-impl<T, U> ReadFor<'_, '_, T, U> {
     #[cold]
     #[inline(never)]
     fn cancel(&mut self) {

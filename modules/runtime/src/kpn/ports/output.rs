@@ -15,7 +15,7 @@ use crate::kpn::end::{End, Make};
 use crate::kpn::leaving::Finally;
 use crate::kpn::stop::Stop;
 use crate::link::spsc::Hand;
-use crate::link::waiter::{ARMED, STOP, is_hooked};
+use crate::link::waiter::{ARMED, STOP, may_be_hooked};
 
 /// The writing end of a channel.
 ///
@@ -134,7 +134,7 @@ impl<T> Output<T> {
             if point.is_gone(Side::Read) {
                 return Poll::Ready(());
             }
-            if !is_hooked(point.word(Side::Write))
+            if !may_be_hooked(point.word(Side::Write))
                 && let Some(waiter) = current::plain_waiter(context)
             {
                 // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
@@ -153,6 +153,12 @@ impl<T> Output<T> {
             return Poll::Ready(());
         }
         Poll::Pending
+    }
+
+    /// The channel, if it is one within the scheduler.
+    #[inline(always)]
+    pub(crate) fn near(&self) -> Option<&Channel<T>> {
+        self.end.near()
     }
 
     /// Nobody waits for the port any more: a future was dropped.
@@ -175,13 +181,13 @@ impl<T> Output<T> {
                         channel.put_in(value);
                     }
                     // Once more, so that the compiler sees it where the write is dropped.
-                    *token = Token::Done;
+                    mem::forget(mem::replace(token, Token::Done));
                     return Poll::Ready(Ok(()));
                 }
                 let point = channel.point();
                 if !point.is_gone(Side::Read)
                     && !channel.has_one_in_hand()
-                    && !is_hooked(point.word(Side::Write))
+                    && !may_be_hooked(point.word(Side::Write))
                     && let Some(waiter) = current::plain_waiter(context)
                 {
                     if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
