@@ -435,3 +435,28 @@ fn dropping_the_last_foreign_waker_lets_a_block_be_seen() {
         assert!(matches!(error, RunError::Blocked(block) if block.processes == 2));
     }
 }
+
+/// Channels that no table tells of: who reads the full one is known from an earlier wait, who writes the
+/// other has never waited for it.
+#[test]
+fn a_cycle_through_a_writer_that_is_not_known() {
+    let mut net = Local::new();
+    let (mut full, mut first) = net.channel::<u64>(1);
+    let (mut last, mut second) = net.channel::<u64>(1);
+    net.spawn(async move {
+        assert_eq!(first.read().await, Some(0));
+        assert_eq!(second.read().await, Some(9));
+        for n in 1..4 {
+            assert_eq!(first.read().await, Some(n));
+        }
+    });
+    net.spawn(async move {
+        for n in 0..4 {
+            full.write(n).await?;
+        }
+        last.write(9).await
+    });
+    let report = net.run(&Options::new()).unwrap();
+    let grown: Vec<_> = report.growths.iter().map(|one| one.capacity).collect();
+    assert_eq!(grown, [2, 4]);
+}

@@ -15,6 +15,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::accounted;
 use common::shapes::{network, shape};
 use common::{BOTH, Both};
 use graphmap_runtime as rt;
@@ -32,6 +33,9 @@ fn program() {
     let number: u64 = number.parse().unwrap();
     let code = rt::main(|| match name {
         "random" => network(&shape(number), |(rank, state)| {
+            println!("end {rank} {state:016x}")
+        }),
+        "accounted" => accounted::network(accounted::program(number), |(rank, state)| {
             println!("end {rank} {state:016x}")
         }),
         "artificial" => ring(number, 8, 8),
@@ -318,25 +322,41 @@ fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
     assert_eq!(errors, usize::from(exit != Exit::Ok), "{err}");
 }
 
+/// What the processes of a case become is the same in one OS process and in several.
+fn ends_alike(case: &str, os_processes: &[usize]) -> usize {
+    let ends = |os_processes: usize| {
+        let (out, err) = start(case, os_processes, &[]);
+        assert!(
+            out.contains(&code(Exit::Ok)),
+            "{case} {os_processes}: {out}{err}"
+        );
+        let lines = out.lines().filter(|line| line.starts_with("end "));
+        let mut lines: Vec<String> = lines.map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    let alone = ends(1);
+    for &os_processes in os_processes {
+        assert_eq!(ends(os_processes), alone, "{case} {os_processes}");
+    }
+    alone.len()
+}
+
 #[test]
 fn random_networks_compute_the_same() {
     for seed in 0..25 {
-        let ends = |os_processes: usize| {
-            let (out, err) = start(&format!("random:{seed}"), os_processes, &[]);
-            assert!(
-                out.contains(&code(Exit::Ok)),
-                "{seed} {os_processes}: {out}{err}"
-            );
-            let lines = out.lines().filter(|line| line.starts_with("end "));
-            let mut lines: Vec<String> = lines.map(str::to_string).collect();
-            lines.sort();
-            lines
-        };
-        let alone = ends(1);
-        assert_eq!(alone.len() as u64, shape(seed).processes);
-        for os_processes in [2, 5] {
-            assert_eq!(ends(os_processes), alone, "{seed} {os_processes}");
-        }
+        let ends = ends_alike(&format!("random:{seed}"), &[2, 5]);
+        assert_eq!(ends as u64, shape(seed).processes);
+    }
+}
+
+/// Programs of `fuzzed.rs`, in which reads and writes are cancelled and tried again.
+#[test]
+fn nothing_is_lost_among_os_processes() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first: u64 = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
+    for seed in first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(25) {
+        ends_alike(&format!("accounted:{seed}"), &[2, 3]);
     }
 }
 

@@ -24,6 +24,7 @@ crate::payload!(
 crate::payload!(Wait {
     rank,
     peer,
+    hint,
     stop,
     capacity
 });

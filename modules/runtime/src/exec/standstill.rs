@@ -69,10 +69,14 @@ impl Scheduler {
     /// What is to be told of one side of a channel; `None` if a bundle tells it.
     fn update(&self, look: Look) -> Option<Update> {
         let Look {
-            number, side, word, ..
+            number,
+            side,
+            word,
+            cross,
+            ..
         } = look;
-        if word & ID == ELSEWHERE && word & (GONE | ARMED) == 0 {
-            // It is in another OS process, which tells.
+        if cross.is_none() && word & ID == ELSEWHERE && word & (GONE | ARMED) == 0 {
+            // It is in another OS process, which tells. (At an end of ours it says that nobody waits.)
             return None;
         }
         if is_hooked(word) && matches!(self.hooks.behind(word), Some(Behind::Bundle(true))) {
@@ -120,6 +124,7 @@ impl Scheduler {
         Some(Wait {
             rank: self.rank(id)?,
             peer: known.or_else(guess).unwrap_or(UNKNOWN),
+            hint: known.is_none(),
             stop: word & STOP != 0,
             capacity,
         })

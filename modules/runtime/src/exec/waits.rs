@@ -32,6 +32,8 @@ pub(crate) struct Wait {
     pub(crate) rank: u32,
     /// The one at the other side; [`UNKNOWN`] if it is not known.
     pub(crate) peer: u32,
+    /// That is a hint: who waited there last, which tells nothing of who did not.
+    pub(crate) hint: bool,
     /// It waits for the reader to leave: more room is no help.
     pub(crate) stop: bool,
     pub(crate) capacity: u32,
@@ -61,6 +63,7 @@ struct Node {
     previous: u32,
     capacity: u32,
     stop: bool,
+    hint: bool,
 }
 
 const FREE: Node = Node {
@@ -70,6 +73,7 @@ const FREE: Node = Node {
     previous: NONE,
     capacity: 0,
     stop: false,
+    hint: false,
 };
 
 /// The arrows. Sides are numbered `2 * channel + (0 to read, 1 to write)`.
@@ -81,8 +85,12 @@ pub(crate) struct WaitGraph {
     /// Processes whose waits have changed since the last search, each once.
     changed: Vec<u32>,
     is_changed: Vec<bool>,
+    /// Who has ended: a hint at one of them is none any more.
+    has_ended: Vec<bool>,
     /// Full channels whose readers are not known, smallest first.
     unknown: BTreeSet<(u32, u32)>,
+    /// Full channels of whose readers there is a hint, smallest first.
+    hinted: BTreeSet<(u32, u32)>,
     /// Processes that were on cycles in which nothing can grow.
     deadlocked: Vec<u32>,
     search: Search,
@@ -119,6 +127,7 @@ impl WaitGraph {
         if self.first.len() < len {
             self.first.resize(len, NONE);
             self.is_changed.resize(len, false);
+            self.has_ended.resize(len, false);
             self.search.found.resize(len, NONE);
             self.search.low.resize(len, NONE);
             self.search.component.resize(len, NONE);
@@ -145,6 +154,7 @@ impl WaitGraph {
             previous: NONE,
             capacity: wait.capacity,
             stop: wait.stop,
+            hint: wait.hint,
         };
         if next != NONE {
             self.nodes[next as usize].previous = side;
@@ -153,8 +163,12 @@ impl WaitGraph {
         if !std::mem::replace(&mut self.is_changed[wait.rank as usize], true) {
             self.changed.push(wait.rank);
         }
-        if wait.peer == UNKNOWN && self.may_grow(side) {
-            self.unknown.insert((wait.capacity, side));
+        if self.may_grow(side) {
+            if wait.peer == UNKNOWN {
+                self.unknown.insert((wait.capacity, side));
+            } else if wait.hint {
+                self.hinted.insert((wait.capacity, side));
+            }
         }
     }
 
@@ -167,11 +181,14 @@ impl WaitGraph {
             self.nodes[old.next as usize].previous = old.previous;
         }
         self.unknown.remove(&(old.capacity, side));
+        self.hinted.remove(&(old.capacity, side));
         self.nodes[side as usize] = FREE;
     }
 
     /// A process has ended: it waits for nothing.
     pub(crate) fn remove(&mut self, rank: u32) {
+        self.room(rank);
+        self.has_ended[rank as usize] = true;
         while let Some(&side) = self.first.get(rank as usize).filter(|&&side| side != NONE) {
             self.unlink(side, self.at(side));
         }
@@ -188,11 +205,13 @@ impl WaitGraph {
                 peer,
                 capacity,
                 stop,
+                hint,
                 ..
             } = self.at(side);
             let wait = Some(Wait {
                 rank,
                 peer,
+                hint,
                 stop,
                 capacity,
             });
@@ -221,13 +240,9 @@ impl WaitGraph {
             self.is_changed[rank as usize] = false;
         }
         let mut grow = self.full_on_cycles(&changed);
-        if grow.is_empty()
-            && let Some(&(capacity, _)) = self.unknown.first()
-            && !self.is_deadlocked()
-        {
-            // Who reads the full channels is not known: Parks' own rule.
-            let same = self.unknown.iter().take_while(|(of, _)| *of == capacity);
-            grow = same.map(|&(_, side)| side).collect();
+        let unsure = !self.unknown.is_empty() || !self.hinted.is_empty();
+        if grow.is_empty() && unsure && !self.is_deadlocked() {
+            grow = self.full_on_unseen_cycles();
         }
         grow.sort_unstable();
         let grow = grow.into_iter().map(|side| Grow {
@@ -279,6 +294,58 @@ impl WaitGraph {
             .filter(|of| of.full.is_empty() && of.cyclic != NONE);
         self.deadlocked.extend(stuck.map(|of| of.cyclic));
         components.into_iter().flat_map(|of| of.full).collect()
+    }
+
+    /// The smallest of the full channels that may be on a cycle through somebody of whom it is not known
+    /// whom he waits for: Parks' own rule, for those.
+    fn full_on_unseen_cycles(&mut self) -> Vec<u32> {
+        let least = |of: &BTreeSet<(u32, u32)>| of.first().map_or(u32::MAX, |full| full.0);
+        let mut full: Vec<(u32, u32)> = Vec::new();
+        // Most have no hints, and what is larger need not be looked at.
+        if least(&self.hinted) <= least(&self.unknown) {
+            let hinted: Vec<_> = self.hinted.iter().copied().collect();
+            let rank = |&(_, side): &(u32, u32)| self.at(side).rank;
+            let roots: Vec<u32> = hinted.iter().map(rank).collect();
+            let leads = self.lead_to_unknown(&roots);
+            let lead = hinted
+                .into_iter()
+                .filter(|&(_, side)| self.leads(self.at(side), &leads));
+            full = lead.collect();
+            self.search.clear();
+        }
+        full.extend(&self.unknown);
+        let least = full.iter().map(|full| full.0).min();
+        full.retain(|full| Some(full.0) == least);
+        full.into_iter().map(|(_, side)| side).collect()
+    }
+
+    /// Of each component that can be reached from the roots: whether somebody can be reached from there of
+    /// whom it is not known whom he waits for. The search is not cleared.
+    fn lead_to_unknown(&mut self, roots: &[u32]) -> Vec<bool> {
+        self.components(roots);
+        let mut leads = vec![false; self.search.components as usize];
+        let mut ranks = self.search.visited.clone();
+        // Components are numbered from the ends of arrows to their beginnings.
+        ranks.sort_unstable_by_key(|&rank| self.search.component[rank as usize]);
+        for rank in ranks {
+            let component = self.search.component[rank as usize] as usize;
+            let mut side = self.first[rank as usize];
+            while side != NONE {
+                let node = self.nodes[side as usize];
+                leads[component] |= self.leads(node, &leads);
+                side = node.next;
+            }
+        }
+        leads
+    }
+
+    /// Whether a wait is for somebody who is not known, or for a component that leads there.
+    fn leads(&self, node: Node, leads: &[bool]) -> bool {
+        let peer = node.peer as usize;
+        let component = self.search.component.get(peer);
+        node.peer == UNKNOWN
+            || node.hint && self.has_ended.get(peer) == Some(&true)
+            || component.is_some_and(|&of| leads.get(of as usize) == Some(&true))
     }
 
     /// Whether there is a cycle in which nothing can grow.

@@ -1,7 +1,9 @@
 //! What the tests share: ports of one input and one output bundle, and a log of tokens.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod accounted;
 pub mod shapes;
+pub mod ways;
 
 use std::sync::{Arc, Mutex};
 

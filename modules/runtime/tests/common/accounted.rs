@@ -1,0 +1,775 @@
+//! Random programs in which nothing may block, and every token is accounted for: whoever cancels a read
+//! or a write tries again, every wait is for a process that writes, reads or ends later on.
+//!
+//! What each process becomes depends on what it has read, and on nothing else: not on how futures are
+//! awaited (`ways`), nor on the number of schedulers.
+
+use std::cell::RefCell;
+use std::mem;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+
+use super::shapes::mix;
+use super::ways::{attempt, glance, nap};
+use super::{BOTH, Both, Random, size};
+use graphmap_runtime as rt;
+use rt::{
+    Channels, DecodeError, Decoder, Encoder, Gather, Input, Local, Names, Network, Options, Output,
+    Payload, RunError, Scatter, Select, Share, Stopped, Switch,
+};
+
+/// What has become of a token.
+const UNDER_WAY: u8 = 0;
+const READ: u8 = 1;
+const DROPPED: u8 = 2;
+
+/// A token, whose writer can see what has become of it.
+pub struct Token {
+    /// Counted from 0 in its channel; in a farm, where a share chooses the channel, among all.
+    number: u64,
+    value: u64,
+    fate: Arc<AtomicU8>,
+    /// How many there are in this run.
+    alive: Option<Arc<AtomicI64>>,
+}
+
+impl Token {
+    fn new(number: u64, value: u64, alive: Option<&Arc<AtomicI64>>) -> Self {
+        if let Some(alive) = alive {
+            alive.fetch_add(1, Ordering::SeqCst);
+        }
+        Token {
+            number,
+            value,
+            fate: Arc::default(),
+            alive: alive.cloned(),
+        }
+    }
+
+    /// Its number and value, for who has read it.
+    fn open(self) -> (u64, u64) {
+        let before = self.fate.swap(READ, Ordering::SeqCst);
+        assert_eq!(before, UNDER_WAY, "token {} was read before", self.number);
+        (self.number, self.value)
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        let fate = &self.fate;
+        let _ = fate.compare_exchange(UNDER_WAY, DROPPED, Ordering::SeqCst, Ordering::SeqCst);
+        if let Some(alive) = &self.alive {
+            alive.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Payload for Token {
+    const SIZE: Option<usize> = Some(16);
+
+    fn size(&self) -> usize {
+        16
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        self.number.encode(to);
+        self.value.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Token::new(u64::decode(from)?, u64::decode(from)?, None))
+    }
+}
+
+/// How the processes of a program go on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Plan {
+    /// No cycles; each reads and writes as it likes, and leaves when it likes.
+    Free,
+    /// Each reads and writes every port once a round; channels that go back hold tokens.
+    Rounds,
+    /// One shares tasks among workers, the last selects their results.
+    Farm,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    from: u64,
+    to: u64,
+    capacity: u32,
+    initial: u32,
+}
+
+/// A program: all that its seed says, and the books of one run of it.
+#[derive(Debug)]
+pub struct Program {
+    seed: u64,
+    plan: Plan,
+    processes: u64,
+    steps: u64,
+    edges: Vec<Edge>,
+    /// Whether wakers are kept and woken by others.
+    spurious: bool,
+    /// Whether there is one scheduler.
+    alone: bool,
+    books: Option<Books>,
+}
+
+/// What is known of a run whose processes share memory.
+#[derive(Debug, Default)]
+struct Books {
+    alive: Arc<AtomicI64>,
+    /// Writes that were done, by channel.
+    written: Vec<AtomicU64>,
+    wakers: Mutex<Vec<Waker>>,
+}
+
+/// The program of a seed.
+pub fn program(seed: u64) -> Program {
+    let mut random = Random(seed);
+    let plan = [Plan::Free, Plan::Free, Plan::Rounds, Plan::Farm][random.below(4) as usize];
+    let processes = 2 + u64::from(plan == Plan::Farm) + random.below(size(7, 3));
+    let mut edges = Vec::new();
+    let capacity = |random: &mut Random| 1 + random.below(4) as u32 * random.below(2) as u32;
+    match plan {
+        Plan::Farm => {
+            for worker in 1..processes - 1 {
+                for (from, to) in [(0, worker), (worker, processes - 1)] {
+                    let capacity = capacity(&mut random);
+                    edges.push(Edge {
+                        from,
+                        to,
+                        capacity,
+                        initial: 0,
+                    });
+                }
+            }
+        }
+        Plan::Free | Plan::Rounds => {
+            for _ in 0..processes + random.below(2 * processes) {
+                let (mut from, mut to) = (random.below(processes), random.below(processes));
+                let mut initial = random.below(2) as u32 * random.below(3) as u32;
+                if plan == Plan::Free {
+                    if from == to {
+                        continue;
+                    }
+                    (from, to) = (from.min(to), from.max(to));
+                } else if from >= to {
+                    initial += 1;
+                }
+                let capacity = capacity(&mut random).max(initial);
+                edges.push(Edge {
+                    from,
+                    to,
+                    capacity,
+                    initial,
+                });
+            }
+        }
+    }
+    Program {
+        seed,
+        plan,
+        processes,
+        steps: 1 + random.below(size(40, 6)),
+        edges,
+        spurious: random.below(2) == 0,
+        alone: false,
+        books: None,
+    }
+}
+
+impl Program {
+    /// How many processes it has.
+    pub fn processes(&self) -> u64 {
+        self.processes
+    }
+
+    /// With books: for processes that share memory.
+    fn accounted(mut self) -> Self {
+        self.books = Some(Books {
+            written: self.edges.iter().map(|_| AtomicU64::new(0)).collect(),
+            ..Books::default()
+        });
+        self
+    }
+
+    fn token(&self, number: u64, value: u64) -> Token {
+        Token::new(number, value, self.books.as_ref().map(|books| &books.alive))
+    }
+
+    /// The value of a token that is there at the start.
+    fn initial(&self, channel: usize, number: u64) -> u64 {
+        mix(self.seed ^ channel as u64, number)
+    }
+
+    fn edges<'a>(&'a self, mine: impl Fn(&Edge) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+        (0..self.edges.len()).filter(move |&channel| mine(&self.edges[channel]))
+    }
+
+    /// The role of a process with its ports.
+    fn role(self: &Arc<Self>, rank: u64, ports: Both<Token>) -> Role {
+        let ins = self.edges(|edge| edge.to == rank).zip(ports.ins);
+        let outs = self.edges(|edge| edge.from == rank).zip(ports.outs);
+        Role {
+            program: Arc::clone(self),
+            rank,
+            state: mix(self.seed, rank),
+            what: Random(mix(self.seed + 1, rank)),
+            how: Random(mix(self.seed + 2, rank)),
+            left: 2 * self.steps,
+            ins: ins
+                .map(|(channel, input)| In {
+                    channel,
+                    input,
+                    next: 0,
+                    seen: 0,
+                })
+                .collect(),
+            outs: outs
+                .map(|(channel, output)| {
+                    let next = u64::from(self.edges[channel].initial);
+                    Out {
+                        channel,
+                        output,
+                        next,
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// What must hold after a run.
+    fn close(&self) {
+        if let Some(books) = &self.books {
+            // Those that are woken late find nobody.
+            for (n, waker) in books.wakers.lock().unwrap().drain(..).enumerate() {
+                if n % 2 == 0 {
+                    waker.wake();
+                }
+            }
+            let left = books.alive.load(Ordering::SeqCst);
+            assert_eq!(left, 0, "tokens that are still there: {self:?}");
+        }
+    }
+}
+
+/// A reading end, the number of its next token, and a digest of all it has read.
+struct In {
+    channel: usize,
+    input: Input<Token>,
+    next: u64,
+    seen: u64,
+}
+
+/// A writing end, and the number of its next token.
+struct Out {
+    channel: usize,
+    output: Output<Token>,
+    next: u64,
+}
+
+/// A process: it may hand itself over to another.
+struct Role {
+    program: Arc<Program>,
+    rank: u64,
+    state: u64,
+    /// What it does, which must not depend on what happens.
+    what: Random,
+    /// How it does it, which may.
+    how: Random,
+    /// Steps still to go, where it goes freely.
+    left: u64,
+    ins: Vec<In>,
+    outs: Vec<Out>,
+}
+
+/// How often who cancels tries again before it waits.
+const TRIES: u64 = 4;
+
+impl In {
+    /// A token has come, or the end.
+    fn take(&mut self, program: &Program, token: Option<Token>) -> Option<u64> {
+        let Some(token) = token else {
+            let written = program
+                .books
+                .as_ref()
+                .map(|books| &books.written[self.channel]);
+            if let Some(written) = written {
+                let initial = u64::from(program.edges[self.channel].initial);
+                let written = initial + written.load(Ordering::SeqCst);
+                assert_eq!(
+                    self.next, written,
+                    "lost at the end of channel {}",
+                    self.channel
+                );
+            }
+            return None;
+        };
+        let (number, value) = token.open();
+        if program.plan != Plan::Farm {
+            assert_eq!(
+                number, self.next,
+                "lost or doubled in channel {}",
+                self.channel
+            );
+        }
+        self.next += 1;
+        self.seen = mix(self.seen, value);
+        Some(value)
+    }
+
+    async fn read(&mut self, program: &Program, how: &mut Random) -> Option<u64> {
+        for attempts in 0.. {
+            let read = match how.below(16) {
+                0 if !cfg!(miri) => look_within(&mut self.input, program.alone),
+                _ => attempt(self.input.read(), how, attempts < TRIES).await,
+            };
+            if let Some(token) = read {
+                return self.take(program, token);
+            }
+        }
+        unreachable!("it does not leave for ever")
+    }
+}
+
+/// A look at a port by a process of another run, within this one. Only on one scheduler may it be as if
+/// to wait.
+fn look_within(input: &mut Input<Token>, alone: bool) -> Option<Option<Token>> {
+    let mut port = mem::replace(input, Input::unconnected());
+    let back = Rc::new(RefCell::new(None));
+    let mut inner = Local::new();
+    let given = Rc::clone(&back);
+    inner.spawn(async move {
+        let seen = match alone {
+            true => glance(port.read()).await,
+            false => port.try_read().ok(),
+        };
+        *given.borrow_mut() = Some((port, seen));
+    });
+    inner.run(&Options::new()).unwrap();
+    let (port, seen) = back.take().expect("it has ended");
+    *input = port;
+    seen
+}
+
+/// Writes a token until that is done, by `write`.
+macro_rules! write_until_done {
+    ($program:expr, $how:expr, $number:expr, $value:expr, |$token:ident| $write:expr) => {{
+        let mut attempts = 0;
+        loop {
+            let $token = $program.token($number, $value);
+            let fate = Arc::clone(&$token.fate);
+            let done = attempt($write, $how, attempts < TRIES).await;
+            attempts += 1;
+            match done {
+                Some(done) => break done.is_ok(),
+                // The reader has it.
+                None if fate.load(Ordering::SeqCst) != DROPPED => break true,
+                None => {}
+            }
+        }
+    }};
+}
+
+impl Out {
+    /// A write was done, or nobody reads any more: the process goes on as if somebody did.
+    fn wrote(&mut self, program: &Program, read: bool) {
+        if read && let Some(books) = &program.books {
+            books.written[self.channel].fetch_add(1, Ordering::SeqCst);
+        }
+        self.next += 1;
+    }
+
+    async fn write(&mut self, program: &Program, how: &mut Random, value: u64) {
+        let (output, number) = (&mut self.output, self.next);
+        let done = write_until_done!(program, how, number, value, |token| output.write(token));
+        self.wrote(program, done);
+    }
+}
+
+impl Role {
+    fn read_in(&mut self, value: Option<u64>) {
+        self.state = mix(self.state, value.unwrap_or(7));
+    }
+
+    async fn read(&mut self, at: usize) -> Option<u64> {
+        let value = self.ins[at].read(&self.program, &mut self.how).await;
+        self.read_in(value);
+        value
+    }
+
+    async fn write(&mut self, at: usize) {
+        let out = &mut self.outs[at];
+        out.write(&self.program, &mut self.how, self.state).await;
+    }
+
+    /// Something that does not change what the process becomes.
+    async fn pause(&mut self) {
+        match self.how.below(6) {
+            0 => rt::yield_now().await,
+            1 => nap().await,
+            2 => {
+                for out in &mut self.outs {
+                    glance(out.output.stopped()).await;
+                }
+            }
+            3 if !cfg!(miri) => {
+                let mut inner = Local::new();
+                let (mut output, mut input) = inner.channel::<u64>(1);
+                inner.spawn(async move {
+                    for n in 0..3 {
+                        output.write(n).await?;
+                    }
+                    Ok::<(), Stopped>(())
+                });
+                inner.spawn(async move {
+                    for n in 0..3 {
+                        assert_eq!(input.read().await, Some(n));
+                    }
+                    assert_eq!(input.read().await, None);
+                });
+                inner.run(&Options::new()).unwrap();
+            }
+            _ => {}
+        }
+        let Some(books) = self
+            .program
+            .books
+            .as_ref()
+            .filter(|_| self.program.spurious)
+        else {
+            return;
+        };
+        let mine = std::future::poll_fn(|context| context.waker().clone().into()).await;
+        let other = {
+            let mut wakers = books.wakers.lock().unwrap();
+            wakers.push(mine);
+            let at = self.how.below(wakers.len() as u64) as usize;
+            (self.how.below(3) > 0).then(|| wakers.swap_remove(at))
+        };
+        match other {
+            Some(waker) if self.how.below(4) > 0 => waker.wake(),
+            other => drop(other),
+        }
+    }
+
+    async fn go(mut self, told: impl Fn((usize, u64)), handed: Option<Output<Role>>) {
+        match self.program.plan {
+            Plan::Free => return self.freely(told, handed).await,
+            Plan::Rounds => self.in_rounds().await,
+            Plan::Farm if self.rank == 0 => self.share().await,
+            Plan::Farm if self.rank + 1 == self.program.processes => self.collect().await,
+            Plan::Farm => return self.work().await,
+        }
+        told((self.rank as usize, self.state));
+    }
+
+    async fn in_rounds(&mut self) {
+        let ins = self.ins.len();
+        let mut order: Vec<usize> = (0..ins + self.outs.len()).collect();
+        for _ in 0..self.program.steps {
+            self.what.shuffle(&mut order);
+            for &port in &order {
+                match port.checked_sub(ins) {
+                    None => assert!(self.read(port).await.is_some(), "written once a round"),
+                    Some(port) => self.write(port).await,
+                }
+            }
+            self.pause().await;
+        }
+    }
+
+    async fn freely(mut self, told: impl Fn((usize, u64)), mut handed: Option<Output<Role>>) {
+        while self.left > 0 {
+            if self.left == self.program.steps
+                && let Some(mut handed) = handed.take()
+            {
+                // The rest is for another, which has all the ports now.
+                let taken = handed.write(self).await;
+                assert!(taken.is_ok(), "the other one waits for it");
+                return;
+            }
+            self.left -= 1;
+            let (ins, outs) = (self.ins.len() as u64, self.outs.len() as u64);
+            match self.what.below(11) {
+                0..=3 if ins > 0 => {
+                    let at = self.what.below(ins) as usize;
+                    self.read(at).await;
+                }
+                4..=7 if outs > 0 => {
+                    let at = self.what.below(outs) as usize;
+                    self.write(at).await;
+                }
+                8 if ins > 0 && outs > 0 => {
+                    let at = self.what.below(ins) as usize;
+                    let to = self.what.below(outs) as usize;
+                    let (mut one, mut other) = (Random(self.how.next()), Random(self.how.next()));
+                    let (input, out) = (&mut self.ins[at], &mut self.outs[to]);
+                    let write = out.write(&self.program, &mut one, self.state);
+                    let read = input.read(&self.program, &mut other);
+                    let ((), value) = rt::join(write, read).await;
+                    self.read_in(value);
+                }
+                9 if self.what.below(6) == 0 && ins > 1 => drop(self.ins.pop()),
+                9 if self.what.below(6) == 0 && outs > 1 => drop(self.outs.pop()),
+                _ => self.pause().await,
+            }
+        }
+        self.ending().await;
+        told((self.rank as usize, self.state));
+    }
+
+    async fn ending(&mut self) {
+        if self.what.below(2) == 0 && !self.outs.is_empty() {
+            self.write_as_bundle().await;
+        }
+        match self.what.below(5) {
+            0 => {}
+            1 => {
+                for at in 0..self.ins.len() {
+                    while self.read(at).await.is_some() {}
+                }
+            }
+            2 => {
+                let mut gather = Vec::new();
+                for each in &mut self.ins {
+                    gather.push(mem::replace(&mut each.input, Input::unconnected()));
+                }
+                let mut gather = Gather::from(gather);
+                let mut attempts = 0;
+                while !self.ins.is_empty() {
+                    attempts += 1;
+                    let row = attempt(gather.read(), &mut self.how, attempts % 4 != 0).await;
+                    let Some(row) = row else { continue };
+                    let Some(row) = row else { break };
+                    for (each, token) in self.ins.iter_mut().zip(row) {
+                        each.take(&self.program, Some(token));
+                    }
+                }
+                self.digest();
+            }
+            _ => self.select().await,
+        }
+    }
+
+    /// Takes in what all inputs have read, whatever the order among them.
+    fn digest(&mut self) {
+        for each in &self.ins {
+            self.state = mix(self.state, each.seen ^ each.next);
+        }
+    }
+
+    /// Reads all inputs to their ends.
+    async fn select(&mut self) {
+        let inputs = self.ins.iter_mut();
+        let inputs = inputs.map(|each| mem::replace(&mut each.input, Input::unconnected()));
+        let mut select = Select::from(inputs.collect::<Vec<_>>());
+        let (mut attempts, mut ended) = (0, 0);
+        loop {
+            attempts += 1;
+            let read = attempt(select.read_or_end(), &mut self.how, attempts % 4 != 0).await;
+            match read {
+                None => {}
+                Some(None) => break,
+                Some(Some((member, token))) => {
+                    ended += usize::from(token.is_none());
+                    self.ins[member].take(&self.program, token);
+                }
+            }
+        }
+        assert_eq!(ended, self.ins.len(), "each end is told once");
+        self.digest();
+    }
+
+    async fn write_as_bundle(&mut self) {
+        let outputs = self.outs.iter_mut();
+        let outputs = outputs.map(|each| mem::replace(&mut each.output, Output::unconnected()));
+        let outputs: Vec<_> = outputs.collect();
+        let rows = 1 + self.what.below(5);
+        if self.what.below(2) == 0 {
+            let mut scatter = Scatter::from(outputs);
+            for _ in 0..rows {
+                let numbers = self.outs.iter().map(|out| out.next);
+                let row: Vec<_> = numbers
+                    .map(|number| self.program.token(number, self.state))
+                    .collect();
+                let fates: Vec<_> = row.iter().map(|token| Arc::clone(&token.fate)).collect();
+                // A row that is dropped is dealt out to some: nobody could go on from there.
+                let _: Option<Result<(), Stopped>> =
+                    attempt(scatter.write(row), &mut self.how, false).await;
+                for (out, fate) in self.outs.iter_mut().zip(fates) {
+                    out.wrote(&self.program, fate.load(Ordering::SeqCst) != DROPPED);
+                }
+            }
+            return;
+        }
+        let mut switch = Switch::from(outputs);
+        for _ in 0..rows * switch.members() as u64 {
+            let to = self.what.below(switch.members() as u64) as usize;
+            let (program, how, number) = (&self.program, &mut self.how, self.outs[to].next);
+            let done = write_until_done!(program, how, number, self.state, |token| switch
+                .write_to(to, token));
+            self.outs[to].wrote(&self.program, done);
+        }
+    }
+
+    /// The first of a farm: its tasks go to whoever has room.
+    async fn share(&mut self) {
+        let outputs = self.outs.drain(..).map(|out| out.output);
+        let mut share = Share::from(outputs.collect::<Vec<_>>());
+        for task in 0..self.program.steps {
+            let (program, how, value) = (&self.program, &mut self.how, mix(self.state, task));
+            let done = write_until_done!(program, how, task, value, |token| share.write(token));
+            assert!(done, "workers do not leave");
+            self.pause().await;
+        }
+    }
+
+    async fn work(mut self) {
+        loop {
+            let (input, how) = (&mut self.ins[0].input, &mut self.how);
+            let mut attempts = 0;
+            let token = loop {
+                attempts += 1;
+                if let Some(token) = attempt(input.read(), how, attempts % 4 != 0).await {
+                    break token;
+                }
+            };
+            let Some(token) = token else { return };
+            let (number, value) = token.open();
+            let output = &mut self.outs[0].output;
+            let done = write_until_done!(self.program, how, number, value, |token| output
+                .write(token));
+            assert!(done, "who collects does not leave");
+            self.pause().await;
+        }
+    }
+
+    /// The last of a farm: each task has come once.
+    async fn collect(&mut self) {
+        let inputs = self.ins.drain(..).map(|each| each.input);
+        let mut select = Select::from(inputs.collect::<Vec<_>>());
+        let mut seen = vec![None; self.program.steps as usize];
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match attempt(select.read(), &mut self.how, attempts % 4 != 0).await {
+                None => {}
+                Some(None) => break,
+                Some(Some((_, token))) => {
+                    let (number, value) = token.open();
+                    let before = seen[number as usize].replace(value);
+                    assert_eq!(before, None, "task {number} came twice");
+                }
+            }
+        }
+        for (number, value) in seen.into_iter().enumerate() {
+            let value = value.unwrap_or_else(|| panic!("task {number} was lost"));
+            self.state = mix(self.state, value);
+        }
+    }
+}
+
+/// What the processes of a run became.
+pub type Ends = Vec<(usize, u64)>;
+
+/// Runs a program on one scheduler, as a network made by hand; ports may move from one process to another.
+pub fn run_local(program: Program, options: &Options, hand_over: bool) -> Result<Ends, RunError> {
+    let mut program = program.accounted();
+    program.alone = true;
+    let program = Arc::new(program);
+    let mut net = Local::new();
+    let mut ports: Vec<Both<Token>> = Vec::new();
+    ports.resize_with(program.processes as usize, || Both {
+        ins: Vec::new(),
+        outs: Vec::new(),
+    });
+    for (channel, edge) in program.edges.iter().enumerate() {
+        let (mut output, input) = net.channel(edge.capacity);
+        for number in 0..u64::from(edge.initial) {
+            let token = program.token(number, program.initial(channel, number));
+            assert!(
+                output.try_write(token).is_ok(),
+                "there is room for what is there first"
+            );
+        }
+        ports[edge.from as usize].outs.push(output);
+        ports[edge.to as usize].ins.push(input);
+    }
+    let ends = Rc::new(RefCell::new(Vec::new()));
+    let teller = || {
+        let ends = Rc::clone(&ends);
+        move |end| ends.borrow_mut().push(end)
+    };
+    for (rank, ports) in ports.into_iter().enumerate() {
+        let role = program.role(rank as u64, ports);
+        if hand_over && program.plan == Plan::Free {
+            let (output, mut input) = net.channel::<Role>(1);
+            net.spawn(role.go(teller(), Some(output)));
+            let told = teller();
+            net.spawn(async move {
+                let role = input.read().await.expect("it hands itself over");
+                role.go(told, None).await;
+            });
+        } else {
+            net.spawn(role.go(teller(), None));
+        }
+    }
+    net.run(options)?;
+    program.close();
+    let mut ends = ends.take();
+    ends.sort_unstable();
+    Ok(ends)
+}
+
+/// The network of a program; what its processes become is told one by one.
+fn network_of(
+    program: &Arc<Program>,
+    told: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,
+) -> Network {
+    let mut net = Network::new("accounted", "accounted.dot");
+    let all = format!("0+1*{}", program.processes);
+    let ours = Arc::clone(program);
+    let play = move |ports: Both<Token>| {
+        let (program, told) = (Arc::clone(&ours), told.clone());
+        async move {
+            let rank = rt::me().rank as u64;
+            program.role(rank, ports).go(told, None).await;
+        }
+    };
+    let kind = net.kind("p", Names::Numbered("p", &all), &all, BOTH, play);
+    net.payload(rt::format_of!(Token));
+    for (channel, edge) in program.edges.iter().enumerate() {
+        let (from, to) = (edge.from.to_string(), edge.to.to_string());
+        let class = Channels {
+            capacity: edge.capacity,
+            ..Channels::new((kind, 1), (kind, 0), &from, &to)
+        };
+        let program = Arc::clone(program);
+        net.channels_filled(class, edge.initial, move |_, number| {
+            let number = number as u64;
+            program.token(number, program.initial(channel, number))
+        });
+    }
+    net
+}
+
+/// The network of a program for OS processes, which have no books in common.
+pub fn network(
+    program: Program,
+    told: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,
+) -> Network {
+    network_of(&Arc::new(program), told)
+}
+
+/// Runs a program as a network.
+pub fn run_network(program: Program, options: &Options) -> Result<Ends, RunError> {
+    let program = Arc::new(program.accounted());
+    let ends = super::Log::new();
+    rt::run(network_of(&program, ends.adder()), options)?;
+    program.close();
+    Ok(ends.sorted())
+}

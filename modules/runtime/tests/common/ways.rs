@@ -1,0 +1,144 @@
+//! Odd ways of awaiting a future: under wakers of another library, which wake from another thread, or
+//! looked at a few times and dropped, or dropped just when it has been woken.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use super::Random;
+
+/// Wakers that another thread has been given and has not woken yet.
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a wake-up by another thread is still to come.
+pub fn wake_ups_under_way() -> bool {
+    UNDER_WAY.load(Ordering::SeqCst) > 0
+}
+
+/// Has another thread wake a waker.
+fn wake_elsewhere(waker: Waker) {
+    static OTHER: OnceLock<Sender<Waker>> = OnceLock::new();
+    if cfg!(miri) {
+        // Where threads may not outlive the program.
+        waker.wake();
+        return;
+    }
+    UNDER_WAY.fetch_add(1, Ordering::SeqCst);
+    let other = OTHER.get_or_init(|| {
+        let (sender, wakers) = channel::<Waker>();
+        thread::spawn(move || {
+            for (n, waker) in wakers.into_iter().enumerate() {
+                if n % 3 == 0 {
+                    thread::yield_now();
+                }
+                waker.wake();
+                UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
+            }
+        });
+        sender
+    });
+    other.send(waker).expect("the other thread does not end");
+}
+
+/// Waits until another thread has woken the process.
+pub async fn nap() {
+    let mut asked = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut asked, true) {
+            // Whoever woke it, it goes on; the other wake-up is one too many then.
+            return Poll::Ready(());
+        }
+        wake_elsewhere(context.waker().clone());
+        Poll::Pending
+    })
+    .await;
+}
+
+/// A waker that is not the runtime's, and wakes one that is.
+struct Relay {
+    to: Waker,
+    elsewhere: bool,
+}
+
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        match self.elsewhere {
+            true => wake_elsewhere(self.to.clone()),
+            false => self.to.wake_by_ref(),
+        }
+    }
+}
+
+/// When a future is dropped that is not ready.
+#[derive(Clone, Copy, PartialEq)]
+enum Leave {
+    Never,
+    AfterLooks(u64),
+    /// It has been woken, and is dropped without another look.
+    WhenWoken,
+}
+
+/// Awaits a future in some way; `None` if it was dropped before it was ready, which `may_leave` allows.
+pub async fn attempt<F: Future>(
+    future: F,
+    random: &mut Random,
+    may_leave: bool,
+) -> Option<F::Output> {
+    let mut leave = match random.below(4) {
+        0 if may_leave => Leave::AfterLooks(1 + random.below(3)),
+        1 if may_leave => Leave::WhenWoken,
+        _ => Leave::Never,
+    };
+    let (style, mut pending) = (random.below(6), false);
+    let mut future = Box::pin(future);
+    poll_fn(|context| {
+        if pending && leave == Leave::WhenWoken {
+            return Poll::Ready(None);
+        }
+        let relayed = match style {
+            0 => true,
+            // Another waker at each look: the last one counts.
+            1 => random.below(2) == 0,
+            _ => false,
+        };
+        let pinned: Pin<&mut F> = future.as_mut();
+        let polled = match relayed {
+            true => {
+                let to = context.waker().clone();
+                let elsewhere = random.below(2) == 0;
+                let waker = Waker::from(Arc::new(Relay { to, elsewhere }));
+                pinned.poll(&mut Context::from_waker(&waker))
+            }
+            false => pinned.poll(context),
+        };
+        if let Poll::Ready(output) = polled {
+            return Poll::Ready(Some(output));
+        }
+        pending = true;
+        if let Leave::AfterLooks(left) = &mut leave {
+            *left -= 1;
+            if *left == 0 {
+                return Poll::Ready(None);
+            }
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// One look at a future.
+pub async fn glance<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = Box::pin(future);
+    poll_fn(|context| {
+        Poll::Ready(match future.as_mut().poll(context) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
