@@ -22,7 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::accounted::{program, run_local, run_network};
+use common::accounted::{run_local, run_network};
+use common::program::program;
 use common::ways::wake_ups_under_way;
 use common::{Random, forget, size};
 use graphmap_runtime as rt;

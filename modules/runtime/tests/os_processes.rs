@@ -15,9 +15,9 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::accounted;
 use common::shapes::{network, shape};
 use common::{BOTH, Both};
+use common::{accounted, program};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Names, Network, Stopped};
 
@@ -35,7 +35,7 @@ fn program() {
         "random" => network(&shape(number), |(rank, state)| {
             println!("end {rank} {state:016x}")
         }),
-        "accounted" => accounted::network(accounted::program(number), |(rank, state)| {
+        "accounted" => accounted::network(program::program(number), |(rank, state)| {
             println!("end {rank} {state:016x}")
         }),
         "artificial" => ring(number, 8, 8),

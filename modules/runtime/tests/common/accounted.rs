@@ -7,208 +7,21 @@
 use std::cell::RefCell;
 use std::mem;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::Waker;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use super::program::{Plan, Program};
 use super::shapes::mix;
+use super::token::{DROPPED, Token};
 use super::ways::{attempt, glance, nap};
-use super::{BOTH, Both, Random, size};
+use super::{BOTH, Both, Random};
 use graphmap_runtime as rt;
 use rt::{
-    Channels, DecodeError, Decoder, Encoder, Gather, Input, Local, Names, Network, Options, Output,
-    Payload, RunError, Scatter, Select, Share, Stopped, Switch,
+    Channels, Gather, Input, Local, Names, Network, Options, Output, RunError, Scatter, Select,
+    Share, Stopped, Switch,
 };
 
-/// What has become of a token.
-const UNDER_WAY: u8 = 0;
-const READ: u8 = 1;
-const DROPPED: u8 = 2;
-
-/// A token, whose writer can see what has become of it.
-pub struct Token {
-    /// Counted from 0 in its channel; in a farm, where a share chooses the channel, among all.
-    number: u64,
-    value: u64,
-    fate: Arc<AtomicU8>,
-    /// How many there are in this run.
-    alive: Option<Arc<AtomicI64>>,
-}
-
-impl Token {
-    fn new(number: u64, value: u64, alive: Option<&Arc<AtomicI64>>) -> Self {
-        if let Some(alive) = alive {
-            alive.fetch_add(1, Ordering::SeqCst);
-        }
-        Token {
-            number,
-            value,
-            fate: Arc::default(),
-            alive: alive.cloned(),
-        }
-    }
-
-    /// Its number and value, for who has read it.
-    fn open(self) -> (u64, u64) {
-        let before = self.fate.swap(READ, Ordering::SeqCst);
-        assert_eq!(before, UNDER_WAY, "token {} was read before", self.number);
-        (self.number, self.value)
-    }
-}
-
-impl Drop for Token {
-    fn drop(&mut self) {
-        let fate = &self.fate;
-        let _ = fate.compare_exchange(UNDER_WAY, DROPPED, Ordering::SeqCst, Ordering::SeqCst);
-        if let Some(alive) = &self.alive {
-            alive.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-}
-
-impl Payload for Token {
-    const SIZE: Option<usize> = Some(16);
-
-    fn size(&self) -> usize {
-        16
-    }
-
-    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
-        self.number.encode(to);
-        self.value.encode(to);
-    }
-
-    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        Ok(Token::new(u64::decode(from)?, u64::decode(from)?, None))
-    }
-}
-
-/// How the processes of a program go on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Plan {
-    /// No cycles; each reads and writes as it likes, and leaves when it likes.
-    Free,
-    /// Each reads and writes every port once a round; channels that go back hold tokens.
-    Rounds,
-    /// One shares tasks among workers, the last selects their results.
-    Farm,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Edge {
-    from: u64,
-    to: u64,
-    capacity: u32,
-    initial: u32,
-}
-
-/// A program: all that its seed says, and the books of one run of it.
-#[derive(Debug)]
-pub struct Program {
-    seed: u64,
-    plan: Plan,
-    processes: u64,
-    steps: u64,
-    edges: Vec<Edge>,
-    /// Whether wakers are kept and woken by others.
-    spurious: bool,
-    /// Whether there is one scheduler.
-    alone: bool,
-    books: Option<Books>,
-}
-
-/// What is known of a run whose processes share memory.
-#[derive(Debug, Default)]
-struct Books {
-    alive: Arc<AtomicI64>,
-    /// Writes that were done, by channel.
-    written: Vec<AtomicU64>,
-    wakers: Mutex<Vec<Waker>>,
-}
-
-/// The program of a seed.
-pub fn program(seed: u64) -> Program {
-    let mut random = Random(seed);
-    let plan = [Plan::Free, Plan::Free, Plan::Rounds, Plan::Farm][random.below(4) as usize];
-    let processes = 2 + u64::from(plan == Plan::Farm) + random.below(size(7, 3));
-    let mut edges = Vec::new();
-    let capacity = |random: &mut Random| 1 + random.below(4) as u32 * random.below(2) as u32;
-    match plan {
-        Plan::Farm => {
-            for worker in 1..processes - 1 {
-                for (from, to) in [(0, worker), (worker, processes - 1)] {
-                    let capacity = capacity(&mut random);
-                    edges.push(Edge {
-                        from,
-                        to,
-                        capacity,
-                        initial: 0,
-                    });
-                }
-            }
-        }
-        Plan::Free | Plan::Rounds => {
-            for _ in 0..processes + random.below(2 * processes) {
-                let (mut from, mut to) = (random.below(processes), random.below(processes));
-                let mut initial = random.below(2) as u32 * random.below(3) as u32;
-                if plan == Plan::Free {
-                    if from == to {
-                        continue;
-                    }
-                    (from, to) = (from.min(to), from.max(to));
-                } else if from >= to {
-                    initial += 1;
-                }
-                let capacity = capacity(&mut random).max(initial);
-                edges.push(Edge {
-                    from,
-                    to,
-                    capacity,
-                    initial,
-                });
-            }
-        }
-    }
-    Program {
-        seed,
-        plan,
-        processes,
-        steps: 1 + random.below(size(40, 6)),
-        edges,
-        spurious: random.below(2) == 0,
-        alone: false,
-        books: None,
-    }
-}
-
 impl Program {
-    /// How many processes it has.
-    pub fn processes(&self) -> u64 {
-        self.processes
-    }
-
-    /// With books: for processes that share memory.
-    fn accounted(mut self) -> Self {
-        self.books = Some(Books {
-            written: self.edges.iter().map(|_| AtomicU64::new(0)).collect(),
-            ..Books::default()
-        });
-        self
-    }
-
-    fn token(&self, number: u64, value: u64) -> Token {
-        Token::new(number, value, self.books.as_ref().map(|books| &books.alive))
-    }
-
-    /// The value of a token that is there at the start.
-    fn initial(&self, channel: usize, number: u64) -> u64 {
-        mix(self.seed ^ channel as u64, number)
-    }
-
-    fn edges<'a>(&'a self, mine: impl Fn(&Edge) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
-        (0..self.edges.len()).filter(move |&channel| mine(&self.edges[channel]))
-    }
-
     /// The role of a process with its ports.
     fn role(self: &Arc<Self>, rank: u64, ports: Both<Token>) -> Role {
         let ins = self.edges(|edge| edge.to == rank).zip(ports.ins);
@@ -238,20 +51,6 @@ impl Program {
                     }
                 })
                 .collect(),
-        }
-    }
-
-    /// What must hold after a run.
-    fn close(&self) {
-        if let Some(books) = &self.books {
-            // Those that are woken late find nobody.
-            for (n, waker) in books.wakers.lock().unwrap().drain(..).enumerate() {
-                if n % 2 == 0 {
-                    waker.wake();
-                }
-            }
-            let left = books.alive.load(Ordering::SeqCst);
-            assert_eq!(left, 0, "tokens that are still there: {self:?}");
         }
     }
 }

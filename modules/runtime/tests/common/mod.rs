@@ -2,7 +2,9 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod accounted;
+pub mod program;
 pub mod shapes;
+pub mod token;
 pub mod ways;
 
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,69 @@
+//! Tokens whose writers can see what has become of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+
+use graphmap_runtime::{DecodeError, Decoder, Encoder, Payload};
+
+/// What has become of a token.
+const UNDER_WAY: u8 = 0;
+const READ: u8 = 1;
+pub const DROPPED: u8 = 2;
+
+/// A token, whose writer can see what has become of it.
+pub struct Token {
+    /// Counted from 0 in its channel; in a farm, where a share chooses the channel, among all.
+    number: u64,
+    value: u64,
+    pub fate: Arc<AtomicU8>,
+    /// How many there are in this run.
+    alive: Option<Arc<AtomicI64>>,
+}
+
+impl Token {
+    pub fn new(number: u64, value: u64, alive: Option<&Arc<AtomicI64>>) -> Self {
+        if let Some(alive) = alive {
+            alive.fetch_add(1, Ordering::SeqCst);
+        }
+        Token {
+            number,
+            value,
+            fate: Arc::default(),
+            alive: alive.cloned(),
+        }
+    }
+
+    /// Its number and value, for who has read it.
+    pub fn open(self) -> (u64, u64) {
+        let before = self.fate.swap(READ, Ordering::SeqCst);
+        assert_eq!(before, UNDER_WAY, "token {} was read before", self.number);
+        (self.number, self.value)
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        let fate = &self.fate;
+        let _ = fate.compare_exchange(UNDER_WAY, DROPPED, Ordering::SeqCst, Ordering::SeqCst);
+        if let Some(alive) = &self.alive {
+            alive.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Payload for Token {
+    const SIZE: Option<usize> = Some(16);
+
+    fn size(&self) -> usize {
+        16
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        self.number.encode(to);
+        self.value.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Token::new(u64::decode(from)?, u64::decode(from)?, None))
+    }
+}
