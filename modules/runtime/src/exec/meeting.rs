@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::directory::Directory;
-use super::outside::{Outside, TALLY, TOLD, VERDICT};
+use super::outside::{CLOSE, CREDIT, DATA, LEFT, Mail, Outside, TALLY, TOLD, VERDICT};
 use super::point::Side;
+use super::report;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
 use super::tally::Tally;
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
-use crate::link::between::{Message, State};
+use crate::link::between::{Header, State};
 use crate::payload::{Decoder, Encoder};
 
 crate::payload!(
@@ -39,6 +40,9 @@ crate::payload!(Told {
 });
 crate::payload!(Grow { number, capacity });
 
+/// Most frames that are taken before processes run.
+const FRAMES: usize = 1024;
+
 /// Verdicts as numbers, with the channels that grow.
 const RESUME: u8 = 0;
 const CENSUS: u8 = 1;
@@ -58,16 +62,22 @@ impl Scheduler {
     fn exchange_with(&self, outside: &Outside) -> bool {
         outside.flush();
         let mut came = false;
-        loop {
-            match outside.receive() {
-                Ok(Some(message)) => self.take(outside, message),
-                Ok(None) => break,
-                Err(why) => {
-                    self.beacon.shared.fail(None, why);
-                    break;
+        if outside.is_ready() {
+            // To read a payload is code of the user. If it panics the run is over, and the rest is of no use.
+            self.guarded(|| {
+                for _ in 0..FRAMES {
+                    match outside.receive(&mut |from, header, bytes| {
+                        self.take(outside, from, header, bytes);
+                    }) {
+                        Ok(true) => came = true,
+                        Ok(false) => break,
+                        Err(why) => {
+                            self.beacon.shared.fail(None, why);
+                            break;
+                        }
+                    }
                 }
-            }
-            came = true;
+            });
         }
         if outside.state() != State::Running {
             self.beacon.shared.halt();
@@ -75,37 +85,27 @@ impl Scheduler {
         came
     }
 
-    fn take(&self, outside: &Outside, message: Message) {
-        use super::outside::{CLOSE, CREDIT, DATA, LEFT};
-        match message.header.kind {
+    fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
+        match header.kind {
             DATA => {
-                let reader = outside
-                    .readers
-                    .borrow()
-                    .get(&message.header.number)
-                    .cloned();
-                if let Some(reader) = reader {
-                    // To read a payload is code of the user.
-                    self.guarded(|| {
-                        if let Err(why) = reader.deliver(&message.bytes) {
-                            let channel =
-                                super::report::channel(self.directory(), message.header.number);
-                            self.fail(format!("a token came in over {channel}, which {why}"));
-                        }
-                    });
+                let Some(reader) = outside.reader(from, header.number) else {
+                    return;
+                };
+                if let Err(why) = reader.deliver(bytes) {
+                    let channel = report::channel(self.directory(), reader.number());
+                    self.fail(format!("a token came in over {channel}, which {why}"));
                 }
-                outside.done_with(message);
             }
-            CLOSE => {
-                let reader = outside.readers.borrow_mut().remove(&message.header.number);
-                self.guarded(|| drop(reader));
-            }
+            CLOSE => drop(outside.remove_reader(from, header.number)),
             CREDIT | LEFT => {
-                if let Some(id) = outside.settle(&message) {
+                if let Some(id) = outside.settle(from, header) {
                     self.wake(id);
                 }
             }
-            TOLD | VERDICT | TALLY => outside.mail.borrow_mut().push_back(message),
+            TOLD | VERDICT | TALLY => {
+                let bytes = bytes.to_vec();
+                outside.mail.borrow_mut().push_back(Mail { from, bytes });
+            }
             _ => {}
         }
     }
@@ -240,7 +240,7 @@ impl Scheduler {
     }
 
     /// The next message that is not about a channel; none if the run has failed.
-    pub(crate) fn next_mail(&self, outside: &Outside) -> Option<Message> {
+    pub(crate) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
         loop {
             self.exchange_with(outside);
             let mail = outside.mail.borrow_mut().pop_front();

@@ -2,7 +2,7 @@
 //! whose they are.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::point::Side;
 use super::registry::CrossEnd;
-use crate::link::between::{AnyLink, Header, Link, Message, State};
+use crate::link::between::{AnyLink, Header, Link, State};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
 
 /// A token, or a part of one.
@@ -28,6 +28,8 @@ pub(crate) const VERDICT: u32 = 6;
 pub(crate) const TALLY: u32 = 7;
 /// The reading end's side of a channel whose writer is in another OS process.
 pub(crate) trait FarReader {
+    /// The number of the channel.
+    fn number(&self) -> u32;
     /// A token has come.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
 }
@@ -38,6 +40,8 @@ pub(crate) struct FarWriter {
     pub(crate) number: u32,
     /// The OS process of the reader.
     pub(crate) peer: u32,
+    /// Which one it is of the channels to there.
+    pub(crate) index: u32,
     word: AtomicU32,
     credits: AtomicU32,
     capacity: AtomicU32,
@@ -47,10 +51,11 @@ pub(crate) struct FarWriter {
 }
 
 impl FarWriter {
-    pub(crate) fn new(number: u32, peer: u32, capacity: u32) -> Self {
+    pub(crate) fn new(number: u32, peer: u32, index: u32, capacity: u32) -> Self {
         FarWriter {
             number,
             peer,
+            index,
             word: AtomicU32::new(NOBODY),
             credits: AtomicU32::new(capacity),
             capacity: AtomicU32::new(capacity),
@@ -132,45 +137,65 @@ impl CrossEnd for FarWriter {
 
 /// Tokens that were read, and whose room was not given back yet.
 pub(crate) struct Owed {
-    pub(crate) number: u32,
     /// The OS process of the writer.
     pub(crate) peer: u32,
+    /// Which one it is of the channels from there.
+    pub(crate) index: u32,
     pub(crate) tokens: Cell<u32>,
     /// In the list of those that owe something.
     listed: Cell<bool>,
 }
 
 impl Owed {
-    pub(crate) fn new(number: u32, peer: u32) -> Rc<Self> {
+    pub(crate) fn new(peer: u32, index: u32) -> Rc<Self> {
         Rc::new(Owed {
-            number,
             peer,
+            index,
             tokens: Cell::new(0),
             listed: Cell::new(false),
         })
     }
 }
 
+/// The reading ends here of channels from one other OS process, and the writing ends of those to it. Each is known by
+/// its place in the order of the network's channels, to both OS processes alike: so a frame names it without a table
+/// of numbers.
+#[derive(Default)]
+struct Peer {
+    readers: Vec<Option<Rc<dyn FarReader>>>,
+    writers: Vec<Option<Arc<FarWriter>>>,
+}
+
+/// A message that is not about a channel.
+pub(crate) struct Mail {
+    pub(crate) from: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Most bytes of a buffer that is kept.
+const KEPT: usize = 1 << 20;
+
 /// All other OS processes.
 pub(crate) struct Outside {
     link: AnyLink,
-    pub(super) readers: RefCell<HashMap<u32, Rc<dyn FarReader>>>,
-    pub(super) writers: RefCell<HashMap<u32, Arc<FarWriter>>>,
+    peers: RefCell<Vec<Peer>>,
     owing: RefCell<Vec<Rc<Owed>>>,
-    /// Messages that are not about a channel.
-    pub(super) mail: RefCell<VecDeque<Message>>,
+    pub(super) mail: RefCell<VecDeque<Mail>>,
+    /// A buffer that is used again.
+    buffer: Cell<Vec<u8>>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
 }
 
 impl Outside {
     pub(crate) fn new(link: AnyLink) -> Self {
+        let count = link.get().count();
         Outside {
             link,
-            readers: RefCell::default(),
-            writers: RefCell::default(),
+            peers: RefCell::new((0..count).map(|_| Peer::default()).collect()),
             owing: RefCell::default(),
             mail: RefCell::default(),
+            buffer: Cell::default(),
             met: Cell::new(0),
         }
     }
@@ -180,16 +205,41 @@ impl Outside {
         self.link.get()
     }
 
-    pub(crate) fn add_reader(&self, number: u32, reader: Rc<dyn FarReader>) {
-        self.readers.borrow_mut().insert(number, reader);
+    /// Adds a reading end; which one it is of the channels from that OS process.
+    pub(crate) fn add_reader(&self, peer: u32, reader: Rc<dyn FarReader>) -> u32 {
+        let readers = &mut self.peers.borrow_mut()[peer as usize].readers;
+        readers.push(Some(reader));
+        readers.len() as u32 - 1
     }
 
-    pub(crate) fn add_writer(&self, writer: Arc<FarWriter>) {
-        self.writers.borrow_mut().insert(writer.number, writer);
+    /// Adds the writing end that is made with the place it has among the channels to that OS process.
+    pub(crate) fn add_writer(
+        &self,
+        peer: u32,
+        make: impl FnOnce(u32) -> FarWriter,
+    ) -> Arc<FarWriter> {
+        let writers = &mut self.peers.borrow_mut()[peer as usize].writers;
+        let writer = Arc::new(make(writers.len() as u32));
+        writers.push(Some(Arc::clone(&writer)));
+        writer
     }
 
-    pub(crate) fn remove_writer(&self, number: u32) {
-        self.writers.borrow_mut().remove(&number);
+    pub(crate) fn remove_writer(&self, writer: &FarWriter) {
+        let mut peers = self.peers.borrow_mut();
+        peers[writer.peer as usize].writers[writer.index as usize] = None;
+    }
+
+    /// The reading end that a frame is for.
+    #[inline]
+    pub(super) fn reader(&self, from: usize, index: u32) -> Option<Rc<dyn FarReader>> {
+        let peers = self.peers.borrow();
+        peers.get(from)?.readers.get(index as usize)?.clone()
+    }
+
+    /// The same, which gets no more.
+    pub(super) fn remove_reader(&self, from: usize, index: u32) -> Option<Rc<dyn FarReader>> {
+        let mut peers = self.peers.borrow_mut();
+        peers.get_mut(from)?.readers.get_mut(index as usize)?.take()
     }
 
     /// Sends a message, now or when there is room: what is sent first comes first.
@@ -203,15 +253,23 @@ impl Outside {
         self.link.send(to as usize, header, bytes);
     }
 
+    /// An empty buffer for the bytes of a token.
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        self.buffer.take()
+    }
+
     /// Sends a token.
     #[inline]
-    pub(crate) fn send_token(&self, to: u32, number: u32, bytes: Vec<u8>) {
+    pub(crate) fn send_token(&self, writer: &FarWriter, bytes: Vec<u8>) {
         let header = Header {
             kind: DATA,
-            number,
+            number: writer.index,
             extra: 0,
         };
-        self.link.send_owned(to as usize, header, bytes);
+        let buffer = self.link.send_owned(writer.peer as usize, header, bytes);
+        if buffer.capacity() <= KEPT {
+            self.buffer.set(buffer);
+        }
     }
 
     /// A token was read: its room is given back when that is worth a frame.
@@ -227,7 +285,7 @@ impl Outside {
     fn pay(&self, owed: &Owed) {
         let tokens = owed.tokens.replace(0);
         if tokens > 0 {
-            self.send(owed.peer, CREDIT, owed.number, tokens, &[]);
+            self.send(owed.peer, CREDIT, owed.index, tokens, &[]);
         }
     }
 
@@ -257,28 +315,29 @@ impl Outside {
         meeting.is_some_and(|meeting| meeting != self.met.get())
     }
 
-    /// Whether something has come.
-    pub(super) fn is_filled(&self) -> bool {
-        self.link.is_filled()
-    }
-
-    /// The next message that is here as a whole.
+    /// Whether something has come, or what waits can be sent.
     #[inline]
-    pub(super) fn receive(&self) -> Result<Option<Message>, String> {
-        self.link.receive()
+    pub(super) fn is_ready(&self) -> bool {
+        self.link.is_ready()
     }
 
-    /// Gives the bytes of a message back, to be used again.
-    pub(super) fn done_with(&self, message: Message) {
-        self.link.done_with(message.bytes);
+    /// Calls `take` with the next message that is here as a whole; false: there is none.
+    #[inline]
+    pub(super) fn receive(
+        &self,
+        take: &mut dyn FnMut(usize, Header, &[u8]),
+    ) -> Result<bool, String> {
+        self.link.receive(take)
     }
 
     /// What to do with a message about room, or a reader that has left: whom to wake.
-    pub(super) fn settle(&self, message: &Message) -> Option<u32> {
-        let writers = self.writers.borrow();
-        let writer = writers.get(&message.header.number)?;
-        match message.header.kind {
-            CREDIT => writer.credit(message.header.extra),
+    #[inline]
+    pub(super) fn settle(&self, from: usize, header: Header) -> Option<u32> {
+        let peers = self.peers.borrow();
+        let writers = &peers.get(from)?.writers;
+        let writer = writers.get(header.number as usize)?.as_ref()?;
+        match header.kind {
+            CREDIT => writer.credit(header.extra),
             _ => writer.left(),
         }
     }

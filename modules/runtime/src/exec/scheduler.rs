@@ -133,7 +133,7 @@ impl Scheduler {
             || self
                 .outside
                 .as_ref()
-                .is_some_and(|outside| outside.is_filled())
+                .is_some_and(|outside| outside.is_ready())
     }
 
     /// Makes this the scheduler of the thread while `f` runs.

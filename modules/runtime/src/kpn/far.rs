@@ -41,11 +41,11 @@ impl<T> FarOutput<T> {
         outside: &Rc<Outside>,
         format: Format<T>,
     ) -> Self {
-        let writer = Arc::new(FarWriter::new(number, peer, capacity));
+        let writer =
+            outside.add_writer(peer, |index| FarWriter::new(number, peer, index, capacity));
         let end = Arc::clone(&writer);
         let slot = scheduler.registry().add_cross(number, Side::Write, end);
         writer.slot.store(slot, Ordering::Relaxed);
-        outside.add_writer(Arc::clone(&writer));
         FarOutput {
             writer,
             outside: Rc::clone(outside),
@@ -67,11 +67,10 @@ impl<T> FarOutput<T> {
             return Put::Full(token);
         }
         // Code of the user, which may do anything but use this end.
-        let bytes = self.format.bytes(&token);
+        let bytes = self.format.bytes_into(&token, self.outside.buffer());
         self.writer.spend();
         self.sent.set(self.sent.get() + 1);
-        let (peer, number) = (self.writer.peer, self.writer.number);
-        self.outside.send_token(peer, number, bytes);
+        self.outside.send_token(&self.writer, bytes);
         Put::Done
     }
 
@@ -138,11 +137,11 @@ impl<T> FarOutput<T> {
 
 impl<T> Drop for FarOutput<T> {
     fn drop(&mut self) {
-        let FarWriter { number, peer, .. } = *self.writer;
+        let FarWriter { index, peer, .. } = *self.writer;
         self.unhook(self.writer.word());
         self.writer.set_word(GONE);
-        self.outside.remove_writer(number);
-        self.outside.send(peer, CLOSE, number, 0, &[]);
+        self.outside.remove_writer(&self.writer);
+        self.outside.send(peer, CLOSE, index, 0, &[]);
         current::with_run(self.run, |scheduler| {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);
@@ -157,9 +156,14 @@ impl<T> Drop for FarOutput<T> {
 struct FarInput<T> {
     output: RefCell<Output<T>>,
     format: Format<T>,
+    number: u32,
 }
 
 impl<T> FarReader for FarInput<T> {
+    fn number(&self) -> u32 {
+        self.number
+    }
+
     fn deliver(&self, bytes: &[u8]) -> Result<(), String> {
         let token = Decoder::of(bytes, self.format).map_err(|error| error.to_string())?;
         let put = self.output.borrow_mut().put(token);
@@ -186,8 +190,8 @@ impl Credits {
 
 impl Drop for Credits {
     fn drop(&mut self) {
-        let Owed { number, peer, .. } = *self.owed;
-        self.outside.send(peer, LEFT, number, 0, &[]);
+        let Owed { index, peer, .. } = *self.owed;
+        self.outside.send(peer, LEFT, index, 0, &[]);
     }
 }
 
@@ -206,9 +210,14 @@ pub(crate) fn input<T: 'static>(
     point.arm(Side::Write, ELSEWHERE);
     let (writer, reader) = End::of(channel);
     let output = RefCell::new(Output::new(writer));
-    outside.add_reader(number, Rc::new(FarInput { output, format }));
+    let input = FarInput {
+        output,
+        format,
+        number,
+    };
+    let index = outside.add_reader(peer, Rc::new(input));
     let credits = Credits {
-        owed: Owed::new(number, peer),
+        owed: Owed::new(peer, index),
         outside: Rc::clone(outside),
         at_once_from: capacity.div_ceil(2),
     };

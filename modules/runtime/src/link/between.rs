@@ -156,9 +156,19 @@ impl AnyLink {
         either!(self, link => link.send(to, header, bytes));
     }
 
+    /// As [`AnyLink::send`]. Gives the buffer back if it is of use.
     #[inline]
-    pub(crate) fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
-        either!(self, link => link.send_owned(to, header, bytes));
+    pub(crate) fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) -> Vec<u8> {
+        match self {
+            AnyLink::Lanes(lanes) => {
+                lanes.send(to, header, &bytes);
+                bytes
+            }
+            AnyLink::Other(job) => {
+                job.send_owned(to, header, bytes);
+                Vec::new()
+            }
+        }
     }
 
     #[inline]
@@ -166,19 +176,35 @@ impl AnyLink {
         either!(self, link => link.flush())
     }
 
+    /// Whether there is something to do: something has come, or what waits can be sent.
     #[inline]
-    pub(crate) fn is_filled(&self) -> bool {
-        either!(self, link => link.is_filled())
+    pub(crate) fn is_ready(&self) -> bool {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.is_ready(),
+            AnyLink::Other(job) => job.is_filled(),
+        }
     }
 
+    /// Calls `take` with the next frame that is here as a whole; false: there is none.
+    ///
+    /// # Errors
+    /// What has come cannot be a frame.
     #[inline]
-    pub(crate) fn receive(&self) -> Result<Option<Message>, String> {
-        either!(self, link => link.receive())
-    }
-
-    #[inline]
-    pub(crate) fn done_with(&self, bytes: Vec<u8>) {
-        either!(self, link => link.done_with(bytes));
+    pub(crate) fn receive(
+        &self,
+        take: &mut dyn FnMut(usize, Header, &[u8]),
+    ) -> Result<bool, String> {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.receive_with(take),
+            AnyLink::Other(job) => match job.receive()? {
+                None => Ok(false),
+                Some(message) => {
+                    take(message.from, message.header, &message.bytes);
+                    job.done_with(message.bytes);
+                    Ok(true)
+                }
+            },
+        }
     }
 
     #[inline]

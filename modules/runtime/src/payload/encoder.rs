@@ -29,6 +29,15 @@ impl<'a> Encoder<'a> {
         }
     }
 
+    /// With a buffer that is used again: what is in it goes.
+    pub(super) fn with_buffer(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        Encoder {
+            bytes,
+            _value: std::marker::PhantomData,
+        }
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

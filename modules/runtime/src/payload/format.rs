@@ -24,9 +24,9 @@ impl<T: Payload> Format<T> {
 }
 
 impl<T> Format<T> {
-    /// The bytes of a value.
-    pub(crate) fn bytes(&self, value: &T) -> Vec<u8> {
-        let mut encoder = Encoder::with_room((self.size)(value));
+    /// Puts the bytes of a value into a buffer, in place of what is there.
+    pub(crate) fn bytes_into(&self, value: &T, buffer: Vec<u8>) -> Vec<u8> {
+        let mut encoder = Encoder::with_buffer(buffer);
         (self.encode)(value, &mut encoder);
         encoder.into_bytes()
     }

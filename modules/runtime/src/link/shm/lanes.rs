@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::control::{Control, ENDED, RUNNING};
-use super::lane::{self, Receiver, Sender};
+use super::lane::{self, Frame, Receiver, Sender};
 use crate::link::between::{Doorbell, Header, Link, Message, State};
 
 /// In `extra`: the rest is in the next frame.
@@ -24,7 +24,7 @@ struct Peer {
     backlog: VecDeque<(Header, Vec<u8>)>,
     /// The parts of a message that have come.
     parts: Vec<u8>,
-    /// Something was sent since its bell was looked at.
+    /// In the list of those to whom something was sent since their bells were looked at.
     dirty: bool,
 }
 
@@ -33,8 +33,28 @@ pub(crate) struct Lanes {
     control: Arc<Control>,
     /// By OS process; none at its own place.
     peers: RefCell<Vec<Option<Peer>>>,
-    /// A buffer that is used again.
-    spare: Cell<Vec<u8>>,
+    /// Those whose bell is to be looked at, or for whom frames wait.
+    dirty: RefCell<Vec<usize>>,
+    /// For how many frames wait.
+    behind: Cell<usize>,
+    /// A frame is being looked at.
+    taking: Cell<bool>,
+}
+
+/// A frame that is looked at, and passed when that is over, be it by a panic.
+struct Taking<'a> {
+    lanes: &'a Lanes,
+    from: usize,
+    frame: Frame,
+}
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        self.lanes.taking.set(false);
+        if let Some(Some(peer)) = self.lanes.peers.borrow_mut().get_mut(self.from) {
+            peer.receiver.pass(&self.frame);
+        }
+    }
 }
 
 impl Lanes {
@@ -55,9 +75,147 @@ impl Lanes {
         };
         Lanes {
             peers: RefCell::new((0..control.count()).map(peer).collect()),
-            spare: Cell::default(),
+            dirty: RefCell::default(),
+            behind: Cell::new(0),
+            taking: Cell::new(false),
             control,
         }
+    }
+}
+
+impl Lanes {
+    /// Calls `take` with the next frame that is here as a whole, where it lies; false: there is none.
+    ///
+    /// # Errors
+    /// What has come cannot be a frame.
+    #[inline]
+    pub(crate) fn receive_with(
+        &self,
+        take: &mut dyn FnMut(usize, Header, &[u8]),
+    ) -> Result<bool, String> {
+        if self.taking.get() {
+            return Ok(false);
+        }
+        for from in 0..self.control.count() {
+            while let Some(taking) = self.next(from)? {
+                let mut header = taking.frame.header;
+                // SAFETY: the lane leaves it alone until it is passed, and nobody else takes from it: the mark is set.
+                let bytes = unsafe { taking.frame.bytes.as_ref() };
+                if header.extra & MORE == 0 && !self.has_parts(from) {
+                    take(from, header, bytes);
+                    return Ok(true);
+                }
+                let whole = self.add_part(from, header.extra & MORE != 0, bytes);
+                drop(taking);
+                if let Some(whole) = whole {
+                    header.extra &= !MORE;
+                    take(from, header, &whole);
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    #[inline]
+    fn next(&self, from: usize) -> Result<Option<Taking<'_>>, String> {
+        let frame = match self.peers.borrow_mut().get_mut(from) {
+            Some(Some(peer)) => peer.receiver.next().map_err(|_| garbled(from))?,
+            _ => None,
+        };
+        Ok(frame.map(|frame| {
+            self.taking.set(true);
+            Taking {
+                lanes: self,
+                from,
+                frame,
+            }
+        }))
+    }
+
+    fn has_parts(&self, from: usize) -> bool {
+        let peers = self.peers.borrow();
+        peers[from]
+            .as_ref()
+            .is_some_and(|peer| !peer.parts.is_empty())
+    }
+
+    /// Adds a part of a message; the message, if it is the last.
+    #[cold]
+    fn add_part(&self, from: usize, more: bool, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut peers = self.peers.borrow_mut();
+        let peer = peers[from].as_mut()?;
+        peer.parts.extend_from_slice(bytes);
+        (!more).then(|| std::mem::take(&mut peer.parts))
+    }
+
+    /// Whether frames that wait can be sent.
+    #[inline]
+    fn can_flush(&self) -> bool {
+        if self.behind.get() == 0 {
+            return false;
+        }
+        let mut peers = self.peers.borrow_mut();
+        peers.iter_mut().flatten().any(|peer| {
+            let front = peer.backlog.front();
+            front.is_some_and(|(_, bytes)| peer.sender.is_ready(bytes.len()))
+        })
+    }
+
+    /// Whether something has come, or what waits can be sent.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_filled() || self.can_flush()
+    }
+}
+
+impl Lanes {
+    #[cold]
+    #[inline(never)]
+    fn send_in_parts(&self, peer: &mut Peer, header: Header, bytes: &[u8]) {
+        let mut rest = bytes;
+        loop {
+            let (now, later) = rest.split_at(rest.len().min(lane::MOST));
+            rest = later;
+            let more = if rest.is_empty() { 0 } else { MORE };
+            let header = Header {
+                extra: header.extra | more,
+                ..header
+            };
+            if !peer.backlog.is_empty() || !peer.sender.try_send(header, now) {
+                if peer.backlog.is_empty() {
+                    self.behind.set(self.behind.get() + 1);
+                }
+                peer.backlog.push_back((header, now.to_vec()));
+            }
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn flush_now(&self) -> bool {
+        let mut peers = self.peers.borrow_mut();
+        self.dirty.borrow_mut().retain(|&who| {
+            let Some(peer) = &mut peers[who] else {
+                return false;
+            };
+            let waited = !peer.backlog.is_empty();
+            while let Some((header, bytes)) = peer.backlog.front() {
+                if !peer.sender.try_send(*header, bytes) {
+                    break;
+                }
+                peer.backlog.pop_front();
+            }
+            self.control.ring(who);
+            peer.dirty = !peer.backlog.is_empty();
+            if waited && !peer.dirty {
+                self.behind.set(self.behind.get() - 1);
+            }
+            peer.dirty
+        });
+        self.behind.get() == 0
     }
 }
 
@@ -90,45 +248,22 @@ impl Link for Lanes {
         let Some(Some(peer)) = peers.get_mut(to) else {
             return;
         };
-        peer.dirty = true;
-        let mut rest = bytes;
-        loop {
-            let (now, later) = rest.split_at(rest.len().min(lane::MOST));
-            rest = later;
-            let more = if rest.is_empty() { 0 } else { MORE };
-            let header = Header {
-                extra: header.extra | more,
-                ..header
-            };
-            if !peer.backlog.is_empty() || !peer.sender.try_send(header, now) {
-                peer.backlog.push_back((header, now.to_vec()));
-            }
-            if rest.is_empty() {
-                return;
-            }
+        if !std::mem::replace(&mut peer.dirty, true) {
+            self.dirty.borrow_mut().push(to);
         }
+        if bytes.len() <= lane::MOST
+            && peer.backlog.is_empty()
+            && peer.sender.try_send(header, bytes)
+        {
+            return;
+        }
+        self.send_in_parts(peer, header, bytes);
     }
 
     /// Wakes who has got something, as well.
     #[inline]
     fn flush(&self) -> bool {
-        let mut flushed = true;
-        let mut peers = self.peers.borrow_mut();
-        for (who, peer) in peers.iter_mut().enumerate() {
-            let Some(peer) = peer else { continue };
-            while let Some((header, bytes)) = peer.backlog.front() {
-                if !peer.sender.try_send(*header, bytes) {
-                    flushed = false;
-                    break;
-                }
-                peer.backlog.pop_front();
-                peer.dirty = true;
-            }
-            if std::mem::take(&mut peer.dirty) {
-                self.control.ring(who);
-            }
-        }
-        flushed
+        self.dirty.borrow().is_empty() || self.flush_now()
     }
 
     #[inline]
@@ -137,37 +272,17 @@ impl Link for Lanes {
         peers.iter().flatten().any(|peer| peer.receiver.is_filled())
     }
 
-    #[inline]
     fn receive(&self) -> Result<Option<Message>, String> {
-        let mut peers = self.peers.borrow_mut();
-        let mut bytes = self.spare.take();
-        for (from, peer) in peers.iter_mut().enumerate() {
-            let Some(peer) = peer else { continue };
-            loop {
-                let received = peer.receiver.receive(&mut bytes);
-                let received = received.map_err(|_| garbled(from))?;
-                let Some(header) = received else { break };
-                if header.extra & MORE != 0 || !peer.parts.is_empty() {
-                    peer.parts.extend_from_slice(&bytes);
-                    if header.extra & MORE != 0 {
-                        continue;
-                    }
-                    std::mem::swap(&mut peer.parts, &mut bytes);
-                    peer.parts = Vec::new();
-                }
-                return Ok(Some(Message {
-                    from,
-                    header,
-                    bytes,
-                }));
-            }
-        }
-        self.spare.set(bytes);
-        Ok(None)
-    }
-
-    fn done_with(&self, bytes: Vec<u8>) {
-        self.spare.set(bytes);
+        let mut message = None;
+        self.receive_with(&mut |from, header, bytes| {
+            let bytes = bytes.to_vec();
+            message = Some(Message {
+                from,
+                header,
+                bytes,
+            });
+        })?;
+        Ok(message)
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
