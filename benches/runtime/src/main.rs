@@ -7,6 +7,7 @@
 mod against;
 mod machine;
 mod ours;
+mod processes;
 mod table;
 mod theirs;
 
@@ -15,7 +16,11 @@ use std::path::Path;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "one") {
-        println!("{}", one(&arguments[1..]));
+        if arguments.get(1).is_some_and(|who| who == "shm") {
+            processes(&arguments[2..]);
+        } else {
+            println!("{}", one(&arguments[1..]));
+        }
         return;
     }
     match Asked::of(&arguments) {
@@ -59,6 +64,18 @@ impl Asked {
     }
 }
 
+/// One measurement of two OS processes, each of which calls this: one of them prints.
+fn processes(words: &[String]) {
+    let n = |at: usize| words[at].parse::<u64>().expect("a number");
+    match words[0].as_str() {
+        "words" => processes::words(n(1)),
+        "bytes" => processes::bytes(n(1), n(2)),
+        "rows" => processes::rows(n(1)),
+        "stream" => processes::stream(n(1) as u32, n(2) as u32, n(3)),
+        other => panic!("no such measurement: {other}"),
+    }
+}
+
 /// One measurement of ours or of tokio.
 fn one(words: &[String]) -> String {
     let n = |at: usize| words[at].parse::<u64>().expect("a number");
@@ -82,6 +99,7 @@ fn one(words: &[String]) -> String {
         ("tokio", "pages") => theirs::pages(n(2)),
         ("tokio", "sieve") => theirs::sieve(n(2) as usize, small(3)),
         ("tokio", "ring") => theirs::ring(small(2), small(3)),
+        ("floor", "ring") => theirs::ring_of_bytes(n(2) as usize, n(3)),
         ("floor", "memcpy") => theirs::copy(n(2)),
         ("floor", "deque") => theirs::deque(n(2)),
         other => panic!("no such measurement: {other:?}"),

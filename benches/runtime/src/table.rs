@@ -13,6 +13,10 @@ pub enum Who {
     Tokio(&'static str),
     Go(u32, &'static str),
     Floor(&'static str),
+    /// Two OS processes that share memory.
+    Shared(&'static str),
+    /// Two OS processes of the MPI of that name.
+    Mpi(&'static str, &'static str),
 }
 
 /// A measurement: a name for the column, and what runs.
@@ -27,7 +31,7 @@ pub struct Row {
     pub contestants: &'static [Contestant],
 }
 
-use Who::{Floor, Go, Ours, Tokio};
+use Who::{Floor, Go, Mpi, Ours, Shared, Tokio};
 
 const NS: (&str, &str, f64) = ("ns", "ns", 1.0);
 const MS: (&str, &str, f64) = ("s", "ms", 1e3);
@@ -159,6 +163,58 @@ pub const ROWS: &[Row] = &[
         ],
     ),
     row(
+        "8 bytes between two OS processes, back and forth, one way",
+        NS,
+        &[
+            ("graphmap, shm", Shared("words 300000")),
+            ("a cache line handed over (floor)", Floor("line 1000000")),
+            ("MPICH", Mpi("mpich", "8 100000")),
+            ("Open MPI", Mpi("openmpi", "8 100000")),
+        ],
+    ),
+    row(
+        "8 KiB between two OS processes, back and forth, one way",
+        NS,
+        &[
+            ("graphmap, shm", Shared("bytes 8192 50000")),
+            (
+                "copied in and out, by threads (floor)",
+                Floor("ring 8192 50000"),
+            ),
+            ("MPICH", Mpi("mpich", "8192 20000")),
+            ("Open MPI", Mpi("openmpi", "8192 20000")),
+        ],
+    ),
+    row(
+        "1 MiB between two OS processes, back and forth, one way",
+        NS,
+        &[
+            ("graphmap, shm", Shared("bytes 1048576 1000")),
+            ("a struct with 131,072 f64", Shared("rows 1000")),
+            (
+                "copied in and out, by threads (floor)",
+                Floor("ring 1048576 1000"),
+            ),
+            ("MPICH", Mpi("mpich", "1048576 500")),
+            ("Open MPI", Mpi("openmpi", "1048576 500")),
+        ],
+    ),
+    row(
+        "8 bytes between two OS processes, capacity 100, a token",
+        NS,
+        &[("graphmap, shm", Shared("stream 1 100 3000000"))],
+    ),
+    row(
+        "8 bytes between two OS processes, capacity 4096, a token",
+        NS,
+        &[("graphmap, shm", Shared("stream 1 4096 3000000"))],
+    ),
+    row(
+        "8 bytes between two OS processes, 100,000 channels of capacity 100, a token",
+        NS,
+        &[("graphmap, shm", Shared("stream 100000 100 5000000"))],
+    ),
+    row(
         "ring of a million processes, a hop",
         NS,
         &[
@@ -207,6 +263,19 @@ fn build_go(here: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// Builds the C program for an MPI, once; none where that MPI is not there.
+fn build_mpi(here: &Path, name: &str) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("mpi/pingpong.c");
+    let program = here.with_file_name(format!("pingpong-{name}"));
+    if program.exists() {
+        return Some(program);
+    }
+    let mut command = Command::new(format!("mpicc.{name}"));
+    command.arg("-O2").arg("-o").args([&program, &source]);
+    let output = command.output().ok()?;
+    output.status.success().then_some(program)
+}
+
 /// What a measurement has to do in a hurry: `None` if it is worth nothing then. The last number of
 /// those that count tokens is a tenth.
 pub fn hurried(what: &str) -> Option<String> {
@@ -235,6 +304,28 @@ fn measure(
         Ours(words) => with(here, "one ours ", &what(words)?),
         Tokio(words) => with(here, "one tokio ", &what(words)?),
         Floor(words) => with(here, "one floor ", &what(words)?),
+        Shared(words) => {
+            let words = what(words)?;
+            let mut command = with(here, "one shm ", &words);
+            command.envs([("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")]);
+            if let Some(channels) = words.strip_prefix("stream ") {
+                let channels = channels.split(' ').next().unwrap_or_default();
+                let mapping = here.with_file_name(format!("stream-{channels}.mapping"));
+                std::fs::write(&mapping, format!("0+0*{channels} 1")).expect("a file");
+                command.env("GRAPHMAP_MAPPING", mapping);
+            }
+            command
+        }
+        Mpi(name, words) => {
+            let program = build_mpi(here, name)?;
+            let mut command = Command::new(format!("mpiexec.{name}"));
+            // The latter is what Open MPI asks of who is root.
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+            command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command.args(["-n", "2"]).arg(program);
+            command.args(what(words)?.split(' '));
+            command
+        }
         Go(threads, words) => {
             let mut command = with(go.as_ref().ok()?, "", &what(words)?);
             command.env("GOMAXPROCS", threads.to_string());

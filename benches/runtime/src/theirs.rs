@@ -179,3 +179,46 @@ pub fn line(count: u64) -> String {
         start.elapsed().as_nanos() as f64 / (2 * count) as f64
     )
 }
+
+/// So many bytes back and forth between two threads, copied into a buffer that both look at and out of it, one way.
+pub fn ring_of_bytes(size: usize, count: u64) -> String {
+    #[repr(align(128))]
+    struct Line(AtomicU64);
+    struct Buffer(std::cell::UnsafeCell<Vec<u8>>);
+    // SAFETY: the counters say whose turn it is.
+    unsafe impl Sync for Buffer {}
+    let buffer = || Buffer(std::cell::UnsafeCell::new(vec![1; size]));
+    let (there, back) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));
+    let (out, home) = (buffer(), buffer());
+    let send = |from: &[u8], to: &Buffer, line: &Line, n: u64| {
+        // SAFETY: the other side does not look at it before it is told.
+        unsafe { (&mut *to.0.get()).copy_from_slice(from) };
+        line.0.store(n, Ordering::Release);
+    };
+    let receive = |from: &Buffer, to: &mut [u8], line: &Line, n: u64| {
+        while line.0.load(Ordering::Acquire) != n {
+            std::hint::spin_loop();
+        }
+        // SAFETY: the other side has told that it has written, and waits for an answer.
+        to.copy_from_slice(unsafe { &*from.0.get() });
+    };
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut mine = vec![0; size];
+            for n in 1..=count {
+                receive(&out, &mut mine, &there, n);
+                send(&mine, &home, &back, n);
+            }
+        });
+        let mut mine = vec![0; size];
+        for n in 1..=count {
+            send(&mine, &out, &there, n);
+            receive(&home, &mut mine, &back, n);
+        }
+    });
+    format!(
+        "ns {}",
+        start.elapsed().as_nanos() as f64 / (2 * count) as f64
+    )
+}
