@@ -375,3 +375,35 @@ fn commands_that_are_told_can_be_typed() {
         .status(2)
         .stderr_has(r"`graphmap new 'it'\''s' --from 'it'\''s.dot'`");
 }
+
+/// A `graphmap.toml` that cannot be read is told, not passed by in silence.
+#[test]
+#[cfg(unix)]
+fn one_that_is_no_file() {
+    let folder = farm().file("graphmap.toml/inside", "");
+    folder
+        .args("check farm.dot")
+        .run()
+        .status(2)
+        .stderr_has("`graphmap.toml` is a folder, not a file");
+    let link = farm().args("check farm.dot");
+    std::os::unix::fs::symlink("nowhere", link.folder().join("graphmap.toml")).unwrap();
+    link.run()
+        .status(2)
+        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: No such file");
+}
+
+#[test]
+fn a_seed_that_is_none() {
+    for seed in ["1.5", "-1"] {
+        farm()
+            .file("graphmap.toml", format!("seed = {seed}\n"))
+            .args("partition")
+            .run()
+            .status(1)
+            .stderr_has(
+                "`seed` cannot be this: a whole number from 0 to 18446744073709551615 is wanted",
+            )
+            .stderr_has(" --> graphmap.toml:1:8\n");
+    }
+}

@@ -259,6 +259,40 @@ fn rubbish_for_a_reply() {
     }
 }
 
+/// What a plug-in got wrong is shown in the drawing, at the place that it handed back; what has none is told
+/// without.
+#[test]
+fn a_wrong_element_is_told_at_its_place() {
+    let said = r#"{"protocol": 1, "network": {"graphmap": 1,
+        "processes": [{"name": "a"}, {"name": "b", "lode": 3, "span": [0, 21, 22]}],
+        "channels": [{"from": "a", "to": "c", "span": [0, 12, 18]}],
+        "constraints": [{"processes": ["a"], "host": "h", "colocate": "x", "span": [0, 20, 21]},
+            {"processes": ["a"], "span": [7, 20, 21]}, {"proceses": ["a"]}]}}"#;
+    Test::new()
+        .file("net.dot", "digraph g { a -> b; b }\n")
+        .executable(
+            "graphmap-pass-odd",
+            &format!("#!/bin/sh\ncat > /dev/null\ncat <<'END'\n{said}\nEND\n"),
+        )
+        .args("check net.dot --pass odd")
+        .run()
+        .status(5)
+        .stderr_has("error[G0504]")
+        .stderr_has(
+            "error[G0007]: a constraint says exactly one thing
+ --> net.dot:1:21
+  |
+1 | digraph g { a -> b; b }
+  |                     ^
+",
+        )
+        .stderr_has("error[G0007]: a constraint says exactly one thing\n  = help")
+        .stderr_has(" --> net.dot:1:22\n")
+        .stderr_has("unknown field `lode`")
+        .stderr_has("= note: unknown field `proceses`")
+        .stderr_has("error[G0009]: no process is named `c`\n --> net.dot:1:13\n");
+}
+
 #[test]
 fn an_answer_without_an_end() {
     pass("yes")

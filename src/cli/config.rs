@@ -101,7 +101,8 @@ pub(crate) struct Preset {
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(folder).ok()?;
     let mut paths = folder.ancestors().map(|folder| folder.join(NAME));
-    paths.find(|path| path.is_file())
+    // Whatever it is: a folder or a link to nothing is told of when it is read, not passed by.
+    paths.find(|path| path.symlink_metadata().is_ok())
 }
 
 /// Reads one.

@@ -50,7 +50,7 @@ pub(crate) struct MappingArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Seed of all random choices
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// By how much an OS process may exceed its share of the load, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent, allow_negative_numbers = true)]
@@ -136,6 +136,11 @@ pub(crate) struct HowModules(Modules);
 
 pub(crate) fn number(text: &str) -> Result<NonZeroU32, String> {
     let wanted = |_| format!("a whole number from 1 to {} is wanted", u32::MAX);
+    text.parse().map_err(wanted)
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let wanted = |_| format!("a whole number from 0 to {} is wanted", u64::MAX);
     text.parse().map_err(wanted)
 }
 

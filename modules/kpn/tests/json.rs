@@ -140,13 +140,21 @@ proptest! {
         let (cut, at) = (between(cut), between(at));
         let (start, end) = (cut.min(at), cut.max(at));
         let changed = format!("{}{put}{}", &ALL[..start], &ALL[end..]);
-        for text in [&ALL[..cut], &changed] {
+        for (text, positions) in [
+            (&ALL[..cut], Positions::Here),
+            (&changed, Positions::Here),
+            (&changed, Positions::Given),
+        ] {
             let mut sources = SourceMap::new();
             let source = sources.add("net.json", text).unwrap();
-            if let Err(found) = json::read(source.text(), &source, &sources, Positions::Given) {
+            if let Err(found) = json::read(source.text(), &source, &sources, positions) {
                 prop_assert!(found.has_errors());
                 for diagnostic in &found {
-                    let label = diagnostic.primary.as_ref().unwrap();
+                    let Some(label) = &diagnostic.primary else {
+                        // Elements without a span have no place.
+                        prop_assert_eq!(positions, Positions::Given);
+                        continue;
+                    };
                     // Every place can be shown.
                     prop_assert!(sources.range(label.span).is_some_and(|(_, r)| text.get(r).is_some()));
                 }

@@ -18,13 +18,13 @@ use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use common::accounted::{run_local, run_network};
 use common::program::program;
-use common::ways::wake_ups_under_way;
+use common::ways::wake_ups;
 use common::{Random, forget, size};
 use graphmap_runtime as rt;
 use rt::{Input, Local, Options, Output, RunError, Select, Share, Stopped};
@@ -365,10 +365,13 @@ fn random_orders() {
 }
 
 /// Options under which a standstill is a failure, also one that a waker outside of the network could end:
-/// none of those that are kept here is needed.
+/// none of those that are kept here is needed. It is told again after a longer while; if nobody was woken
+/// since, nobody will be. (Once is not enough: a thread that is to wake may be late by any time.)
 fn never_quiet(seed: u64) -> Options {
+    let last = Mutex::new(None);
     Options::new().on_quiet(move |block| {
-        if !wake_ups_under_way() {
+        let now = wake_ups();
+        if std::mem::replace(&mut *last.lock().unwrap(), now) == now && now.is_some() {
             eprintln!("seed {seed}: a wake-up was lost: {block}");
             std::process::abort();
         }

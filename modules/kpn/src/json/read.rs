@@ -49,6 +49,7 @@ pub fn read(
         source,
         sources,
         positions,
+        element: (0, 0),
         declared: Declared::default(),
         by_name: FxHashMap::default(),
         diagnostics: Diagnostics::new(),
@@ -59,6 +60,12 @@ pub fn read(
     }
     reader.declared.sources = sources.clone();
     Ok(reader.declared)
+}
+
+/// The place of an element of which no more is understood.
+#[derive(Deserialize)]
+struct SpanOnly {
+    span: Option<GivenSpan>,
 }
 
 #[derive(Deserialize)]
@@ -163,6 +170,8 @@ struct Reader<'a> {
     source: &'a Source,
     sources: &'a SourceMap,
     positions: Positions,
+    /// Where in the text the element begins and ends that is being read.
+    element: (usize, usize),
     declared: Declared,
     by_name: FxHashMap<String, NodeId>,
     diagnostics: Diagnostics,
@@ -179,14 +188,18 @@ impl Reader<'_> {
                 Some(other) => format!("the network is in version {other} of the format"),
                 None => "the network does not say its version".to_owned(),
             };
-            let start = self.here(json).start;
-            self.diagnostics.push(
-                Diagnostic::error(WRONG_VERSION, message)
-                    .at(Span::new(start, start + 1), "")
-                    .help(format!(
-                        "this graphmap reads version {VERSION}: `\"graphmap\": {VERSION}`"
-                    )),
-            );
+            let mut at = self.here(json);
+            if !at.is_none() {
+                at = Span::new(at.start, at.start + 1);
+            }
+            self.diagnostics
+                .push(
+                    Diagnostic::error(WRONG_VERSION, message)
+                        .at(at, "")
+                        .help(format!(
+                            "this graphmap reads version {VERSION}: `\"graphmap\": {VERSION}`"
+                        )),
+                );
             return;
         }
         let top: Top<'_> = match serde_json::from_str(json) {
@@ -204,6 +217,8 @@ impl Reader<'_> {
     fn each(&mut self, list: Vec<&RawValue>, read: impl Fn(&mut Self, &RawValue)) {
         for raw in list {
             if self.diagnostics.len() < MOST_FINDINGS {
+                let begin = self.offset(raw.get()).unwrap_or(0);
+                self.element = (begin, begin + raw.get().len());
                 read(self, raw);
             }
         }
@@ -444,28 +459,43 @@ impl Reader<'_> {
         }
     }
 
-    /// The span of a part of the text.
-    fn here(&self, part: &str) -> Span {
+    /// Where in the text a part of it begins.
+    fn offset(&self, part: &str) -> Option<usize> {
         let offset = (part.as_ptr() as usize).wrapping_sub(self.source.text().as_ptr() as usize);
-        if offset > self.source.text().len() {
-            return Span::NONE;
+        (offset <= self.source.text().len()).then_some(offset)
+    }
+
+    /// Where a mistake in a part of the text is shown: there, or where the element that it is in says.
+    fn here(&self, part: &str) -> Span {
+        if self.positions == Positions::Given {
+            let (begin, end) = self.element;
+            let element = self.source.text().get(begin..end).unwrap_or("");
+            let said = serde_json::from_str::<SpanOnly>(element).ok();
+            return self.given(said.and_then(|said| said.span));
         }
+        let Some(offset) = self.offset(part) else {
+            return Span::NONE;
+        };
         let start = self.source.base() + offset as u32;
         Span::new(start, start + part.len() as u32)
     }
 
-    fn span(&mut self, raw: &RawValue, given: Option<GivenSpan>) -> Span {
-        match (self.positions, given) {
-            (Positions::Here, _) => self.here(raw.get()),
-            (Positions::Given, None) => Span::NONE,
-            (Positions::Given, Some((source, start, end))) => {
-                let known = self.sources.sources().nth(source as usize);
-                let fits = |s: &&Source| start <= end && end as usize <= s.text().len();
-                match known.filter(fits) {
-                    Some(s) => Span::new(s.base() + start, s.base() + end),
-                    None => Span::NONE,
-                }
-            }
+    fn span(&self, raw: &RawValue, given: Option<GivenSpan>) -> Span {
+        match self.positions {
+            Positions::Here => self.here(raw.get()),
+            Positions::Given => self.given(given),
+        }
+    }
+
+    fn given(&self, given: Option<GivenSpan>) -> Span {
+        let Some((source, start, end)) = given else {
+            return Span::NONE;
+        };
+        let known = self.sources.sources().nth(source as usize);
+        let fits = |s: &&Source| start <= end && end as usize <= s.text().len();
+        match known.filter(fits) {
+            Some(s) => Span::new(s.base() + start, s.base() + end),
+            None => Span::NONE,
         }
     }
 
@@ -482,17 +512,19 @@ impl Reader<'_> {
         }
         let length = part[offset..].chars().next().map_or(0, char::len_utf8);
         let mut at = self.here(part);
-        if !at.is_none() {
+        if self.positions == Positions::Here && !at.is_none() {
             let start = at.start + offset as u32;
             at = Span::new(start, start + length as u32);
         }
         let text = error.to_string();
         // The position is in the snippet; serde's own counts from the start of the element.
         let text = text.split(" at line ").next().unwrap_or(&text);
-        self.diagnostics.push(
-            Diagnostic::error(MALFORMED, "this is not a network as JSON")
-                .at(at, text)
-                .help("the format is described in docs/src/plugins.md"),
-        );
+        let mut finding = Diagnostic::error(MALFORMED, "this is not a network as JSON")
+            .at(at, text)
+            .help("the format is described in docs/src/plugins.md");
+        if at.is_none() {
+            finding = finding.with_note(text);
+        }
+        self.diagnostics.push(finding);
     }
 }

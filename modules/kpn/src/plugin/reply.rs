@@ -129,17 +129,11 @@ fn reported(plugin: &External, said: DiagnosticJson, known: &SourceMap) -> Diagn
 }
 
 fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Network, Diagnostics> {
-    // What is wrong with it is told without a place: the reply is no file that anybody could open.
+    // What is wrong with it is told at the place in the drawing that the element hands back, and else without
+    // one: the reply is no file that anybody could open.
     let told = |found: Diagnostics| {
         let mut all = one(bad(plugin, "its network cannot be used"));
-        all.extend(found.into_iter().map(|mut diagnostic| {
-            let places = diagnostic.primary.take();
-            if let Some(label) = places.filter(|label| !label.text.is_empty()) {
-                diagnostic.notes.push(label.text);
-            }
-            diagnostic.secondary.clear();
-            diagnostic
-        }));
+        all.extend(found);
         all
     };
     let mut here = SourceMap::new();

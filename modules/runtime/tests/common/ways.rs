@@ -14,9 +14,13 @@ use super::Random;
 /// Wakers that another thread has been given and has not woken yet.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a wake-up by another thread is still to come.
-pub fn wake_ups_under_way() -> bool {
-    UNDER_WAY.load(Ordering::SeqCst) > 0
+/// Those that it has woken.
+static WOKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// How many wake-ups by another thread there were; none while one is still to come.
+pub fn wake_ups() -> Option<usize> {
+    let woken = WOKEN.load(Ordering::SeqCst);
+    (UNDER_WAY.load(Ordering::SeqCst) == 0).then_some(woken)
 }
 
 /// Has another thread wake a waker.
@@ -36,6 +40,7 @@ fn wake_elsewhere(waker: Waker) {
                     thread::yield_now();
                 }
                 waker.wake();
+                WOKEN.fetch_add(1, Ordering::SeqCst);
                 UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
             }
         });
