@@ -183,3 +183,22 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         test.run().status(0).stderr_is("");
     }
 }
+
+/// Where no channel says what it carries, the project says what stands for it.
+#[test]
+fn a_project_without_types_says_so() {
+    let note = "  the tokens     `Token` in src/types.rs, as no channel says `type=`\n";
+    for (edges, noted) in [
+        ("a -> b; b -> c;", true),
+        ("a -> b [type=u64]; b -> c;", false),
+        ("a;", false),
+    ] {
+        let done = Test::new()
+            .file("net.dot", format!("digraph net {{ {edges} }}\n"))
+            .args("new made --from net.dot")
+            .run()
+            .status(0);
+        let told = format!("{}{}", done.stdout(), done.stderr());
+        assert_eq!(told.contains(note), noted, "{edges}: {told}");
+    }
+}
