@@ -117,6 +117,16 @@ fn crates_depend_on_what_the_table_allows() {
     );
 }
 
+/// Who has no MPI builds all else: the link over it is no member of the workspace.
+#[test]
+fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
+    assert!(arrows().keys().all(|name| name != "link-mpi"));
+    let manifest = read(&root().join("modules/link-mpi/Cargo.toml"));
+    let ours = manifest.lines().filter(|l| l.starts_with("graphmap-"));
+    let ours: Vec<&str> = ours.filter_map(|l| l.split(' ').next()).collect();
+    assert_eq!(ours, ["graphmap-runtime"]);
+}
+
 /// Whether a text has a word, with nothing of a name on either side.
 fn has_word(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
@@ -128,9 +138,10 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 #[test]
-fn unsafe_is_in_the_runtime_only() {
+fn unsafe_is_in_the_runtime_and_where_mpi_is_called_only() {
     for path in files(&["src", "modules", "graphs"], "rs") {
-        if path.starts_with(root().join("modules/runtime")) {
+        let runtime = path.starts_with(root().join("modules/runtime"));
+        if runtime || path.ends_with("modules/link-mpi/src/calls.rs") {
             continue;
         }
         for (number, line) in read(&path).lines().enumerate() {
@@ -143,15 +154,17 @@ fn unsafe_is_in_the_runtime_only() {
 
 #[test]
 fn clippy_asks_of_every_unsafe_block_why_it_is_sound() {
-    let manifest = read(&root().join("modules/runtime/Cargo.toml"));
     let lint = "undocumented_unsafe_blocks";
-    let on = manifest
-        .lines()
-        .any(|l| l.starts_with(lint) && l.ends_with("= \"warn\""));
-    assert!(on, "modules/runtime/Cargo.toml: no {lint} = \"warn\"");
-    for path in files(&["modules/runtime"], "rs") {
-        let allowed = read(&path).contains(lint);
-        assert!(!allowed, "{}: {lint}", path.display());
+    for module in ["modules/runtime", "modules/link-mpi"] {
+        let manifest = read(&root().join(module).join("Cargo.toml"));
+        let on = manifest
+            .lines()
+            .any(|l| l.starts_with(lint) && l.ends_with("= \"warn\""));
+        assert!(on, "{module}/Cargo.toml: no {lint} = \"warn\"");
+        for path in files(&[module], "rs") {
+            let allowed = read(&path).contains(lint);
+            assert!(!allowed, "{}: {lint}", path.display());
+        }
     }
 }
 

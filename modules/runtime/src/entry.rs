@@ -51,6 +51,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         let report = match options.link {
             Link::Threads => run(network, &options)?,
             Link::SharedMemory => run_shared(network, &options)?,
+            Link::Mpi => return Err(not_started()),
         };
         tell(&name, &report, &options)
     });
@@ -58,6 +59,14 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         Ok(()) => Exit::Ok.into(),
         Err(error) => say(&error).into(),
     }
+}
+
+fn not_started() -> RunError {
+    RunError::Options(
+        "GRAPHMAP_LINK=mpi, and no launcher of MPI has started this program several times: `mpiexec -n N` \
+         before it does, or `graphmap run --hosts`"
+            .into(),
+    )
 }
 
 fn launched() -> Option<Launched> {
@@ -104,7 +113,7 @@ pub fn main_over(
     };
     let (me, count) = (job.me(), job.count());
     let outcome = begin(network).and_then(|(network, options)| {
-        let options = options.os_processes(count);
+        let options = options.started(count)?;
         job.begin(network.digest());
         let name = network.name().to_string();
         let report = run_among(network.into(), &options, AnyLink::Other(Rc::clone(&job)))?;
@@ -113,23 +122,23 @@ pub fn main_over(
             _ => Ok(()),
         }
     });
-    let ended = job.state() == State::Ended;
     match outcome {
-        Err(error) if !ended => {
+        Ok(()) => {
+            job.finish(Exit::Ok as u8);
+            Exit::Ok.into()
+        }
+        // All others know that the run is over.
+        Err(error) if me == 0 && job.state() == State::Ended => {
+            let exit = say(&error);
+            job.finish(exit as u8);
+            exit.into()
+        }
+        Err(error) => {
             job.fail(&Encoder::to_vec(&error));
             if me > 0 {
                 job.linger(GRACE);
             }
             job.abort(say(&error) as u8)
-        }
-        Err(error) => {
-            let exit = say(&error);
-            job.finish();
-            exit.into()
-        }
-        Ok(()) => {
-            job.finish();
-            Exit::Ok.into()
         }
     }
 }

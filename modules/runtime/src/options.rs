@@ -17,6 +17,7 @@ use crate::sequence::Sequence;
 /// |---|---|
 /// | `GRAPHMAP_OS_PROCESSES=N` | schedulers; default 1 |
 /// | `GRAPHMAP_LINK=shm` | these are OS processes of their own on this host, joined by shared memory |
+/// | `GRAPHMAP_LINK=mpi` | these are what `mpiexec` has started, of a program with the MPI link; the default where it has |
 /// | `GRAPHMAP_THREADS=N` | threads that they share; default as many as there are cores, and no more than schedulers |
 /// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
@@ -45,6 +46,8 @@ pub(crate) enum Link {
     Threads,
     /// They share memory.
     SharedMemory,
+    /// A launcher of MPI has started them.
+    Mpi,
 }
 
 /// What is told of a standstill that something outside of the network may end.
@@ -165,9 +168,10 @@ impl Options {
             None => Link::Threads,
             Some(value) if value == "threads" => Link::Threads,
             Some(value) if value == "shm" => Link::SharedMemory,
+            Some(value) if value == "mpi" => Link::Mpi,
             Some(value) => {
                 return Err(RunError::Options(format!(
-                    "GRAPHMAP_LINK={}: it can be threads or shm",
+                    "GRAPHMAP_LINK={}: it can be threads, shm or mpi",
                     value.to_string_lossy()
                 )));
             }
@@ -193,6 +197,27 @@ impl Options {
             options.mapping = Some(read_mapping(&file)?);
         }
         Ok(options)
+    }
+
+    /// The options of a run in so many OS processes that a launcher has started.
+    pub(crate) fn started(mut self, count: usize) -> Result<Self, RunError> {
+        if let Some(asked) = self.os_processes
+            && asked != count
+        {
+            return Err(RunError::Options(format!(
+                "GRAPHMAP_OS_PROCESSES={asked}, and a launcher has started {count}: leave it out, or \
+                 start as many"
+            )));
+        }
+        if self.link == Link::SharedMemory {
+            return Err(RunError::Options(format!(
+                "GRAPHMAP_LINK=shm, and a launcher has started {count} OS processes, which MPI joins: leave \
+                 it out, or start the program without the launcher"
+            )));
+        }
+        self.os_processes = Some(count);
+        self.link = Link::Mpi;
+        Ok(self)
     }
 
     /// Where each rank lives, and on how many schedulers.

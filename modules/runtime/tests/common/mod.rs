@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod accounted;
+pub mod cases;
 pub mod program;
 pub mod shapes;
 pub mod token;

@@ -1,0 +1,14 @@
+//! A program for the tests: the network that its first argument names, `NAME` or `NAME:NUMBER`.
+#![allow(clippy::print_stdout)]
+
+#[path = "../../runtime/tests/common/mod.rs"]
+mod common;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let case = std::env::args().nth(1).unwrap_or_default();
+    let (name, number) = case.split_once(':').unwrap_or((&case, "0"));
+    let number = number.parse().unwrap_or(0);
+    graphmap_link_mpi::main(|| common::cases::network(name, number))
+}

@@ -1,0 +1,278 @@
+//! The calls of MPI that this link makes, and of the system where one ends: the only file with `unsafe` in it.
+//!
+//! Buffers belong to the operations that use them, so safe code cannot touch one that MPI has. All is done on
+//! the thread that began MPI: nothing here can go to another ([`World`] and [`Operation`] are not `Send`).
+//! Errors of MPI end the job, as its standard has it by default.
+
+use std::ffi::c_void;
+use std::io::Write;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use graphmap_runtime::Exit;
+
+use mpi::Threading;
+use mpi::environment::{self, Universe};
+use mpi::ffi;
+
+use crate::finalize;
+
+/// Most bytes of a message: what a count of MPI has room for, and some way below.
+pub(crate) const MOST: usize = 1 << 30;
+
+/// The OS processes of a job, with a communicator that nobody else uses.
+pub(crate) struct World {
+    comm: ffi::MPI_Comm,
+    me: usize,
+    count: usize,
+    /// Ends MPI when it goes.
+    universe: Option<Universe>,
+}
+
+impl World {
+    /// Begins MPI: once in an OS process.
+    pub(crate) fn join() -> Result<World, String> {
+        let begun = environment::initialize_with_threading(Threading::Funneled);
+        let (universe, threading) = begun.ok_or("MPI has been begun before")?;
+        if threading < Threading::Funneled {
+            return Err(format!(
+                "the MPI of this program cannot be used in a program with threads: {}",
+                library()
+            ));
+        }
+        let mut comm = MaybeUninit::uninit();
+        let (mut me, mut count) = (0, 0);
+        // SAFETY: MPI is begun; the communicator is written before it is read.
+        let comm = unsafe {
+            ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, comm.as_mut_ptr());
+            let comm = comm.assume_init();
+            ffi::MPI_Comm_rank(comm, &raw mut me);
+            ffi::MPI_Comm_size(comm, &raw mut count);
+            comm
+        };
+        Ok(World {
+            comm,
+            me: me as usize,
+            count: count as usize,
+            universe: Some(universe),
+        })
+    }
+
+    pub(crate) fn me(&self) -> usize {
+        self.me
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Begins to send a message; `sync`: it is done when the receiver has matched it, else when the bytes are
+    /// not needed any more.
+    pub(crate) fn send(&self, to: usize, tag: i32, bytes: Vec<u8>, sync: bool) -> Operation {
+        assert!(bytes.len() <= MOST && to < self.count);
+        let call = match sync {
+            true => ffi::MPI_Issend,
+            false => ffi::MPI_Isend,
+        };
+        // SAFETY: the bytes belong to the operation, which keeps them until it is done; their place in memory is
+        // not that of the vector, which moves.
+        Operation::begin(bytes, |bytes, request| unsafe {
+            let (at, len) = (bytes.as_ptr(), bytes.len() as i32);
+            call(
+                at.cast(),
+                len,
+                ffi::RSMPI_UINT8_T,
+                to as i32,
+                tag,
+                self.comm,
+                request,
+            );
+        })
+    }
+
+    /// Begins to receive the next message, if one has come: from whom, with which tag.
+    pub(crate) fn receive(&self) -> Option<(usize, i32, Operation)> {
+        let (mut found, mut len) = (0, 0);
+        let mut message = MaybeUninit::uninit();
+        let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
+        // SAFETY: message and status are written where one is found, and read only then.
+        let (mut message, status) = unsafe {
+            let (any, tag) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG);
+            let (to_message, to_status) = (message.as_mut_ptr(), status.as_mut_ptr());
+            let to_found = &raw mut found;
+            inside(|| ffi::MPI_Improbe(any, tag, self.comm, to_found, to_message, to_status));
+            if found == 0 {
+                return None;
+            }
+            (message.assume_init(), status.assume_init())
+        };
+        // SAFETY: the status of a message that was found.
+        unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
+        let bytes = vec![0; len as usize];
+        // SAFETY: the bytes are as many as the message has, and belong to the operation.
+        let operation = Operation::begin(bytes, |bytes, request| unsafe {
+            let at = bytes.as_mut_ptr().cast();
+            ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request);
+        });
+        Some((status.MPI_SOURCE as usize, status.MPI_TAG, operation))
+    }
+
+    /// Says that this OS process is there: done when all have said it.
+    pub(crate) fn barrier(&self) -> Operation {
+        // SAFETY: all OS processes call it, once.
+        Operation::begin(Vec::new(), |_, request| unsafe {
+            ffi::MPI_Ibarrier(self.comm, request);
+        })
+    }
+
+    /// Ends MPI: every OS process calls it. It is going to end with this code.
+    pub(crate) fn end(&mut self, code: u8) {
+        OVER.store(true, Ordering::SeqCst);
+        let guard = finalize::watch(code);
+        drop(self.universe.take());
+        drop(guard);
+    }
+
+    /// Ends all OS processes.
+    pub(crate) fn abort(&self, code: u8) -> ! {
+        OVER.store(true, Ordering::SeqCst);
+        // SAFETY: it takes numbers.
+        unsafe { ffi::MPI_Abort(self.comm, i32::from(code)) };
+        std::process::exit(i32::from(code))
+    }
+}
+
+/// The run is over, or is being ended.
+static OVER: AtomicBool = AtomicBool::new(false);
+/// MPI is being called: if it ends this OS process, it is because another is gone, and the launcher tells of that.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// Calls MPI, where that may end this OS process.
+fn inside<R>(call: impl FnOnce() -> R) -> R {
+    INSIDE.store(true, Ordering::Relaxed);
+    let result = call();
+    INSIDE.store(false, Ordering::Relaxed);
+    result
+}
+
+unsafe extern "C" {
+    fn atexit(f: extern "C" fn()) -> i32;
+    fn write(fd: i32, bytes: *const c_void, len: usize) -> isize;
+    fn read(fd: i32, bytes: *mut c_void, len: usize) -> isize;
+    fn _exit(code: i32) -> !;
+    fn gettid() -> i32;
+}
+
+/// From here on who ends this OS process in the middle of a run (`std::process::exit`) ends the job, and says so:
+/// launchers take the code 0 for a good end, and end the others without a word.
+pub(crate) fn watch_exit() {
+    // SAFETY: the function is there as long as the program, and does not unwind.
+    unsafe { atexit(exits) };
+}
+
+extern "C" fn exits() {
+    if OVER.swap(true, Ordering::SeqCst) || INSIDE.load(Ordering::Relaxed) {
+        return;
+    }
+    let _ = writeln!(
+        std::io::stderr(),
+        "error: an OS process on {} ended before the run did: something in it has called `exit`",
+        host()
+    );
+    // SAFETY: it takes numbers; MPI has not been ended, as the run is not over.
+    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, Exit::Lost as i32) };
+}
+
+/// The number by which the kernel knows this thread.
+pub(crate) fn thread() -> i32 {
+    // SAFETY: it takes nothing.
+    unsafe { gettid() }
+}
+
+/// Sends a line to the launcher over its socket, and waits for one.
+pub(crate) fn ask_launcher(fd: i32, line: &str) {
+    let mut answer = [0u8; 256];
+    // SAFETY: the bytes are as many as is said.
+    unsafe {
+        write(fd, line.as_ptr().cast(), line.len());
+        read(fd, answer.as_mut_ptr().cast(), answer.len());
+    }
+}
+
+/// Ends this OS process without another word.
+pub(crate) fn leave(code: u8) -> ! {
+    // SAFETY: it takes a number.
+    unsafe { _exit(i32::from(code)) }
+}
+
+/// The name and version of the MPI that this program is linked to, in one line.
+pub(crate) fn library() -> String {
+    let told = environment::library_version().unwrap_or_default();
+    let line = told.lines().next().unwrap_or_default();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The name of this host.
+pub(crate) fn host() -> String {
+    environment::processor_name().unwrap_or_else(|_| "an unknown host".into())
+}
+
+/// Something that MPI is doing, and the bytes that it does it with.
+pub(crate) struct Operation {
+    request: ffi::MPI_Request,
+    bytes: Vec<u8>,
+    done: bool,
+    _not_send: PhantomData<Rc<()>>,
+}
+
+impl Operation {
+    fn begin(
+        mut bytes: Vec<u8>,
+        call: impl FnOnce(&mut Vec<u8>, *mut ffi::MPI_Request),
+    ) -> Operation {
+        // SAFETY: a constant.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        inside(|| call(&mut bytes, &raw mut request));
+        Operation {
+            request,
+            bytes,
+            done: false,
+            _not_send: PhantomData,
+        }
+    }
+
+    /// Whether MPI has done it.
+    pub(crate) fn is_done(&mut self) -> bool {
+        if !self.done {
+            let mut flag = 0;
+            // SAFETY: a request that MPI has given, or none.
+            inside(|| unsafe {
+                let (request, status) = (&raw mut self.request, ffi::RSMPI_STATUS_IGNORE);
+                ffi::MPI_Test(request, &raw mut flag, status)
+            });
+            self.done = flag != 0;
+        }
+        self.done
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The bytes of what is done.
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        assert!(self.done);
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        if !self.done {
+            // MPI has them still: a leak is better than what it would write over.
+            std::mem::forget(std::mem::take(&mut self.bytes));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs a network of graphmap in the OS processes that `mpiexec` has started, on one host or many.
+//!
+//! ```no_run
+//! # mod wiring {
+//! #     pub fn network() -> graphmap_runtime::Network {
+//! #         graphmap_runtime::Network::new("farm", "farm.dot")
+//! #     }
+//! # }
+//! fn main() -> std::process::ExitCode {
+//!     graphmap_link_mpi::main(wiring::network)
+//! }
+//! ```
+//!
+//! Started by a launcher of MPI, OS process `i` of the mapping is rank `i` of the job; started by itself, the program runs
+//! as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread, that which runs the network, calls
+//! MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames are packed into messages that are sent without
+//! waiting, what comes is matched and received without waiting ([`messages`]), that nothing moves any more is found
+//! by counting ([`waves`]), and who has nothing to do sleeps ([`nap`]).
+//!
+//! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that it
+//! changes, so each MPI needs a target folder of its own.
+
+mod bell;
+mod calls;
+mod digest;
+mod finalize;
+mod frames;
+mod link;
+mod messages;
+mod nap;
+mod waves;
+
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use graphmap_runtime::Network;
+use graphmap_runtime::between::{Job, Started};
+
+use calls::World;
+use link::MpiLink;
+
+/// [`graphmap_runtime::main`], for a program that `mpiexec` may start several times: then these are the OS
+/// processes of one run.
+pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
+    graphmap_runtime::main_over(network, connect)
+}
+
+fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
+    let world = World::join()?;
+    if let Some(times) = started.times
+        && world.count() as u64 != times
+    {
+        return Err(not_one_world(&world, times, started.variable));
+    }
+    Ok(Rc::new(MpiLink::new(world)))
+}
+
+/// The launcher and the library know nothing of each other.
+fn not_one_world(world: &World, times: u64, variable: &str) -> String {
+    let library = calls::library();
+    let launcher = match library.contains("Open MPI") {
+        true => "mpiexec.openmpi",
+        false if library.contains("MPICH") => "mpiexec.mpich",
+        false => "the mpiexec of that MPI",
+    };
+    let there = match world.count() {
+        1 => "each is alone".to_string(),
+        count => format!("there are {count}"),
+    };
+    format!(
+        "a launcher has started this program {times} times ({variable}={times}), and to its MPI {there}: the \
+         launcher is of another MPI than the one that the program is linked to\n  \
+         linked to: {library}\n  \
+         start it by {launcher}, or build it for the MPI of the launcher: MPICC names its compiler, and a target folder of \
+         its own keeps both"
+    )
+}

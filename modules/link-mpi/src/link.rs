@@ -1,0 +1,411 @@
+//! One OS process of a job of MPI, as the runtime sees it.
+
+use std::cell::{Cell, RefCell};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use graphmap_runtime::between::{Doorbell, Header, Job, Link, Message, State};
+use graphmap_runtime::{Encoder, RunError};
+
+use crate::bell::Bell;
+use crate::calls::{self, World};
+use crate::frames;
+use crate::messages::{Messages, OURS, Wrong};
+use crate::nap::Nap;
+use crate::{digest, waves};
+use waves::{Counts, Found, Waves};
+
+/// The link's own frames. OS process 0 asks how many frames there were, and is answered.
+const ASK: u32 = OURS;
+const ANSWER: u32 = OURS + 1;
+/// OS process 0 calls a meeting, or says that it is over.
+const MEETING: u32 = OURS + 2;
+/// All has been looked at.
+const SETTLE: u32 = OURS + 3;
+/// To OS process 0: something has run since then.
+const STIRRED: u32 = OURS + 4;
+/// The run has ended well.
+const END: u32 = OURS + 5;
+/// To OS process 0: the run fails, and why.
+const FAIL: u32 = OURS + 6;
+/// To OS process 0: nothing, but for the agreement of the message that it is in.
+const HELLO: u32 = OURS + 7;
+
+/// Looking at MPI while there is something else to do is worth it this often.
+const LOOK: Duration = Duration::from_micros(2);
+
+/// See the module.
+pub(crate) struct MpiLink {
+    me: usize,
+    count: usize,
+    bell: Arc<Bell>,
+    messages: RefCell<Messages>,
+    known: Known,
+    /// Of OS process 0 alone.
+    waves: RefCell<Waves>,
+    /// A buffer that is used again.
+    spare: RefCell<Vec<u8>>,
+    looked: Cell<Option<Instant>>,
+    wrong: RefCell<Option<String>>,
+}
+
+/// What is known of the run, and what was counted.
+struct Known {
+    state: Cell<State>,
+    cause: RefCell<Option<Vec<u8>>>,
+    meeting: Cell<u32>,
+    /// Frames of the runtime.
+    sent: Cell<u64>,
+    received: Cell<u64>,
+    /// The wave that is to be answered.
+    asked: Cell<Option<u32>>,
+    /// OS process 0 knows that something has run; of OS process 0: there is something to ask for.
+    told: Cell<bool>,
+    /// Of OS process 0: what has come of the waves.
+    found: Cell<Option<bool>>,
+}
+
+fn header(kind: u32, number: u32) -> Header {
+    Header {
+        kind,
+        number,
+        extra: 0,
+    }
+}
+
+impl MpiLink {
+    pub(crate) fn new(world: World) -> MpiLink {
+        let bell = Arc::<Bell>::default();
+        bell.stir();
+        calls::watch_exit();
+        MpiLink {
+            me: world.me(),
+            count: world.count(),
+            bell,
+            messages: RefCell::new(Messages::new(world)),
+            known: Known {
+                state: Cell::new(State::Running),
+                cause: RefCell::default(),
+                meeting: Cell::new(0),
+                sent: Cell::new(0),
+                received: Cell::new(0),
+                asked: Cell::new(None),
+                told: Cell::new(true),
+                found: Cell::new(None),
+            },
+            waves: RefCell::new(Waves::new()),
+            spare: RefCell::default(),
+            looked: Cell::new(None),
+            wrong: RefCell::default(),
+        }
+    }
+
+    fn tell(&self, to: usize, header: Header, bytes: &[u8]) {
+        self.messages.borrow_mut().send(to, header, bytes);
+    }
+
+    fn tell_all(&self, header: Header, bytes: &[u8]) {
+        let others = (0..self.count).filter(|&other| other != self.me);
+        others.for_each(|other| self.tell(other, header, bytes));
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            sent: self.known.sent.get(),
+            received: self.known.received.get(),
+            stirred: self.bell.stirred(),
+        }
+    }
+
+    /// Looks at MPI.
+    fn look(&self) {
+        let mut messages = self.messages.borrow_mut();
+        let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
+        let Err((from, wrong)) = looked else { return };
+        let error = match wrong {
+            Wrong::Garbled => RunError::Lost(format!(
+                "what came from OS process {from} is no message of a link between OS processes"
+            )),
+            Wrong::Other(other) => differs(from, self.me, messages.difference(other)),
+        };
+        drop(messages);
+        self.fail(&Encoder::to_vec(&error));
+    }
+
+    /// A frame of the link's own.
+    fn see(&self, from: usize, header: Header, bytes: &[u8]) {
+        let known = &self.known;
+        match header.kind {
+            ASK => known.asked.set(Some(header.number)),
+            ANSWER => {
+                let long = |at| frames::long(bytes, at).unwrap_or_default();
+                let counts = Counts {
+                    sent: long(0),
+                    received: long(8),
+                    stirred: header.extra != 0,
+                };
+                let found = self.waves.borrow_mut().answer(header.number, counts);
+                self.found(found);
+            }
+            MEETING => known.meeting.set(header.number),
+            SETTLE => {
+                self.bell.settle();
+                known.told.set(false);
+            }
+            STIRRED => known.told.set(true),
+            END if known.state.get() == State::Running => known.state.set(State::Ended),
+            FAIL if known.state.get() != State::Failed => {
+                known.state.set(State::Failed);
+                *known.cause.borrow_mut() = Some(bytes.to_vec());
+            }
+            END | FAIL | HELLO => {}
+            other => {
+                let why = format!("OS process {from} has sent a frame of kind {other}");
+                self.wrong.borrow_mut().get_or_insert(why);
+            }
+        }
+    }
+
+    fn found(&self, found: Found) {
+        if let Found::Standstill(stirred) = found {
+            self.known.found.set(Some(stirred));
+        }
+    }
+
+    /// There is nothing to do here at the moment: says so to whom it concerns. How long there will be nothing
+    /// to say, if that is known.
+    fn rest(&self) -> Option<Duration> {
+        let known = &self.known;
+        if self.me > 0 {
+            if self.bell.stirred() && !known.told.replace(true) {
+                self.tell(0, header(STIRRED, 0), &[]);
+            }
+            if let Some(number) = known.asked.take() {
+                let counts = self.counts();
+                let mut bytes = counts.sent.to_ne_bytes().to_vec();
+                bytes.extend_from_slice(&counts.received.to_ne_bytes());
+                let header = Header {
+                    extra: u32::from(counts.stirred),
+                    ..header(ANSWER, number)
+                };
+                self.tell(0, header, &bytes);
+            }
+            return None;
+        }
+        if !known.meeting.get().is_multiple_of(2) || known.state.get() != State::Running {
+            return None;
+        }
+        if self.bell.stirred() {
+            known.told.set(true);
+        }
+        match known.found.take() {
+            Some(true) => {
+                let meeting = known.meeting.get() + 1;
+                known.meeting.set(meeting);
+                self.tell_all(header(MEETING, meeting), &[]);
+                return None;
+            }
+            // Nothing has run: there is nothing to look at before somebody says that something has.
+            Some(false) => known.told.set(false),
+            None => {}
+        }
+        if !known.told.get() {
+            return None;
+        }
+        let begun = self.waves.borrow_mut().begin(self.counts(), self.count - 1);
+        if let Some(number) = begun {
+            self.tell_all(header(ASK, number), &[]);
+            if self.count == 1 {
+                let found = self.waves.borrow_mut().found();
+                self.found(found);
+            }
+        }
+        self.waves.borrow().rest()
+    }
+}
+
+/// The OS processes are not the same program, or run not the same network.
+fn differs(from: usize, me: usize, what: &str) -> RunError {
+    let host = calls::host();
+    let same = match what {
+        "network" => {
+            "what describes the network has to be the same in all: the arguments, and files that it reads"
+        }
+        _ => "the program has to be the same file on all hosts: build it once, and copy it",
+    };
+    RunError::Wiring(vec![format!(
+        "OS process {from} has another {what} than OS process {me} (on {host}): {same}"
+    )])
+}
+
+impl Link for MpiLink {
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        Arc::clone(&self.bell) as Arc<dyn Doorbell>
+    }
+
+    fn send(&self, to: usize, header: Header, bytes: &[u8]) {
+        self.known.sent.set(self.known.sent.get() + 1);
+        self.messages.borrow_mut().send(to, header, bytes);
+    }
+
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        self.known.sent.set(self.known.sent.get() + 1);
+        self.messages.borrow_mut().send_owned(to, header, bytes);
+    }
+
+    fn flush(&self) -> bool {
+        self.messages.borrow_mut().push(false)
+    }
+
+    fn is_filled(&self) -> bool {
+        if !self.messages.borrow().is_filled() {
+            self.look();
+        }
+        self.messages.borrow().is_filled()
+    }
+
+    fn receive(&self) -> Result<Option<Message>, String> {
+        if let Some(why) = self.wrong.take() {
+            return Err(why);
+        }
+        let due = |looked: Instant| looked.elapsed() >= LOOK;
+        if !self.messages.borrow().is_filled() && self.looked.get().is_none_or(due) {
+            self.look();
+            self.looked.set(Some(Instant::now()));
+        }
+        let spare = &mut self.spare.borrow_mut();
+        let message = self.messages.borrow_mut().take(spare);
+        if message.is_some() {
+            self.known.received.set(self.known.received.get() + 1);
+        }
+        Ok(message)
+    }
+
+    fn done_with(&self, bytes: Vec<u8>) {
+        *self.spare.borrow_mut() = bytes;
+    }
+
+    fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
+        let start = Instant::now();
+        let mut nap = Nap::new();
+        loop {
+            let flushed = self.messages.borrow_mut().push(true);
+            self.look();
+            if self.messages.borrow().is_filled() || self.bell.take() || stay() {
+                return;
+            }
+            let mut rest = None;
+            // Who still has to send something is not at rest.
+            if flushed {
+                rest = self.rest();
+                self.messages.borrow_mut().push(true);
+            }
+            if stay() {
+                return;
+            }
+            let left = at_most.map(|at_most| at_most.saturating_sub(start.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return;
+            }
+            nap.take(&self.bell, rest.into_iter().chain(left).min());
+            if self.known.state.get() != State::Running {
+                self.look();
+                return;
+            }
+        }
+    }
+
+    fn meeting(&self) -> Option<u32> {
+        let meeting = self.known.meeting.get();
+        (!meeting.is_multiple_of(2)).then_some(meeting)
+    }
+
+    fn settle(&self) {
+        self.bell.settle();
+        self.known.told.set(false);
+        self.tell_all(header(SETTLE, 0), &[]);
+    }
+
+    fn close_meeting(&self) {
+        let meeting = self.known.meeting.get() + 1;
+        self.known.meeting.set(meeting);
+        self.tell_all(header(MEETING, meeting), &[]);
+        self.waves.borrow_mut().again();
+    }
+
+    fn state(&self) -> State {
+        self.known.state.get()
+    }
+
+    fn end(&self) {
+        if self.known.state.get() == State::Running {
+            self.known.state.set(State::Ended);
+            self.tell_all(header(END, 0), &[]);
+        }
+    }
+
+    fn fail(&self, cause: &[u8]) {
+        if self.known.state.replace(State::Failed) == State::Failed {
+            return;
+        }
+        *self.known.cause.borrow_mut() = Some(cause.to_vec());
+        if self.me > 0 {
+            self.tell(0, header(FAIL, 0), cause);
+            self.messages.borrow_mut().push(true);
+        }
+    }
+
+    fn cause(&self) -> Option<Vec<u8>> {
+        self.known.cause.borrow().clone()
+    }
+
+    fn done(&self) {}
+}
+
+impl Job for MpiLink {
+    fn begin(&self, network: u64) {
+        let program = match digest::program() {
+            Ok(program) => program,
+            Err(error) => {
+                let why = format!("the program cannot read its file: {error}");
+                return self.fail(&Encoder::to_vec(&RunError::File(why)));
+            }
+        };
+        let agreement = digest::agreement(network, program);
+        self.messages.borrow_mut().agree(agreement);
+        if self.me > 0 {
+            self.tell(0, header(HELLO, 0), &[]);
+            self.messages.borrow_mut().push(true);
+        }
+    }
+
+    fn finish(&self, code: u8) {
+        let mut messages = self.messages.borrow_mut();
+        messages.finish(&self.bell);
+        messages.world.end(code);
+    }
+
+    fn linger(&self, at_most: Duration) {
+        let (start, mut nap) = (Instant::now(), Nap::new());
+        while start.elapsed() < at_most {
+            self.messages.borrow_mut().push(true);
+            self.look();
+            nap.take(&self.bell, Some(at_most.saturating_sub(start.elapsed())));
+        }
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        // What has been printed is not lost, as far as that can be helped.
+        let _ = std::io::stdout().flush();
+        self.messages.borrow().world.abort(code)
+    }
+}

@@ -1,0 +1,385 @@
+//! Frames to and from all other OS processes, as messages that are on their way.
+//!
+//! Frames to one OS process are packed into one message until that is sent: at once where nothing was sent a moment ago,
+//! else after [`HOLD`], or when it is [`FULL`], or when there is nothing else to do. A frame that carries
+//! [`LARGE`] or more is a message of its own, from the very bytes that are to be sent. Nothing waits: what MPI
+//! has not done is looked at again.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use graphmap_runtime::between::{Header, Message};
+
+use crate::calls::{MOST, Operation, World};
+use crate::frames::{self, BYE, Frames, Garbled, PACKED, WHOLE};
+use crate::nap::Nap;
+use crate::{bell::Bell, digest};
+
+/// What carries so many bytes is not copied into a message with others.
+const LARGE: usize = 4 << 10;
+/// A message that has grown so large is sent.
+const FULL: usize = 32 << 10;
+/// How long frames wait for others to come along, while there is something else to do: about as long as
+/// sending a message keeps a core busy.
+const HOLD: Duration = Duration::from_micros(5);
+/// Most bytes and messages to one OS process that MPI may have at a time: more wait here.
+const BYTES: usize = 16 << 20;
+const MESSAGES: usize = 256;
+/// Most messages that are taken from MPI at a time.
+const BATCH: usize = 64;
+/// In `extra`: the rest is in the next whole frame.
+const MORE: u32 = 1 << 31;
+
+/// The way to one other OS process, and from it.
+struct Peer {
+    /// The message that frames are put into.
+    open: Vec<u8>,
+    /// Messages that MPI does not have yet.
+    waiting: VecDeque<(i32, Vec<u8>)>,
+    /// What MPI has.
+    messages: usize,
+    bytes: usize,
+    /// Something was ever sent to it.
+    used: bool,
+    /// When.
+    last: Option<Instant>,
+    /// In the list of those who are to get something.
+    listed: bool,
+    /// The parts of a frame that have come.
+    parts: Vec<u8>,
+}
+
+/// A message that has come.
+enum Come {
+    Packed(Frames),
+    Whole(Header, Vec<u8>),
+}
+
+/// All ways.
+pub(crate) struct Messages {
+    pub(crate) world: World,
+    peers: Vec<Peer>,
+    /// Who is to get something.
+    listed: Vec<usize>,
+    sending: VecDeque<(usize, Operation)>,
+    /// Messages that are coming, in the order in which they were sent by each.
+    coming: VecDeque<(usize, i32, Operation)>,
+    /// What has come and was not taken.
+    come: VecDeque<(usize, Come)>,
+    /// See [`frames`].
+    agreement: u64,
+}
+
+/// What makes a message unusable.
+pub(crate) enum Wrong {
+    Garbled,
+    /// It is of another run than this: with what agreement.
+    Other(u64),
+}
+
+impl From<Garbled> for Wrong {
+    fn from(_: Garbled) -> Wrong {
+        Wrong::Garbled
+    }
+}
+
+impl Messages {
+    pub(crate) fn new(world: World) -> Messages {
+        let peer = || Peer {
+            open: Vec::new(),
+            waiting: VecDeque::new(),
+            messages: 0,
+            bytes: 0,
+            used: false,
+            last: None,
+            listed: false,
+            parts: Vec::new(),
+        };
+        Messages {
+            peers: (0..world.count()).map(|_| peer()).collect(),
+            listed: Vec::new(),
+            sending: VecDeque::new(),
+            coming: VecDeque::new(),
+            come: VecDeque::new(),
+            agreement: 0,
+            world,
+        }
+    }
+
+    pub(crate) fn agree(&mut self, agreement: u64) {
+        self.agreement = agreement;
+    }
+
+    fn list(&mut self, to: usize) -> &mut Peer {
+        let peer = &mut self.peers[to];
+        if !peer.listed {
+            peer.listed = true;
+            self.listed.push(to);
+        }
+        peer
+    }
+
+    /// Sends a frame, now or later.
+    pub(crate) fn send(&mut self, to: usize, header: Header, bytes: &[u8]) {
+        if bytes.len() >= LARGE {
+            return self.send_owned(to, header, bytes.to_vec());
+        }
+        let agreement = self.agreement;
+        let peer = self.list(to);
+        if peer.open.is_empty() {
+            peer.open = frames::packed(agreement);
+        }
+        frames::pack(&mut peer.open, header, bytes);
+        if peer.open.len() >= FULL {
+            let full = std::mem::take(&mut peer.open);
+            peer.waiting.push_back((PACKED, full));
+        }
+    }
+
+    /// As [`Messages::send`], without copying what is large.
+    pub(crate) fn send_owned(&mut self, to: usize, header: Header, bytes: Vec<u8>) {
+        if bytes.len() < LARGE {
+            return self.send(to, header, &bytes);
+        }
+        let agreement = self.agreement;
+        let peer = self.list(to);
+        if !peer.open.is_empty() {
+            let open = std::mem::take(&mut peer.open);
+            peer.waiting.push_back((PACKED, open));
+        }
+        let part = MOST / 2;
+        if bytes.len() <= part {
+            let message = frames::whole(agreement, header, bytes);
+            peer.waiting.push_back((WHOLE, message));
+            return;
+        }
+        let mut parts = bytes.chunks(part).peekable();
+        while let Some(bytes) = parts.next() {
+            let more = if parts.peek().is_some() { MORE } else { 0 };
+            let header = Header {
+                extra: header.extra | more,
+                ..header
+            };
+            let message = frames::whole(agreement, header, bytes.to_vec());
+            peer.waiting.push_back((WHOLE, message));
+        }
+    }
+
+    /// Gives MPI what it may have: all, if there is nothing else to do (`idle`). Whether nothing is left.
+    pub(crate) fn push(&mut self, idle: bool) -> bool {
+        if self.listed.is_empty() {
+            return true;
+        }
+        let now = Instant::now();
+        let mut listed = std::mem::take(&mut self.listed);
+        listed.retain(|&to| {
+            let peer = &mut self.peers[to];
+            let held = |last: Instant| now.duration_since(last) < HOLD;
+            if !peer.open.is_empty() && (idle || !peer.last.is_some_and(held)) {
+                // Messages that wait take more along.
+                if peer.waiting.is_empty() || idle {
+                    let open = std::mem::take(&mut peer.open);
+                    peer.waiting.push_back((PACKED, open));
+                }
+            }
+            while peer.messages < MESSAGES
+                && peer.bytes < BYTES
+                && let Some((tag, bytes)) = peer.waiting.pop_front()
+            {
+                peer.messages += 1;
+                peer.bytes += bytes.len();
+                peer.used = true;
+                peer.last = Some(now);
+                let operation = self.world.send(to, tag, bytes, false);
+                self.sending.push_back((to, operation));
+            }
+            peer.listed = !(peer.open.is_empty() && peer.waiting.is_empty());
+            peer.listed
+        });
+        self.listed = listed;
+        self.listed.is_empty()
+    }
+
+    /// Looks after what MPI has, and takes what has come: `see` is shown each frame of the link itself; those
+    /// of the runtime for [`Messages::take`].
+    pub(crate) fn look(
+        &mut self,
+        mut see: impl FnMut(usize, Header, &[u8]),
+    ) -> Result<(), (usize, Wrong)> {
+        self.complete();
+        for _ in 0..BATCH {
+            let Some(message) = self.world.receive() else {
+                break;
+            };
+            self.coming.push_back(message);
+        }
+        let mut pending: Vec<usize> = Vec::new();
+        let mut at = 0;
+        while let Some((from, _, operation)) = self.coming.get_mut(at) {
+            let from = *from;
+            if pending.contains(&from) || !operation.is_done() {
+                pending.push(from);
+                at += 1;
+                continue;
+            }
+            let Some((_, tag, operation)) = self.coming.remove(at) else {
+                break;
+            };
+            let bytes = operation.into_bytes();
+            self.open(from, tag, bytes, &mut see)
+                .map_err(|wrong| (from, wrong))?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self) {
+        while let Some((to, operation)) = self.sending.front_mut() {
+            if !operation.is_done() {
+                return;
+            }
+            let peer = &mut self.peers[*to];
+            peer.messages -= 1;
+            peer.bytes -= operation.len();
+            self.sending.pop_front();
+        }
+    }
+
+    fn open(
+        &mut self,
+        from: usize,
+        tag: i32,
+        bytes: Vec<u8>,
+        see: &mut impl FnMut(usize, Header, &[u8]),
+    ) -> Result<(), Wrong> {
+        match tag {
+            PACKED => {
+                let mut frames = Frames::new(bytes);
+                self.check(frames.agreement()?)?;
+                let mut tokens = false;
+                while let Some((header, bytes)) = frames.next()? {
+                    match is_ours(header) {
+                        true => see(from, header, bytes),
+                        false => tokens = true,
+                    }
+                }
+                if tokens {
+                    frames.rewind();
+                    self.come.push_back((from, Come::Packed(frames)));
+                }
+                Ok(())
+            }
+            WHOLE => {
+                let (agreement, header, bytes) = frames::unwhole(bytes)?;
+                self.check(agreement)?;
+                if is_ours(header) {
+                    see(from, header, &bytes);
+                } else {
+                    self.come.push_back((from, Come::Whole(header, bytes)));
+                }
+                Ok(())
+            }
+            BYE => Ok(()),
+            _ => Err(Wrong::Garbled),
+        }
+    }
+
+    fn check(&self, agreement: u64) -> Result<(), Wrong> {
+        let known = agreement != 0 && self.agreement != 0;
+        match known && agreement != self.agreement {
+            true => Err(Wrong::Other(agreement)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a frame of the runtime has come.
+    pub(crate) fn is_filled(&self) -> bool {
+        !self.come.is_empty()
+    }
+
+    /// The next frame of the runtime.
+    pub(crate) fn take(&mut self, spare: &mut Vec<u8>) -> Option<Message> {
+        loop {
+            let (from, come) = self.come.front_mut()?;
+            let from = *from;
+            match come {
+                Come::Packed(frames) => {
+                    // It was walked through when it came.
+                    let Ok(Some((header, carried))) = frames.next() else {
+                        self.come.pop_front();
+                        continue;
+                    };
+                    if is_ours(header) {
+                        continue;
+                    }
+                    let mut bytes = std::mem::take(spare);
+                    bytes.clear();
+                    bytes.extend_from_slice(carried);
+                    return Some(Message {
+                        from,
+                        header,
+                        bytes,
+                    });
+                }
+                Come::Whole(..) => {
+                    let Some((_, Come::Whole(header, mut bytes))) = self.come.pop_front() else {
+                        continue;
+                    };
+                    let parts = &mut self.peers[from].parts;
+                    if header.extra & MORE != 0 {
+                        parts.extend_from_slice(&bytes);
+                        continue;
+                    }
+                    if !parts.is_empty() {
+                        parts.extend_from_slice(&bytes);
+                        bytes = std::mem::take(parts);
+                    }
+                    return Some(Message {
+                        from,
+                        header,
+                        bytes,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Waits until all that was ever sent, by anybody, has been received. Every OS process calls it, and sends
+    /// nothing afterwards. What comes is thrown away.
+    pub(crate) fn finish(&mut self, bell: &Bell) {
+        let mut nap = Nap::new();
+        while !self.push(true) || !self.sending.is_empty() {
+            let _ = self.look(|_, _, _| ());
+            nap.take(bell, None);
+        }
+        // Who has matched the last message of another has matched all before (MPI: messages do not overtake).
+        for to in 0..self.peers.len() {
+            if self.peers[to].used {
+                self.peers[to].messages += 1;
+                let operation = self.world.send(to, BYE, Vec::new(), true);
+                self.sending.push_back((to, operation));
+            }
+        }
+        while !self.sending.is_empty() || !self.coming.is_empty() {
+            let _ = self.look(|_, _, _| ());
+            nap.take(bell, None);
+        }
+        // When the last messages of all are matched, nothing is on its way any more.
+        let mut barrier = self.world.barrier();
+        while !barrier.is_done() || !self.coming.is_empty() {
+            let _ = self.look(|_, _, _| ());
+            nap.take(bell, None);
+        }
+    }
+
+    /// Who differs, in words.
+    pub(crate) fn difference(&self, other: u64) -> &'static str {
+        digest::difference(self.agreement, other)
+    }
+}
+
+/// Frames of the link's own have kinds from here on.
+pub(crate) const OURS: u32 = 1 << 8;
+
+fn is_ours(header: Header) -> bool {
+    header.kind >= OURS
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Hosts on this machine, for tests: network namespaces that a bridge joins, with names of their own and the same
+# interface on each.
+#
+#   hosts.sh start FOLDER N     makes hosts h1 to hN, and FOLDER/agent, which launchers take for ssh
+#   hosts.sh bytes FOLDER       bytes that each host has sent over its interface, a line each
+#   hosts.sh down FOLDER HOST   cuts the link of a host
+#   hosts.sh stop FOLDER        takes all away
+#
+# Namespaces have names of their own for each FOLDER, so that several tests can have hosts at a time.
+set -eu
+verb=$1
+folder=$2
+mark=gm$(printf %s "$folder" | cksum | cut -c 1-6)
+
+case $verb in
+start)
+    n=$3
+    : >"$folder/hosts"
+    echo "127.0.0.1 localhost" >"$folder/names"
+    ip netns add "$mark-hub"
+    ip -n "$mark-hub" link add hub type bridge
+    ip -n "$mark-hub" link set hub up
+    i=1
+    while [ "$i" -le "$n" ]; do
+        ip netns add "$mark-h$i"
+        ip -n "$mark-h$i" link set lo up
+        ip link add "$mark$i" netns "$mark-hub" type veth peer name net0 netns "$mark-h$i"
+        ip -n "$mark-hub" link set "$mark$i" master hub up
+        ip -n "$mark-h$i" addr add "10.77.0.$i/24" dev net0
+        ip -n "$mark-h$i" link set net0 up
+        echo "10.77.0.$i h$i" >>"$folder/names"
+        echo "h$i" >>"$folder/hosts"
+        i=$((i + 1))
+    done
+    while read -r host; do
+        mkdir -p "/etc/netns/$mark-$host"
+        cp "$folder/names" "/etc/netns/$mark-$host/hosts"
+    done <"$folder/hosts"
+    # What launchers call instead of ssh: options, a host, a command.
+    cat >"$folder/agent" <<AGENT
+#!/bin/sh
+while case "\$1" in -*) true ;; *) false ;; esac; do shift; done
+host=\$1; shift; export CMD="\$*"
+exec ip netns exec $mark-\$host unshare --uts sh -c "hostname \$host; exec sh -c \"\\\$CMD\""
+AGENT
+    # To start a launcher on the first of the hosts.
+    cat >"$folder/on-first" <<FIRST
+#!/bin/sh
+exec ip netns exec $mark-h1 unshare --uts sh -c 'hostname h1; exec "\$@"' sh "\$@"
+FIRST
+    chmod +x "$folder/agent" "$folder/on-first"
+    ;;
+bytes)
+    while read -r host; do
+        ip netns exec "$mark-$host" cat /sys/class/net/net0/statistics/tx_bytes
+    done <"$folder/hosts"
+    ;;
+down)
+    ip -n "$mark-$3" link set net0 down
+    ;;
+stop)
+    [ -f "$folder/hosts" ] || exit 0
+    while read -r host; do
+        ip netns del "$mark-$host" || true
+        rm -rf "/etc/netns/$mark-$host"
+    done <"$folder/hosts"
+    ip netns del "$mark-hub" || true
+    ;;
+esac

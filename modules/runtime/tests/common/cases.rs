@@ -1,0 +1,283 @@
+//! Networks by name, for programs that run in several OS processes.
+#![allow(clippy::print_stdout)]
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{BOTH, Both, accounted, program, shapes};
+use graphmap_runtime as rt;
+use rt::{Channels, Names, Network, Stopped};
+
+/// The network of a case; most have a number that says more.
+pub fn network(name: &str, number: u64) -> Network {
+    match name {
+        "random" => shapes::network(&shapes::shape(number), |(rank, state)| {
+            println!("end {rank} {state:016x}")
+        }),
+        "accounted" => accounted::network(program::program(number), |(rank, state)| {
+            println!("end {rank} {state:016x}")
+        }),
+        "artificial" => ring(number, 8, 8),
+        "deadlock" => ring(number, 0, 1),
+        "error" => pair(|_| async { Err("it is broken".into()) }, idle),
+        "panic" => pair(idle, |_| async { panic!("no more") }),
+        "abort" => pair(idle, |_| async { std::process::abort() }),
+        "exit" => pair(idle, |_| async { std::process::exit(0) }),
+        "busy" => pair(
+            |_| async {
+                loop {
+                    std::hint::spin_loop();
+                }
+            },
+            |_| async { std::process::abort() },
+        ),
+        "stop" => pair(source, |mut p| async move {
+            for n in 0..5 {
+                assert_eq!(p.ins[0].read().await, Some(vec![n]));
+            }
+            println!("read five");
+            Ok(())
+        }),
+        "large" => pair(large, |mut p| async move {
+            let mut bytes = 0;
+            while let Some(token) = p.ins[0].read().await {
+                assert!(token.iter().all(|&byte| byte == token.len() as u8));
+                bytes += token.len();
+            }
+            println!("read {bytes} bytes");
+            Ok(())
+        }),
+        "thread" => pair(
+            |mut p| async move {
+                sleep(Duration::from_millis(100)).await;
+                p.outs[0].write(vec![1]).await?;
+                Ok(())
+            },
+            |mut p| async move {
+                println!("read {:?}", p.ins[0].read().await);
+                Ok(())
+            },
+        ),
+        "forever" => pair(
+            |_| async {
+                println!("pid {}", std::process::id());
+                let () = std::future::pending().await;
+                Ok(())
+            },
+            |_| async {
+                println!("pid {}", std::process::id());
+                sleep(Duration::from_secs(100)).await;
+                Ok(())
+            },
+        ),
+        "where" => {
+            let mut net = Network::new("where", "where.dot");
+            let all = "0+1*12";
+            net.kind("p", Names::Numbered("p", all), all, &[], |()| async {
+                let me = rt::me();
+                println!(
+                    "rank {} is in {} of {}: {} on {}",
+                    me.rank,
+                    me.os_process,
+                    me.os_processes,
+                    std::process::id(),
+                    std::fs::read_to_string("/proc/sys/kernel/hostname")
+                        .unwrap_or_default()
+                        .trim()
+                );
+            });
+            net
+        }
+        // One in each of three OS processes.
+        "where_forever" => {
+            let mut net = Network::new("forever", "forever.dot");
+            net.kind(
+                "p",
+                Names::Numbered("p", "0+1*3"),
+                "0+1*3",
+                &[],
+                |()| async {
+                    println!("pid {}", std::process::id());
+                    sleep(Duration::from_secs(100)).await;
+                },
+            );
+            net
+        }
+        "bundles" => bundles(),
+        "opaque" => opaque(),
+        "differs" => {
+            let mut net = pair(idle, idle);
+            net.place(rt::Kind::FIRST, "1", "1");
+            net.kind(
+                &format!("k{}", std::process::id()),
+                Names::Listed(&["x"]),
+                "2",
+                &[],
+                |()| async {},
+            );
+            net
+        }
+        other => panic!("no case {other}"),
+    }
+}
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+type Ports = Both<Vec<u8>>;
+
+async fn idle(mut p: Ports) -> Outcome {
+    for input in &mut p.ins {
+        while input.read().await.is_some() {}
+    }
+    Ok(())
+}
+
+async fn source(mut p: Ports) -> Outcome {
+    for n in 0.. {
+        if p.outs[0].write(vec![n]).await.is_err() {
+            println!("stopped");
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+async fn large(mut p: Ports) -> Outcome {
+    for size in [0, 1, 65_519, 65_520, 65_521, 300_000, 3_000_000, 7] {
+        p.outs[0].write(vec![size as u8; size]).await?;
+    }
+    Ok(())
+}
+
+/// A writer in OS process 0, a reader in 1, and a channel of capacity 2.
+fn pair<A, B>(
+    a: impl Fn(Ports) -> A + Send + Sync + 'static,
+    b: impl Fn(Ports) -> B + Send + Sync + 'static,
+) -> Network
+where
+    A: Future<Output = Outcome> + 'static,
+    B: Future<Output = Outcome> + 'static,
+{
+    let mut net = Network::new("pair", "pair.dot");
+    let a = net.kind("writer", Names::Listed(&["alice"]), "0", BOTH, a);
+    let b = net.kind("reader", Names::Listed(&["bob"]), "1", BOTH, b);
+    net.place(b, "4", "2");
+    net.payload(rt::format_of!(Vec<u8>));
+    net.channels::<Vec<u8>>(Channels {
+        capacity: 2,
+        line: "7",
+        column: "3",
+        ..Channels::new((a, 1), (b, 0), "0", "0")
+    });
+    net
+}
+
+/// Members that each write some tokens to the next, and then read as many.
+fn ring(members: u64, writes: u64, reads: u64) -> Network {
+    let mut net = Network::new("ring", "ring.dot");
+    let all = format!("0+1*{members}");
+    let member = move |mut p: Both<u64>| async move {
+        for n in 0..writes {
+            p.outs[0].write(n).await?;
+        }
+        for _ in 0..reads {
+            p.ins[0].read().await;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let kind = net.kind("member", Names::Numbered("m", &all), &all, BOTH, member);
+    net.payload(rt::format_of!(u64));
+    let next = format!("1+1*{} 0", members - 1);
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), &all, &next));
+    net
+}
+
+/// One who shares tokens out, workers, and one who selects, all in OS processes of their own.
+fn bundles() -> Network {
+    let mut net = Network::new("bundles", "bundles.dot");
+    let source = net.kind(
+        "source",
+        Names::Listed(&["s"]),
+        "0",
+        BOTH,
+        |p: Both<u64>| async move {
+            let mut share = rt::Share::from(p.outs);
+            for n in 1..=1000 {
+                share.write(n).await?;
+            }
+            Ok::<(), Stopped>(())
+        },
+    );
+    let worker = |mut p: Both<u64>| async move {
+        while let Some(n) = p.ins[0].read().await {
+            p.outs[0].write(2 * n).await?;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let workers = net.kind(
+        "worker",
+        Names::Numbered("w", "1+1*4"),
+        "1+1*4",
+        BOTH,
+        worker,
+    );
+    let sink = net.kind(
+        "sink",
+        Names::Listed(&["t"]),
+        "5",
+        BOTH,
+        |p: Both<u64>| async move {
+            let mut select = rt::Select::from(p.ins);
+            let mut sum = 0;
+            while let Some((_, n)) = select.read().await {
+                sum += n;
+            }
+            println!("sum {sum}");
+        },
+    );
+    net.payload(rt::format_of!(u64));
+    net.channels::<u64>(Channels::new((source, 1), (workers, 0), "0+0*4", "0+1*4"));
+    net.channels::<u64>(Channels::new((workers, 1), (sink, 0), "0+1*4", "0+0*4"));
+    net
+}
+
+struct Opaque;
+
+fn opaque() -> Network {
+    let mut net = Network::new("opaque", "opaque.dot");
+    let write = |mut p: Both<Opaque>| async move { p.outs[0].write(Opaque).await };
+    let read = |mut p: Both<Opaque>| async move {
+        assert!(p.ins[0].read().await.is_some());
+    };
+    let a = net.kind("a", Names::Listed(&["a"]), "0", BOTH, write);
+    let b = net.kind("b", Names::Listed(&["b"]), "1", BOTH, read);
+    net.payload(rt::format_of!(Opaque));
+    let class = Channels::new((a, 1), (b, 0), "0", "0");
+    net.channels::<Opaque>(Channels {
+        line: "3",
+        column: "5",
+        ..class
+    });
+    net
+}
+
+/// Wakes up after a time by another thread, as timers of other libraries do.
+async fn sleep(time: Duration) {
+    let end = Instant::now() + time;
+    let mut started = false;
+    poll_fn(move |context| {
+        if Instant::now() >= end {
+            return Poll::Ready(());
+        }
+        if !std::mem::replace(&mut started, true) {
+            let waker = context.waker().clone();
+            thread::spawn(move || {
+                thread::sleep(end.saturating_duration_since(Instant::now()));
+                waker.wake();
+            });
+        }
+        Poll::Pending
+    })
+    .await;
+}
