@@ -17,6 +17,7 @@ use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::size;
 use graphmap_wiring::project::{Doubt, Project, Regenerated};
 use graphmap_wiring::rustc::{self, Explainer};
 use std::collections::BTreeSet;
@@ -37,7 +38,8 @@ Examples:
   graphmap run graphs/farm.dot --shuffle 7 -- 1000     what follows -- is the program's
 
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
-program ends; with 6 when the network blocked.")]
+program ends: with 6 when the network blocked, with 7 when one of its OS processes was lost, with 8 when
+channels would have to grow beyond --memory.")]
 pub(crate) struct RunArgs {
     /// Graph file. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE", required = false)]
@@ -62,6 +64,9 @@ pub(crate) struct RunArgs {
     /// What `partition` has, and this verb not yet
     #[arg(long, value_name = "HOSTS", hide = true)]
     hosts: Option<String>,
+    /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Run")]
+    memory: Option<u64>,
     /// After the run, show what each kind of processes did
     #[arg(long, help_heading = "Run")]
     stats: bool,
@@ -90,6 +95,14 @@ pub(crate) struct RunArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<std::ffi::OsString>,
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = size::split(text.trim());
+    let bytes = number.parse::<u64>().ok();
+    bytes
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(|| "a number of bytes such as 4096, 512MiB or 2G is wanted".into())
 }
 
 /// What joins the OS processes of a run.
@@ -152,6 +165,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     set(
         "GRAPHMAP_OS_PROCESSES",
         args.os_processes.map(|n| n.to_string().into()),
+    );
+    set(
+        "GRAPHMAP_MEMORY",
+        args.memory.map(|bytes| bytes.to_string().into()),
     );
     let link = args.link.map(|link| match link {
         Link::Threads => "threads",

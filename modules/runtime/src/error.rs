@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use crate::block::Block;
+use crate::overgrown::Overgrown;
 use crate::place::Place;
 
 /// Why a run did not end well.
@@ -13,6 +14,8 @@ pub enum RunError {
     Failed(Failure),
     /// The network is blocked for good.
     Blocked(Block),
+    /// Channels have to grow by more than they may.
+    Memory(Overgrown),
     /// The description of the network contradicts itself or the processes' ports.
     Wiring(Vec<String>),
     /// An option, or the mapping, is not usable.
@@ -27,6 +30,7 @@ crate::payload!(
     enum RunError {
         Failed(failure),
         Blocked(block),
+        Memory(overgrown),
         Wiring(mistakes),
         Options(message),
         File(message),
@@ -65,6 +69,7 @@ impl fmt::Display for RunError {
                 write!(f, ") failed: {}", failure.message)
             }
             RunError::Blocked(block) => block.fmt(f),
+            RunError::Memory(overgrown) => overgrown.fmt(f),
             RunError::Wiring(mistakes) => {
                 write!(f, "the wiring does not fit: {}", mistakes.join("\n  "))
             }
@@ -91,6 +96,8 @@ pub enum Exit {
     Blocked = 6,
     /// 7: an OS process of the run was ended by something else.
     Lost = 7,
+    /// 8: channels would have had to grow by more than [`Options::memory`](crate::Options::memory) allows.
+    Memory = 8,
 }
 
 impl RunError {
@@ -101,6 +108,7 @@ impl RunError {
             RunError::Options(_) | RunError::File(_) => Exit::Usage,
             RunError::Blocked(_) => Exit::Blocked,
             RunError::Lost(_) => Exit::Lost,
+            RunError::Memory(_) => Exit::Memory,
         }
     }
 }

@@ -80,7 +80,7 @@
 //! * *Bounds.* A write waits while the channel is full. When the whole network stands still and
 //!   full channels are on a cycle of waiting processes, the smallest of them are doubled, and the
 //!   run goes on ([`Report::growths`]); any other standstill ends the run with
-//!   [`RunError::Blocked`]. It is found without timeouts, in the moment in which it arises.
+//!   [`RunError::Blocked`]. [`Options::memory`] limits what channels may grow by. It is found without timeouts, in the moment in which it arises.
 //! * *Foreign futures* (timers, sockets of another library) may be awaited, and ports may be under
 //!   combinators of other libraries. While something outside holds a waker of a process, a
 //!   standstill in which nothing can grow is not a block: [`Options::on_quiet`] tells of it.
@@ -99,6 +99,7 @@ mod launcher;
 mod link;
 mod local;
 mod options;
+mod overgrown;
 mod panics;
 mod payload;
 mod place;
@@ -127,6 +128,7 @@ pub use kpn::stop::Stop;
 pub use link::between;
 pub use local::Local;
 pub use options::Options;
+pub use overgrown::Overgrown;
 pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
 #[doc(hidden)]
 pub use payload::{Known, Probe, Unknown};

@@ -58,10 +58,12 @@ impl Default for Local {
     }
 }
 
-/// The names that were given, by rank.
+/// The names that were given, by rank, and what tokens take.
 #[derive(Default, Clone)]
 struct Names {
     given: Vec<(u32, String)>,
+    /// The sizes of tokens: from which channel on which.
+    sizes: Vec<(u32, usize)>,
     processes: u32,
 }
 
@@ -85,6 +87,10 @@ impl Local {
     /// If there are 2^31 - 1 channels already.
     pub fn channel<T: 'static>(&mut self, capacity: u32) -> (Output<T>, Input<T>) {
         let number = self.registry.next();
+        let sizes = &mut self.names.sizes;
+        if sizes.last().is_none_or(|last| last.1 != size_of::<T>()) {
+            sizes.push((number, size_of::<T>()));
+        }
         let (writer, reader) = End::here(&self.registry, number, capacity.clamp(1, u32::MAX / 4));
         (Output::new(writer), Input::new(reader))
     }
@@ -193,6 +199,12 @@ impl Directory for Names {
 
     fn peers(&self, _number: u32) -> (Option<u32>, Option<u32>) {
         (None, None)
+    }
+
+    fn token_size(&self, number: u32) -> usize {
+        let behind = self.sizes.partition_point(|&(first, _)| first <= number);
+        let of = behind.checked_sub(1).and_then(|at| self.sizes.get(at));
+        of.map_or(0, |&(_, size)| size)
     }
 
     fn class_of(&self, _number: u32) -> usize {

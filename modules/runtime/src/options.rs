@@ -20,6 +20,7 @@ use crate::sequence::Sequence;
 /// | `GRAPHMAP_LINK=mpi` | these are what `mpiexec` has started, of a program with the MPI link; the default where it has |
 /// | `GRAPHMAP_THREADS=N` | threads that they share; default as many as there are cores, and no more than schedulers |
 /// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
+/// | `GRAPHMAP_MEMORY=SIZE` | most bytes that channels may grow by, such as `512MiB` or `2G`; default: no bound |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
 /// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
@@ -30,6 +31,7 @@ pub struct Options {
     pub(crate) link: Link,
     pub(crate) threads: Option<usize>,
     pub(crate) shuffle: Option<u64>,
+    pub(crate) memory: Option<u64>,
     pub(crate) stats: bool,
     pub(crate) stats_file: Option<PathBuf>,
     pub(crate) profile: Option<PathBuf>,
@@ -106,6 +108,14 @@ impl Options {
         self
     }
 
+    /// How many bytes channels may grow by, all together, to resolve blocks: of each that grows, what it may hold
+    /// more times what a token takes as a value (not what that owns elsewhere), at least one byte. A run that would need more ends
+    /// with [`RunError::Memory`]. Without this there is no bound.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
     /// Measures what [`Report::kinds`](crate::Report::kinds) tells. It makes a run slower.
     pub fn stats(mut self, on: bool) -> Self {
         self.stats = on;
@@ -164,6 +174,14 @@ impl Options {
             profile: get("GRAPHMAP_PROFILE").map(PathBuf::from),
             ..Options::default()
         };
+        if let Some(value) = get("GRAPHMAP_MEMORY") {
+            let text = value.to_string_lossy();
+            let bytes = bytes(text.trim()).ok_or_else(|| {
+                let wanted = "a number of bytes such as 4096, 512MiB or 2G is wanted";
+                RunError::Options(format!("GRAPHMAP_MEMORY={text}: {wanted}"))
+            })?;
+            options.memory = Some(bytes);
+        }
         options.link = match get("GRAPHMAP_LINK") {
             None => Link::Threads,
             Some(value) if value == "threads" => Link::Threads,
@@ -263,6 +281,24 @@ impl Options {
     }
 }
 
+/// A number of bytes: in `K`, `M`, `G`, `T` and `KiB` to `TiB` powers of 1024 are counted, in `kB` to `TB` of 1000.
+fn bytes(text: &str) -> Option<u64> {
+    let (stem, base): (&str, u64) = match (text.strip_suffix("iB"), text.strip_suffix('B')) {
+        (Some(stem), _) => (stem, 1024),
+        (None, Some(stem)) => (stem, 1000),
+        (None, None) => (text, 1024),
+    };
+    let unit = stem.chars().next_back()?.to_ascii_uppercase();
+    let (number, unit) = match "KMGT".find(unit) {
+        Some(power) => (
+            stem[..stem.len() - 1].trim_end(),
+            base.pow(power as u32 + 1),
+        ),
+        None => (text, 1),
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     let shown = file.display();
     let text = std::fs::read_to_string(file)
@@ -360,12 +396,35 @@ mod tests {
             ("GRAPHMAP_STATS", "yes"),
             ("GRAPHMAP_LINK", "wire"),
             ("GRAPHMAP_STATS", "json:"),
+            ("GRAPHMAP_MEMORY", "much"),
+            ("GRAPHMAP_MEMORY", "99999999T"),
+            ("GRAPHMAP_MEMORY", "-1"),
+            ("GRAPHMAP_MEMORY", "1.5G"),
         ] {
             let error = parse(&[wrong]).unwrap_err();
             assert!(
                 matches!(&error, RunError::Options(text) if text.contains(wrong.1)),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("4096", Some(4096)),
+            ("512MiB", Some(512 << 20)),
+            ("2G", Some(2 << 30)),
+            ("64 kB", Some(64_000)),
+            ("1k", Some(1024)),
+            ("3T", Some(3 << 40)),
+            ("7B", None),
+            ("G", None),
+            ("", None),
+            ("é", None),
+        ] {
+            assert_eq!(bytes(text), expected, "{text}");
         }
     }
 

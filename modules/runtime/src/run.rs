@@ -47,7 +47,7 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
         placement.threads(),
         Arc::clone(&directory),
         Some(placement.clone()),
-        options.notice.clone(),
+        options,
         None,
     );
     let exchange = Exchange::default();
@@ -128,7 +128,7 @@ pub(crate) fn run_among(
         1,
         Arc::clone(&directory),
         Some(placement.clone()),
-        options.notice.clone(),
+        options,
         Some(link),
     );
     let residents = wire::residents(&network, &placement, me as u32);
@@ -194,7 +194,7 @@ pub(crate) fn local(
         }
         return Err(error);
     }
-    let shared = Shared::new(1, Arc::clone(directory), None, options.notice.clone(), None);
+    let shared = Shared::new(1, Arc::clone(directory), None, options, None);
     let tally = Tally::new(directory, tasks.len(), options);
     let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally, registry);
     let tally = scheduler.live(|| {

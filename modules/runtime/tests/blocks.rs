@@ -42,6 +42,69 @@ fn reconvergent(ahead: u64, capacity: u32) -> Network {
     net
 }
 
+/// Growths from 1 to 64 tokens of eight bytes each take 504 bytes together.
+#[test]
+fn channels_grow_up_to_the_ceiling() {
+    for schedulers in [1, 2] {
+        let options = Options::new().os_processes(schedulers).threads(schedulers);
+        let outcome = run(reconvergent(37, 1), &options.clone().memory(504));
+        assert_eq!(outcome.unwrap().growths.len(), 6);
+        let outcome = run(reconvergent(37, 1), &options.memory(503));
+        let error = outcome.unwrap_err();
+        assert_eq!(error.exit(), Exit::Memory);
+        let RunError::Memory(overgrown) = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(
+            (overgrown.capacity, overgrown.wanted, overgrown.token),
+            (32, 64, 8)
+        );
+        assert_eq!((overgrown.grown, overgrown.ceiling), (248, 503));
+        assert_eq!(
+            error.to_string(),
+            "channels would grow by more than the 503 bytes that they may: a.out -> b.in (re.dot:14:3) would \
+             have to hold 64 tokens of 8 bytes instead of 32, and 248 bytes are used up\n\
+             in a cycle, each for the next:\n  \
+             a (rank 0) waits to write `out` to b `in`, full with 32: re.dot:14:3\n  \
+             b (rank 1) waits to read `in` from a `out`: re.dot:15:4\n\
+             `graphmap run --memory SIZE`, or GRAPHMAP_MEMORY=SIZE, lets channels grow by more; what the graph \
+             says with `capacity=` does not count"
+        );
+    }
+}
+
+/// Of channels within a local network it is known what their tokens take, and tokens of no size count.
+#[test]
+fn local_channels_grow_up_to_the_ceiling() {
+    fn grow<T: Default + 'static>(memory: u64) -> Result<rt::Report, RunError> {
+        let mut net = Local::new();
+        let (mut first, mut second) = net.channel::<u8>(1);
+        let (mut out, mut input) = net.channel::<T>(1);
+        net.spawn(async move {
+            for _ in 0..4 {
+                out.write(T::default()).await?;
+            }
+            first.write(0).await
+        });
+        net.spawn(async move {
+            second.read().await;
+            while input.read().await.is_some() {}
+        });
+        net.run(&Options::new().memory(memory))
+    }
+    for (error, token) in [
+        (grow::<[u64; 4]>(95).unwrap_err(), 32),
+        (grow::<()>(2).unwrap_err(), 1),
+    ] {
+        let RunError::Memory(overgrown) = error else {
+            panic!("{error}")
+        };
+        assert_eq!((overgrown.token, overgrown.wanted), (token, 4));
+    }
+    assert_eq!(grow::<[u64; 4]>(96).unwrap().growths.len(), 2);
+    assert_eq!(grow::<()>(3).unwrap().growths.len(), 2);
+}
+
 #[test]
 fn a_channel_that_is_too_small_grows() {
     let grown: &[usize] = if cfg!(miri) {

@@ -163,6 +163,24 @@ fn artificial_blocks_are_resolved() {
 }
 
 #[test]
+fn channels_grow_up_to_the_ceiling() {
+    // Three channels of eight bytes a token grow from 1 to 8.
+    let (out, err) = start("artificial:3", 3, &[("GRAPHMAP_MEMORY", "168")]);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    let (out, err) = start("artificial:3", 3, &[("GRAPHMAP_MEMORY", "167")]);
+    assert!(out.contains(&code(Exit::Memory)), "{out}{err}");
+    assert_eq!(err.matches("error: ").count(), 1, "{err}");
+    for told in [
+        "error: channels would grow by more than the 167 bytes that they may: m2.out -> m0.in",
+        "8 tokens of 8 bytes instead of 4, and 72 bytes are used up",
+        "m1 (rank 1) waits to write `out` to m2 `in`, full with 4",
+        "GRAPHMAP_MEMORY=SIZE",
+    ] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+}
+
+#[test]
 fn true_blocks_are_told() {
     let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
     assert_ends("deadlock:3", 3, Exit::Blocked, &told);

@@ -50,6 +50,8 @@ pub(crate) trait Directory: Send + Sync {
     fn channel(&self, number: u32) -> ChannelInfo;
     /// The ranks at the ends of a channel.
     fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
+    /// What a token of a channel takes in memory as a value.
+    fn token_size(&self, number: u32) -> usize;
     fn class_of(&self, number: u32) -> usize;
     fn class(&self, class: usize) -> Option<ClassInfo<'_>>;
 }

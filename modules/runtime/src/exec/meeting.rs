@@ -159,7 +159,7 @@ impl Scheduler {
         let Some(outside) = &self.outside else { return };
         match self.beacon.shared.failure() {
             // The first has found that, and tells it when all have ended.
-            None | Some(RunError::Blocked(_)) => {}
+            None | Some(RunError::Blocked(_) | RunError::Memory(_)) => {}
             Some(error) => outside.link().fail(&Encoder::to_vec(&error)),
         }
     }

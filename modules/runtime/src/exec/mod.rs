@@ -2,6 +2,7 @@
 //! waits. It knows nothing of channels but the points at which they begin ([`point`]).
 
 mod acks;
+mod ceiling;
 pub(crate) mod current;
 pub(crate) mod directory;
 pub(crate) mod doze;

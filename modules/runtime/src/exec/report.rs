@@ -98,6 +98,16 @@ pub(crate) fn describe(
     }
 }
 
+/// Processes given by rank, as far as they are listed, and how many there are.
+pub(crate) fn processes(
+    ranks: &[u32],
+    graph: &WaitGraph,
+    directory: &dyn Directory,
+) -> (Vec<BlockedProcess>, usize) {
+    let told = |rank: &u32| process(*rank, graph, directory);
+    (ranks.iter().take(LISTED).map(told).collect(), ranks.len())
+}
+
 fn place_of(cycle: &[u32], rank: u32) -> usize {
     cycle.iter().position(|&of| of == rank).unwrap_or(0)
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::ceiling::Ceiling;
 use super::directory::{Directory, ProcessInfo};
 use super::doze::{Doze, Rest};
 use super::guard;
@@ -14,7 +15,7 @@ use crate::block::Block;
 use crate::error::{Failure, RunError};
 use crate::link::between::{Doorbell, Link};
 use crate::link::inbox::Inbox;
-use crate::options::{Notice, Placement};
+use crate::options::{Notice, Options, Placement};
 use crate::sync::lock;
 
 /// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
@@ -103,6 +104,7 @@ struct Meeting {
     told: Told,
     graph: WaitGraph,
     growths: Vec<Grow>,
+    ceiling: Ceiling,
     verdict: Option<Verdict>,
     /// How long the next quiet while is before it is told.
     quiet: Duration,
@@ -115,7 +117,7 @@ impl Shared {
         schedulers: usize,
         directory: Arc<dyn Directory>,
         placement: Option<Placement>,
-        notice: Option<Notice>,
+        options: &Options,
         link: Option<&dyn Link>,
     ) -> Arc<Self> {
         static RUNS: AtomicU64 = AtomicU64::new(1);
@@ -137,13 +139,14 @@ impl Shared {
             failure: Mutex::new(None),
             meeting: Mutex::new(Meeting {
                 quiet: QUIET,
+                ceiling: Ceiling::new(options.memory),
                 ..Meeting::default()
             }),
             decided: Condvar::new(),
             // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
             patience: (all > 1 && all <= cores).then_some(PATIENCE),
             among,
-            notice: Mutex::new(notice),
+            notice: Mutex::new(options.notice.clone()),
         })
     }
 
@@ -338,6 +341,11 @@ impl Shared {
         }
         let grow = meeting.graph.grow();
         if !grow.is_empty() {
+            let Meeting { ceiling, graph, .. } = &mut *meeting;
+            if let Err(overgrown) = ceiling.admit(&grow, graph, &*self.directory) {
+                self.end(RunError::Memory(overgrown));
+                return Verdict::End;
+            }
             meeting.growths.extend_from_slice(&grow);
             return Verdict::Resume(grow.into());
         }

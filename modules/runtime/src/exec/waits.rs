@@ -14,7 +14,8 @@
 //! ([`WaitGraph::update`]), and only what can be reached from there is searched: a cycle that was
 //! not there before goes through a process that waits anew.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::point::Side;
 
@@ -225,6 +226,35 @@ impl WaitGraph {
             );
             Update { number, side, wait }
         })
+    }
+
+    /// How many tokens a full channel may hold.
+    pub(crate) fn capacity(&self, number: u32) -> u32 {
+        self.at(number * 2 + Side::Write as u32).capacity
+    }
+
+    /// A shortest cycle of processes through a full channel, its writer first; the writer alone where none is
+    /// known.
+    pub(crate) fn cycle(&self, number: u32) -> Vec<u32> {
+        let Node { rank, peer, .. } = self.at(number * 2 + Side::Write as u32);
+        // From the reader on: who was found by whose waits.
+        let mut by: HashMap<u32, u32> = HashMap::from([(peer, NONE)]);
+        let mut open = VecDeque::from([peer]);
+        while let Some(next) = open.pop_front() {
+            if next == rank {
+                let back = std::iter::successors(Some(rank), |of| by.get(of).copied());
+                let mut cycle: Vec<u32> = back.take_while(|&of| of != NONE).collect();
+                cycle[1..].reverse();
+                return cycle;
+            }
+            for wait in self.sides(next).filter_map(|side| side.wait) {
+                if let Entry::Vacant(entry) = by.entry(wait.peer) {
+                    entry.insert(next);
+                    open.push_back(wait.peer);
+                }
+            }
+        }
+        vec![rank]
     }
 
     fn may_grow(&self, side: u32) -> bool {

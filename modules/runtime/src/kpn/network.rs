@@ -571,6 +571,11 @@ impl Directory for Network {
         )
     }
 
+    fn token_size(&self, number: u32) -> usize {
+        let class = self.classes.get(self.class_of(number));
+        class.map_or(0, |class| class.size)
+    }
+
     fn class_of(&self, number: u32) -> usize {
         self.classes
             .partition_point(|class| class.first <= number)

@@ -1,0 +1,111 @@
+//! What is told of a network whose channels would grow beyond what they may.
+
+use std::fmt;
+
+use crate::block::BlockedProcess;
+
+/// A channel that has to grow for the network to go on, and may not: see
+/// [`Options::memory`](crate::Options::memory).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Overgrown {
+    /// The channel in words, with its place.
+    pub channel: String,
+    /// How many tokens it may hold.
+    pub capacity: usize,
+    /// How many it would have to.
+    pub wanted: usize,
+    /// What one of its tokens takes, in bytes.
+    pub token: usize,
+    /// What channels have grown by before, in bytes.
+    pub grown: u64,
+    /// What they may grow by, in bytes.
+    pub ceiling: u64,
+    /// The cycle that the channel is on, as far as it is known: each waits for the next, the last for the
+    /// first. At most 20 of its processes, the channel's writer first.
+    pub cycle: Vec<BlockedProcess>,
+    /// How many processes the cycle has.
+    pub cycle_len: usize,
+}
+
+crate::payload!(Overgrown {
+    channel,
+    capacity,
+    wanted,
+    token,
+    grown,
+    ceiling,
+    cycle,
+    cycle_len
+});
+
+/// Bytes as people write them: in the largest unit of which there is one, to a tenth.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+        match units.into_iter().find(|(power, _)| self.0 >> power > 0) {
+            None if self.0 == 1 => f.write_str("1 byte"),
+            None => write!(f, "{} bytes", self.0),
+            Some((power, unit)) if self.0.is_multiple_of(1 << power) => {
+                write!(f, "{} {unit}", self.0 >> power)
+            }
+            Some((power, unit)) => {
+                write!(f, "{:.1} {unit}", self.0 as f64 / (1u64 << power) as f64)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Overgrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overgrown {
+            channel,
+            capacity,
+            wanted,
+            ..
+        } = self;
+        let (ceiling, token) = (Bytes(self.ceiling), Bytes(self.token as u64));
+        write!(
+            f,
+            "channels would grow by more than the {ceiling} that they may: {channel} would have to hold \
+             {wanted} tokens of {token} instead of {capacity}"
+        )?;
+        if self.grown > 0 {
+            write!(f, ", and {} are used up", Bytes(self.grown))?;
+        }
+        match self.cycle_len {
+            0 | 1 => f.write_str("\nwaiting:")?,
+            _ => f.write_str("\nin a cycle, each for the next:")?,
+        }
+        for process in &self.cycle {
+            write!(f, "\n  {process}")?;
+        }
+        match self.cycle_len.saturating_sub(self.cycle.len()) {
+            0 => {}
+            more => write!(f, "\n  and {more} more")?,
+        }
+        f.write_str(
+            "\n`graphmap run --memory SIZE`, or GRAPHMAP_MEMORY=SIZE, lets channels grow by more; what the \
+             graph says with `capacity=` does not count",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bytes;
+
+    #[test]
+    fn bytes_in_words() {
+        let said = |bytes| Bytes(bytes).to_string();
+        assert_eq!(said(0), "0 bytes");
+        assert_eq!(said(1), "1 byte");
+        assert_eq!(said(1023), "1023 bytes");
+        assert_eq!(said(1024), "1 KiB");
+        assert_eq!(said(1536), "1.5 KiB");
+        assert_eq!(said(3 << 30), "3 GiB");
+        assert_eq!(said(u64::MAX), "16777216.0 TiB");
+    }
+}
