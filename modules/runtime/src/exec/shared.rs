@@ -280,6 +280,7 @@ impl Shared {
         meeting.arrived += 1;
         meeting.told.live += told.live;
         meeting.told.moved |= told.moved;
+        meeting.told.foreign |= told.foreign;
         for rank in told.ended {
             meeting.graph.remove(rank);
         }
@@ -329,15 +330,17 @@ impl Shared {
             self.stop();
             return Verdict::End;
         }
-        if !told.ranks.is_empty() {
-            let block = report::describe(&mut meeting.graph, told.ranks, &*self.directory);
-            return self.tell(meeting, block, told.foreign);
-        }
+        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two is seen.
+        let foreign = told.foreign || self.has_foreign_wakers();
         let mail = self.inboxes.iter().any(Inbox::is_filled);
         if told.moved || mail {
             // A quiet while that somebody has ended begins anew.
             meeting.asked = false;
             return Verdict::Resume(Arc::default());
+        }
+        if !told.ranks.is_empty() {
+            let block = report::describe(&mut meeting.graph, told.ranks, &*self.directory);
+            return self.tell(meeting, block, foreign);
         }
         let grow = meeting.graph.grow();
         if !grow.is_empty() {
@@ -349,7 +352,6 @@ impl Shared {
             meeting.growths.extend_from_slice(&grow);
             return Verdict::Resume(grow.into());
         }
-        let foreign = told.foreign || self.has_foreign_wakers();
         if foreign && !meeting.asked {
             self.stirred.store(false, Ordering::SeqCst);
             return Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet));
@@ -360,10 +362,7 @@ impl Shared {
     /// A standstill has been described: it is told, and ends the run unless something outside of
     /// it may wake somebody.
     fn tell(&self, meeting: &mut Meeting, block: Block, foreign: bool) -> Verdict {
-        if self.inboxes.iter().any(Inbox::is_filled) {
-            return Verdict::Resume(Arc::default());
-        }
-        if !foreign && !self.has_foreign_wakers() {
+        if !foreign {
             self.end(RunError::Blocked(block));
             return Verdict::End;
         }

@@ -35,10 +35,12 @@ impl Scheduler {
     fn tell(&self) -> Told {
         let ended = self.ended.take();
         self.told.set(self.live.get() > 0);
+        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two is seen.
+        let foreign = self.beacon.shared.has_foreign_wakers();
         let mut told = Told {
             live: self.live.get(),
             moved: !self.queue.is_empty() || self.hooks.has_loose() || self.has_mail(),
-            foreign: self.beacon.shared.has_foreign_wakers(),
+            foreign,
             ended: ended
                 .into_iter()
                 .map(|(kind, index)| self.directory.rank(kind, index))
