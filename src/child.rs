@@ -1,6 +1,6 @@
 //! Runs a program in our place: its input, output and signals are ours.
 
-use crate::signals::{Guard, interrupted};
+use crate::signals::{self, Guard, interrupted};
 use std::io;
 use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -24,11 +24,28 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Runs a program to its end. What the terminal tells us (Ctrl-C) it tells the program, too; what only
 /// we are told it is told by us.
 pub(crate) fn run(command: &mut Command) -> io::Result<End> {
-    run_with(command, |asking| asking.end())
+    let asked = signals::question();
+    run_and(
+        command,
+        |asking| asking.end(),
+        |id| {
+            if let Some(signal) = asked.as_ref().and_then(signals::Question::take) {
+                send(id, signal, false);
+            }
+        },
+    )
 }
 
-/// The same, with a way of one's own to end it.
-pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> io::Result<End> {
+/// The same, with a way of one's own to end it, and without questions.
+pub(crate) fn run_with(command: &mut Command, end: impl FnMut(&Asking)) -> io::Result<End> {
+    run_and(command, end, |_| ())
+}
+
+fn run_and(
+    command: &mut Command,
+    mut end: impl FnMut(&Asking),
+    ask: impl Fn(u32),
+) -> io::Result<End> {
     let _guard = Guard::new();
     let mut child = command.spawn()?;
     let mut asking = Asking::new(child.id());
@@ -43,6 +60,7 @@ pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> i
         if asking.is_time() {
             end(&asking);
         }
+        ask(asking.id);
     };
     if let Some(signal) = interrupted() {
         return Ok(End::Interrupted(signal));

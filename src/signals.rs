@@ -51,6 +51,41 @@ impl Drop for Guard {
     }
 }
 
+/// A signal that asks the program that we run what it is doing: it is passed on.
+pub(crate) struct Question {
+    signal: i32,
+    asked: Arc<AtomicBool>,
+}
+
+impl Question {
+    /// The signal, if it came since this was last called.
+    pub(crate) fn take(&self) -> Option<i32> {
+        self.asked
+            .swap(false, Ordering::SeqCst)
+            .then_some(self.signal)
+    }
+}
+
+/// From now on the signal that asks does not end us; none where it is ignored, or there is no such signal.
+pub(crate) fn question() -> Option<Question> {
+    let signal = asking()?;
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal, Arc::clone(&asked)).ok()?;
+    Some(Question { signal, asked })
+}
+
+#[cfg(target_os = "linux")]
+fn asking() -> Option<i32> {
+    use signal_hook::consts::SIGUSR1;
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    (ignored(&status) & (1 << (SIGUSR1 - 1)) == 0).then_some(SIGUSR1)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn asking() -> Option<i32> {
+    None
+}
+
 /// Counts another signal among those that tell us to end.
 #[cfg(target_os = "linux")]
 pub(crate) fn also(signal: i32) {

@@ -7,7 +7,7 @@ mod common;
 use common::Test;
 use graphmap_testing::{Need, skip};
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -285,16 +285,34 @@ pub async fn a(mut ports: A) {
         .stderr_has("ring.dot:1")
         .stderr_has("blocked");
 
+    let test = test.args("run ring.dot --dev --memory much");
+    test.run()
+        .status(2)
+        .stderr_has("a number of bytes such as 4096, 512MiB or 2G is wanted");
+    let test = test.args("run ring.dot --dev --memory 2MiB");
+    test.run().status(6);
+
     // Told to end, it ends its program, too.
     let mut child = Command::new(env!("CARGO_BIN_EXE_graphmap"))
         .args(["run", "ring.dot", "--dev", "--", "sleep"])
         .current_dir(test.folder())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let mut here = [0; 5];
     stdout.read_exact(&mut here).unwrap();
+    // Asked what it does, it asks its program.
+    if cfg!(target_os = "linux") {
+        let kill = Command::new("kill")
+            .args(["-s", "USR1", &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let told = "ring: scheduler 0: running a (rank 0, ring.dot:1:16), for longer than";
+        assert!(lines.any(|line| line.unwrap().contains(told)));
+    }
     let kill = Command::new("kill")
         .arg(child.id().to_string())
         .status()

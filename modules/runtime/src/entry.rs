@@ -3,13 +3,16 @@
 
 use std::env;
 use std::fs;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{self, ExitCode};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use crate::error::{Exit, RunError};
+use crate::exec::state::Running;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
 use crate::link::between::{AnyLink, Job, Started, State};
@@ -21,6 +24,7 @@ use crate::payload::Encoder;
 use crate::relatives;
 use crate::run::{run, run_among};
 use crate::stats::Report;
+use crate::usr1;
 use crate::visible::visible;
 
 /// Runs the network with the [`Options`] in the environment, prints errors and statistics on
@@ -46,10 +50,14 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         return Exit::Usage.into();
     }
     panics::tell_from_here();
+    usr1::catch();
     let outcome = begin(network).and_then(|(network, options)| {
         let name = network.name().to_string();
         let report = match options.link {
-            Link::Threads => run(network, &options)?,
+            Link::Threads => {
+                listen(&name, &options, usr1::own_word());
+                run(network, &options)?
+            }
             Link::SharedMemory => run_shared(network, &options)?,
             Link::Mpi => return Err(not_started()),
         };
@@ -81,6 +89,8 @@ fn begin(network: impl FnOnce() -> Network) -> Result<(Network, Options), RunErr
             "the function that describes the network panicked".into(),
         ])
     })?;
+    let mut options = options;
+    options.running = Some(Running::default());
     let of = network.name().to_string();
     let options = options.on_quiet(move |block| {
         eprintln!("{of}: {}", block.quiet());
@@ -102,6 +112,7 @@ pub fn main_over(
         return main(network);
     };
     panics::tell_from_here();
+    usr1::catch();
     let job = match connect(launched.started()) {
         Ok(job) => job,
         Err(why) => {
@@ -116,6 +127,7 @@ pub fn main_over(
         let options = options.started(count)?;
         job.begin(network.digest());
         let name = network.name().to_string();
+        listen(&name, &options, usr1::own_word());
         let report = run_among(network.into(), &options, AnyLink::Other(Rc::clone(&job)))?;
         match me {
             0 => tell(&name, &report, &options),
@@ -148,11 +160,35 @@ fn say(error: &RunError) -> Exit {
     error.exit()
 }
 
+/// Has the state of the run printed when a signal asks for it.
+fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
+    let Some(running) = options.running.clone() else {
+        return;
+    };
+    let name = name.to_string();
+    usr1::listen(word, move || {
+        if let Some(state) = running.state() {
+            // At once, so that the lines of several OS processes stay together.
+            let said = format!("{}\n", visible(&format!("{name}: {state}")));
+            let _ = io::stderr().write_all(said.as_bytes());
+        }
+    });
+}
+
+/// As [`listen`], in each of the OS processes that share memory.
+fn listen_among(name: &str, options: &Options, control: &Arc<Control>) {
+    // A signal may come as long as there is the program.
+    let control: &'static Arc<Control> = Box::leak(Box::new(Arc::clone(control)));
+    listen(name, options, control.asked());
+}
+
 /// Runs the network in several OS processes. Only the first returns.
 fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
+    let name = network.name().to_string();
     let network = Arc::new(network);
     let table = network.digest();
     if let Some(control) = relatives::joined()? {
+        listen_among(&name, options, &control);
         let run = || match control.agrees(table) {
             true => run_among(network, options, lanes(&control)).map(drop),
             false => Err(other_network(&control)),
@@ -166,11 +202,13 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     }
     let count = options.placement(network.processes())?.schedulers();
     if count == 1 {
+        listen(&name, options, usr1::own_word());
         return run(network, options);
     }
     let relatives = relatives::start(count, table, |error| {
         process::exit(say(&error) as i32);
     })?;
+    listen_among(&name, options, &relatives.control);
     let report = run_among(network, options, lanes(&relatives.control));
     relatives.finish();
     report

@@ -108,6 +108,7 @@ mod run;
 mod sequence;
 mod stats;
 mod sync;
+mod usr1;
 mod visible;
 
 pub use block::{Block, BlockedProcess, BlockedWait, Quiet};

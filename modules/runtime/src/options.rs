@@ -9,6 +9,7 @@ use std::thread;
 
 use crate::block::Block;
 use crate::error::RunError;
+use crate::exec::state::Running;
 use crate::sequence::Sequence;
 
 /// The options of a run. [`main`](crate::main) reads them from the environment:
@@ -38,6 +39,8 @@ pub struct Options {
     pub(crate) profiled: bool,
     pub(crate) mapping: Option<Sequence>,
     pub(crate) notice: Option<Notice>,
+    /// Where the run says that it is on.
+    pub(crate) running: Option<Running>,
 }
 
 /// What joins the OS processes of a run.

@@ -308,6 +308,26 @@ impl Hooks {
         }
     }
 
+    /// The process that waits by a word, directly, by a waker or by a bundle.
+    pub(crate) fn process(&self, word: u32) -> Option<u32> {
+        let hooks = self.hooks.borrow();
+        let mut word = word;
+        while word & HOOK != 0 {
+            match hooks.get(self.at(word))? {
+                Hook::Free => return None,
+                Hook::Foreign(_, process, _) => return Some(*process),
+                Hook::Member(ready, member) => {
+                    word = ready.waiter.get();
+                    let other = ready.only.get().is_some_and(|only| only != *member);
+                    if word & ARMED == 0 || other {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(word & ID)
+    }
+
     /// Whom to wake for this hook: a waiting id, which may be a hook again.
     pub(crate) fn fire(&self, id: u32) -> Option<u32> {
         let at = self.at(id);

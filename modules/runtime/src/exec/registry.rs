@@ -311,6 +311,29 @@ impl Registry {
         self.touched_crosses.replace(touched);
     }
 
+    /// Tells of every side of every channel here.
+    pub(crate) fn each(&self, mut tell: impl FnMut(Look)) {
+        for slot in 0..self.points.borrow().len() as u32 {
+            let number = self.number(slot);
+            let sides = self.with_point(slot, |point| {
+                [Side::Read, Side::Write].map(|side| self.look_at(number, side, Some(point)))
+            });
+            sides.into_iter().flatten().for_each(&mut tell);
+        }
+        for cross in &*self.crosses.borrow() {
+            if let Some(end) = &cross.end {
+                tell(Look {
+                    number: cross.number,
+                    side: cross.side,
+                    word: end.word(cross.side),
+                    capacity: end.capacity(),
+                    other: 0,
+                    cross: None,
+                });
+            }
+        }
+    }
+
     /// Lets a channel hold more, if its writer is here; false: it is not. `wake` is told whom to
     /// wake, who must not be woken at once.
     pub(crate) fn grow(&self, number: u32, capacity: u32, wake: impl Fn(u32)) -> bool {

@@ -320,8 +320,10 @@ impl Scheduler {
     /// what is left of them is dropped. Returns what was counted.
     pub(crate) fn live(&self, build: impl FnOnce()) -> Tally {
         self.enter(|| {
+            let seated = self.sit();
             self.guarded(build);
             self.work();
+            drop(seated);
             self.announce();
             self.clear();
             // Of a turn that was cut short by a panic, at channels of the run around this one.
@@ -409,6 +411,7 @@ impl Scheduler {
             self.wake(id);
         }
         self.mail.set(mail);
+        self.answer();
     }
 
     /// Wakes and drops the foreign wakers that have piled up: code of the user, which runs here and

@@ -9,6 +9,7 @@ use super::ceiling::Ceiling;
 use super::directory::{Directory, ProcessInfo};
 use super::doze::{Doze, Rest};
 use super::guard;
+use super::inquiry::Inquiry;
 use super::report;
 use super::waits::{Grow, Update, WaitGraph};
 use crate::block::Block;
@@ -85,6 +86,7 @@ pub(crate) struct Shared {
     meeting: Mutex<Meeting>,
     decided: Condvar,
     patience: Option<Duration>,
+    pub(super) inquiry: Inquiry,
     /// Where the run is one of several OS processes: then this one has one scheduler.
     among: Option<Among>,
     /// Given back when the run ends: a waker that is kept keeps this whole struct.
@@ -94,6 +96,7 @@ pub(crate) struct Shared {
 /// What threads know of the OS process that they are in.
 struct Among {
     me: usize,
+    count: usize,
     bell: Arc<dyn Doorbell>,
 }
 
@@ -124,10 +127,11 @@ impl Shared {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let among = link.map(|link| Among {
             me: link.me(),
+            count: link.count(),
             bell: link.doorbell(),
         });
         let all = link.map_or(schedulers, |link| link.count());
-        Arc::new(Shared {
+        let shared = Arc::new(Shared {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             directory,
             placement,
@@ -145,9 +149,14 @@ impl Shared {
             decided: Condvar::new(),
             // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
             patience: (all > 1 && all <= cores).then_some(PATIENCE),
+            inquiry: Inquiry::new(schedulers),
             among,
             notice: Mutex::new(options.notice.clone()),
-        })
+        });
+        if let Some(running) = &options.running {
+            running.begin(&shared);
+        }
+        shared
     }
 
     /// How many schedulers were asked for. Those that share a thread are one here.
@@ -160,6 +169,26 @@ impl Shared {
         self.placement
             .as_ref()
             .map_or(0, |placement| placement.of(rank) as usize)
+    }
+
+    /// Which OS process of how many this is, where there are several.
+    pub(super) fn os_process(&self) -> Option<(usize, usize)> {
+        self.among.as_ref().map(|among| (among.me, among.count))
+    }
+
+    /// The rank of a process of a thread, by its place among those.
+    pub(super) fn resident(&self, thread: usize, at: u32) -> Option<u32> {
+        let home = self.among.as_ref().map_or(thread, |among| among.me) as u32;
+        let of = |rank: &u32| {
+            let placement = self.placement.as_ref();
+            placement.is_none_or(|placement| placement.thread_of(*rank) == home)
+        };
+        let ranks = 0..self.directory.processes() as u32;
+        ranks.filter(of).nth(at as usize)
+    }
+
+    pub(super) fn inboxes(&self) -> usize {
+        self.inboxes.len()
     }
 
     pub(crate) fn inbox(&self, scheduler: usize) -> &Inbox {

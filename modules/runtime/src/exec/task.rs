@@ -51,6 +51,10 @@ impl Header {
         kind & QUEUED == 0
     }
 
+    pub(crate) fn is_queued(&self) -> bool {
+        self.kind.get() & QUEUED != 0
+    }
+
     /// Marks the process as one that was told to wait at a channel between schedulers.
     pub(crate) fn set_told(&self) {
         self.kind.set(self.kind.get() | TOLD);

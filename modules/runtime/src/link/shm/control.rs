@@ -47,6 +47,8 @@ struct Page {
     /// How many meetings were called; odd while one is on.
     meeting: AtomicU32,
     state: AtomicU32,
+    /// How often it was asked what the run is doing.
+    asked: AtomicU32,
     /// 1 while somebody writes down the cause, 2 when it is there.
     cause: AtomicU32,
     cause_len: AtomicU32,
@@ -251,6 +253,11 @@ impl Control {
         let words = page.cause_bytes.iter();
         let bytes = words.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
         Some(bytes.take(len).collect())
+    }
+
+    /// A word to be counted up by who asks what the run is doing.
+    pub(crate) fn asked(&self) -> &AtomicU32 {
+        &self.page().asked
     }
 
     /// Sleeps until the run fails, or for a time.

@@ -1,0 +1,208 @@
+//! What the processes of a run are doing, for who asks while it goes on: another thread.
+//!
+//! Who asks leaves the question and wakes all schedulers. Each answers between two turns, when nothing of its own
+//! changes: which of its processes can run, and at which channels the others wait. Answers of several schedulers are
+//! not of the same moment. Of one that does not answer in time it is told which process it is running.
+//!
+//! A run that nobody asks about pays a look at a flag for each batch of wake-ups from other threads.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::registry::Look;
+use super::scheduler::Scheduler;
+use super::shared::Shared;
+use super::waits::{UNKNOWN, Update, Wait};
+use super::waker::Beacon;
+use crate::link::waiter::{ARMED, GONE, NOBODY, STOP};
+use crate::sync::lock;
+
+/// What a scheduler is doing.
+pub(crate) enum Answer {
+    Idle(Snapshot),
+    /// It is running a process, by rank, or something else, and has not answered.
+    Busy(Option<u32>),
+}
+
+/// The processes of a scheduler between two turns.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    /// How many can run.
+    pub(crate) ready: usize,
+    /// Rank and kind of the others.
+    pub(crate) waiting: Vec<(u32, u32)>,
+    /// At which channels they wait.
+    pub(crate) waits: Vec<Update>,
+}
+
+/// The question, and what has been answered.
+pub(crate) struct Inquiry {
+    asked: AtomicBool,
+    seats: Mutex<Vec<Seat>>,
+    answered: Condvar,
+}
+
+/// A scheduler of the run.
+#[derive(Default)]
+struct Seat {
+    /// Where it says which process it runs, and the id of its first: while it lives.
+    beacon: Option<(NonNull<Beacon>, u32)>,
+    asked: bool,
+    answer: Option<Snapshot>,
+}
+
+// SAFETY: a beacon may be looked at by other threads (`waker.rs`), and the pointer is used under the lock under
+// which its owner takes it away before it goes.
+unsafe impl Send for Seat {}
+
+impl Inquiry {
+    pub(crate) fn new(schedulers: usize) -> Self {
+        Inquiry {
+            asked: AtomicBool::new(false),
+            seats: Mutex::new((0..schedulers).map(|_| Seat::default()).collect()),
+            answered: Condvar::new(),
+        }
+    }
+}
+
+/// A scheduler can be asked while this lives.
+pub(super) struct Seated<'a>(&'a Scheduler);
+
+impl Drop for Seated<'_> {
+    fn drop(&mut self) {
+        let inquiry = &self.0.beacon.shared.inquiry;
+        if let Some(seat) = lock(&inquiry.seats).get_mut(self.0.index()) {
+            (seat.beacon, seat.asked) = (None, false);
+        }
+        inquiry.answered.notify_all();
+    }
+}
+
+impl Shared {
+    /// What each scheduler is doing; those that do not answer for so long are busy.
+    pub(crate) fn inquire(&self, patience: Duration) -> Vec<Answer> {
+        let inquiry = &self.inquiry;
+        let mut seats = lock(&inquiry.seats);
+        for seat in &mut *seats {
+            seat.asked = seat.beacon.is_some();
+            seat.answer = None;
+        }
+        inquiry.asked.store(true, Ordering::Relaxed);
+        drop(seats);
+        (0..self.inboxes() as u32).for_each(|scheduler| self.send(scheduler, NOBODY));
+        let end = Instant::now() + patience;
+        let mut seats = lock(&inquiry.seats);
+        while seats.iter().any(|seat| seat.asked) {
+            let Some(rest) = end.checked_duration_since(Instant::now()) else {
+                break;
+            };
+            let waited = inquiry.answered.wait_timeout(seats, rest);
+            seats = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        inquiry.asked.store(false, Ordering::Relaxed);
+        let answers = seats.iter_mut().enumerate().map(|(scheduler, seat)| {
+            seat.asked = false;
+            match (seat.answer.take(), seat.beacon) {
+                (Some(snapshot), _) => Answer::Idle(snapshot),
+                (None, None) => Answer::Idle(Snapshot::default()),
+                (None, Some((beacon, base))) => {
+                    // SAFETY: it is taken away under this lock before it goes.
+                    let current = unsafe { beacon.as_ref() }.current.load(Ordering::Relaxed);
+                    let at = current.wrapping_sub(base);
+                    Answer::Busy(self.resident(scheduler, at))
+                }
+            }
+        });
+        answers.collect()
+    }
+}
+
+impl Scheduler {
+    /// The scheduler begins to live, and can be asked.
+    pub(super) fn sit(&self) -> Seated<'_> {
+        let beacon = Some((NonNull::from(&self.beacon), self.base));
+        if let Some(seat) = lock(&self.beacon.shared.inquiry.seats).get_mut(self.index()) {
+            seat.beacon = beacon;
+        }
+        Seated(self)
+    }
+
+    /// Answers, if this one was asked: between turns.
+    #[inline]
+    pub(super) fn answer(&self) {
+        // What was asked before the wake-up came is seen: the inbox has a lock.
+        if self.beacon.shared.inquiry.asked.load(Ordering::Relaxed) {
+            self.answer_now();
+        }
+    }
+
+    #[cold]
+    fn answer_now(&self) {
+        let inquiry = &self.beacon.shared.inquiry;
+        if !lock(&inquiry.seats)[self.index()].asked {
+            return;
+        }
+        let snapshot = self.snapshot();
+        let seat = &mut lock(&inquiry.seats)[self.index()];
+        if std::mem::take(&mut seat.asked) {
+            seat.answer = Some(snapshot);
+            inquiry.answered.notify_all();
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        // Who is looked after does not wait by a word, until it is armed.
+        self.watches.arm(|id| self.wake(id));
+        let mut snapshot = Snapshot::default();
+        for task in &self.tasks {
+            let Some(header) = task.get() else { continue };
+            // SAFETY: what is in the table is alive.
+            let header = unsafe { header.as_ref() };
+            if header.is_queued() {
+                snapshot.ready += 1;
+            } else {
+                let rank = self.directory.rank(header.kind(), header.index());
+                snapshot.waiting.push((rank, header.kind()));
+            }
+        }
+        self.registry.each(|look| {
+            if let Some(update) = self.waits(look) {
+                snapshot.waits.push(update);
+            }
+        });
+        snapshot
+    }
+
+    /// Who waits at a side of a channel, as [`Scheduler::wait`], which tells the standstill; bundles included, and
+    /// nothing is noted.
+    fn waits(&self, look: Look) -> Option<Update> {
+        let Look {
+            number,
+            side,
+            word,
+            capacity,
+            ..
+        } = look;
+        if word & GONE != 0 || word & (ARMED | STOP) == 0 {
+            return None;
+        }
+        let header = self.header(self.hooks.process(word)?)?;
+        if header.is_queued() {
+            return None;
+        }
+        let wait = Wait {
+            rank: self.directory.rank(header.kind(), header.index()),
+            peer: UNKNOWN,
+            hint: false,
+            stop: word & STOP != 0,
+            capacity,
+        };
+        Some(Update {
+            number,
+            side,
+            wait: Some(wait),
+        })
+    }
+}

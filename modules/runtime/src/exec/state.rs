@@ -1,0 +1,150 @@
+//! What the processes of a run are doing, in words.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use super::inquiry::{Answer, Snapshot};
+use super::report;
+use super::shared::Shared;
+use super::waits::WaitGraph;
+use crate::block::BlockedProcess;
+use crate::sync::lock;
+
+/// How long a scheduler may take to answer.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Most ways to wait that are listed.
+const LISTED: usize = 20;
+
+/// The run that is on, for who asks.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<Weak<Shared>>>);
+
+impl Running {
+    pub(crate) fn begin(&self, shared: &Arc<Shared>) {
+        *lock(&self.0) = Arc::downgrade(shared);
+    }
+
+    /// What its processes are doing; none if there is no run.
+    pub(crate) fn state(&self) -> Option<String> {
+        let shared = lock(&self.0).upgrade()?;
+        (!shared.stopped()).then(|| shared.state())
+    }
+}
+
+impl PartialEq for Running {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Running {}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn state(&self) -> String {
+        let answers = self.inquire(PATIENCE);
+        let mut lines = Vec::new();
+        let mut all = Snapshot::default();
+        for (scheduler, answer) in answers.into_iter().enumerate() {
+            let who = match self.os_process() {
+                Some((me, count)) => format!("OS process {me} of {count}"),
+                None => format!("scheduler {scheduler}"),
+            };
+            match answer {
+                Answer::Idle(Snapshot {
+                    ready,
+                    waiting,
+                    waits,
+                }) => {
+                    let waiting_len = waiting.len();
+                    let wait = if waiting_len == 1 { "waits" } else { "wait" };
+                    lines.push(format!("{who}: {ready} ready, {waiting_len} {wait}"));
+                    all.waiting.extend(waiting);
+                    all.waits.extend(waits);
+                }
+                Answer::Busy(process) => {
+                    let doing = match process {
+                        Some(rank) => {
+                            let (kind, index) = self.directory.of_rank(rank);
+                            let process = self.directory.process(kind, index);
+                            let place =
+                                process.place.map_or_else(String::new, |p| format!(", {p}"));
+                            format!("running {} (rank {rank}{place})", process.name)
+                        }
+                        None => "busy".to_string(),
+                    };
+                    lines.push(format!(
+                        "{who}: {doing}, for longer than {} ms; nothing is known of its other processes",
+                        PATIENCE.as_millis()
+                    ));
+                }
+            }
+        }
+        lines.extend(self.waiting(all));
+        lines.join("\n  ")
+    }
+
+    /// A line for each way in which processes of a kind wait.
+    fn waiting(&self, mut all: Snapshot) -> Vec<String> {
+        let mut graph = WaitGraph::default();
+        let mut ways: HashMap<u32, Vec<(usize, bool, bool)>> = HashMap::new();
+        for update in all.waits {
+            graph.update(update);
+            if let Some(wait) = update.wait {
+                let class = self.directory.class_of(update.number);
+                let write = matches!(update.side, super::point::Side::Write);
+                ways.entry(wait.rank)
+                    .or_default()
+                    .push((class, write, wait.stop));
+            }
+        }
+        all.waiting.sort_unstable();
+        let mut groups: Vec<(u32, usize)> = Vec::new();
+        let mut alike = HashMap::new();
+        for (rank, kind) in all.waiting {
+            let mut way = ways.remove(&rank).unwrap_or_default();
+            way.sort_unstable();
+            way.dedup();
+            let group = *alike.entry((kind, way)).or_insert(groups.len());
+            match groups.get_mut(group) {
+                Some(group) => group.1 += 1,
+                None => groups.push((rank, 1)),
+            }
+        }
+        let mut lines = Vec::new();
+        for &(rank, count) in groups.iter().take(LISTED) {
+            let (processes, _) = report::processes(&[rank], &graph, &*self.directory);
+            let more = match count - 1 {
+                0 => String::new(),
+                1 => "; another of its kind waits alike".to_string(),
+                more => format!("; {more} more of its kind wait alike"),
+            };
+            let told = processes.iter().map(|process| told(process) + &more);
+            lines.extend(told);
+        }
+        if groups.len() > LISTED {
+            lines.push(format!(
+                "and processes that wait in {} other ways",
+                groups.len() - LISTED
+            ));
+        }
+        lines
+    }
+}
+
+fn told(process: &BlockedProcess) -> String {
+    match process.waits.is_empty() {
+        true => format!(
+            "{} (rank {}) waits for something outside of the network",
+            process.name, process.rank
+        ),
+        false => process.to_string(),
+    }
+}

@@ -1,0 +1,135 @@
+//! A signal that asks what a run is doing: `SIGUSR1`.
+//!
+//! The handler counts in a word, which may be shared by several OS processes, and wakes who sleeps on it: in each of them a
+//! thread that tells. So the signal may go to any of them.
+
+use std::sync::atomic::AtomicU32;
+use std::thread;
+
+use crate::link::shm::memory;
+
+/// From now on the signal is caught, unless it is ignored or somebody else has caught it: then nothing is told.
+pub(crate) fn catch() {
+    system::catch();
+}
+
+/// The word of a program that is one OS process.
+pub(crate) fn own_word() -> &'static AtomicU32 {
+    &system::OWN
+}
+
+/// Has a thread call `tell` whenever the word was counted up, by a signal to this OS process or another.
+pub(crate) fn listen(word: &'static AtomicU32, tell: impl Fn() + Send + 'static) {
+    if !system::count_in(word) {
+        return;
+    }
+    let listen = move || {
+        let mut seen = 0;
+        loop {
+            memory::wait(word, seen, None);
+            let now = word.load(std::sync::atomic::Ordering::SeqCst);
+            if now != seen {
+                seen = now;
+                tell();
+            }
+        }
+    };
+    let builder = thread::Builder::new().name("state".into());
+    // Without it the run goes on all the same, and tells nothing.
+    drop(builder.stack_size(256 << 10).spawn(listen));
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+mod system {
+    use std::ffi::c_int;
+    use std::fs;
+    use std::ptr;
+    use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+    use crate::link::shm::memory;
+
+    unsafe extern "C" {
+        fn signal(signal: c_int, handler: extern "C" fn(c_int)) -> usize;
+    }
+
+    const SIGUSR1: c_int = 10;
+
+    pub(super) static OWN: AtomicU32 = AtomicU32::new(0);
+    /// The word that is counted in: one that is never freed.
+    static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+    static CAUGHT: AtomicBool = AtomicBool::new(false);
+
+    /// What runs in the handler is atomic operations and a system call that does not fail.
+    extern "C" fn count(_signal: c_int) {
+        let word = WORD.load(Ordering::SeqCst);
+        // SAFETY: null, or a word that lives as long as the program: `count_in`.
+        if let Some(word) = unsafe { word.as_ref() } {
+            word.fetch_add(1, Ordering::SeqCst);
+            memory::wake(word);
+        }
+    }
+
+    pub(super) fn catch() {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if status.is_empty() || is_taken(&status) {
+            return;
+        }
+        count_own();
+        // SAFETY: the handler does what a handler may do.
+        unsafe { signal(SIGUSR1, count) };
+        CAUGHT.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the signal is ignored or caught.
+    pub(super) fn is_taken(status: &str) -> bool {
+        let sets = status.lines().filter_map(|line| {
+            let set = line
+                .strip_prefix("SigIgn:")
+                .or_else(|| line.strip_prefix("SigCgt:"));
+            u64::from_str_radix(set?.trim(), 16).ok()
+        });
+        sets.fold(0, |all, set| all | set) & (1 << (SIGUSR1 - 1)) != 0
+    }
+
+    fn count_own() {
+        WORD.store(ptr::from_ref(&OWN).cast_mut(), Ordering::SeqCst);
+    }
+
+    pub(super) fn count_in(word: &'static AtomicU32) -> bool {
+        let caught = CAUGHT.load(Ordering::SeqCst);
+        if caught {
+            WORD.store(ptr::from_ref(word).cast_mut(), Ordering::SeqCst);
+        }
+        caught
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod system {
+    use std::sync::atomic::AtomicU32;
+
+    pub(super) static OWN: AtomicU32 = AtomicU32::new(0);
+
+    pub(super) fn catch() {}
+
+    pub(super) fn count_in(_word: &'static AtomicU32) -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    #[test]
+    fn whether_the_signal_is_taken() {
+        let taken = super::system::is_taken;
+        assert!(!taken(
+            "SigIgn:\t0000000000001000\nSigCgt:\t0000000180000440\n"
+        ));
+        assert!(taken(
+            "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000000\n"
+        ));
+        assert!(taken(
+            "SigIgn:\t0000000000000000\nSigCgt:\t0000000180000640\n"
+        ));
+    }
+}
