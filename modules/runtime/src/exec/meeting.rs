@@ -65,17 +65,12 @@ impl Scheduler {
         if outside.is_ready() {
             // To read a payload is code of the user. If it panics the run is over, and the rest is of no use.
             self.guarded(|| {
-                for _ in 0..FRAMES {
-                    match outside.receive(&mut |from, header, bytes| {
-                        self.take(outside, from, header, bytes);
-                    }) {
-                        Ok(true) => came = true,
-                        Ok(false) => break,
-                        Err(why) => {
-                            self.beacon.shared.fail(None, why);
-                            break;
-                        }
-                    }
+                match outside.receive(FRAMES, |from, header, bytes| {
+                    came = true;
+                    self.take(outside, from, header, bytes);
+                }) {
+                    Ok(count) => came |= count > 0,
+                    Err(why) => self.beacon.shared.fail(None, why),
                 }
             });
         }

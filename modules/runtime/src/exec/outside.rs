@@ -172,17 +172,12 @@ pub(crate) struct Mail {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Most bytes of a buffer that is kept.
-const KEPT: usize = 1 << 20;
-
 /// All other OS processes.
 pub(crate) struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
     owing: RefCell<Vec<Rc<Owed>>>,
     pub(super) mail: RefCell<VecDeque<Mail>>,
-    /// A buffer that is used again.
-    buffer: Cell<Vec<u8>>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
 }
@@ -195,7 +190,6 @@ impl Outside {
             peers: RefCell::new((0..count).map(|_| Peer::default()).collect()),
             owing: RefCell::default(),
             mail: RefCell::default(),
-            buffer: Cell::default(),
             met: Cell::new(0),
         }
     }
@@ -253,9 +247,10 @@ impl Outside {
         self.link.send(to as usize, header, bytes);
     }
 
-    /// An empty buffer for the bytes of a token.
+    /// Memory for the bytes of a token.
+    #[inline]
     pub(crate) fn buffer(&self) -> Vec<u8> {
-        self.buffer.take()
+        self.link.buffer()
     }
 
     /// Sends a token.
@@ -266,10 +261,7 @@ impl Outside {
             number: writer.index,
             extra: 0,
         };
-        let buffer = self.link.send_owned(writer.peer as usize, header, bytes);
-        if buffer.capacity() <= KEPT {
-            self.buffer.set(buffer);
-        }
+        self.link.send_now(writer.peer as usize, header, bytes);
     }
 
     /// A token was read: its room is given back when that is worth a frame.
@@ -321,13 +313,14 @@ impl Outside {
         self.link.is_ready()
     }
 
-    /// Calls `take` with the next message that is here as a whole; false: there is none.
+    /// Calls `take` with messages that are here as a whole, at most so many. How many have come.
     #[inline]
     pub(super) fn receive(
         &self,
-        take: &mut dyn FnMut(usize, Header, &[u8]),
-    ) -> Result<bool, String> {
-        self.link.receive(take)
+        most: usize,
+        take: impl FnMut(usize, Header, &[u8]),
+    ) -> Result<usize, String> {
+        self.link.receive(most, take)
     }
 
     /// What to do with a message about room, or a reader that has left: whom to wake.

@@ -206,6 +206,13 @@ impl<T> End<T> {
         (self.mark() == CROSS && self.is_some()).then(|| unsafe { &*self.unmarked() })
     }
 
+    /// What sends to another OS process, if that is what this end does.
+    #[inline(always)]
+    pub(crate) fn far_output(&self) -> Option<&FarOutput<T>> {
+        // SAFETY: as in `make`.
+        (self.mark() == FAR).then(|| unsafe { &*self.unmarked() })
+    }
+
     /// The channel of an end within a scheduler.
     pub(crate) fn channel(&self) -> NonNull<Channel<T>> {
         self.pointer.cast()

@@ -66,12 +66,24 @@ impl<T> FarOutput<T> {
         if !self.writer.has_room() {
             return Put::Full(token);
         }
+        self.send(&token);
+        Put::Done
+    }
+
+    /// Whether a token can be sent now.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.writer.has_room() && !self.writer.reader_has_left()
+    }
+
+    /// Sends a token, for which there has to be room.
+    #[inline]
+    pub(crate) fn send(&self, token: &T) {
         // Code of the user, which may do anything but use this end.
-        let bytes = self.format.bytes_into(&token, self.outside.buffer());
+        let bytes = self.format.bytes_into(token, self.outside.buffer());
         self.writer.spend();
         self.sent.set(self.sent.get() + 1);
         self.outside.send_token(&self.writer, bytes);
-        Put::Done
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -35,7 +35,7 @@ impl Formats {
 /// An input of a run that is not profiled, whose writer is in the same OS process, has none and pays
 /// nothing for it: its end has no mark, which it has to look for anyway.
 pub(crate) struct Meter<T> {
-    pub(super) end: End<T>,
+    pub(crate) end: End<T>,
     /// Of types that are counted in bytes.
     format: Option<Format<T>>,
     /// For a writer in another OS process.
@@ -65,7 +65,7 @@ impl<T> Meter<T> {
     }
 
     /// Counts a token. To measure it is code of the user, which may do anything but use this input.
-    #[cold]
+    #[inline]
     pub(crate) fn count(&self, token: &T) {
         if let Some(credits) = &self.credits {
             credits.taken();

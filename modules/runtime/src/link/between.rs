@@ -157,18 +157,21 @@ impl AnyLink {
         either!(self, link => link.send(to, header, bytes));
     }
 
-    /// As [`AnyLink::send`]. Gives the buffer back if it is of use.
+    /// Memory for the bytes of a message: what is in it does not count.
     #[inline]
-    pub(crate) fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn buffer(&self) -> Vec<u8> {
         match self {
-            AnyLink::Lanes(lanes) => {
-                lanes.send(to, header, &bytes);
-                bytes
-            }
-            AnyLink::Other(job) => {
-                job.send_owned(to, header, bytes);
-                Vec::new()
-            }
+            AnyLink::Lanes(lanes) => lanes.buffer(),
+            AnyLink::Other(_) => Vec::new(),
+        }
+    }
+
+    /// Sends a frame without delay.
+    #[inline]
+    pub(crate) fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.send_now(to, header, bytes),
+            AnyLink::Other(job) => job.send_owned(to, header, bytes),
         }
     }
 
@@ -186,25 +189,29 @@ impl AnyLink {
         }
     }
 
-    /// Calls `take` with the next frame that is here as a whole; false: there is none.
+    /// Calls `take` with frames that are here as a whole, at most so many. How many have come.
     ///
     /// # Errors
     /// What has come cannot be a frame.
     #[inline]
     pub(crate) fn receive(
         &self,
-        take: &mut dyn FnMut(usize, Header, &[u8]),
-    ) -> Result<bool, String> {
+        most: usize,
+        mut take: impl FnMut(usize, Header, &[u8]),
+    ) -> Result<usize, String> {
         match self {
-            AnyLink::Lanes(lanes) => lanes.receive_with(take),
-            AnyLink::Other(job) => match job.receive()? {
-                None => Ok(false),
-                Some(message) => {
+            AnyLink::Lanes(lanes) => lanes.receive_with(most, take),
+            AnyLink::Other(job) => {
+                let mut count = 0;
+                while count < most
+                    && let Some(message) = job.receive()?
+                {
+                    count += 1;
                     take(message.from, message.header, &message.bytes);
                     job.done_with(message.bytes);
-                    Ok(true)
                 }
-            },
+                Ok(count)
+            }
         }
     }
 

@@ -134,6 +134,12 @@ impl<T> Input<T> {
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
             }
+        } else if let Some(meter) = self.end.meter()
+            && let Some(channel) = meter.end.near()
+            && let Take::Token(token) = channel.take()
+        {
+            meter.count(&token);
+            return Poll::Ready(Some(token));
         }
         self.poll_read_rarely(context)
     }

@@ -210,6 +210,15 @@ impl<T> Output<T> {
         context: &mut Context<'_>,
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
+        if let Token::Fresh(fresh) = token
+            && let Some(output) = self.end.far_output()
+            && output.has_room()
+        {
+            output.send(fresh);
+            // Not before: to drop it is code of the user.
+            drop(mem::replace(token, Token::Done));
+            return Poll::Ready(Ok(()));
+        }
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
         {

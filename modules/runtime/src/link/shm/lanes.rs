@@ -10,50 +10,73 @@ use super::control::{Control, ENDED, RUNNING};
 use super::lane::{self, Frame, Receiver, Sender};
 use crate::link::between::{Doorbell, Header, Link, Message, State};
 
-/// In `extra`: the rest is in the next frame.
+/// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
 const MORE: u32 = 1 << 31;
+/// Most memory that is taken because of such a hint, and that is kept to be used again.
+const AHEAD: usize = 64 << 20;
+const KEPT: usize = 8 << 20;
 
 /// After how long a full lane is looked at again: about as long as it takes to empty it.
 const RETRY: Duration = Duration::from_micros(50);
+/// How often others are let run before that.
+const YIELDS: usize = 16;
+
+/// A message that has not found room in the lane, or not all of it.
+struct Waiting {
+    header: Header,
+    bytes: Vec<u8>,
+    /// So much was sent.
+    sent: usize,
+}
 
 /// The way to one other OS process.
 struct Peer {
     sender: Sender,
     receiver: Receiver,
-    /// What has not found room in the lane.
-    backlog: VecDeque<(Header, Vec<u8>)>,
+    waiting: RefCell<VecDeque<Waiting>>,
+    /// There is something in it.
+    waits: Cell<bool>,
     /// The parts of a message that have come.
-    parts: Vec<u8>,
+    parts: RefCell<Vec<u8>>,
+    has_parts: Cell<bool>,
     /// In the list of those to whom something was sent since their bells were looked at.
-    dirty: bool,
+    dirty: Cell<bool>,
 }
 
 /// All lanes of an OS process.
 pub(crate) struct Lanes {
     control: Arc<Control>,
     /// By OS process; none at its own place.
-    peers: RefCell<Vec<Option<Peer>>>,
-    /// Those whose bell is to be looked at, or for whom frames wait.
+    peers: Vec<Option<Peer>>,
+    /// Those whose bell is to be looked at, or for whom messages wait.
     dirty: RefCell<Vec<usize>>,
-    /// For how many frames wait.
+    /// For how many messages wait.
     behind: Cell<usize>,
     /// A frame is being looked at.
     taking: Cell<bool>,
+    /// Memory for the bytes of a message, to be used again: else each large one would have the pages it lies in from
+    /// the system, and give them back.
+    buffer: Cell<Vec<u8>>,
 }
 
-/// A frame that is looked at, and passed when that is over, be it by a panic.
-struct Taking<'a> {
-    lanes: &'a Lanes,
-    from: usize,
-    frame: Frame,
-}
+/// Frames of a lane are looked at: no others are, until that is over, be it by a panic.
+struct Taking<'a>(&'a Cell<bool>);
 
 impl Drop for Taking<'_> {
     fn drop(&mut self) {
-        self.lanes.taking.set(false);
-        if let Some(Some(peer)) = self.lanes.peers.borrow_mut().get_mut(self.from) {
-            peer.receiver.pass(&self.frame);
-        }
+        self.0.set(false);
+    }
+}
+
+/// A frame that is passed when it was looked at, be it by a panic.
+struct Passing<'a> {
+    receiver: &'a Receiver,
+    frame: Frame,
+}
+
+impl Drop for Passing<'_> {
+    fn drop(&mut self) {
+        self.receiver.pass(&self.frame);
     }
 }
 
@@ -68,98 +91,157 @@ impl Lanes {
                 sender: unsafe { Sender::new(memory, control.lane(me, other)) },
                 // SAFETY: as above.
                 receiver: unsafe { Receiver::new(memory, control.lane(other, me)) },
-                backlog: VecDeque::new(),
-                parts: Vec::new(),
-                dirty: false,
+                waiting: RefCell::default(),
+                waits: Cell::new(false),
+                parts: RefCell::default(),
+                has_parts: Cell::new(false),
+                dirty: Cell::new(false),
             })
         };
         Lanes {
-            peers: RefCell::new((0..control.count()).map(peer).collect()),
+            peers: (0..control.count()).map(peer).collect(),
             dirty: RefCell::default(),
             behind: Cell::new(0),
             taking: Cell::new(false),
+            buffer: Cell::default(),
             control,
         }
     }
-}
 
-impl Lanes {
-    /// Calls `take` with the next frame that is here as a whole, where it lies; false: there is none.
+    /// Calls `take` with frames that are here as a whole, where they lie, at most so many. How many there were.
     ///
     /// # Errors
     /// What has come cannot be a frame.
     #[inline]
     pub(crate) fn receive_with(
         &self,
-        take: &mut dyn FnMut(usize, Header, &[u8]),
-    ) -> Result<bool, String> {
-        if self.taking.get() {
-            return Ok(false);
+        most: usize,
+        mut take: impl FnMut(usize, Header, &[u8]),
+    ) -> Result<usize, String> {
+        let mut count = 0;
+        if self.taking.replace(true) {
+            return Ok(0);
         }
-        for from in 0..self.control.count() {
-            while let Some(taking) = self.next(from)? {
-                let mut header = taking.frame.header;
+        let _taking = Taking(&self.taking);
+        for (from, peer) in self.peers.iter().enumerate() {
+            let Some(peer) = peer else { continue };
+            while count < most
+                && let Some(frame) = peer.receiver.next().map_err(|_| garbled(from))?
+            {
+                count += 1;
+                let passing = Passing {
+                    receiver: &peer.receiver,
+                    frame,
+                };
+                let header = passing.frame.header;
                 // SAFETY: the lane leaves it alone until it is passed, and nobody else takes from it: the mark is set.
-                let bytes = unsafe { taking.frame.bytes.as_ref() };
-                if header.extra & MORE == 0 && !self.has_parts(from) {
+                let bytes = unsafe { passing.frame.bytes.as_ref() };
+                if header.extra & MORE == 0 && !peer.has_parts.get() {
                     take(from, header, bytes);
-                    return Ok(true);
-                }
-                let whole = self.add_part(from, header.extra & MORE != 0, bytes);
-                drop(taking);
-                if let Some(whole) = whole {
-                    header.extra &= !MORE;
+                } else if let Some(whole) = peer.add_part(header, bytes) {
+                    drop(passing);
                     take(from, header, &whole);
-                    return Ok(true);
+                    peer.keep(whole);
                 }
             }
         }
-        Ok(false)
+        Ok(count)
+    }
+
+    /// Memory for the bytes of a message, with what an older one has left.
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        self.buffer.take()
+    }
+
+    /// Sends a message, or leaves it to be sent.
+    #[inline]
+    pub(crate) fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        let Some(Some(peer)) = self.peers.get(to) else {
+            return;
+        };
+        self.mark(to, peer);
+        if peer.can_send(bytes.len()) && peer.sender.try_send(header, &bytes, false) {
+            self.buffer.set(bytes);
+        } else {
+            self.wait(peer, header, bytes);
+        }
     }
 
     #[inline]
-    fn next(&self, from: usize) -> Result<Option<Taking<'_>>, String> {
-        let frame = match self.peers.borrow_mut().get_mut(from) {
-            Some(Some(peer)) => peer.receiver.next().map_err(|_| garbled(from))?,
-            _ => None,
-        };
-        Ok(frame.map(|frame| {
-            self.taking.set(true);
-            Taking {
-                lanes: self,
-                from,
-                frame,
-            }
-        }))
+    fn mark(&self, to: usize, peer: &Peer) {
+        if !peer.dirty.replace(true) {
+            self.dirty.borrow_mut().push(to);
+        }
     }
 
-    fn has_parts(&self, from: usize) -> bool {
-        let peers = self.peers.borrow();
-        peers[from]
-            .as_ref()
-            .is_some_and(|peer| !peer.parts.is_empty())
-    }
-
-    /// Adds a part of a message; the message, if it is the last.
+    /// A message waits for room, behind others or because it has more than one frame.
     #[cold]
-    fn add_part(&self, from: usize, more: bool, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut peers = self.peers.borrow_mut();
-        let peer = peers[from].as_mut()?;
-        peer.parts.extend_from_slice(bytes);
-        (!more).then(|| std::mem::take(&mut peer.parts))
+    #[inline(never)]
+    fn wait(&self, peer: &Peer, header: Header, bytes: Vec<u8>) {
+        peer.waiting.borrow_mut().push_back(Waiting {
+            header,
+            bytes,
+            sent: 0,
+        });
+        if !peer.waits.replace(true) {
+            self.behind.set(self.behind.get() + 1);
+        }
+        self.send_waiting(peer);
     }
 
-    /// Whether frames that wait can be sent.
+    /// Sends of what waits what has room.
+    fn send_waiting(&self, peer: &Peer) {
+        let mut waiting = peer.waiting.borrow_mut();
+        while let Some(first) = waiting.front_mut() {
+            let rest = &first.bytes[first.sent..];
+            let part = &rest[..rest.len().min(lane::MOST)];
+            let left = rest.len() - part.len();
+            let extra = match left {
+                0 => first.header.extra,
+                _ => MORE | left.min(MORE as usize - 1) as u32,
+            };
+            let header = Header {
+                extra,
+                ..first.header
+            };
+            if !peer.sender.try_send(header, part, false) {
+                peer.sender.publish();
+                return;
+            }
+            first.sent += part.len();
+            if left == 0
+                && let Some(Waiting { bytes, .. }) = waiting.pop_front()
+                && bytes.capacity() <= KEPT
+            {
+                self.buffer.set(bytes);
+            }
+        }
+        if peer.waits.replace(false) {
+            self.behind.set(self.behind.get() - 1);
+        }
+    }
+
+    #[inline(never)]
+    fn flush_now(&self) -> bool {
+        self.dirty.borrow_mut().retain(|&who| {
+            let Some(peer) = &self.peers[who] else {
+                return false;
+            };
+            if peer.waits.get() {
+                self.send_waiting(peer);
+            }
+            peer.sender.publish();
+            self.control.ring(who);
+            peer.dirty.set(peer.waits.get());
+            peer.waits.get()
+        });
+        self.behind.get() == 0
+    }
+
+    /// Whether something that waits can be sent.
     #[inline]
     fn can_flush(&self) -> bool {
-        if self.behind.get() == 0 {
-            return false;
-        }
-        let mut peers = self.peers.borrow_mut();
-        peers.iter_mut().flatten().any(|peer| {
-            let front = peer.backlog.front();
-            front.is_some_and(|(_, bytes)| peer.sender.is_ready(bytes.len()))
-        })
+        self.behind.get() > 0 && self.peers.iter().flatten().any(Peer::can_go_on)
     }
 
     /// Whether something has come, or what waits can be sent.
@@ -169,53 +251,44 @@ impl Lanes {
     }
 }
 
-impl Lanes {
-    #[cold]
-    #[inline(never)]
-    fn send_in_parts(&self, peer: &mut Peer, header: Header, bytes: &[u8]) {
-        let mut rest = bytes;
-        loop {
-            let (now, later) = rest.split_at(rest.len().min(lane::MOST));
-            rest = later;
-            let more = if rest.is_empty() { 0 } else { MORE };
-            let header = Header {
-                extra: header.extra | more,
-                ..header
-            };
-            if !peer.backlog.is_empty() || !peer.sender.try_send(header, now) {
-                if peer.backlog.is_empty() {
-                    self.behind.set(self.behind.get() + 1);
-                }
-                peer.backlog.push_back((header, now.to_vec()));
-            }
-            if rest.is_empty() {
-                return;
-            }
-        }
+impl Peer {
+    /// Whether a message is one frame, and is not behind others.
+    #[inline(always)]
+    fn can_send(&self, len: usize) -> bool {
+        len <= lane::MOST && !self.waits.get()
     }
 
+    fn can_go_on(&self) -> bool {
+        let waiting = self.waiting.borrow();
+        let first = waiting.front();
+        first.is_some_and(|first| {
+            let rest = first.bytes.len() - first.sent;
+            self.sender.is_ready(rest.min(lane::MOST))
+        })
+    }
+
+    /// Adds a part of a message; the message, if it is the last.
+    #[cold]
     #[inline(never)]
-    fn flush_now(&self) -> bool {
-        let mut peers = self.peers.borrow_mut();
-        self.dirty.borrow_mut().retain(|&who| {
-            let Some(peer) = &mut peers[who] else {
-                return false;
-            };
-            let waited = !peer.backlog.is_empty();
-            while let Some((header, bytes)) = peer.backlog.front() {
-                if !peer.sender.try_send(*header, bytes) {
-                    break;
-                }
-                peer.backlog.pop_front();
-            }
-            self.control.ring(who);
-            peer.dirty = !peer.backlog.is_empty();
-            if waited && !peer.dirty {
-                self.behind.set(self.behind.get() - 1);
-            }
-            peer.dirty
-        });
-        self.behind.get() == 0
+    fn add_part(&self, header: Header, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut parts = self.parts.borrow_mut();
+        let more = header.extra & MORE != 0;
+        if more && parts.is_empty() {
+            let left = (header.extra & !MORE) as usize;
+            parts.reserve((bytes.len() + left).min(AHEAD));
+        }
+        parts.extend_from_slice(bytes);
+        self.has_parts.set(more);
+        (!more).then(|| std::mem::take(&mut *parts))
+    }
+
+    /// Keeps the memory of a message for the next.
+    fn keep(&self, mut whole: Vec<u8>) {
+        let mut parts = self.parts.borrow_mut();
+        if whole.capacity() <= KEPT && parts.capacity() == 0 {
+            whole.clear();
+            *parts = whole;
+        }
     }
 }
 
@@ -242,22 +315,16 @@ impl Link for Lanes {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
+    /// It may wait for a frame with a token, or until all is flushed.
     #[inline]
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
-        let mut peers = self.peers.borrow_mut();
-        let Some(Some(peer)) = peers.get_mut(to) else {
+        let Some(Some(peer)) = self.peers.get(to) else {
             return;
         };
-        if !std::mem::replace(&mut peer.dirty, true) {
-            self.dirty.borrow_mut().push(to);
+        self.mark(to, peer);
+        if !peer.can_send(bytes.len()) || !peer.sender.try_send(header, bytes, true) {
+            self.wait(peer, header, bytes.to_vec());
         }
-        if bytes.len() <= lane::MOST
-            && peer.backlog.is_empty()
-            && peer.sender.try_send(header, bytes)
-        {
-            return;
-        }
-        self.send_in_parts(peer, header, bytes);
     }
 
     /// Wakes who has got something, as well.
@@ -268,28 +335,41 @@ impl Link for Lanes {
 
     #[inline]
     fn is_filled(&self) -> bool {
-        let peers = self.peers.borrow();
-        peers.iter().flatten().any(|peer| peer.receiver.is_filled())
+        let mut peers = self.peers.iter().flatten();
+        peers.any(|peer| peer.receiver.is_filled())
     }
 
     fn receive(&self) -> Result<Option<Message>, String> {
         let mut message = None;
-        self.receive_with(&mut |from, header, bytes| {
-            let bytes = bytes.to_vec();
-            message = Some(Message {
-                from,
-                header,
-                bytes,
-            });
-        })?;
+        while message.is_none() {
+            let count = self.receive_with(1, |from, header, bytes| {
+                let bytes = bytes.to_vec();
+                message = Some(Message {
+                    from,
+                    header,
+                    bytes,
+                });
+            })?;
+            if count == 0 {
+                break;
+            }
+        }
         Ok(message)
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
         if self.flush() {
             self.control.sleep(|| stay() || self.is_filled(), at_most);
-        } else if !self.is_filled() {
-            // Who still has to send something is awake, as far as others are concerned.
+            return;
+        }
+        // Who still has to send something is awake, as far as others are concerned.
+        for _ in 0..YIELDS {
+            if self.is_ready() {
+                return;
+            }
+            thread::yield_now();
+        }
+        if !self.is_ready() {
             thread::sleep(RETRY);
         }
     }
