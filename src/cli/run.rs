@@ -16,6 +16,7 @@ use crate::compiler;
 use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
+use graphmap_kpn::mapping::Place;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::size;
 use graphmap_wiring::project::{Doubt, Project, Regenerated};
@@ -67,6 +68,12 @@ pub(crate) struct RunArgs {
     /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Run")]
     memory: Option<u64>,
+    /// Begin each line of output with the number of its OS process
+    #[arg(long, help_heading = "Run")]
+    prefix: bool,
+    /// Leave OS processes on whatever cores they are, instead of one for each
+    #[arg(long, help_heading = "Run")]
+    no_pin: bool,
     /// After the run, show what each kind of processes did
     #[arg(long, help_heading = "Run")]
     stats: bool,
@@ -170,6 +177,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         "GRAPHMAP_MEMORY",
         args.memory.map(|bytes| bytes.to_string().into()),
     );
+    set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".into()));
+    set("GRAPHMAP_PIN", args.no_pin.then(|| "0".into()));
+    let cores = mapping.as_ref().and_then(|handed| handed.cores.clone());
+    set("GRAPHMAP_CORES", cores.map(Into::into));
     let link = args.link.map(|link| match link {
         Link::Threads => "threads",
         Link::Shm => "shm",
@@ -185,7 +196,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
     set(
         "GRAPHMAP_MAPPING",
-        mapping.as_ref().map(|file| file.0.clone().into()),
+        mapping.as_ref().map(|handed| handed.file.0.clone().into()),
     );
     let result = session.timed("run", |_| child::run(&mut command));
     match result {
@@ -361,7 +372,7 @@ fn handed_mapping(
     args: &RunArgs,
     session: &mut Session<'_>,
     network: &Verified,
-) -> Outcome<Option<TemporaryFile>> {
+) -> Outcome<Option<Handed>> {
     let mapping = match (&args.mapping, &args.strategy) {
         (Some(path), _) => session.mapping_file(path, network)?,
         (None, Some(strategy)) => {
@@ -372,10 +383,31 @@ fn handed_mapping(
         (None, None) => return Ok(None),
     };
     let text = graphmap_wiring::sequence::encode(&mapping.os_process);
-    TemporaryFile::new(&text).map(Some).or_else(|error| {
+    let cores = cores(&mapping.places);
+    let handed = TemporaryFile::new(&text).map(|file| Some(Handed { file, cores }));
+    handed.or_else(|error| {
         let message = format!("the mapping cannot be handed to the program: {error}");
         session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
     })
+}
+
+/// A mapping, as the runtime reads it.
+struct Handed {
+    file: TemporaryFile,
+    /// The cores of each OS process.
+    cores: Option<String>,
+}
+
+/// The cores of each OS process, where all have some, and all are those of one host.
+fn cores(places: &[Place]) -> Option<String> {
+    let first = places.first()?;
+    let named = |place: &Place| !place.cores.is_empty() && place.host == first.host;
+    let list = |place: &Place| {
+        let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
+        cores.join(",")
+    };
+    let all: Vec<String> = places.iter().map(list).collect();
+    places.iter().all(named).then(|| all.join(" "))
 }
 
 /// A file that goes when it is dropped.

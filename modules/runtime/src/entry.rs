@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use crate::error::{Exit, RunError};
-use crate::exec::state::Running;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
 use crate::link::between::{AnyLink, Job, Started, State};
@@ -21,8 +20,11 @@ use crate::link::shm::lanes::Lanes;
 use crate::options::{Link, Options};
 use crate::panics;
 use crate::payload::Encoder;
+use crate::pin;
+use crate::prefix;
 use crate::relatives;
 use crate::run::{run, run_among};
+use crate::running::Running;
 use crate::stats::Report;
 use crate::usr1;
 use crate::visible::visible;
@@ -55,6 +57,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         let name = network.name().to_string();
         let report = match options.link {
             Link::Threads => {
+                begin_prefix(0, &options)?;
                 listen(&name, &options, usr1::own_word());
                 run(network, &options)?
             }
@@ -63,9 +66,30 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         };
         tell(&name, &report, &options)
     });
-    match outcome {
-        Ok(()) => Exit::Ok.into(),
-        Err(error) => say(&error).into(),
+    let exit = match outcome {
+        Ok(()) => Exit::Ok,
+        Err(error) => say(&error),
+    };
+    prefix::finish();
+    exit.into()
+}
+
+/// From now on lines of this OS process say so, if they are to.
+fn begin_prefix(me: usize, options: &Options) -> Result<(), RunError> {
+    if !options.prefix {
+        return Ok(());
+    }
+    prefix::begin(me).map_err(|error| {
+        RunError::Options(format!(
+            "GRAPHMAP_PREFIX=1: lines cannot be told apart: {error}"
+        ))
+    })
+}
+
+/// This OS process, one of several of this host, gets cores of its own.
+fn pin(control: &Control, options: &Options) {
+    if !options.unpinned {
+        pin::pin(control.me(), control.count(), options.cores.as_deref());
     }
 }
 
@@ -125,6 +149,7 @@ pub fn main_over(
     let (me, count) = (job.me(), job.count());
     let outcome = begin(network).and_then(|(network, options)| {
         let options = options.started(count)?;
+        begin_prefix(me, &options)?;
         job.begin(network.digest());
         let name = network.name().to_string();
         listen(&name, &options, usr1::own_word());
@@ -136,12 +161,14 @@ pub fn main_over(
     });
     match outcome {
         Ok(()) => {
+            prefix::finish();
             job.finish(Exit::Ok as u8);
             Exit::Ok.into()
         }
         // All others know that the run is over.
         Err(error) if me == 0 && job.state() == State::Ended => {
             let exit = say(&error);
+            prefix::finish();
             job.finish(exit as u8);
             exit.into()
         }
@@ -150,7 +177,9 @@ pub fn main_over(
             if me > 0 {
                 job.linger(GRACE);
             }
-            job.abort(say(&error) as u8)
+            let exit = say(&error);
+            prefix::finish();
+            job.abort(exit as u8)
         }
     }
 }
@@ -189,6 +218,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     let table = network.digest();
     if let Some(control) = relatives::joined()? {
         listen_among(&name, options, &control);
+        pin(&control, options);
         let run = || match control.agrees(table) {
             true => run_among(network, options, lanes(&control)).map(drop),
             false => Err(other_network(&control)),
@@ -200,6 +230,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         };
         process::exit(exit as i32);
     }
+    begin_prefix(0, options)?;
     let count = options.placement(network.processes())?.schedulers();
     if count == 1 {
         listen(&name, options, usr1::own_word());
@@ -209,6 +240,8 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         process::exit(say(&error) as i32);
     })?;
     listen_among(&name, options, &relatives.control);
+    // What is started inherits the cores: so after all are.
+    pin(&relatives.control, options);
     let report = run_among(network, options, lanes(&relatives.control));
     relatives.finish();
     report

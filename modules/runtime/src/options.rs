@@ -9,7 +9,8 @@ use std::thread;
 
 use crate::block::Block;
 use crate::error::RunError;
-use crate::exec::state::Running;
+use crate::pin;
+use crate::running::Running;
 use crate::sequence::Sequence;
 
 /// The options of a run. [`main`](crate::main) reads them from the environment:
@@ -22,6 +23,9 @@ use crate::sequence::Sequence;
 /// | `GRAPHMAP_THREADS=N` | threads that they share; default as many as there are cores, and no more than schedulers |
 /// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
 /// | `GRAPHMAP_MEMORY=SIZE` | most bytes that channels may grow by, such as `512MiB` or `2G`; default: no bound |
+/// | `GRAPHMAP_PREFIX=1` | each line on standard output and standard error begins with the number of its OS process, `[0] ` |
+/// | `GRAPHMAP_PIN=0` | OS processes are not pinned to cores of their own |
+/// | `GRAPHMAP_CORES=LIST` | the cores of each OS process, as `0 2 4,5`; default: one for each, if there are enough |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
 /// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
@@ -39,6 +43,12 @@ pub struct Options {
     pub(crate) profiled: bool,
     pub(crate) mapping: Option<Sequence>,
     pub(crate) notice: Option<Notice>,
+    /// Lines of output begin with the number of the OS process.
+    pub(crate) prefix: bool,
+    /// OS processes are left on whatever cores they are.
+    pub(crate) unpinned: bool,
+    /// The cores of each OS process.
+    pub(crate) cores: Option<Vec<Vec<u32>>>,
     /// Where the run says that it is on.
     pub(crate) running: Option<Running>,
 }
@@ -197,6 +207,24 @@ impl Options {
                 )));
             }
         };
+        let flag = |name: &str| match get(name).map(|value| value.to_string_lossy().into_owned()) {
+            None => Ok(None),
+            Some(value) if value == "0" => Ok(Some(false)),
+            Some(value) if value == "1" => Ok(Some(true)),
+            Some(value) => Err(RunError::Options(format!(
+                "{name}={value}: it can be 0 or 1"
+            ))),
+        };
+        options.prefix = flag("GRAPHMAP_PREFIX")?.unwrap_or(false);
+        options.unpinned = !flag("GRAPHMAP_PIN")?.unwrap_or(true);
+        if let Some(value) = get("GRAPHMAP_CORES") {
+            let text = value.to_string_lossy();
+            let wanted = "the cores of each OS process are wanted, such as `0 2 4,5`";
+            let cores = pin::parse(&text);
+            let cores = cores
+                .ok_or_else(|| RunError::Options(format!("GRAPHMAP_CORES={text}: {wanted}")))?;
+            options.cores = Some(cores);
+        }
         options.profiled = options.profile.is_some();
         if let Some(value) = get("GRAPHMAP_STATS") {
             let text = value.to_string_lossy();
@@ -399,6 +427,9 @@ mod tests {
             ("GRAPHMAP_STATS", "yes"),
             ("GRAPHMAP_LINK", "wire"),
             ("GRAPHMAP_STATS", "json:"),
+            ("GRAPHMAP_PREFIX", "yes"),
+            ("GRAPHMAP_PIN", "2"),
+            ("GRAPHMAP_CORES", "0 -1"),
             ("GRAPHMAP_MEMORY", "much"),
             ("GRAPHMAP_MEMORY", "99999999T"),
             ("GRAPHMAP_MEMORY", "-1"),

@@ -14,6 +14,7 @@ use crate::link::shm::child;
 use crate::link::shm::control::{Control, FAILED, MOST};
 use crate::link::shm::memory::Memory;
 use crate::payload::{Decoder, Encoder};
+use crate::prefix;
 use crate::sync::lock;
 
 /// Tells a copy what it is: the OS process that started it, the number of the memory there, its own number,
@@ -97,6 +98,9 @@ pub(crate) fn start(
             .args(env::args_os().skip(1))
             .env(VARIABLE, format!("{me} {fd} {other} {count}"))
             .stdin(Stdio::null());
+        if prefix::is_on() {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
         child::bind(&mut command, me);
         let started = command.spawn().map_err(|error| {
             fail(
@@ -105,7 +109,17 @@ pub(crate) fn start(
             )
         });
         match started {
-            Ok(child) => relatives.children.push(Arc::new(Mutex::new(child))),
+            Ok(mut child) => {
+                let adopted = prefix::adopt(other, &mut child);
+                relatives.children.push(Arc::new(Mutex::new(child)));
+                if let Err(error) = adopted {
+                    relatives.kill();
+                    return Err(fail(
+                        &format!("what OS process {other} prints cannot be read"),
+                        error,
+                    ));
+                }
+            }
             Err(error) => {
                 relatives.kill();
                 return Err(error);

@@ -21,6 +21,7 @@ use crate::kpn::wire::{self, Exchange};
 use crate::link::between::{AnyLink, State};
 use crate::options::Options;
 use crate::payload::Encoder;
+use crate::pin;
 use crate::relatives;
 use crate::stats::{self, Report};
 
@@ -133,7 +134,8 @@ pub(crate) fn run_among(
     );
     let residents = wire::residents(&network, &placement, me as u32);
     let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
-    let tally = Tally::new(&directory, residents.len(), options);
+    let mut tally = Tally::new(&directory, residents.len(), options);
+    tally.core = pin::core();
     let registry = Registry::new();
     let mut scheduler = Scheduler::new(&shared, 0, residents.len(), shuffle, tally, registry);
     scheduler.connect(Some(Rc::clone(&outside)));

@@ -61,6 +61,8 @@ pub struct SchedulerStats {
     pub wakes: u64,
     /// How often it went to sleep.
     pub sleeps: u64,
+    /// The core that its OS process was pinned to, if it was to one.
+    pub core: Option<u32>,
 }
 
 /// Readers that left while their writers had not finished: what is written after that depends on
@@ -147,6 +149,7 @@ pub(crate) fn report(
                 scheduler.sent += tokens;
             }
         }
+        schedulers[at].core = tally.core;
         schedulers[at].processes = tally.processes;
         schedulers[at].switches = tally.switches;
         schedulers[at].wakes = tally.sent;
@@ -267,8 +270,14 @@ impl Report {
         for (n, s) in self.schedulers.iter().enumerate() {
             let _ = writeln!(
                 json,
-                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{}}}",
-                s.processes, s.switches, s.sent, s.wakes, s.sleeps,
+                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{}{}}}",
+                s.processes,
+                s.switches,
+                s.sent,
+                s.wakes,
+                s.sleeps,
+                s.core
+                    .map_or_else(String::new, |core| format!(",\"core\":{core}")),
             );
         }
         for growth in &self.growths {
@@ -327,11 +336,22 @@ impl fmt::Display for Report {
                 sent,
                 wakes,
                 sleeps,
+                ..
             } = s;
             writeln!(
                 f,
                 "{n:<width$} {processes:>12} {switches:>12} {sent:>12} {wakes:>12} {sleeps:>12}"
             )?;
+        }
+        if self.schedulers.iter().any(|one| one.core.is_some()) {
+            f.write_str("pinned to cores")?;
+            for one in &self.schedulers {
+                match one.core {
+                    Some(core) => write!(f, " {core}")?,
+                    None => f.write_str(" -")?,
+                }
+            }
+            writeln!(f)?;
         }
         for growth in &self.growths {
             writeln!(f, "grown to {}: {}", growth.capacity, growth.channel)?;

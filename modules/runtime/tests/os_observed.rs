@@ -20,7 +20,7 @@ use rt::{Channels, Names, Network, Stopped};
 const CASE: &str = "GRAPHMAP_TEST_CASE";
 
 #[test]
-#[ignore = "run by the others"]
+#[ignore = "run by `who_computes_is_told_as_running` and the others"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
@@ -29,6 +29,34 @@ fn program() {
         "waiting" => farm(false),
         "computing" => farm(true),
         "circle" => circle(),
+        "prints" => each(|rank| {
+            for line in 0..LINES {
+                println!("out {rank} {line} {}", "x".repeat(line % 300));
+                tell(&format!("err {rank} {line} {}\n", "y".repeat(line % 300)));
+            }
+            print!("the end of {rank}");
+        }),
+        "exits" => each(|rank| {
+            if rank == 0 {
+                print!("last words");
+                tell("and others");
+                std::process::exit(3);
+            }
+        }),
+        "aborts" => each(|rank| {
+            if rank == 1 {
+                tell("last words");
+                std::process::abort();
+            }
+        }),
+        "endless" => each(|rank| {
+            loop {
+                println!("line of {rank}");
+            }
+        }),
+        "cores" => each(|rank| {
+            println!("rank {rank} is on {:?}", rt::me().core);
+        }),
         other => panic!("no case {other}"),
     });
     println!("code {code:?}");
@@ -82,6 +110,31 @@ fn farm(computes: bool) -> Network {
         line: "4+0*4",
         column: "1+0*4",
         ..Channels::new((workers, 1), (sink, 0), "0+1*4", "0+0*4")
+    });
+    net
+}
+
+const LINES: usize = 2000;
+
+/// Says something on standard error, where nothing is captured.
+fn tell(text: &str) {
+    use std::io::Write;
+    std::fs::File::options()
+        .append(true)
+        .open("/dev/stderr")
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+}
+
+/// Processes that have nothing to do with each other.
+fn each(f: impl Fn(usize) + Send + Sync + 'static) -> Network {
+    let mut net = Network::new("each", "each.dot");
+    let all = "0+1*4";
+    let f = std::sync::Arc::new(f);
+    net.kind("p", Names::Numbered("p", all), all, &[], move |()| {
+        let f = std::sync::Arc::clone(&f);
+        async move { f(rt::me().rank) }
     });
     net
 }
@@ -269,4 +322,156 @@ fn to_be_asked_changes_nothing() {
         let ended = format!("code {:?}", std::process::ExitCode::SUCCESS);
         assert!(rest.contains(&ended), "{rest:?}");
     }
+}
+
+/// What a program prints, both streams in one, and how it ends.
+fn printed(case: &str, variables: &[(&str, &str)], wait: Duration) -> (Vec<String>, Option<i32>) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = command(case, 4, variables);
+    command.stderr(writer.try_clone().unwrap()).stdout(writer);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    std::thread::sleep(wait);
+    let lines = BufReader::new(reader).lines().map(Result::unwrap).collect();
+    (lines, child.wait().unwrap().code())
+}
+
+const PREFIX: (&str, &str) = ("GRAPHMAP_PREFIX", "1");
+
+/// Four OS processes fill the pipes of one who does not read at first.
+#[test]
+fn each_line_says_whose_it_is() {
+    let (lines, _) = printed("prints", &[PREFIX], Duration::from_millis(300));
+    let mut next = [[0; 2]; 4];
+    let mut ends = 0;
+    for line in &lines {
+        let rest = line
+            .split_once("] ")
+            .map_or(line.as_str(), |(_, rest)| rest);
+        let mut words = rest.split(' ');
+        let which = match words.next() {
+            Some("out") => 0,
+            Some("err") => 1,
+            Some("the") => {
+                ends += 1;
+                assert!(
+                    line.starts_with(&format!("[{}] the end of ", line.chars().last().unwrap())),
+                    "{line}"
+                );
+                continue;
+            }
+            _ => continue,
+        };
+        let mut number = || words.next().unwrap().parse::<usize>().unwrap();
+        let (rank, at) = (number(), number());
+        let letter = ["x", "y"][which];
+        let said = ["out", "err"][which];
+        assert_eq!(
+            *line,
+            format!("[{rank}] {said} {rank} {at} {}", letter.repeat(at % 300))
+        );
+        assert_eq!(
+            std::mem::replace(&mut next[rank][which], at + 1),
+            at,
+            "{line}"
+        );
+    }
+    assert_eq!((next, ends), ([[LINES; 2]; 4], 4));
+    let ended = format!("code {:?}", std::process::ExitCode::SUCCESS);
+    assert!(lines.contains(&ended), "{:?}", lines.last());
+}
+
+#[test]
+fn without_being_asked_lines_are_as_they_were() {
+    let (lines, _) = printed("prints", &[], Duration::ZERO);
+    assert!(lines.iter().all(|line| !line.starts_with('[')));
+}
+
+#[test]
+fn what_is_printed_last_is_told() {
+    let (lines, code) = printed("exits", &[PREFIX], Duration::ZERO);
+    assert_eq!(code, Some(3), "{lines:?}");
+    for last in ["[0] last words", "[0] and others"] {
+        assert!(lines.iter().any(|line| line == last), "{lines:?}");
+    }
+    let (lines, _) = printed("aborts", &[PREFIX], Duration::ZERO);
+    let lost = "[0] error: OS process 1 ended before the run did: signal: 6";
+    for last in ["[1] last words", lost] {
+        assert!(lines.iter().any(|line| line.starts_with(last)), "{lines:?}");
+    }
+}
+
+/// As with `| head`.
+#[test]
+fn who_reads_no_more_ends_the_run() {
+    for prefix in ["0", "1"] {
+        let variables = [("GRAPHMAP_PREFIX", prefix)];
+        let mut child = command("endless", 4, &variables)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("line of ")));
+        drop(lines);
+        assert!(!child.wait().unwrap().success());
+    }
+}
+
+/// The cores that this program may use.
+fn allowed() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let list = lines
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap();
+    let ranges = list.trim().split(',').flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        first.parse::<u32>().unwrap()..=last.parse().unwrap()
+    });
+    ranges.collect()
+}
+
+#[test]
+fn os_processes_have_cores_of_their_own() {
+    let allowed = allowed();
+    let [first, .., last] = *allowed else {
+        // Whoever has one core is on it.
+        let (lines, _) = printed("cores", &[], Duration::ZERO);
+        let on = lines
+            .iter()
+            .filter(|line| line.ends_with(&format!("is on {:?}", Some(allowed[0]))));
+        assert_eq!(on.count(), 4, "{lines:?}");
+        return;
+    };
+    let cores = |variables: &[(&str, &str)]| {
+        let both = [("GRAPHMAP_OS_PROCESSES", "2"), ("GRAPHMAP_STATS", "1")];
+        let (lines, _) = printed("cores", &[&both, variables].concat(), Duration::ZERO);
+        let of = |rank: usize| {
+            let said = format!("rank {rank} is on ");
+            let found = lines.iter().find_map(|line| line.split_once(&said));
+            found.unwrap_or_else(|| panic!("{lines:?}")).1.to_string()
+        };
+        assert_eq!((of(0), of(2)), (of(1), of(3)));
+        let told = lines
+            .iter()
+            .find(|line| line.starts_with("pinned to cores"));
+        (of(0), of(2), told.cloned())
+    };
+    let (one, other, told) = cores(&[]);
+    assert_ne!(one, other);
+    let number = |core: &str| {
+        core.trim_matches(|c: char| !c.is_ascii_digit())
+            .parse()
+            .unwrap()
+    };
+    let numbers: [u32; 2] = [number(&one), number(&other)];
+    assert!(numbers.iter().all(|core| allowed.contains(core)));
+    assert_eq!(
+        told,
+        Some(format!("pinned to cores {} {}", numbers[0], numbers[1]))
+    );
+    let (one, other, _) = cores(&[("GRAPHMAP_CORES", &format!("{last} {first}"))]);
+    assert_eq!((number(&one), number(&other)), (last, first));
+    let none = "None".to_string();
+    assert_eq!(cores(&[("GRAPHMAP_PIN", "0")]), (none.clone(), none, None));
 }

@@ -1,6 +1,7 @@
 //! What a process can ask about itself.
 
 use super::current;
+use crate::pin;
 
 /// The process that asks, as [`me`] sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Me {
     pub os_process: usize,
     /// How many OS processes the run has.
     pub os_processes: usize,
+    /// The core that this thread is pinned to, if it is to one.
+    pub core: Option<u32>,
 }
 
 /// Who the running process is.
@@ -48,6 +51,7 @@ pub fn me() -> Me {
             schedulers: scheduler.shared().schedulers(),
             os_process: scheduler.outside().map_or(0, |o| o.link().me()),
             os_processes: scheduler.outside().map_or(1, |o| o.link().count()),
+            core: pin::core(),
         }
     })
     .expect("me() is for processes of a run")

@@ -21,7 +21,7 @@ pub(crate) mod report;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
 mod standstill;
-pub(crate) mod state;
+mod state;
 pub(crate) mod tally;
 pub(crate) mod task;
 pub(crate) mod waits;

@@ -1,7 +1,7 @@
 //! What the schedulers of a run share, and the meeting in which they look at a standstill.
 
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::error::{Failure, RunError};
 use crate::link::between::{Doorbell, Link};
 use crate::link::inbox::Inbox;
 use crate::options::{Notice, Options, Placement};
+use crate::pin;
 use crate::sync::lock;
 
 /// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
@@ -124,13 +125,17 @@ impl Shared {
         link: Option<&dyn Link>,
     ) -> Arc<Self> {
         static RUNS: AtomicU64 = AtomicU64::new(1);
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         let among = link.map(|link| Among {
             me: link.me(),
             count: link.count(),
             bell: link.doorbell(),
         });
         let all = link.map_or(schedulers, |link| link.count());
+        let cores = match link.is_some() && pin::is_pinned() {
+            // Of all there are, this one has its own.
+            true => all,
+            false => thread::available_parallelism().map_or(1, usize::from),
+        };
         let shared = Arc::new(Shared {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             directory,
@@ -154,7 +159,8 @@ impl Shared {
             notice: Mutex::new(options.notice.clone()),
         });
         if let Some(running) = &options.running {
-            running.begin(&shared);
+            let run: Weak<Self> = Arc::downgrade(&shared);
+            running.begin(run);
         }
         shared
     }

@@ -1,8 +1,6 @@
 //! What the processes of a run are doing, in words.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use super::inquiry::{Answer, Snapshot};
@@ -10,45 +8,21 @@ use super::report;
 use super::shared::Shared;
 use super::waits::WaitGraph;
 use crate::block::BlockedProcess;
-use crate::sync::lock;
+use crate::running::Tell;
 
 /// How long a scheduler may take to answer.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Most ways to wait that are listed.
 const LISTED: usize = 20;
 
-/// The run that is on, for who asks.
-#[derive(Clone, Default)]
-pub(crate) struct Running(Arc<Mutex<Weak<Shared>>>);
-
-impl Running {
-    pub(crate) fn begin(&self, shared: &Arc<Shared>) {
-        *lock(&self.0) = Arc::downgrade(shared);
-    }
-
-    /// What its processes are doing; none if there is no run.
-    pub(crate) fn state(&self) -> Option<String> {
-        let shared = lock(&self.0).upgrade()?;
-        (!shared.stopped()).then(|| shared.state())
-    }
-}
-
-impl PartialEq for Running {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Running {}
-
-impl fmt::Debug for Running {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").finish_non_exhaustive()
+impl Tell for Shared {
+    fn state(&self) -> Option<String> {
+        (!self.stopped()).then(|| self.describe())
     }
 }
 
 impl Shared {
-    fn state(&self) -> String {
+    fn describe(&self) -> String {
         let answers = self.inquire(PATIENCE);
         let mut lines = Vec::new();
         let mut all = Snapshot::default();

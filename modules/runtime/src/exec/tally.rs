@@ -26,6 +26,8 @@ pub(crate) struct Tally {
     pub(crate) sent: u64,
     pub(crate) sleeps: u64,
     pub(crate) processes: usize,
+    /// The core that it was pinned to.
+    pub(crate) core: Option<u32>,
     /// Channels whose readers left before their writers, and the lowest of their numbers.
     pub(crate) left: usize,
     pub(crate) left_first: Option<u32>,
@@ -55,7 +57,7 @@ impl Tally {
             (tally.measured, tally.profiled, tally.kinds, tally.classes),
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.processes),
-            (tally.left, tally.left_first),
+            (tally.left, tally.left_first, tally.core),
         ))
         .clone()
     }
@@ -66,7 +68,7 @@ impl Tally {
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
         let (switches, sent, sleeps, processes) = numbers;
-        let (left, left_first) = left;
+        let (left, left_first, core) = left;
         Some(Tally {
             measured,
             profiled,
@@ -81,6 +83,7 @@ impl Tally {
             sent,
             sleeps,
             processes,
+            core,
             left,
             left_first,
         })

@@ -1,0 +1,332 @@
+//! Output that says whose it is: each line of an OS process begins with its number.
+//!
+//! What an OS process writes to its standard output and standard error goes through pipes. A thread for each reads lines
+//! and writes them with what they begin with; the threads are those of the first OS process, of which all others are
+//! children. Its own two streams are led into pipes as well, and back before it ends.
+
+use std::io::{self, PipeReader, Read};
+use std::process::Child;
+use std::sync::Mutex;
+
+use crate::sync::lock;
+
+/// A line that is longer is told in pieces: it is kept until its end has come.
+const LONGEST: usize = 64 << 20;
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+
+static CURRENT: Mutex<Option<system::Streams>> = Mutex::new(None);
+
+/// From now on lines of this OS process begin with its number, until [`finish`].
+pub(crate) fn begin(me: usize) -> io::Result<()> {
+    let mut current = lock(&CURRENT);
+    if current.is_none() {
+        *current = Some(system::Streams::begin(me)?);
+    }
+    Ok(())
+}
+
+pub(crate) fn is_on() -> bool {
+    lock(&CURRENT).is_some()
+}
+
+/// Lines of a child, whose streams are piped, begin with its number.
+pub(crate) fn adopt(number: usize, child: &mut Child) -> io::Result<()> {
+    match &*lock(&CURRENT) {
+        Some(streams) => streams.adopt(number, child),
+        None => Ok(()),
+    }
+}
+
+/// All that was written is told, and the streams are what they were. Who comes while another is at it waits.
+pub(crate) fn finish() {
+    let mut current = lock(&CURRENT);
+    if let Some(streams) = current.take() {
+        streams.finish();
+    }
+}
+
+/// Lines to be written: what has come of the last, and what each begins with.
+struct Lines {
+    prefix: String,
+    text: Vec<u8>,
+    /// The next byte begins a line.
+    begins: bool,
+}
+
+impl Lines {
+    fn new(number: usize) -> Self {
+        Lines {
+            prefix: format!("[{number}] "),
+            text: Vec::new(),
+            begins: true,
+        }
+    }
+
+    /// Adds what has come.
+    fn add(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if std::mem::take(&mut self.begins) {
+                self.text.extend_from_slice(self.prefix.as_bytes());
+            }
+            self.text.extend_from_slice(piece);
+            self.begins = piece.ends_with(b"\n");
+        }
+        if self.text.len() > LONGEST {
+            self.end();
+        }
+    }
+
+    /// The last line ends here.
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.begins, true) {
+            self.text.push(b'\n');
+        }
+    }
+
+    /// Takes out the lines that are whole.
+    fn take(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let whole = self.text.iter().rposition(|&byte| byte == b'\n');
+        let Some(whole) = whole.map(|at| at + 1) else {
+            return Ok(());
+        };
+        write(&self.text[..whole])?;
+        self.text.drain(..whole);
+        Ok(())
+    }
+}
+
+/// Reads to the end, and writes lines. When nobody takes them any more it ends, and who writes next is told so.
+fn forward(
+    mut from: impl Read,
+    number: usize,
+    mut write: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut lines = Lines::new(number);
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match from.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => lines.add(&chunk[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        }
+        lines.take(&mut write)?;
+    }
+    lines.end();
+    lines.take(&mut write)
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+mod system {
+    use std::ffi::c_int;
+    use std::fs::File;
+    use std::io::{self, Read, Write};
+    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+    use std::os::unix::fs::MetadataExt;
+    use std::process::Child;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+    use std::sync::{Arc, Mutex, Once};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::{PipeReader, forward};
+    use crate::sync::lock;
+
+    unsafe extern "C" {
+        fn dup2(from: c_int, to: c_int) -> c_int;
+        fn atexit(call: extern "C" fn()) -> c_int;
+    }
+
+    const STDOUT: c_int = 1;
+    const STDERR: c_int = 2;
+    /// How long a pipe that somebody else still has may be silent before it is left.
+    const SILENCE: Duration = Duration::from_secs(2);
+
+    pub(super) struct Streams {
+        out: Arc<Mutex<File>>,
+        err: Arc<Mutex<File>>,
+        /// What the two were.
+        before: [(OwnedFd, c_int); 2],
+        /// Held by each thread while it has something to do.
+        alive: Sender<()>,
+        ended: Receiver<()>,
+        /// How many threads are writing, or have been waited for.
+        writing: Arc<AtomicUsize>,
+    }
+
+    extern "C" fn at_exit() {
+        super::finish();
+    }
+
+    impl Streams {
+        pub(super) fn begin(me: usize) -> io::Result<Self> {
+            static REGISTERED: Once = Once::new();
+            // Who calls `exit` has what was written before told, too.
+            // SAFETY: the function can be called at any time, and by any thread.
+            REGISTERED.call_once(|| unsafe { _ = atexit(at_exit) });
+            let out = io::stdout().as_fd().try_clone_to_owned()?;
+            let err = io::stderr().as_fd().try_clone_to_owned()?;
+            let (out_file, err_file) = (File::from(out.try_clone()?), File::from(err.try_clone()?));
+            let same = is_same(&out_file, &err_file);
+            let out_to = Arc::new(Mutex::new(out_file));
+            // What goes to one place goes there line by line, also from different streams.
+            let err_to = match same {
+                true => Arc::clone(&out_to),
+                false => Arc::new(Mutex::new(err_file)),
+            };
+            let (alive, ended) = channel();
+            let streams = Streams {
+                out: out_to,
+                err: err_to,
+                before: [(out, STDOUT), (err, STDERR)],
+                alive,
+                ended,
+                writing: Arc::default(),
+            };
+            let (out_reader, out_writer) = io::pipe()?;
+            let (err_reader, err_writer) = io::pipe()?;
+            streams.start(out_reader, me, &streams.out)?;
+            streams.start(err_reader, me, &streams.err)?;
+            io::stdout().flush()?;
+            lead(&out_writer, STDOUT)?;
+            lead(&err_writer, STDERR)?;
+            Ok(streams)
+        }
+
+        pub(super) fn adopt(&self, number: usize, child: &mut Child) -> io::Result<()> {
+            if let Some(out) = child.stdout.take() {
+                self.start(PipeReader::from(OwnedFd::from(out)), number, &self.out)?;
+            }
+            if let Some(err) = child.stderr.take() {
+                self.start(PipeReader::from(OwnedFd::from(err)), number, &self.err)?;
+            }
+            Ok(())
+        }
+
+        fn start(
+            &self,
+            from: impl Read + Send + 'static,
+            number: usize,
+            to: &Arc<Mutex<File>>,
+        ) -> io::Result<()> {
+            let (to, alive, writing) = (
+                Arc::clone(to),
+                self.alive.clone(),
+                Arc::clone(&self.writing),
+            );
+            let write = move |text: &[u8]| {
+                writing.fetch_add(1, Ordering::SeqCst);
+                let written = lock(&to).write_all(text);
+                writing.fetch_sub(1, Ordering::SeqCst);
+                written
+            };
+            let run = move || {
+                let _alive = alive;
+                // Who reads no more wants no more: whoever writes is told by the pipe.
+                drop(forward(from, number, write));
+            };
+            let builder = thread::Builder::new().name(format!("output {number}"));
+            builder.stack_size(64 << 10).spawn(run).map(drop)
+        }
+
+        pub(super) fn finish(self) {
+            // What is left in buffers goes the way of all that was written before.
+            let _ = io::stdout().flush();
+            for (before, stream) in &self.before {
+                let _ = lead(before, *stream);
+            }
+            drop(self.alive);
+            // The pipes end when nobody has them any more. What OS processes have started may have them for ever.
+            while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                if self.writing.load(Ordering::SeqCst) == 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Whether both lead to the same place.
+    fn is_same(one: &File, other: &File) -> bool {
+        match (one.metadata(), other.metadata()) {
+            (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+            _ => false,
+        }
+    }
+
+    /// Has a stream lead where `to` does.
+    fn lead(to: &impl AsRawFd, stream: c_int) -> io::Result<()> {
+        // SAFETY: it takes two numbers of files that are open.
+        match unsafe { dup2(to.as_raw_fd(), stream) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod system {
+    use std::io;
+    use std::process::Child;
+
+    pub(super) struct Streams;
+
+    impl Streams {
+        pub(super) fn begin(_me: usize) -> io::Result<Self> {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "it is there on Linux only",
+            ))
+        }
+
+        pub(super) fn adopt(&self, _number: usize, _child: &mut Child) -> io::Result<()> {
+            Ok(())
+        }
+
+        pub(super) fn finish(self) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forwarded(pieces: &[&str]) -> Vec<String> {
+        struct Pieces<'a>(Vec<&'a str>);
+        impl Read for Pieces<'_> {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                let piece = self.0.pop().unwrap_or("");
+                into[..piece.len()].copy_from_slice(piece.as_bytes());
+                Ok(piece.len())
+            }
+        }
+        let mut written = Vec::new();
+        let pieces = Pieces(pieces.iter().rev().copied().collect());
+        let write = |text: &[u8]| {
+            written.push(String::from_utf8(text.to_vec()).unwrap());
+            Ok(())
+        };
+        forward(pieces, 3, write).unwrap();
+        written
+    }
+
+    #[test]
+    fn lines_are_written_as_wholes() {
+        assert_eq!(forwarded(&["a\n"]), ["[3] a\n"]);
+        assert_eq!(forwarded(&["a", "b\nc", "d\n"]), ["[3] ab\n", "[3] cd\n"]);
+        assert_eq!(forwarded(&["a\nb\n\n"]), ["[3] a\n[3] b\n[3] \n"]);
+    }
+
+    #[test]
+    fn the_last_line_gets_its_end() {
+        assert_eq!(forwarded(&["a\nb"]), ["[3] a\n", "[3] b\n"]);
+        assert_eq!(forwarded(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn who_reads_no_more_ends_it() {
+        let gone = |_: &[u8]| Err(io::ErrorKind::BrokenPipe.into());
+        assert!(forward(&b"a\nb\n"[..], 0, gone).is_err());
+    }
+}

@@ -1,0 +1,42 @@
+//! The run that is on, for who asks what it is doing.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+
+use crate::sync::lock;
+
+/// A run that can tell what its processes are doing.
+pub(crate) trait Tell: Send + Sync {
+    /// In words; none if it is over.
+    fn state(&self) -> Option<String>;
+}
+
+/// Where a run says that it is on.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<Option<Weak<dyn Tell>>>>);
+
+impl Running {
+    pub(crate) fn begin(&self, run: Weak<dyn Tell>) {
+        *lock(&self.0) = Some(run);
+    }
+
+    /// What its processes are doing; none if there is no run.
+    pub(crate) fn state(&self) -> Option<String> {
+        let run = lock(&self.0).as_ref().and_then(Weak::upgrade)?;
+        run.state()
+    }
+}
+
+impl PartialEq for Running {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Running {}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
