@@ -434,3 +434,24 @@ impl Drop for TemporaryFile {
         let _ = fs::remove_file(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_of_one_host_are_handed_on() {
+        let place = |host: Option<&str>, cores: &[u32]| Place {
+            host: host.map(str::to_string),
+            cores: cores.to_vec(),
+        };
+        let here = [place(None, &[2]), place(None, &[0, 1])];
+        assert_eq!(cores(&here).as_deref(), Some("2 0,1"));
+        let one = [place(Some("a"), &[0]), place(Some("a"), &[1])];
+        assert_eq!(cores(&one).as_deref(), Some("0 1"));
+        let two = [place(Some("a"), &[0]), place(Some("b"), &[0])];
+        assert_eq!(cores(&two), None);
+        assert_eq!(cores(&[place(None, &[0]), place(None, &[])]), None);
+        assert_eq!(cores(&[]), None);
+    }
+}

@@ -119,13 +119,14 @@ fn forward(
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
-    use std::ffi::c_int;
+    use std::ffi::{c_int, c_ulong, c_void};
     use std::fs::File;
     use std::io::{self, Read, Write};
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
     use std::os::unix::fs::MetadataExt;
     use std::process::Child;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::ptr;
+    use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
     use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
     use std::sync::{Arc, Mutex, Once};
     use std::thread;
@@ -137,7 +138,16 @@ mod system {
     unsafe extern "C" {
         fn dup2(from: c_int, to: c_int) -> c_int;
         fn atexit(call: extern "C" fn()) -> c_int;
+        fn signal(signal: c_int, handler: extern "C" fn(c_int)) -> usize;
+        fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
+        fn poll(files: *mut c_void, count: c_ulong, milliseconds: c_int) -> c_int;
     }
+
+    const SIGABRT: c_int = 6;
+    const FIONREAD: c_ulong = 0x541b;
+    /// How many milliseconds who aborts waits until what it wrote has been read, and then until it is told.
+    const LAST: c_int = 200;
+    const TOLD: c_int = 10;
 
     const STDOUT: c_int = 1;
     const STDERR: c_int = 2;
@@ -156,6 +166,38 @@ mod system {
         writing: Arc<AtomicUsize>,
     }
 
+    /// Where its own streams are read, while they are.
+    static READ: [AtomicI32; 2] = [const { AtomicI32::new(-1) }; 2];
+
+    /// What its own streams were, while they are led elsewhere.
+    static WERE: [AtomicI32; 2] = [const { AtomicI32::new(-1) }; 2];
+
+    /// Who aborts has most often just said why. The threads that read go on meanwhile.
+    extern "C" fn at_abort(_signal: c_int) {
+        let wait = |milliseconds| {
+            // SAFETY: it looks at no file.
+            unsafe { poll(ptr::null_mut(), 0, milliseconds) };
+        };
+        let is_filled = |fd: &AtomicI32| {
+            let mut bytes: c_int = 0;
+            // SAFETY: there is room for a number; of what is no pipe nothing is told.
+            unsafe { ioctl(fd.load(Ordering::SeqCst), FIONREAD, &raw mut bytes) };
+            bytes > 0
+        };
+        // A last line has its end where the pipe has.
+        for (stream, was) in [STDOUT, STDERR].into_iter().zip(&WERE) {
+            // SAFETY: two numbers, of which the first is not that of a file when there is nothing to be led back.
+            unsafe { dup2(was.load(Ordering::SeqCst), stream) };
+        }
+        for _ in 0..LAST {
+            if !READ.iter().any(is_filled) {
+                break;
+            }
+            wait(1);
+        }
+        wait(TOLD);
+    }
+
     extern "C" fn at_exit() {
         super::finish();
     }
@@ -165,7 +207,11 @@ mod system {
             static REGISTERED: Once = Once::new();
             // Who calls `exit` has what was written before told, too.
             // SAFETY: the function can be called at any time, and by any thread.
-            REGISTERED.call_once(|| unsafe { _ = atexit(at_exit) });
+            REGISTERED.call_once(|| unsafe {
+                _ = atexit(at_exit);
+                // Nobody who ends by it returns from there.
+                signal(SIGABRT, at_abort);
+            });
             let out = io::stdout().as_fd().try_clone_to_owned()?;
             let err = io::stderr().as_fd().try_clone_to_owned()?;
             let (out_file, err_file) = (File::from(out.try_clone()?), File::from(err.try_clone()?));
@@ -187,8 +233,13 @@ mod system {
             };
             let (out_reader, out_writer) = io::pipe()?;
             let (err_reader, err_writer) = io::pipe()?;
+            READ[0].store(out_reader.as_raw_fd(), Ordering::SeqCst);
+            READ[1].store(err_reader.as_raw_fd(), Ordering::SeqCst);
             streams.start(out_reader, me, &streams.out)?;
             streams.start(err_reader, me, &streams.err)?;
+            for ((before, _), was) in streams.before.iter().zip(&WERE) {
+                was.store(before.as_raw_fd(), Ordering::SeqCst);
+            }
             io::stdout().flush()?;
             lead(&out_writer, STDOUT)?;
             lead(&err_writer, STDERR)?;
@@ -237,6 +288,10 @@ mod system {
             for (before, stream) in &self.before {
                 let _ = lead(before, *stream);
             }
+            // The numbers may be those of other files soon.
+            READ.iter()
+                .chain(&WERE)
+                .for_each(|fd| fd.store(-1, Ordering::SeqCst));
             drop(self.alive);
             // The pipes end when nobody has them any more. What OS processes have started may have them for ever.
             while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {

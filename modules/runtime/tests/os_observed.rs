@@ -25,7 +25,8 @@ fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
     };
-    let code = rt::main(|| match case.as_str() {
+    let of = case.clone();
+    let code = rt::main(|| match of.as_str() {
         "waiting" => farm(false),
         "computing" => farm(true),
         "circle" => circle(),
@@ -43,8 +44,8 @@ fn program() {
                 std::process::exit(3);
             }
         }),
-        "aborts" => each(|rank| {
-            if rank == 1 {
+        "aborts" | "aborts first" => each(move |rank| {
+            if rank == usize::from(case == "aborts") {
                 tell("last words");
                 std::process::abort();
             }
@@ -269,7 +270,7 @@ fn who_computes_is_told_as_running() {
     run.tells(
         second,
         &[
-            "farm: OS process 0 of 2: running s (rank 0, farm.dot:2:1), for longer than 300 ms",
+            "farm: OS process 0 of 2: running s (rank 0, farm.dot:2:1) for long",
             "farm: OS process 1 of 2: 0 ready, 3 wait",
         ],
     );
@@ -394,6 +395,12 @@ fn what_is_printed_last_is_told() {
     for last in ["[0] last words", "[0] and others"] {
         assert!(lines.iter().any(|line| line == last), "{lines:?}");
     }
+    let (lines, code) = printed("aborts first", &[PREFIX], Duration::ZERO);
+    assert_eq!(code, None, "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line == "[0] last words"),
+        "{lines:?}"
+    );
     let (lines, _) = printed("aborts", &[PREFIX], Duration::ZERO);
     let lost = "[0] error: OS process 1 ended before the run did: signal: 6";
     for last in ["[1] last words", lost] {

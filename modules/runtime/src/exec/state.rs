@@ -50,13 +50,12 @@ impl Shared {
                             let process = self.directory.process(kind, index);
                             let place =
                                 process.place.map_or_else(String::new, |p| format!(", {p}"));
-                            format!("running {} (rank {rank}{place})", process.name)
+                            format!("running {} (rank {rank}{place}) for long", process.name)
                         }
-                        None => "busy".to_string(),
+                        None => "busy for long".to_string(),
                     };
                     lines.push(format!(
-                        "{who}: {doing}, for longer than {} ms; nothing is known of its other processes",
-                        PATIENCE.as_millis()
+                        "{who}: {doing}; nothing is known of its other processes"
                     ));
                 }
             }
