@@ -5,21 +5,37 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether [`pin`] has pinned this OS process.
-static PINNED: AtomicBool = AtomicBool::new(false);
+/// Whether [`pin`] has given each OS process cores that no other has.
+static APART: AtomicBool = AtomicBool::new(false);
 
 /// Pins this OS process, one of `count`, to cores of its own where there are enough; `named` are those that each is to
 /// have, if all of them are there. Threads that it has by now stay where they are.
 pub(crate) fn pin(me: usize, count: usize, named: Option<&[Vec<u32>]>) {
-    let cores = choose(me, count, named, &system::allowed(), system::siblings);
+    let allowed = system::allowed();
+    let named = named.filter(|named| {
+        let there = |core| allowed.contains(core);
+        named.len() == count && named.iter().flatten().all(there)
+    });
+    let cores = match named {
+        Some(named) => named[me].clone(),
+        None => choose(me, count, &allowed, system::siblings)
+            .into_iter()
+            .collect(),
+    };
     if !cores.is_empty() && system::pin(&cores) {
-        PINNED.store(true, Ordering::Relaxed);
+        APART.store(named.is_none_or(are_apart), Ordering::Relaxed);
     }
 }
 
-/// Whether this OS process was pinned: then all of the run have cores of their own.
-pub(crate) fn is_pinned() -> bool {
-    PINNED.load(Ordering::Relaxed)
+/// Whether this OS process was pinned, and none of the run shares a core with another.
+pub(crate) fn is_apart() -> bool {
+    APART.load(Ordering::Relaxed)
+}
+
+fn are_apart(named: &[Vec<u32>]) -> bool {
+    let mut all: Vec<u32> = named.concat();
+    all.sort_unstable();
+    all.windows(2).all(|two| two[0] != two[1])
 }
 
 /// The one core that this thread may use, if it is one.
@@ -36,23 +52,16 @@ pub(crate) fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     text.split_whitespace().map(one).collect()
 }
 
-/// The cores of an OS process; none: it is not to be pinned. `siblings` tells the hardware threads that are on the same
+/// The core of an OS process; none: it is not to be pinned. `siblings` tells the hardware threads that are on the same
 /// core as one.
 fn choose(
     me: usize,
     count: usize,
-    named: Option<&[Vec<u32>]>,
     allowed: &[u32],
     siblings: impl Fn(u32) -> String,
-) -> Vec<u32> {
-    if let Some(named) = named
-        && named.len() == count
-        && named.iter().flatten().all(|core| allowed.contains(core))
-    {
-        return named[me].clone();
-    }
+) -> Option<u32> {
     if count > allowed.len() {
-        return Vec::new();
+        return None;
     }
     // One of each core comes first, then the others.
     let (mut first, mut others, mut seen) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,7 +78,7 @@ fn choose(
         }
     }
     first.extend(others);
-    first.get(me).copied().into_iter().collect()
+    first.get(me).copied()
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -131,40 +140,34 @@ mod system {
 mod tests {
     use super::*;
 
-    fn chosen(count: usize, named: Option<&str>, allowed: &[u32], threads: u32) -> Vec<Vec<u32>> {
-        let named = named.map(|text| parse(text).unwrap());
+    fn chosen(count: usize, allowed: &[u32], threads: u32) -> Vec<Option<u32>> {
         // Hardware threads of a core follow each other.
         let siblings = |core: u32| match threads {
             0 => String::new(),
             threads => (core / threads).to_string(),
         };
-        let one = |me| choose(me, count, named.as_deref(), allowed, siblings);
+        let one = |me| choose(me, count, allowed, siblings);
         (0..count).map(one).collect()
     }
 
     #[test]
     fn each_has_a_core_of_its_own() {
-        assert_eq!(chosen(2, None, &[0, 1, 2], 1), [[0], [1]]);
-        assert_eq!(chosen(2, None, &[4, 7], 0), [[4], [7]]);
-        assert_eq!(chosen(3, None, &[0, 1, 2, 3, 4, 5], 2), [[0], [2], [4]]);
-        assert_eq!(
-            chosen(4, None, &[0, 1, 2, 3, 4, 5], 2),
-            [[0], [2], [4], [1]]
-        );
+        assert_eq!(chosen(2, &[0, 1, 2], 1), [0, 1].map(Some));
+        assert_eq!(chosen(2, &[4, 7], 0), [4, 7].map(Some));
+        let two = [0, 1, 2, 3, 4, 5];
+        assert_eq!(chosen(3, &two, 2), [0, 2, 4].map(Some));
+        assert_eq!(chosen(4, &two, 2), [0, 2, 4, 1].map(Some));
         // More than there are cores, or nothing known.
-        assert_eq!(chosen(3, None, &[0, 1], 1), [[0u32; 0]; 3]);
-        assert_eq!(chosen(1, None, &[], 1), [[0u32; 0]; 1]);
+        assert_eq!(chosen(3, &[0, 1], 1), [None; 3]);
+        assert_eq!(chosen(1, &[], 1), [None]);
     }
 
     #[test]
     fn those_that_are_named() {
-        assert_eq!(chosen(2, Some("3 1"), &[0, 1, 2, 3], 1), [[3], [1]]);
-        let both = [vec![0, 1], vec![2]];
-        assert_eq!(chosen(2, Some("0,1 2"), &[0, 1, 2], 1), both);
-        assert_eq!(chosen(3, Some("0 0 1"), &[0, 1], 1), [[0], [0], [1]]);
-        // Of another machine, or of another number of OS processes.
-        assert_eq!(chosen(2, Some("0 9"), &[0, 1], 1), [[0], [1]]);
-        assert_eq!(chosen(2, Some("1"), &[0, 1], 1), [[0], [1]]);
+        assert_eq!(parse("0,1 2"), Some(vec![vec![0, 1], vec![2]]));
         assert!(parse("0 x").is_none() && parse("0, 1").is_none());
+        let apart = |text| are_apart(&parse(text).unwrap());
+        assert!(apart("0 1") && apart("0,1 2,3"));
+        assert!(!apart("0 0") && !apart("0,1 1,2"));
     }
 }

@@ -479,6 +479,9 @@ fn os_processes_have_cores_of_their_own() {
     );
     let (one, other, _) = cores(&[("GRAPHMAP_CORES", &format!("{last} {first}"))]);
     assert_eq!((number(&one), number(&other)), (last, first));
+    // Of another machine.
+    let (one, other, _) = cores(&[("GRAPHMAP_CORES", "0 8000")]);
+    assert_ne!(one, other);
     let none = "None".to_string();
     assert_eq!(cores(&[("GRAPHMAP_PIN", "0")]), (none.clone(), none, None));
 }

@@ -131,7 +131,7 @@ impl Shared {
             bell: link.doorbell(),
         });
         let all = link.map_or(schedulers, |link| link.count());
-        let cores = match link.is_some() && pin::is_pinned() {
+        let cores = match link.is_some() && pin::is_apart() {
             // Of all there are, this one has its own.
             true => all,
             false => thread::available_parallelism().map_or(1, usize::from),
