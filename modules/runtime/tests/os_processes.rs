@@ -108,6 +108,21 @@ fn nothing_is_lost_among_os_processes() {
     }
 }
 
+/// The next process may compute for long: what was written is on its way before.
+#[test]
+fn what_is_written_does_not_wait_for_others_to_compute() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (mapping, read) = (folder.join("before.mapping"), folder.join("before.read"));
+    let _gone = std::fs::remove_file(&read);
+    std::fs::write(&mapping, "0 1 0").unwrap();
+    let variables = [
+        ("GRAPHMAP_MAPPING", mapping.to_str().unwrap()),
+        ("GRAPHMAP_TEST_FILE", read.to_str().unwrap()),
+    ];
+    let (out, err) = start("before", 2, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
 #[test]
 fn bundles_across() {
     assert_ends("bundles", 6, Exit::Ok, &["sum 1001000"]);

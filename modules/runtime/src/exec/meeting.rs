@@ -50,6 +50,23 @@ const WAIT: u8 = 2;
 const END: u8 = 3;
 
 impl Scheduler {
+    /// Settles what the process whose turn it was has left to be done: to wake others, to get frames on their way.
+    /// The next may compute for long.
+    #[inline(always)]
+    pub(super) fn settle(&self) {
+        if self.debts.are_some() {
+            self.settle_now();
+        }
+    }
+
+    #[inline(never)]
+    fn settle_now(&self) {
+        self.debts.settle();
+        if let Some(outside) = &self.outside {
+            outside.flush();
+        }
+    }
+
     /// Takes what has come from other OS processes, and sends what waits; whether something came.
     pub(super) fn exchange(&self) -> bool {
         match &self.outside {

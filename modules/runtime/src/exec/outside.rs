@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::current::with_current;
 use super::point::Side;
 use super::registry::CrossEnd;
 use crate::link::between::{AnyLink, Header, Link, State};
@@ -245,6 +246,7 @@ impl Outside {
             extra,
         };
         self.link.send(to as usize, header, bytes);
+        with_current(|scheduler| scheduler.debts().note());
     }
 
     /// Memory for the bytes of a token.
@@ -262,6 +264,7 @@ impl Outside {
             extra: 0,
         };
         self.link.send_now(writer.peer as usize, header, bytes);
+        with_current(|scheduler| scheduler.debts().note());
     }
 
     /// A token was read: its room is given back when that is worth a frame.

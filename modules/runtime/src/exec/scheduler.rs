@@ -145,7 +145,7 @@ impl Scheduler {
             }
         }
         // A run within a process of another may take long.
-        with_current(|outer| outer.debts.settle());
+        with_current(|outer| outer.settle());
         let _leave = Leave(CURRENT.replace(self));
         self.outer.set(_leave.0);
         f()
@@ -327,7 +327,7 @@ impl Scheduler {
             self.announce();
             self.clear();
             // Of a turn that was cut short by a panic, at channels of the run around this one.
-            self.debts.settle();
+            self.settle();
         });
         self.tally.take()
     }
@@ -433,7 +433,7 @@ impl Scheduler {
             });
         }
         // They may have read and written across schedulers, and this one may sleep now.
-        self.debts.settle();
+        self.settle();
     }
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
@@ -495,7 +495,7 @@ impl Scheduler {
         if self.poll(slot, header, told, context) {
             self.pass_stop_on(told, context);
         }
-        self.debts.settle();
+        self.settle();
     }
 
     /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether

@@ -87,16 +87,20 @@ impl Debts {
         debt.settle.set(settle);
     }
 
-    /// Settles all.
+    /// Notes that there is something to be done elsewhere.
     #[inline(always)]
-    pub(crate) fn settle(&self) {
-        if self.some.get() {
-            self.settle_now();
-        }
+    pub(crate) fn note(&self) {
+        self.some.set(true);
     }
 
-    #[inline(never)]
-    fn settle_now(&self) {
+    /// Whether there is anything.
+    #[inline(always)]
+    pub(crate) fn are_some(&self) -> bool {
+        self.some.get()
+    }
+
+    /// Settles all.
+    pub(crate) fn settle(&self) {
         self.some.set(false);
         self.debts.iter().for_each(Debt::settle);
     }

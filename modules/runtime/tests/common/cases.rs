@@ -40,6 +40,7 @@ pub fn network(name: &str, number: u64) -> Network {
             println!("read five");
             Ok(())
         }),
+        "before" => before(),
         "large" => pair(large, |mut p| async move {
             let mut bytes = 0;
             while let Some(token) = p.ins[0].read().await {
@@ -148,6 +149,32 @@ async fn large(mut p: Ports) -> Outcome {
         p.outs[0].write(vec![size as u8; size]).await?;
     }
     Ok(())
+}
+
+/// A pair, and beside the writer one who computes until what was written has been read.
+fn before() -> Network {
+    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
+    let write = |mut p: Ports| async move {
+        p.outs[0].write(vec![1]).await?;
+        // Not at its end yet, at which all would be sent.
+        p.outs[0].stopped().await;
+        Ok(())
+    };
+    let mut net = pair(write, move |mut p| async move {
+        p.ins[0].read().await;
+        std::fs::write(file(), "it has come")?;
+        Ok(())
+    });
+    let compute = move |()| async move {
+        let start = std::time::Instant::now();
+        while !std::path::Path::new(&file()).exists() {
+            // For ever, where what was written waits for this one.
+            assert!(start.elapsed().as_secs() < 60, "nothing was read meanwhile");
+            std::hint::spin_loop();
+        }
+    };
+    net.kind("computer", Names::Listed(&["carol"]), "2", &[], compute);
+    net
 }
 
 /// A writer in OS process 0, a reader in 1, and a channel of capacity 2.
