@@ -155,6 +155,8 @@ async fn large(mut p: Ports) -> Outcome {
 fn before() -> Network {
     let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
     let write = |mut p: Ports| async move {
+        // The reader sleeps by then: it has to be woken, else it finds the token by itself.
+        std::thread::sleep(Duration::from_millis(300));
         p.outs[0].write(vec![1]).await?;
         // Not at its end yet, at which all would be sent.
         p.outs[0].stopped().await;
@@ -169,7 +171,7 @@ fn before() -> Network {
         let start = std::time::Instant::now();
         while !std::path::Path::new(&file()).exists() {
             // For ever, where what was written waits for this one.
-            assert!(start.elapsed().as_secs() < 60, "nothing was read meanwhile");
+            assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
             std::hint::spin_loop();
         }
     };
