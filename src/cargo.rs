@@ -20,6 +20,8 @@ pub(crate) struct Build<'a> {
     pub(crate) project: &'a Path,
     /// Whether with optimisation.
     pub(crate) release: bool,
+    /// For an MPI: its compiler, and a folder of its own for what is built.
+    pub(crate) mpi: Option<(&'a str, &'a Path)>,
     /// Whether cargo may say on standard error what it does.
     pub(crate) talk: bool,
     /// Where it may not, what is done with a line that says what it waits for.
@@ -116,6 +118,12 @@ pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
         });
     if build.release {
         command.arg("--release");
+    }
+    if let Some((compiler, folder)) = build.mpi {
+        command
+            .env("MPICC", compiler)
+            .arg("--target-dir")
+            .arg(folder);
     }
     let _guard = Guard::new();
     let mut child = command.spawn().map_err(cannot_run)?;

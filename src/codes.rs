@@ -33,6 +33,10 @@ pub(crate) const UNKNOWN_CODE: Code = Code(16);
 pub(crate) const UNMEASURED: Code = Code(17);
 /// There is no project with the code of a graph.
 pub(crate) const NO_PROJECT: Code = Code(701);
+/// There is no MPI to build a program with.
+pub(crate) const NO_MPI: Code = Code(707);
+/// A project whose program no launcher of MPI can start.
+pub(crate) const NO_LINK: Code = Code(708);
 /// Cargo cannot be run.
 pub(crate) const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

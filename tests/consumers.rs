@@ -108,6 +108,7 @@ impl Consumers {
             graph_path: "graph.dot",
             graph_text: None,
             runtime: Runtime::Path("runtime".into()),
+            mpi: false,
             skeletons: None,
             alone: true,
         };

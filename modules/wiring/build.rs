@@ -25,6 +25,19 @@ fn main() {
         .map(|(name, path)| (name.as_str(), read(path)));
     let manifest = ("Cargo.toml", manifest(&runtime.join("Cargo.toml")));
     embed("VENDORED", "vendored.rs", sources.chain([manifest]));
+
+    let link = root.join("modules/link-mpi");
+    let mut sources = Vec::new();
+    files(&link.join("src"), "src/", &mut sources);
+    let sources = sources
+        .iter()
+        .map(|(name, path)| (name.as_str(), read(path)));
+    let manifest = ("Cargo.toml", link_manifest(&link.join("Cargo.toml")));
+    embed(
+        "VENDORED_LINK",
+        "vendored_link.rs",
+        sources.chain([manifest]),
+    );
 }
 
 /// Writes a table of names and texts.
@@ -60,6 +73,26 @@ fn files(folder: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) {
     }
 }
 
+const KEPT: &str = "# Comes with graphmap, which keeps it up to date: do not edit.\n\n";
+
+/// The manifest of the link over MPI, with the runtime beside it.
+fn link_manifest(path: &Path) -> String {
+    let text = read(path);
+    let mut manifest: toml::Table = text
+        .parse()
+        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for section in ["dev-dependencies", "lints", "workspace"] {
+        manifest.remove(section);
+    }
+    let dependencies = manifest
+        .get_mut("dependencies")
+        .and_then(|d| d.as_table_mut());
+    let runtime = dependencies.and_then(|d| d.get_mut("graphmap-runtime")?.as_table_mut());
+    let runtime = runtime.unwrap_or_else(|| panic!("{}: no runtime", path.display()));
+    runtime.insert("path".into(), "../graphmap-runtime".into());
+    format!("{KEPT}{manifest}")
+}
+
 /// The runtime's manifest without what only its own tests and benches need.
 fn manifest(path: &Path) -> String {
     let text = read(path);
@@ -82,5 +115,5 @@ fn manifest(path: &Path) -> String {
         "{}: inherits",
         path.display()
     );
-    format!("# Comes with graphmap, which keeps it up to date: do not edit.\n\n{manifest}")
+    format!("{KEPT}{manifest}")
 }

@@ -21,6 +21,7 @@ Examples:
   graphmap new graphs/farm --from graphs/farm.dot
                                                beside the graph, which stays where it is
   graphmap new hello                           with a small graph to begin with
+  graphmap new farm --from farm.dot --link mpi to run on several hosts, under mpiexec
   graphmap new farm --from farm.dot --skeletons mine --family go
                                                in another language, by skeletons of your own
 
@@ -46,11 +47,21 @@ pub(crate) struct NewArgs {
     /// Use the runtime from this folder, as seen from the project's, instead of a copy of it
     #[arg(long, value_name = "PATH")]
     runtime: Option<String>,
+    /// Have `mpiexec` start it as several OS processes, on one host or many: needs an MPI to build with
+    /// (`mpicc`), and libclang
+    #[arg(long, value_name = "LINK")]
+    link: Option<Link>,
     /// Make it a member of the workspace that it lies in, not one of its own
     #[arg(long)]
     member: bool,
     #[command(flatten)]
     graph: GraphArgs,
+}
+
+/// What a project can have to join its OS processes, besides what all have.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Link {
+    Mpi,
 }
 
 /// The graph of a project that is made from none.
@@ -78,9 +89,9 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         .family
         .as_ref()
         .is_some_and(|family| family != family::RUST)
-        && (args.runtime.is_some() || args.member)
+        && (args.runtime.is_some() || args.member || args.link.is_some())
     {
-        let message = "`--runtime` and `--member` are for projects in Rust";
+        let message = "`--runtime`, `--link` and `--member` are for projects in Rust";
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
     }
     if folder.join("Cargo.toml").exists() {
@@ -131,6 +142,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             Some(path) => Runtime::Path(path.clone()),
             None => Runtime::Vendored,
         },
+        mpi: matches!(args.link, Some(Link::Mpi)),
         skeletons: users.as_deref(),
         alone: !args.member,
     };

@@ -3,6 +3,7 @@
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::mapping::MappingArgs;
+use super::run::hosts;
 use super::session::{Outcome, Session};
 use super::{output, shown_plan};
 use crate::codes;
@@ -85,8 +86,11 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         if args.mapping.hosts.is_some() {
             names.push(("mpiexec", "mpiexec.sh"));
         }
-        let options = Session::options(&args.graph);
+        let mut options = Session::options(&args.graph);
         let mut files = Files::new();
+        let project = hosts::project_of(&args.file);
+        let mapping = plan.mapped.mapping();
+        hosts::describe(&mut options, project.as_ref(), mapping, folder, &mut files);
         let mut found = Diagnostics::new();
         for (name, file) in names {
             let Some(emitter) = session.tool.emitters().find(|e| e.name() == name) else {

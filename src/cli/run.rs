@@ -1,5 +1,7 @@
 //! `graphmap run`: builds the program of a graph and runs it.
 
+pub(crate) mod hosts;
+
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::identity::Identity;
@@ -36,6 +38,7 @@ Examples:
   graphmap run graphs/farm.dot
   graphmap run graphs/farm.dot -n 4 --stats
   graphmap run graphs/farm.dot -n 4 --link shm         in four OS processes
+  graphmap run farm.dot --hosts hostfile               on several hosts, under mpiexec
   graphmap run graphs/farm.dot --shuffle 7 -- 1000     what follows -- is the program's
 
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
@@ -48,7 +51,8 @@ pub(crate) struct RunArgs {
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
     os_processes: Option<NonZeroU32>,
-    /// What joins the OS processes: `threads` of one, or shared memory (`shm`)
+    /// What joins the OS processes: `threads` of one, shared memory (`shm`), or MPI (`mpi`, of a project
+    /// that was made with `--link mpi`)
     #[arg(long, value_name = "LINK", help_heading = "Run")]
     link: Option<Link>,
     /// Where each process runs: a mapping.json, as `graphmap partition -o DIR` writes it
@@ -62,8 +66,14 @@ pub(crate) struct RunArgs {
         help_heading = "Run"
     )]
     strategy: Option<String>,
-    /// What `partition` has, and this verb not yet
-    #[arg(long, value_name = "HOSTS", hide = true)]
+    /// Run on these hosts, under mpiexec: a hostfile or other description (see `graphmap partition`);
+    /// `--set launcher=openmpi` for another MPI
+    #[arg(
+        long,
+        value_name = "HOSTS",
+        conflicts_with = "mapping",
+        help_heading = "Run"
+    )]
     hosts: Option<String>,
     /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Run")]
@@ -74,6 +84,9 @@ pub(crate) struct RunArgs {
     /// Leave OS processes on whatever cores they are, instead of one for each
     #[arg(long, help_heading = "Run")]
     no_pin: bool,
+    /// Under mpiexec: write what it reads, and show the command instead of running it
+    #[arg(long, help_heading = "Run")]
+    print: bool,
     /// After the run, show what each kind of processes did
     #[arg(long, help_heading = "Run")]
     stats: bool,
@@ -117,22 +130,26 @@ fn bytes(text: &str) -> Result<u64, String> {
 enum Link {
     Threads,
     Shm,
+    Mpi,
 }
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    if let Some(hosts) = &args.hosts {
-        let (file, hosts) = (word(&args.file), word(Path::new(hosts)));
-        let message = "`run` runs a network on this machine: it does not take `--hosts`";
-        let diagnostic = Diagnostic::error(codes::USAGE, message)
-            .help(format!(
-                "`graphmap partition {file} --hosts {hosts} -o plan` maps the network onto hosts, and \
-                 writes what launchers read"
-            ))
-            .help(format!(
-                "`graphmap run {file} --mapping plan/mapping.json` then runs that mapping here, with a \
-                 scheduler for each OS process"
-            ));
-        return session.fail(Exit::Usage, diagnostic);
+    match (&args.hosts, args.link) {
+        (_, Some(Link::Mpi)) | (Some(_), None) => return hosts::run(args, session),
+        (Some(_), Some(_)) => {
+            let message =
+                "`--hosts` runs a network under mpiexec, and `--link` names something else";
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .help("leave `--link` out: MPI joins OS processes on several hosts");
+            return session.fail(Exit::Usage, diagnostic);
+        }
+        (None, _) if args.print => {
+            let message = "`--print` shows the command of a launcher, and none is asked for";
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .help("say on which hosts, `--hosts`, or `--link mpi` for this one");
+            return session.fail(Exit::Usage, diagnostic);
+        }
+        (None, _) => {}
     }
     let network = session.verified(&args.file, &args.graph)?;
     let mapping = handed_mapping(args, session, &network)?;
@@ -147,20 +164,16 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             .for_each(|doubt| session.find(doubt.finding));
         return Ok(Exit::Ok);
     }
-    let program = build(args, session, &network, &project, doubts)?;
+    let program = build(args, session, &network, &project, doubts, None)?;
     session.unless_denied()?;
     if args.no_run {
         return Ok(Exit::Ok);
     }
     // The program speaks next: what is to be said of the graph is said before.
     session.flush();
-    let cannot_run = |session: &mut Session<'_>, error: io::Error| {
-        let message = format!("`{}` cannot be run: {error}", program.display());
-        session.fail(Exit::Usage, Diagnostic::error(codes::PROGRAM, message))
-    };
     let mut command = match supervisor::command(program.as_os_str(), Bound::Program) {
         Ok(command) => command,
-        Err(error) => return cannot_run(session, error),
+        Err(error) => return ended(session, &program, Err(error)),
     };
     command.args(&args.args);
     let mut set = |name: &str, value: Option<std::ffi::OsString>| {
@@ -184,6 +197,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let link = args.link.map(|link| match link {
         Link::Threads => "threads",
         Link::Shm => "shm",
+        Link::Mpi => "mpi",
     });
     set("GRAPHMAP_LINK", link.map(Into::into));
     set(
@@ -199,6 +213,11 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         mapping.as_ref().map(|handed| handed.file.0.clone().into()),
     );
     let result = session.timed("run", |_| child::run(&mut command));
+    ended(session, &program, result)
+}
+
+/// What comes of how the program ended.
+fn ended(session: &mut Session<'_>, program: &Path, result: io::Result<End>) -> Outcome<Exit> {
     match result {
         Ok(End::Code(0)) => Ok(Exit::Ok),
         Ok(End::Code(6)) => Ok(Exit::Blocked),
@@ -212,8 +231,24 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 Diagnostic::error(codes::PROGRAM, message),
             )
         }
-        Err(error) => cannot_run(session, error),
+        Err(error) => {
+            let message = format!("`{}` cannot be run: {error}", program.display());
+            session.fail(Exit::Usage, Diagnostic::error(codes::PROGRAM, message))
+        }
     }
+}
+
+/// A project whose program mpiexec would start several times, each for itself.
+fn no_link<T>(session: &mut Session<'_>, project: &Project) -> Outcome<T> {
+    let message = format!("the project {} has no MPI link", shown(&project.root));
+    let diagnostic = Diagnostic::error(codes::NO_LINK, message)
+        .help("`graphmap new FOLDER --from FILE --link mpi` makes a project that has it")
+        .help(
+            "or copy its vendor/graphmap-link-mpi, add `graphmap-link-mpi = { path = \
+             \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml, and call \
+             `graphmap_link_mpi::main` in src/main.rs instead of `graphmap_runtime::main`",
+        );
+    session.fail(Exit::Usage, diagnostic)
 }
 
 /// A build that takes longer than this is waited for.
@@ -225,11 +260,13 @@ fn build(
     network: &Verified,
     project: &Project,
     mut doubts: Vec<Doubt>,
+    mpi: Option<(&str, &Path)>,
 ) -> Outcome<PathBuf> {
     let root = &*project.root;
     let build = Build {
         project: root,
         release: args.release || !args.dev,
+        mpi,
         talk: session.may_talk(),
         waits: match session.may_tell() {
             true => |line| talk::say(&format!("graphmap: cargo: {line}\n")),

@@ -92,6 +92,7 @@ fn emit(work: &Path, name: &'static str, graph: Graph) -> Row {
         graph_path: "graph.dot",
         graph_text: None,
         runtime: Runtime::Vendored,
+        mpi: false,
         skeletons: None,
         alone: true,
     };

@@ -124,9 +124,9 @@ pub fn command(
             (MPIEXEC, format!("{line} {}", fgmpi::sections(launch)))
         }
     };
-    let title = launch.title();
+    let (title, exports) = (launch.title(), launch.exports());
     let script = format!(
-        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}exec {program} \"$@\"{line}\n"
+        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}exec {program} \"$@\"{line}\n"
     );
     Ok(Command { script, files })
 }

@@ -27,6 +27,8 @@ pub struct Launch {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
+    /// Variables that all OS processes are to have: names and values.
+    pub environment: Vec<(String, String)>,
     /// The OS processes, in rank order.
     pub os_processes: Vec<OsProcess>,
 }
@@ -43,7 +45,7 @@ pub struct Run<'a, T> {
 }
 
 impl Launch {
-    /// What a mapped network is to be started as, with the options `program` and `args`.
+    /// What a mapped network is to be started as, with the options `program`, `args` and `env.NAME`.
     ///
     /// # Errors
     /// Names of hosts that no launcher takes (`G0433`).
@@ -75,9 +77,15 @@ impl Launch {
                 .get("args")
                 .map(|args| args.split_whitespace().map(str::to_string).collect())
                 .unwrap_or_default(),
+            environment: options
+                .iter()
+                .filter_map(|(key, value)| Some((key.strip_prefix("env.")?, value)))
+                .map(|(name, value)| (name.to_string(), value.clone()))
+                .collect(),
             os_processes: os_processes.collect(),
         };
         launch.check_hosts()?;
+        launch.check_environment()?;
         Ok(launch)
     }
 
@@ -101,6 +109,32 @@ impl Launch {
             }
         }
         if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
+    /// Refuses names of variables that no shell takes.
+    fn check_environment(&self) -> Result<(), Diagnostics> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let bad = |name: &str| {
+            name.is_empty()
+                || name.starts_with(|c: char| c.is_ascii_digit())
+                || !name.chars().all(plain)
+        };
+        match self.environment.iter().find(|(name, _)| bad(name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let what = format!("{name:?} cannot be the name of a variable");
+                let help = "names are made of letters, digits and `_`: `--set env.NAME=VALUE`";
+                Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+            }
+        }
+    }
+
+    /// The lines of a script that set the variables.
+    pub(crate) fn exports(&self) -> String {
+        let set = |(name, value): &(String, String)| {
+            format!("{name}={}\nexport {name}\n", shell_quoted(value))
+        };
+        self.environment.iter().map(set).collect()
     }
 
     /// The host of each OS process, in rank order; `None` when no OS process has one.

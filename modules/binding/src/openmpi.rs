@@ -109,6 +109,12 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("an appfile")?;
+    // Its OS processes have the variables that are named, and no others of the launcher.
+    let names = launch
+        .environment
+        .iter()
+        .map(|(name, _)| format!(" -x {name}"));
+    let handed: String = names.collect();
     let mut text = String::new();
     for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {
         let (n, (host, processes, cores)) = (run.members.len(), run.value);
@@ -116,7 +122,7 @@ pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
         let words = on_cores(cores, &words);
         writeln!(
             text,
-            "-np {n}{host} -x GRAPHMAP_PROCESSES={processes} {words}"
+            "-np {n}{host} -x GRAPHMAP_PROCESSES={processes}{handed} {words}"
         )
         .expect("a String takes all");
     }

@@ -29,6 +29,7 @@ fn launches() -> impl Strategy<Value = Launch> {
             strategy: "any".into(),
             program: "./farm".into(),
             args,
+            environment: Vec::new(),
             os_processes,
         }
     })

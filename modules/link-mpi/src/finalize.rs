@@ -17,9 +17,9 @@ use crate::calls;
 
 /// Ending MPI takes a hundredth of this, and who waits for others in the barrier of the launcher sleeps.
 const LATE: Duration = Duration::from_millis(400);
-/// Who has worked for so much of that time waits for nobody but the network (hundredths of a second, as the kernel
-/// counts).
-const BUSY: u64 = 10;
+/// Who has worked for so much of that time (hundredths of a second, as the kernel counts) looks again and again, even
+/// where it shares its core with many: who waits in the barrier does not work at all.
+const BUSY: u64 = 2;
 
 /// Watches over the end of MPI, which is going to begin, until what is returned is dropped.
 pub(crate) fn watch(code: u8) -> Option<Sender<()>> {

@@ -29,6 +29,7 @@ use crate::sequence::Sequence;
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
 /// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
+/// | `GRAPHMAP_PLACEMENT=SEQUENCE` | the OS process of each rank, as a [`Sequence`], where no file can be had by all |
 /// | `GRAPHMAP_MAPPING=FILE` | the OS process of each rank, as a [`Sequence`]; default: blocks of consecutive ranks |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
@@ -245,6 +246,17 @@ impl Options {
         if let Some(file) = get("GRAPHMAP_MAPPING").map(PathBuf::from) {
             options.mapping = Some(read_mapping(&file)?);
         }
+        if let Some(value) = get("GRAPHMAP_PLACEMENT") {
+            if options.mapping.is_some() {
+                let both = "GRAPHMAP_MAPPING and GRAPHMAP_PLACEMENT: there can be one of them";
+                return Err(RunError::Options(both.into()));
+            }
+            let sequence = value
+                .to_string_lossy()
+                .parse()
+                .map_err(|error| RunError::Options(format!("GRAPHMAP_PLACEMENT: {error}")))?;
+            options.mapping = Some(sequence);
+        }
         Ok(options)
     }
 
@@ -434,6 +446,7 @@ mod tests {
             ("GRAPHMAP_MEMORY", "99999999T"),
             ("GRAPHMAP_MEMORY", "-1"),
             ("GRAPHMAP_MEMORY", "1.5G"),
+            ("GRAPHMAP_PLACEMENT", "0 one"),
         ] {
             let error = parse(&[wrong]).unwrap_err();
             assert!(

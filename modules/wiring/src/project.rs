@@ -6,6 +6,7 @@
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
 //! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written anew when the graph changes |
 //! | `vendor/graphmap-runtime/` | generated: the source of the runtime, which comes from the binary |
+//! | `vendor/graphmap-link-mpi/` | the same of the link over MPI, where the project asks for it |
 //!
 //! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
 //! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
@@ -25,6 +26,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
+include!(concat!(env!("OUT_DIR"), "/vendored_link.rs"));
 
 /// The wiring of a project.
 const WIRING: &str = "src/wiring.rs";
@@ -34,6 +36,8 @@ const FUNCTIONS: &str = "src/processes/mod.rs";
 const FITTING: &str = "target/graphmap/wiring.rs";
 /// The runtime's folder in a project that takes it along.
 const VENDOR: &str = "vendor/graphmap-runtime";
+/// That of the link over MPI.
+const VENDOR_LINK: &str = "vendor/graphmap-link-mpi";
 
 /// Where a new project gets the runtime from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +59,8 @@ pub struct NewProject<'a> {
     pub graph_text: Option<&'a str>,
     /// Where the runtime comes from.
     pub runtime: Runtime,
+    /// Whether `mpiexec` may start it as several OS processes of one run.
+    pub mpi: bool,
     /// The user's folder of skeletons, as seen from the project's.
     pub skeletons: Option<&'a str>,
     /// Whether it is a workspace of its own; else it is a member of one that it lies in.
@@ -73,18 +79,24 @@ pub fn create(
 ) -> Result<Files, Diagnostics> {
     let mut files = Files::new();
     let model = generate(network, skeletons, Path::new(""), &mut files, diagnostics)?;
-    let runtime_path = match &new.runtime {
+    let (runtime_path, link_path) = match &new.runtime {
         Runtime::Vendored => {
-            vendor(Path::new(""), &mut files);
-            VENDOR
+            vendor(Path::new(""), VENDOR, VENDORED, &mut files);
+            if new.mpi {
+                vendor(Path::new(""), VENDOR_LINK, VENDORED_LINK, &mut files);
+            }
+            (VENDOR.to_owned(), VENDOR_LINK.to_owned())
         }
-        Runtime::Path(path) => path,
+        // The link is beside the runtime.
+        Runtime::Path(path) => (path.clone(), format!("{path}/../link-mpi")),
     };
     let data = json!({
         "model": model,
         "package": package_name(new.name),
         "graph_path": new.graph_path,
         "runtime_path": runtime_path,
+        "link_path": new.mpi.then_some(link_path),
+        "main": if new.mpi { "graphmap_link_mpi" } else { "graphmap_runtime" },
         "alone": new.alone,
         "skeletons": new.skeletons,
     });
@@ -166,9 +178,9 @@ fn function_file(root: &Path, function: &str) -> PathBuf {
     root.join("src/processes").join(format!("{function}.rs"))
 }
 
-fn vendor(root: &Path, files: &mut Files) {
-    for (path, text) in VENDORED {
-        files.generated(root.join(VENDOR).join(path), *text);
+fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
+    for (path, text) in sources {
+        files.generated(root.join(folder).join(path), *text);
     }
 }
 
@@ -187,7 +199,9 @@ fn package_name(name: &str) -> String {
     let taken = [
         "alloc",
         "core",
+        "graphmap-link-mpi",
         "graphmap-runtime",
+        "mpi",
         "proc_macro",
         "std",
         "test",
@@ -232,6 +246,10 @@ pub struct Project {
     pub package: String,
     /// Whether it takes the runtime along.
     pub vendored: bool,
+    /// Whether `mpiexec` may start it as several OS processes of one run.
+    pub mpi: bool,
+    /// Whether it takes the link over MPI along.
+    vendored_link: bool,
     /// The user's folder of skeletons that its wiring is made with.
     pub skeletons: Option<PathBuf>,
 }
@@ -285,15 +303,15 @@ impl Project {
         let (Some(graph), Some(name)) = (graph, name) else {
             return Ok(None);
         };
-        let runtime = manifest
-            .get("dependencies")
-            .and_then(|d| d.get("graphmap-runtime"));
-        let runtime = runtime.and_then(|r| r.get("path")?.as_str());
+        let dependency = |name: &str| manifest.get("dependencies").and_then(|d| d.get(name));
+        let path = |name: &str| dependency(name).and_then(|d| d.get("path")?.as_str());
         Ok(Some(Project {
             root: root.to_owned(),
             graph: root.join(graph),
             package: name.to_owned(),
-            vendored: runtime == Some(VENDOR),
+            vendored: path("graphmap-runtime") == Some(VENDOR),
+            mpi: dependency("graphmap-link-mpi").is_some(),
+            vendored_link: path("graphmap-link-mpi") == Some(VENDOR_LINK),
             skeletons: skeletons.map(|folder| root.join(folder)),
         }))
     }
@@ -301,10 +319,13 @@ impl Project {
     /// Whether graphmap writes this file of the project anew, so that the user cannot mend it: the
     /// wiring, the list of functions, the runtime's source.
     pub fn is_generated(&self, file: &Path) -> bool {
-        let vendored = self.root.join(VENDOR).canonicalize();
-        let inside = |folder: PathBuf| file.canonicalize().is_ok_and(|f| f.starts_with(folder));
+        let inside =
+            |folder: &str| match (self.root.join(folder).canonicalize(), file.canonicalize()) {
+                (Ok(folder), Ok(file)) => file.starts_with(folder),
+                _ => false,
+            };
         let generated = [WIRING, FUNCTIONS].map(|name| self.root.join(name));
-        generated.iter().any(|own| same_file(own, file)) || vendored.is_ok_and(inside)
+        generated.iter().any(|own| same_file(own, file)) || inside(VENDOR) || inside(VENDOR_LINK)
     }
 
     /// Whether a file is the project's wiring.
@@ -332,7 +353,10 @@ impl Project {
         let mut files = Files::new();
         let model = generate(network, skeletons, &self.root, &mut files, diagnostics)?;
         if self.vendored {
-            vendor(&self.root, &mut files);
+            vendor(&self.root, VENDOR, VENDORED, &mut files);
+        }
+        if self.vendored_link {
+            vendor(&self.root, VENDOR_LINK, VENDORED_LINK, &mut files);
         }
         let wiring = input::text(&self.root.join(WIRING), Limit::NETWORK).unwrap_or_default();
         let fitting = input::text(&self.fitting(), Limit::NETWORK).ok();

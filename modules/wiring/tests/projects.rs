@@ -44,6 +44,7 @@ fn new_project(root: &Path, name: &str, network: &Verified, text: &str) {
         graph_path: &graph,
         graph_text: Some(text),
         runtime: Runtime::Vendored,
+        mpi: false,
         skeletons: None,
         alone: true,
     };

@@ -47,6 +47,7 @@ pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
         strategy: "test".into(),
         program: "./farm".into(),
         args: vec!["-v".into()],
+        environment: Vec::new(),
         os_processes: os_processes.iter().map(one).collect(),
     }
 }

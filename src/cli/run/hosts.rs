@@ -1,0 +1,249 @@
+//! A run under a launcher of MPI, on one host or many: what is built, written and started.
+
+use super::{RunArgs, build, ended, find_project, no_link};
+use crate::cli::exit::Exit;
+use crate::cli::mapping::MappingArgs;
+use crate::cli::output;
+use crate::cli::paths::word;
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use crate::plugins;
+use crate::supervisor::{self, Bound};
+use graphmap_binding::command::Launcher;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::{EmitContext, Files};
+use graphmap_kpn::mapping::{Mapped, Mapping};
+use graphmap_kpn::network::Verified;
+use graphmap_wiring::project::Project;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+/// Where what launchers read is written, in a project.
+const FOLDER: &str = "target/graphmap/hosts";
+/// Most bytes of a variable that says where processes are: Linux takes 128 KiB.
+const MOST: usize = 100_000;
+
+/// An MPI to build with, and to start with.
+pub(crate) struct Mpi {
+    /// As `--set launcher=` says it.
+    launcher: &'static str,
+    compiler: &'static str,
+}
+
+/// The MPIs that are looked for, the first first. Where both are installed, `mpicc` is either: Debian's own
+/// names say which.
+const MPIS: [Mpi; 3] = [
+    Mpi {
+        launcher: "mpich",
+        compiler: "mpicc.mpich",
+    },
+    Mpi {
+        launcher: "openmpi",
+        compiler: "mpicc.openmpi",
+    },
+    Mpi {
+        launcher: "mpich",
+        compiler: "mpicc",
+    },
+];
+
+impl Mpi {
+    /// That of the launcher that is asked for, or one that is there.
+    fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
+        let there = |mpi: &Mpi| plugins::find("", mpi.compiler).is_some();
+        let fits = |mpi: &Mpi| asked.is_none_or(|asked| asked == mpi.launcher);
+        if let Some(mpi) = MPIS.into_iter().find(|mpi| fits(mpi) && there(mpi)) {
+            return Ok(mpi);
+        }
+        // Slurm and others start programs of whatever MPI.
+        let launcher = Launcher::ALL.iter().find(|(name, _)| Some(*name) == asked);
+        if let Some((launcher, _)) = launcher
+            && plugins::find("", "mpicc").is_some()
+        {
+            return Ok(Mpi {
+                launcher,
+                compiler: "mpicc",
+            });
+        }
+        let what = match asked {
+            Some(asked) => format!("there is no MPI to build a program for the launcher `{asked}`"),
+            None => "there is no MPI to build the program with".to_owned(),
+        };
+        let error = Diagnostic::error(codes::NO_MPI, what)
+            .with_note("looked for mpicc.mpich, mpicc.openmpi and mpicc")
+            .help("install one with what is needed to build, on Debian `libmpich-dev libclang-dev`, or `libopenmpi-dev libclang-dev`");
+        session.fail(Exit::Usage, error)
+    }
+
+    /// What is built for it: cargo does not see that the MPI is another.
+    fn target(launcher: &str, project: &Project) -> PathBuf {
+        project.root.join(format!("target/mpi-{launcher}"))
+    }
+}
+
+/// What launch files say of a program of ours: where it is, and where its processes are to run. A
+/// placement that no variable has room for goes to a file in `folder`, which all hosts have to have.
+pub(crate) fn describe(
+    options: &mut BTreeMap<String, String>,
+    project: Option<&Project>,
+    mapping: &Mapping,
+    folder: &Path,
+    files: &mut Files,
+) {
+    let launcher = options.get("launcher").map_or("mpich", String::as_str);
+    if let Some(project) = project.filter(|project| project.mpi) {
+        let program = Mpi::target(launcher, project)
+            .join("release")
+            .join(&project.package);
+        let program = std::path::absolute(&program).unwrap_or(program);
+        let program = program.display().to_string();
+        options.entry("program".to_owned()).or_insert(program);
+    }
+    let placement = graphmap_wiring::sequence::encode(&mapping.os_process);
+    if placement.len() <= MOST {
+        options.insert("env.GRAPHMAP_PLACEMENT".to_owned(), placement);
+        return;
+    }
+    let file = folder.join("placement");
+    let named = std::path::absolute(&file).unwrap_or_else(|_| file.clone());
+    options.insert(
+        "env.GRAPHMAP_MAPPING".to_owned(),
+        named.display().to_string(),
+    );
+    files.generated(file, placement);
+}
+
+/// The project of a graph file, where there is one and it can be read.
+pub(crate) fn project_of(file: &Path) -> Option<Project> {
+    Project::find(file).ok().flatten()
+}
+
+pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let network = session.verified(&args.file, &args.graph)?;
+    let (project, doubts) = find_project(args, session, &network)?;
+    if !project.mpi {
+        return no_link(session, &project);
+    }
+    let mut options = Session::options(&args.graph);
+    let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
+    options.insert("launcher".to_owned(), mpi.launcher.to_owned());
+    let mapped = mapped(args, session, network)?;
+    let target = Mpi::target(mpi.launcher, &project);
+    let build_for = Some((mpi.compiler, &*target));
+    let program = build(args, session, mapped.network(), &project, doubts, build_for)?;
+    session.unless_denied()?;
+    let folder = project.root.join(FOLDER);
+    let script = write(args, session, &mapped, &project, &program, options, &folder)?;
+    if args.print {
+        session.show(&format!("sh {}\n", word(&script)))?;
+        return Ok(Exit::Ok);
+    }
+    if args.no_run {
+        return Ok(Exit::Ok);
+    }
+    session.flush();
+    let mut command = match supervisor::command("sh".as_ref(), Bound::Tree) {
+        Ok(command) => command,
+        Err(error) => return ended(session, &script, Err(error)),
+    };
+    command.arg(&script);
+    let result = session.timed("run", |_| crate::child::run(&mut command));
+    ended(session, &script, result)
+}
+
+/// Where each process is to run.
+fn mapped(args: &RunArgs, session: &mut Session<'_>, network: Verified) -> Outcome<Mapped> {
+    if let Some(path) = &args.mapping {
+        let mapping = session.mapping_file(path, &network)?;
+        return Mapped::new(network, mapping).or_else(|error| {
+            session.fail(
+                Exit::Usage,
+                Diagnostic::error(codes::USAGE, error.to_string()),
+            )
+        });
+    }
+    let strategy = args.strategy.as_deref().unwrap_or("auto");
+    let how = MappingArgs {
+        os_processes: args.os_processes,
+        hosts: args.hosts.clone(),
+        ..MappingArgs::simple(NonZeroU32::MIN, strategy)
+    };
+    Ok(session.plan(&network, &how, false)?.mapped)
+}
+
+/// Writes what launchers read; the script that starts all.
+fn write(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    mapped: &Mapped,
+    project: &Project,
+    program: &Path,
+    mut options: BTreeMap<String, String>,
+    folder: &Path,
+) -> Outcome<PathBuf> {
+    let mut files = Files::new();
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        path.display().to_string()
+    };
+    options.insert("program".to_owned(), absolute(program));
+    describe(&mut options, None, mapped.mapping(), folder, &mut files);
+    let mut words = Vec::new();
+    for arg in &args.args {
+        let word = arg.to_str().filter(|word| !word.is_empty());
+        let Some(word) = word.filter(|word| !word.contains(char::is_whitespace)) else {
+            let what = format!("{arg:?} cannot be an argument of a program that a launcher starts");
+            let error = Diagnostic::error(codes::USAGE, what)
+                .with_note("what launchers read knows no quotes")
+                .help("hand it over in a variable, `--set env.NAME=VALUE`, or a file");
+            return session.fail(Exit::Usage, error);
+        };
+        words.push(word);
+    }
+    if !words.is_empty() {
+        options.insert("args".to_owned(), words.join(" "));
+    }
+    let mut set = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            options.insert(format!("env.{name}"), value);
+        }
+    };
+    set("GRAPHMAP_STATS", args.stats.then(|| "1".to_owned()));
+    set(
+        "GRAPHMAP_SHUFFLE",
+        args.shuffle.map(|seed| seed.to_string()),
+    );
+    set("GRAPHMAP_PROFILE", args.profile.as_deref().map(absolute));
+    set(
+        "GRAPHMAP_MEMORY",
+        args.memory.map(|bytes| bytes.to_string()),
+    );
+    set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".to_owned()));
+    set("GRAPHMAP_PIN", args.no_pin.then(|| "0".to_owned()));
+    set("GRAPHMAP_PROJECT", Some(absolute(&project.root)));
+    let script = folder.join("mpiexec.sh");
+    let mut found = Diagnostics::new();
+    for (name, path) in [
+        ("mapping", folder.join("mapping.json")),
+        ("mpiexec", script.clone()),
+    ] {
+        let Some(emitter) = session.tool.emitters().find(|e| e.name() == name) else {
+            continue;
+        };
+        let mut context = EmitContext {
+            path: &path,
+            options: &options,
+            diagnostics: &mut found,
+        };
+        if let Err(failed) = emitter.emit(mapped, &mut context, &mut files) {
+            session.find_all(found);
+            session.find_all(failed);
+            return Err(Exit::Plugin);
+        }
+    }
+    session.find_all(found);
+    session.unless_denied()?;
+    output::write_quietly(session, &files)?;
+    Ok(script)
+}
