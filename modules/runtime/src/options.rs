@@ -251,10 +251,11 @@ impl Options {
                 let both = "GRAPHMAP_MAPPING and GRAPHMAP_PLACEMENT: there can be one of them";
                 return Err(RunError::Options(both.into()));
             }
-            let sequence = value
-                .to_string_lossy()
-                .parse()
-                .map_err(|error| RunError::Options(format!("GRAPHMAP_PLACEMENT: {error}")))?;
+            let text = value.to_string_lossy();
+            let sequence = text.parse().map_err(|error| {
+                let start: String = text.chars().take(60).collect();
+                RunError::Options(format!("GRAPHMAP_PLACEMENT={start}: {error}"))
+            })?;
             options.mapping = Some(sequence);
         }
         Ok(options)
