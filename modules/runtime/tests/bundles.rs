@@ -2,9 +2,14 @@
 
 mod common;
 
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use common::{BOTH, Both, Log, everywhere, size};
 use graphmap_runtime as rt;
-use rt::{Channels, Names, Network, Stopped, select};
+use rt::{Channels, Names, Network, Options, Select, Stopped, select};
 
 /// `writers` processes called w1.. joined to one process that `read` runs.
 fn many_to_one<F, O>(writers: u32, capacity: u32, each: u64, read: F) -> Network
@@ -539,4 +544,50 @@ fn one_of_several_ports() {
             outcome.unwrap();
         },
     );
+}
+
+/// A read whose token was found before its scheduler looked leaves nothing behind that takes the place of a wait in
+/// a bundle when the scheduler goes to sleep.
+#[test]
+fn a_port_that_was_read_by_itself_waits_in_a_bundle() {
+    let begun = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&begun);
+    let write = move |mut p: Both<u64>| {
+        let begun = Arc::clone(&seen);
+        async move {
+            while !begun.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            p.outs[0].write(1).await?;
+            rt::yield_now().await;
+            // The reader sleeps by then.
+            std::thread::sleep(Duration::from_millis(200));
+            p.outs[0].write(2).await
+        }
+    };
+    let read = move |mut p: Both<u64>| {
+        let begun = Arc::clone(&begun);
+        async move {
+            let mut input = p.ins.remove(0);
+            let first = poll_fn(|context| {
+                loop {
+                    let polled = input.poll_read(context);
+                    if polled.is_ready() {
+                        return polled;
+                    }
+                    begun.store(true, Ordering::SeqCst);
+                    std::thread::yield_now();
+                }
+            });
+            assert_eq!(first.await, Some(1));
+            let mut select = Select::from(vec![input]);
+            assert_eq!(select.read().await, Some((0, 2)));
+            assert_eq!(select.read().await, None);
+        }
+    };
+    let mut net = Network::new("one", "one.dot");
+    let w = net.kind("w", Names::Listed(&["w"]), "0", BOTH, write);
+    let r = net.kind("r", Names::Listed(&["r"]), "1", BOTH, read);
+    net.channels::<u64>(Channels::new((w, 1), (r, 0), "0", "0"));
+    rt::run(net, &Options::new().os_processes(2).threads(2)).unwrap();
 }

@@ -304,7 +304,14 @@ impl<T> Cross<T> {
     /// Has an id woken by the other side; false: something has changed already.
     pub(crate) fn arm(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
+        self.look_no_more(scheduler);
         self.arm_ring(id, side)
+    }
+
+    /// A wait that the scheduler looks after may be over without its knowledge: who waited was polled for another
+    /// reason, and found the token. Who waits now must not be taken for that one when the scheduler goes to sleep.
+    fn look_no_more(&self, scheduler: &Scheduler) {
+        scheduler.watches().forget((&raw const *self).cast());
     }
 
     fn arm_ring(&self, id: u32, side: Side) -> bool {
@@ -322,6 +329,7 @@ impl<T> Cross<T> {
     /// Has the id in `word` woken when the reader leaves; true: it has left already.
     pub(crate) fn arm_stop(&self, scheduler: &Scheduler, word: u32) -> bool {
         self.touch(scheduler, Side::Write);
+        self.look_no_more(scheduler);
         self.unhook(Side::Write);
         let stopped = self.ring.arm_stop(word);
         if stopped {
