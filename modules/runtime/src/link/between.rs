@@ -1,7 +1,7 @@
 //! What joins the OS processes of one run: frames from each to each other, in order, and what all of them
 //! know of how the run stands.
 //!
-//! [`Link`] is what a run needs of it. Shared memory ([`shm`](super::shm)) is one that the runtime has itself;
+//! [`Link`] is what a run needs of it. Shared memory (`shm/`) is one that the runtime has itself;
 //! others are crates of their own, so that who does not have what they stand on builds programs all the same.
 
 use std::rc::Rc;
