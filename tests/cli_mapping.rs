@@ -310,7 +310,7 @@ fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
 fn a_solver_ends_with_us() {
     for signal in ["TERM", "INT", "KILL", "HUP"] {
         let script = "#!/bin/sh\nsleep 1000 & echo $! > other\n\
-                      echo $$ > number; mv number started; sleep 1000\n";
+                      echo $$ > number; mv number started; wait\n";
         let test = farm().executable("cbc", script);
         let test = test.args("partition farm.dot -n 2 --strategy ilp --solver bin/cbc --time 900s");
         let mut run = test.start();
