@@ -94,7 +94,8 @@ impl Outside {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let mut child = command.spawn().map_err(|e| self.cannot_start(&e))?;
-        // Whatever it makes of the question: it is there.
+        // Whatever it makes of the question: it is there. Told first, so that what it has started ends with it.
+        tell_to_end(&mut child);
         let _ = child.kill();
         let _ = child.wait();
         Ok(())
