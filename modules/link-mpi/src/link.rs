@@ -257,11 +257,6 @@ impl Link for MpiLink {
         self.messages.borrow_mut().send(to, header, bytes);
     }
 
-    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
-        self.known.sent.set(self.known.sent.get() + 1);
-        self.messages.borrow_mut().send_owned(to, header, bytes);
-    }
-
     fn flush(&self) -> bool {
         self.messages.borrow_mut().push(false)
     }
@@ -271,27 +266,6 @@ impl Link for MpiLink {
             self.look();
         }
         self.messages.borrow().is_filled()
-    }
-
-    fn receive(&self) -> Result<Option<Message>, String> {
-        if let Some(why) = self.wrong.take() {
-            return Err(why);
-        }
-        let due = |looked: Instant| looked.elapsed() >= LOOK;
-        if !self.messages.borrow().is_filled() && self.looked.get().is_none_or(due) {
-            self.look();
-            self.looked.set(Some(Instant::now()));
-        }
-        let spare = &mut self.spare.borrow_mut();
-        let message = self.messages.borrow_mut().take(spare);
-        if message.is_some() {
-            self.known.received.set(self.known.received.get() + 1);
-        }
-        Ok(message)
-    }
-
-    fn done_with(&self, bytes: Vec<u8>) {
-        *self.spare.borrow_mut() = bytes;
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
@@ -372,6 +346,32 @@ impl Link for MpiLink {
 }
 
 impl Job for MpiLink {
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        self.known.sent.set(self.known.sent.get() + 1);
+        self.messages.borrow_mut().send_owned(to, header, bytes);
+    }
+
+    fn receive(&self) -> Result<Option<Message>, String> {
+        if let Some(why) = self.wrong.take() {
+            return Err(why);
+        }
+        let due = |looked: Instant| looked.elapsed() >= LOOK;
+        if !self.messages.borrow().is_filled() && self.looked.get().is_none_or(due) {
+            self.look();
+            self.looked.set(Some(Instant::now()));
+        }
+        let spare = &mut self.spare.borrow_mut();
+        let message = self.messages.borrow_mut().take(spare);
+        if message.is_some() {
+            self.known.received.set(self.known.received.get() + 1);
+        }
+        Ok(message)
+    }
+
+    fn done_with(&self, bytes: Vec<u8>) {
+        *self.spare.borrow_mut() = bytes;
+    }
+
     fn begin(&self, network: u64) {
         let program = match digest::program() {
             Ok(program) => program,

@@ -107,13 +107,12 @@ fn launched() -> Option<Launched> {
 
 /// The network, and how it is to run.
 fn begin(network: impl FnOnce() -> Network) -> Result<(Network, Options), RunError> {
-    let options = Options::from_env()?;
+    let mut options = Options::from_env()?;
     let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
         RunError::Wiring(vec![
             "the function that describes the network panicked".into(),
         ])
     })?;
-    let mut options = options;
     options.running = Some(Running::default());
     let of = network.name().to_string();
     let options = options.on_quiet(move |block| {

@@ -27,6 +27,7 @@ pub(crate) const TOLD: u32 = 5;
 pub(crate) const VERDICT: u32 = 6;
 /// What was counted in a run.
 pub(crate) const TALLY: u32 = 7;
+
 /// The reading end's side of a channel whose writer is in another OS process.
 pub(crate) trait FarReader {
     /// The number of the channel.
@@ -316,7 +317,7 @@ impl Outside {
         self.link.is_ready()
     }
 
-    /// Calls `take` with messages that are here as a whole, at most so many. How many have come.
+    /// As [`AnyLink::receive`].
     #[inline]
     pub(super) fn receive(
         &self,

@@ -92,34 +92,27 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         let (token, waiter) = unsafe { self.ring.pop_at_once() }?;
         match waiter {
-            None => self.owe_taken(),
+            None => self.owe(Side::Read),
             Some(_) => self.wake(Side::Write, waiter),
         }
         Some(token)
     }
 
+    /// What this end did last is told to the other when it is worth that, or the turn is over.
     #[inline(always)]
-    fn owe_taken(&self) {
+    fn owe(&self, side: Side) {
         with_current(|scheduler| {
             let this: *const Self = &raw const *self;
             // SAFETY: made from this type; `forget` is called before the end goes.
             unsafe {
-                scheduler.debts().owe(0, this.cast(), |end| {
-                    (*end.cast::<Self>()).settle_taken();
-                });
-            }
-        });
-    }
-
-    #[inline(always)]
-    fn owe_put(&self) {
-        with_current(|scheduler| {
-            let this: *const Self = &raw const *self;
-            // SAFETY: as in `owe_taken`.
-            unsafe {
-                scheduler.debts().owe(1, this.cast(), |end| {
-                    (*end.cast::<Self>()).settle_put();
-                });
+                scheduler.debts().owe(
+                    side as usize,
+                    this.cast(),
+                    match side {
+                        Side::Read => |end| (*end.cast::<Self>()).settle_taken(),
+                        Side::Write => |end| (*end.cast::<Self>()).settle_put(),
+                    },
+                );
             }
         });
     }
@@ -139,7 +132,7 @@ impl<T> Cross<T> {
                     }
                 });
                 if waiter.is_none() {
-                    self.owe_taken();
+                    self.owe(Side::Read);
                 }
                 self.wake(Side::Write, waiter);
                 Take::Token(token)
@@ -158,7 +151,7 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         match unsafe { self.ring.push_at_once(token) } {
             None => return false,
-            Some(None) => self.owe_put(),
+            Some(None) => self.owe(Side::Write),
             Some(waiter) => self.wake(Side::Read, waiter),
         }
         true
@@ -203,7 +196,7 @@ impl<T> Cross<T> {
         };
         match waiter {
             Some(_) => self.wake(Side::Read, waiter),
-            None => self.owe_put(),
+            None => self.owe(Side::Write),
         }
         offer
     }

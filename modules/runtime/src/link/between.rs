@@ -66,21 +66,10 @@ pub trait Link {
 
     /// Sends a frame, now or when there is room. What is sent to one first comes there first.
     fn send(&self, to: usize, header: Header, bytes: &[u8]);
-    /// As [`Link::send`], of bytes that need not be copied.
-    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
-        self.send(to, header, &bytes);
-    }
     /// Gets what was sent on its way, as far as there is room. Whether nothing is left.
     fn flush(&self) -> bool;
     /// Whether something has come.
     fn is_filled(&self) -> bool;
-    /// The next frame that is here as a whole.
-    ///
-    /// # Errors
-    /// What has come cannot be a frame.
-    fn receive(&self) -> Result<Option<Message>, String>;
-    /// Gives the bytes of a message back, to be used again.
-    fn done_with(&self, _bytes: Vec<u8>) {}
     /// Sleeps until something comes, or for a time, or until there is a meeting, or the run is over. `stay` is asked
     /// whether there is something to do after all when nobody would miss the bell any more.
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>);
@@ -115,6 +104,16 @@ pub struct Started {
 
 /// A link whose OS processes something else has started, and ends.
 pub trait Job: Link {
+    /// As [`Link::send`], of bytes that need not be copied.
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
+    /// The next frame that is here as a whole. None is kept from coming by the frames of another OS process.
+    ///
+    /// # Errors
+    /// What has come cannot be a frame.
+    fn receive(&self) -> Result<Option<Message>, String>;
+    /// Gives the bytes of a message back, to be used again.
+    fn done_with(&self, bytes: Vec<u8>);
+
     /// The network is known, by a number that differs for networks that differ. Where another OS process has
     /// another, or is another program, the run fails.
     fn begin(&self, network: u64);
@@ -189,7 +188,8 @@ impl AnyLink {
         }
     }
 
-    /// Calls `take` with frames that are here as a whole, at most so many. How many have come.
+    /// Calls `take` with frames that are here as a whole, at most so many (over shared memory: of each OS process). How
+    /// many have come.
     ///
     /// # Errors
     /// What has come cannot be a frame.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::control::{Control, ENDED, RUNNING};
 use super::lane::{self, Frame, Receiver, Sender};
-use crate::link::between::{Doorbell, Header, Link, Message, State};
+use crate::link::between::{Doorbell, Header, Link, State};
 
 /// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
 const MORE: u32 = 1 << 31;
@@ -34,11 +34,8 @@ struct Peer {
     sender: Sender,
     receiver: Receiver,
     waiting: RefCell<VecDeque<Waiting>>,
-    /// There is something in it.
-    waits: Cell<bool>,
-    /// The parts of a message that have come.
+    /// The parts of a message that have come; when there are none, memory for the next.
     parts: RefCell<Vec<u8>>,
-    has_parts: Cell<bool>,
     /// In the list of those to whom something was sent since their bells were looked at.
     dirty: Cell<bool>,
 }
@@ -50,8 +47,6 @@ pub(crate) struct Lanes {
     peers: Vec<Option<Peer>>,
     /// Those whose bell is to be looked at, or for whom messages wait.
     dirty: RefCell<Vec<usize>>,
-    /// For how many messages wait.
-    behind: Cell<usize>,
     /// A frame is being looked at.
     taking: Cell<bool>,
     /// Memory for the bytes of a message, to be used again: else each large one would have the pages it lies in from
@@ -92,23 +87,21 @@ impl Lanes {
                 // SAFETY: as above.
                 receiver: unsafe { Receiver::new(memory, control.lane(other, me)) },
                 waiting: RefCell::default(),
-                waits: Cell::new(false),
                 parts: RefCell::default(),
-                has_parts: Cell::new(false),
                 dirty: Cell::new(false),
             })
         };
         Lanes {
             peers: (0..control.count()).map(peer).collect(),
             dirty: RefCell::default(),
-            behind: Cell::new(0),
             taking: Cell::new(false),
             buffer: Cell::default(),
             control,
         }
     }
 
-    /// Calls `take` with frames that are here as a whole, where they lie, at most so many. How many there were.
+    /// Calls `take` with frames that are here as a whole, where they lie, at most so many of each OS process: who sends
+    /// without end keeps nobody else waiting. How many there were.
     ///
     /// # Errors
     /// What has come cannot be a frame.
@@ -118,14 +111,15 @@ impl Lanes {
         most: usize,
         mut take: impl FnMut(usize, Header, &[u8]),
     ) -> Result<usize, String> {
-        let mut count = 0;
         if self.taking.replace(true) {
             return Ok(0);
         }
         let _taking = Taking(&self.taking);
+        let mut count = 0;
         for (from, peer) in self.peers.iter().enumerate() {
             let Some(peer) = peer else { continue };
-            while count < most
+            let until = count + most;
+            while count < until
                 && let Some(frame) = peer.receiver.next().map_err(|_| garbled(from))?
             {
                 count += 1;
@@ -136,7 +130,7 @@ impl Lanes {
                 let header = passing.frame.header;
                 // SAFETY: the lane leaves it alone until it is passed, and nobody else takes from it: the mark is set.
                 let bytes = unsafe { passing.frame.bytes.as_ref() };
-                if header.extra & MORE == 0 && !peer.has_parts.get() {
+                if header.extra & MORE == 0 && peer.parts.borrow().is_empty() {
                     take(from, header, bytes);
                 } else if let Some(whole) = peer.add_part(header, bytes) {
                     drop(passing);
@@ -183,9 +177,6 @@ impl Lanes {
             bytes,
             sent: 0,
         });
-        if !peer.waits.replace(true) {
-            self.behind.set(self.behind.get() + 1);
-        }
         self.send_waiting(peer);
     }
 
@@ -216,32 +207,30 @@ impl Lanes {
                 self.buffer.set(bytes);
             }
         }
-        if peer.waits.replace(false) {
-            self.behind.set(self.behind.get() - 1);
-        }
     }
 
     #[inline(never)]
     fn flush_now(&self) -> bool {
-        self.dirty.borrow_mut().retain(|&who| {
+        let mut dirty = self.dirty.borrow_mut();
+        dirty.retain(|&who| {
             let Some(peer) = &self.peers[who] else {
                 return false;
             };
-            if peer.waits.get() {
-                self.send_waiting(peer);
-            }
+            self.send_waiting(peer);
             peer.sender.publish();
             self.control.ring(who);
-            peer.dirty.set(peer.waits.get());
-            peer.waits.get()
+            peer.dirty.set(peer.waits());
+            peer.waits()
         });
-        self.behind.get() == 0
+        dirty.is_empty()
     }
 
     /// Whether something that waits can be sent.
     #[inline]
     fn can_flush(&self) -> bool {
-        self.behind.get() > 0 && self.peers.iter().flatten().any(Peer::can_go_on)
+        let dirty = self.dirty.borrow();
+        let mut peers = dirty.iter().filter_map(|&who| self.peers[who].as_ref());
+        peers.any(Peer::can_go_on)
     }
 
     /// Whether something has come, or what waits can be sent.
@@ -252,10 +241,16 @@ impl Lanes {
 }
 
 impl Peer {
+    /// Whether a message waits for room.
+    #[inline(always)]
+    fn waits(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
     /// Whether a message is one frame, and is not behind others.
     #[inline(always)]
     fn can_send(&self, len: usize) -> bool {
-        len <= lane::MOST && !self.waits.get()
+        len <= lane::MOST && !self.waits()
     }
 
     fn can_go_on(&self) -> bool {
@@ -278,7 +273,6 @@ impl Peer {
             parts.reserve((bytes.len() + left).min(AHEAD));
         }
         parts.extend_from_slice(bytes);
-        self.has_parts.set(more);
         (!more).then(|| std::mem::take(&mut *parts))
     }
 
@@ -337,24 +331,6 @@ impl Link for Lanes {
     fn is_filled(&self) -> bool {
         let mut peers = self.peers.iter().flatten();
         peers.any(|peer| peer.receiver.is_filled())
-    }
-
-    fn receive(&self) -> Result<Option<Message>, String> {
-        let mut message = None;
-        while message.is_none() {
-            let count = self.receive_with(1, |from, header, bytes| {
-                let bytes = bytes.to_vec();
-                message = Some(Message {
-                    from,
-                    header,
-                    bytes,
-                });
-            })?;
-            if count == 0 {
-                break;
-            }
-        }
-        Ok(message)
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
