@@ -275,6 +275,7 @@ const RUNTIME: &[&str] = &[
     "pin",
     "running",
     "options",
+    "placement",
     "link",
     "usr1",
     "exec",

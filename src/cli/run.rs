@@ -51,6 +51,9 @@ pub(crate) struct RunArgs {
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
     os_processes: Option<NonZeroU32>,
+    /// Number of schedulers in each OS process, each on a thread of its own
+    #[arg(long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, conflicts_with = "hosts", help_heading = "Run")]
+    schedulers: Option<NonZeroU32>,
     /// What joins the OS processes: `threads` of one, shared memory (`shm`), or MPI (`mpi`, of a project
     /// that was made with `--link mpi`)
     #[arg(long, value_name = "LINK", help_heading = "Run")]
@@ -185,6 +188,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     set(
         "GRAPHMAP_OS_PROCESSES",
         args.os_processes.map(|n| n.to_string().into()),
+    );
+    set(
+        "GRAPHMAP_SCHEDULERS",
+        args.schedulers.map(|n| n.to_string().into()),
     );
     set(
         "GRAPHMAP_MEMORY",

@@ -14,16 +14,14 @@ use std::time::Duration;
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
-use crate::link::between::{AnyLink, Job, Started, State};
+use crate::link::between::{Job, Started, State};
 use crate::link::shm::control::Control;
-use crate::link::shm::lanes::Lanes;
 use crate::options::{Link, Options};
 use crate::panics;
 use crate::payload::Encoder;
-use crate::pin;
 use crate::prefix;
 use crate::relatives;
-use crate::run::{run, run_among};
+use crate::run::{Joint, run, run_among};
 use crate::running::Running;
 use crate::stats::Report;
 use crate::usr1;
@@ -86,13 +84,6 @@ fn begin_prefix(me: usize, options: &Options) -> Result<(), RunError> {
     })
 }
 
-/// This OS process, one of several of this host, gets cores of its own.
-fn pin(control: &Control, options: &Options) {
-    if !options.unpinned {
-        pin::pin(control.me(), control.count(), options.cores.as_deref());
-    }
-}
-
 fn not_started() -> RunError {
     RunError::Options(
         "GRAPHMAP_LINK=mpi, and no launcher of MPI has started this program several times: `mpiexec -n N` \
@@ -152,7 +143,9 @@ pub fn main_over(
         job.begin(network.digest());
         let name = network.name().to_string();
         listen(&name, &options, usr1::own_word());
-        let report = run_among(network.into(), &options, AnyLink::Other(Rc::clone(&job)))?;
+        let joint = Joint::Job(Rc::clone(&job));
+        // SAFETY: once in this OS process.
+        let report = unsafe { run_among(network.into(), &options, &joint) }?;
         match me {
             0 => tell(&name, &report, &options),
             _ => Ok(()),
@@ -217,46 +210,41 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     let table = network.digest();
     if let Some(control) = relatives::joined()? {
         listen_among(&name, options, &control);
-        pin(&control, options);
         let run = || match control.agrees(table) {
-            true => run_among(network, options, lanes(&control)).map(drop),
+            // SAFETY: once in this OS process, which ends then.
+            true => unsafe { run_among(network, options, &Joint::Memory(Arc::clone(&control))) },
             false => Err(other_network(&control)),
         };
         let exit = match run() {
-            Ok(()) => Exit::Ok,
+            Ok(_) => Exit::Ok,
             // The first tells it.
             Err(error) => error.exit(),
         };
         process::exit(exit as i32);
     }
     begin_prefix(0, options)?;
-    let count = options.placement(network.processes())?.schedulers();
+    let placement = options.placement(network.processes())?;
+    let (count, each) = (placement.os_processes(), placement.each());
     if count == 1 {
         listen(&name, options, usr1::own_word());
         return run(network, options);
     }
-    let relatives = relatives::start(count, table, |error| {
+    let relatives = relatives::start(count, each, table, |error| {
         process::exit(say(&error) as i32);
     })?;
     listen_among(&name, options, &relatives.control);
-    // What is started inherits the cores: so after all are.
-    pin(&relatives.control, options);
-    let report = run_among(network, options, lanes(&relatives.control));
+    let joint = Joint::Memory(Arc::clone(&relatives.control));
+    // SAFETY: once in this OS process: `main` does, and is done then.
+    let report = unsafe { run_among(network, options, &joint) };
     relatives.finish();
     report
-}
-
-/// The lanes of this OS process.
-fn lanes(control: &Arc<Control>) -> AnyLink {
-    // SAFETY: an OS process runs one network among others, once: `main` does.
-    AnyLink::Lanes(unsafe { Lanes::new(Arc::clone(control)) })
 }
 
 /// A copy of the program describes another network than the first: by the time, or a file that has changed.
 fn other_network(control: &Control) -> RunError {
     let error = RunError::Wiring(vec![format!(
         "OS process {} has another network than OS process 0: what describes it has to be the same in all",
-        control.me()
+        control.os_process()
     )]);
     control.fail(&Encoder::to_vec(&error));
     error

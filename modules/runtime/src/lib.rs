@@ -104,6 +104,7 @@ mod panics;
 mod payload;
 mod pin;
 mod place;
+mod placement;
 mod prefix;
 mod relatives;
 mod run;

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use crate::block::Block;
 use crate::error::RunError;
@@ -17,10 +16,12 @@ use crate::sequence::Sequence;
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `GRAPHMAP_OS_PROCESSES=N` | schedulers; default 1 |
-/// | `GRAPHMAP_LINK=shm` | these are OS processes of their own on this host, joined by shared memory |
-/// | `GRAPHMAP_LINK=mpi` | these are what `mpiexec` has started, of a program with the MPI link; the default where it has |
-/// | `GRAPHMAP_THREADS=N` | threads that they share; default as many as there are cores, and no more than schedulers |
+/// | `GRAPHMAP_OS_PROCESSES=N` | OS processes; default 1, or as many as the mapping names |
+/// | `GRAPHMAP_SCHEDULERS=N` | schedulers in each of them; default 1 |
+/// | `GRAPHMAP_LINK=threads` | the OS processes are in truth threads of this one; the default |
+/// | `GRAPHMAP_LINK=shm` | they are OS processes of their own on this host, joined by shared memory |
+/// | `GRAPHMAP_LINK=mpi` | they are what `mpiexec` has started, of a program with the MPI link; the default where it has |
+/// | `GRAPHMAP_THREADS=N` | threads that all schedulers of `GRAPHMAP_LINK=threads` share; default as many as there are cores, and no more than schedulers |
 /// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
 /// | `GRAPHMAP_MEMORY=SIZE` | most bytes that channels may grow by, such as `512MiB` or `2G`; default: no bound |
 /// | `GRAPHMAP_PREFIX=1` | each line on standard output and standard error begins with the number of its OS process, `[0] ` |
@@ -34,6 +35,7 @@ use crate::sequence::Sequence;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     pub(crate) os_processes: Option<usize>,
+    pub(crate) schedulers: Option<usize>,
     pub(crate) link: Link,
     pub(crate) threads: Option<usize>,
     pub(crate) shuffle: Option<u64>,
@@ -91,18 +93,21 @@ impl fmt::Debug for Notice {
     }
 }
 
-/// Most schedulers of a run.
-const MOST: usize = 4096;
-
 impl Options {
     /// One scheduler, first in first out, nothing measured.
     pub fn new() -> Self {
         Options::default()
     }
 
-    /// How many schedulers (OS processes to be) there are: at least 1.
+    /// How many OS processes there are: at least 1. [`run`](crate::run) runs them as threads of one.
     pub fn os_processes(mut self, count: usize) -> Self {
         self.os_processes = Some(count);
+        self
+    }
+
+    /// How many schedulers each OS process has: at least 1. They share its processes in blocks of consecutive ranks.
+    pub fn schedulers(mut self, count: usize) -> Self {
+        self.schedulers = Some(count);
         self
     }
 
@@ -181,6 +186,8 @@ impl Options {
         };
         let mut options = Options {
             os_processes: number("GRAPHMAP_OS_PROCESSES")?
+                .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
+            schedulers: number("GRAPHMAP_SCHEDULERS")?
                 .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
             threads: number("GRAPHMAP_THREADS")?
                 .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
@@ -277,51 +284,16 @@ impl Options {
                  it out, or start the program without the launcher"
             )));
         }
+        if let Some(asked) = self.schedulers
+            && asked != 1
+        {
+            return Err(RunError::Options(format!(
+                "GRAPHMAP_SCHEDULERS={asked}, and MPI joins the OS processes: each has one scheduler then"
+            )));
+        }
         self.os_processes = Some(count);
         self.link = Link::Mpi;
         Ok(self)
-    }
-
-    /// Where each rank lives, and on how many schedulers.
-    pub(crate) fn placement(&self, processes: usize) -> Result<Placement, RunError> {
-        let fail = |message: String| Err(RunError::Options(message));
-        let highest = self
-            .mapping
-            .as_ref()
-            .and_then(|mapping| mapping.iter().max());
-        let named = highest.map_or(1, |highest| highest as usize + 1);
-        let schedulers = self.os_processes.unwrap_or(named);
-        if schedulers == 0 || schedulers > MOST {
-            return fail(format!(
-                "{schedulers} OS processes: it has to be 1 to {MOST}"
-            ));
-        }
-        if let Some(mapping) = &self.mapping {
-            if mapping.len() != processes {
-                let len = mapping.len();
-                return fail(format!(
-                    "the mapping is for {len} processes, the network has {processes}"
-                ));
-            }
-            if named > schedulers {
-                let highest = named - 1;
-                return fail(format!(
-                    "the mapping names OS process {highest}, but there are only 0 to {}",
-                    schedulers - 1
-                ));
-            }
-        }
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.threads.unwrap_or_else(cores).min(schedulers);
-        if threads == 0 {
-            return fail(format!("0 threads: it has to be 1 to {MOST}"));
-        }
-        Ok(Placement {
-            mapping: self.mapping.clone(),
-            schedulers: schedulers as u64,
-            threads: threads as u64,
-            processes: processes as u64,
-        })
     }
 }
 
@@ -350,7 +322,7 @@ fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     if text.trim_start().starts_with('{') {
         return Err(RunError::Options(format!(
             "{shown}: this looks like a mapping.json, which `graphmap run --mapping` takes; here the \
-             numbers of the schedulers are wanted, by rank, such as `0 0 1`"
+             numbers of the OS processes are wanted, by rank, such as `0 0 1`"
         )));
     }
     text.parse().map_err(|error: crate::SequenceError| {
@@ -359,54 +331,6 @@ fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
         let column = before.iter().rev().take_while(|&&c| c != b'\n').count() + 1;
         RunError::Options(format!("{shown}:{line}:{column}: {}", error.message))
     })
-}
-
-/// The scheduler of each rank, and the thread of each scheduler.
-#[derive(Debug, Clone)]
-pub(crate) struct Placement {
-    mapping: Option<Sequence>,
-    schedulers: u64,
-    threads: u64,
-    processes: u64,
-}
-
-impl Placement {
-    pub(crate) fn schedulers(&self) -> usize {
-        self.schedulers as usize
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.threads as usize
-    }
-
-    /// The thread of a rank: neighbouring schedulers share one.
-    #[inline]
-    pub(crate) fn thread_of(&self, rank: u32) -> u32 {
-        let scheduler = self.of(rank);
-        if self.threads == self.schedulers {
-            return scheduler;
-        }
-        (u64::from(scheduler) * self.threads / self.schedulers) as u32
-    }
-
-    /// Whether all ranks are in one place.
-    #[inline]
-    pub(crate) fn is_one(&self) -> bool {
-        self.schedulers == 1
-    }
-
-    /// The scheduler of a rank.
-    #[inline]
-    pub(crate) fn of(&self, rank: u32) -> u32 {
-        if self.schedulers == 1 {
-            return 0;
-        }
-        match &self.mapping {
-            Some(mapping) => mapping.get(rank as usize).unwrap_or(0),
-            // Blocks whose sizes differ by at most one.
-            None => (u64::from(rank) * self.schedulers / self.processes.max(1)) as u32,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -436,6 +360,7 @@ mod tests {
         for wrong in [
             ("GRAPHMAP_OS_PROCESSES", "two"),
             ("GRAPHMAP_THREADS", "many"),
+            ("GRAPHMAP_SCHEDULERS", "some"),
             ("GRAPHMAP_SHUFFLE", "-1"),
             ("GRAPHMAP_STATS", "yes"),
             ("GRAPHMAP_LINK", "wire"),
@@ -493,36 +418,5 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         let said = error.to_string();
         assert!(said.contains("`graphmap run --mapping` takes"), "{said}");
-    }
-
-    #[test]
-    fn placements() {
-        let of = |options: Options, n: u32| {
-            let placement = options.placement(n as usize)?;
-            Ok::<_, RunError>((0..n).map(|rank| placement.of(rank)).collect::<Vec<_>>())
-        };
-        let mapping = |text: &str| Options::new().mapping(text.parse().unwrap());
-        assert_eq!(of(Options::new(), 3).unwrap(), [0, 0, 0]);
-        assert_eq!(
-            of(Options::new().os_processes(2), 5).unwrap(),
-            [0, 0, 0, 1, 1]
-        );
-        assert_eq!(of(Options::new().os_processes(5), 2).unwrap(), [0, 2]);
-        assert_eq!(of(mapping("1 0 1"), 3).unwrap(), [1, 0, 1]);
-        assert!(of(mapping("1 0 1"), 4).is_err());
-        assert!(of(mapping("1 0 5").os_processes(5), 3).is_err());
-        assert!(of(Options::new().os_processes(0), 3).is_err());
-        assert!(of(Options::new().threads(0), 3).is_err());
-        let threads = |schedulers: usize, threads| {
-            let options = Options::new().os_processes(schedulers).threads(threads);
-            let placement = options.placement(schedulers).unwrap();
-            let ranks = 0..schedulers as u32;
-            ranks
-                .map(|rank| placement.thread_of(rank))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(threads(5, 2), [0, 0, 0, 1, 1]);
-        assert_eq!(threads(3, 1), [0, 0, 0]);
-        assert_eq!(threads(3, 7), [0, 1, 2]);
     }
 }

@@ -1,35 +1,63 @@
-//! OS processes of a host, each on a core of its own.
+//! Schedulers of a host, each on a core of its own.
 //!
-//! Each chooses by the same rules from the cores that the program was started with, so nobody has to tell another. What
-//! cannot be pinned runs all the same.
+//! Each OS process chooses for its own by the same rules from the cores that the program was started with, so nobody has
+//! to tell another. What cannot be pinned runs all the same.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Whether [`pin`] has given each OS process cores that no other has.
-static APART: AtomicBool = AtomicBool::new(false);
-
-/// Pins this OS process, one of `count`, to cores of its own where there are enough; `named` are those that each is to
-/// have, if all of them are there. Threads that it has by now stay where they are.
-pub(crate) fn pin(me: usize, count: usize, named: Option<&[Vec<u32>]>) {
-    let allowed = system::allowed();
-    let named = named.filter(|named| {
-        let there = |core| allowed.contains(core);
-        named.len() == count && named.iter().flatten().all(there)
-    });
-    let cores = match named {
-        Some(named) => named[me].clone(),
-        None => choose(me, count, &allowed, system::siblings)
-            .into_iter()
-            .collect(),
-    };
-    if !cores.is_empty() && system::pin(&cores) {
-        APART.store(named.is_none_or(are_apart), Ordering::Relaxed);
-    }
+/// The cores of each scheduler of this OS process.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pins {
+    /// Empty: it runs where it runs.
+    cores: Vec<Vec<u32>>,
+    /// No core of the run is two schedulers'.
+    pub(crate) apart: bool,
 }
 
-/// Whether this OS process was pinned, and none of the run shares a core with another.
-pub(crate) fn is_apart() -> bool {
-    APART.load(Ordering::Relaxed)
+impl Pins {
+    /// For OS process `me` of `count`, each with so many schedulers: cores of their own where there are enough, or of
+    /// those that are `named` for each OS process, if all of them are there.
+    pub(crate) fn choose(me: usize, count: usize, each: usize, named: Option<&[Vec<u32>]>) -> Self {
+        Pins::of(me, count, each, named, &system::allowed(), system::siblings)
+    }
+
+    fn of(
+        me: usize,
+        count: usize,
+        each: usize,
+        named: Option<&[Vec<u32>]>,
+        allowed: &[u32],
+        siblings: impl Fn(u32) -> String,
+    ) -> Self {
+        let there = |core| allowed.contains(core);
+        let named = named.filter(|named| named.len() == count && named.iter().flatten().all(there));
+        if let Some(named) = named {
+            let deal = |at: usize| match named[me].len() >= each {
+                true => named[me].iter().copied().skip(at).step_by(each).collect(),
+                false => named[me].clone(),
+            };
+            let enough = named.iter().all(|cores| cores.len() >= each);
+            return Pins {
+                cores: (0..each).map(deal).collect(),
+                apart: enough && are_apart(named),
+            };
+        }
+        let all = choose(count * each, allowed, siblings);
+        Pins {
+            apart: !all.is_empty(),
+            cores: all
+                .chunks(each)
+                .nth(me)
+                .map(|cores| cores.iter().map(|&core| vec![core]).collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Pins this thread, which is to run one of the schedulers. Threads that it starts from then on are there too.
+    pub(crate) fn pin(&self, at: usize) {
+        if let Some(cores) = self.cores.get(at).filter(|cores| !cores.is_empty()) {
+            // What the system refuses is left where it is.
+            system::pin(cores);
+        }
+    }
 }
 
 fn are_apart(named: &[Vec<u32>]) -> bool {
@@ -52,21 +80,16 @@ pub(crate) fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     text.split_whitespace().map(one).collect()
 }
 
-/// The core of an OS process; none: it is not to be pinned. `siblings` tells the hardware threads that are on the same
-/// core as one.
-fn choose(
-    me: usize,
-    count: usize,
-    allowed: &[u32],
-    siblings: impl Fn(u32) -> String,
-) -> Option<u32> {
+/// A core for each of so many; none, if there are fewer. `siblings` tells the hardware threads that are on the same core
+/// as one.
+fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Vec<u32> {
     if count > allowed.len() {
-        return None;
+        return Vec::new();
     }
     // One of each core comes first, then the others.
     let (mut first, mut others, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for &core in allowed {
-        if first.len() > me {
+        if first.len() == count {
             break;
         }
         let siblings = siblings(core);
@@ -78,7 +101,8 @@ fn choose(
         }
     }
     first.extend(others);
-    first.get(me).copied()
+    first.truncate(count);
+    first
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -140,26 +164,44 @@ mod system {
 mod tests {
     use super::*;
 
-    fn chosen(count: usize, allowed: &[u32], threads: u32) -> Vec<Option<u32>> {
-        // Hardware threads of a core follow each other.
-        let siblings = |core: u32| match threads {
+    /// Hardware threads of a core follow each other.
+    fn siblings(threads: u32) -> impl Fn(u32) -> String {
+        move |core| match threads {
             0 => String::new(),
             threads => (core / threads).to_string(),
-        };
-        let one = |me| choose(me, count, allowed, siblings);
-        (0..count).map(one).collect()
+        }
     }
 
     #[test]
     fn each_has_a_core_of_its_own() {
-        assert_eq!(chosen(2, &[0, 1, 2], 1), [0, 1].map(Some));
-        assert_eq!(chosen(2, &[4, 7], 0), [4, 7].map(Some));
+        assert_eq!(choose(2, &[0, 1, 2], siblings(1)), [0, 1]);
+        assert_eq!(choose(2, &[4, 7], siblings(0)), [4, 7]);
         let two = [0, 1, 2, 3, 4, 5];
-        assert_eq!(chosen(3, &two, 2), [0, 2, 4].map(Some));
-        assert_eq!(chosen(4, &two, 2), [0, 2, 4, 1].map(Some));
+        assert_eq!(choose(3, &two, siblings(2)), [0, 2, 4]);
+        assert_eq!(choose(4, &two, siblings(2)), [0, 2, 4, 1]);
         // More than there are cores, or nothing known.
-        assert_eq!(chosen(3, &[0, 1], 1), [None; 3]);
-        assert_eq!(chosen(1, &[], 1), [None]);
+        assert!(choose(3, &[0, 1], siblings(1)).is_empty());
+        assert!(choose(1, &[], siblings(1)).is_empty());
+    }
+
+    #[test]
+    fn schedulers_of_an_os_process() {
+        let of = |me, named: Option<&str>| {
+            let named = named.map(|text| parse(text).unwrap());
+            Pins::of(me, 2, 2, named.as_deref(), &[0, 1, 2, 3], siblings(0))
+        };
+        let pins = |cores: &[&[u32]], apart| Pins {
+            cores: cores.iter().map(|cores| cores.to_vec()).collect(),
+            apart,
+        };
+        assert_eq!(of(1, None), pins(&[&[2], &[3]], true));
+        assert_eq!(of(0, Some("0,1,2 3")), pins(&[&[0, 2], &[1]], false));
+        assert_eq!(of(1, Some("0,1 2")), pins(&[&[2], &[2]], false));
+        assert_eq!(of(1, Some("0,1 3,2")), pins(&[&[3], &[2]], true));
+        // A core that is not there.
+        assert_eq!(of(0, Some("0,1 8,9")), of(0, None));
+        let none = Pins::of(1, 2, 3, None, &[0, 1], siblings(0));
+        assert_eq!(none, Pins::default());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::prefix;
 use crate::sync::lock;
 
 /// Tells a copy what it is: the OS process that started it, the number of the memory there, its own number,
-/// and how many there are.
+/// how many there are, and how many schedulers each has.
 const VARIABLE: &str = "GRAPHMAP_OS_PROCESS";
 /// How long the OS processes of a run that fails have to end by themselves, before they are killed.
 const GRACE: Duration = Duration::from_millis(700);
@@ -30,7 +30,7 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     let Some(told) = env::var_os(VARIABLE) else {
         return Ok(None);
     };
-    let Some([parent, fd, me, count]) = numbers(&told) else {
+    let Some([parent, fd, me, count, each]) = numbers(&told) else {
         return Err(RunError::Options(format!(
             "{VARIABLE}={}: it is for the program itself to set",
             told.to_string_lossy()
@@ -42,19 +42,20 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     }
     let memory = Memory::open(parent, fd as i32)
         .map_err(|error| RunError::Lost(format!("OS process {me} cannot share memory: {error}")))?;
-    if memory.len() < Control::size(count as usize) {
+    if memory.len() < Control::size(count as usize * each as usize) {
         let message = format!("OS process {me}: what it is to share is no memory of a run");
         return Err(RunError::Lost(message));
     }
-    let control = Control::new(Arc::new(memory), me as usize, count as usize);
+    let control = Control::new(Arc::new(memory), me as usize, count as usize, each as usize);
     Ok(Some(Arc::new(control)))
 }
 
-fn numbers(told: &OsStr) -> Option<[u32; 4]> {
+fn numbers(told: &OsStr) -> Option<[u32; 5]> {
     let numbers: Result<Vec<u32>, _> = told.to_str()?.split(' ').map(str::parse).collect();
-    let numbers: [u32; 4] = numbers.ok()?.try_into().ok()?;
-    let [_, _, me, count] = numbers;
-    (me < count && count as usize <= MOST).then_some(numbers)
+    let numbers: [u32; 5] = numbers.ok()?.try_into().ok()?;
+    let [_, _, me, count, each] = numbers;
+    let all = count.checked_mul(each)? as usize;
+    (me < count && (1..=MOST).contains(&all)).then_some(numbers)
 }
 
 /// The other OS processes of a run, to be ended with it.
@@ -65,24 +66,26 @@ pub(crate) struct Relatives {
     finished: Arc<Mutex<bool>>,
 }
 
-/// Starts the others. `stuck` is called if the run fails while the first cannot end it.
+/// Starts the others, each with so many schedulers. `stuck` is called if the run fails while the first cannot end it.
 ///
 /// It has to be called by the thread that runs the network: when that ends, the kernel ends the others.
 pub(crate) fn start(
     count: usize,
+    each: usize,
     table: u64,
     stuck: impl Fn(RunError) + Send + 'static,
 ) -> Result<Relatives, RunError> {
     let fail = |what: &str, error: io::Error| RunError::Lost(format!("{what}: {error}"));
-    if count > MOST {
+    if count * each > MOST {
         return Err(RunError::Options(format!(
-            "{count} OS processes: on one host it has to be 1 to {MOST}"
+            "{count} OS processes of {each} scheduler{}: on one host there may be {MOST} schedulers",
+            if each == 1 { "" } else { "s" }
         )));
     }
-    let memory = Memory::new(Control::size(count))
+    let memory = Memory::new(Control::size(count * each))
         .map_err(|error| fail("there is no memory to be shared", error))?;
     let fd = memory.fd();
-    let control = Arc::new(Control::new(Arc::new(memory), 0, count));
+    let control = Arc::new(Control::new(Arc::new(memory), 0, count, each));
     control.begin(table);
     let program =
         env::current_exe().map_err(|error| fail("the program does not know its file", error))?;
@@ -96,7 +99,7 @@ pub(crate) fn start(
         let mut command = Command::new(&program);
         command
             .args(env::args_os().skip(1))
-            .env(VARIABLE, format!("{me} {fd} {other} {count}"))
+            .env(VARIABLE, format!("{me} {fd} {other} {count} {each}"))
             .stdin(Stdio::null());
         if prefix::is_on() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());

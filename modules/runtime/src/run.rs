@@ -1,11 +1,10 @@
 //! Running a network from beginning to end.
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::error::RunError;
@@ -13,15 +12,17 @@ use crate::exec::directory::Directory;
 use crate::exec::outside::Outside;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
-use crate::exec::shared::Shared;
+use crate::exec::shared::{Among, Shared};
 use crate::exec::tally::Tally;
 use crate::exec::task::{self, Header};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
-use crate::link::between::{AnyLink, State};
+use crate::link::between::{AnyLink, Doorbell, Job, State};
+use crate::link::shm::control::Control;
+use crate::link::shm::lanes::Lanes;
 use crate::options::Options;
 use crate::payload::Encoder;
-use crate::pin;
+use crate::pin::{self, Pins};
 use crate::relatives;
 use crate::stats::{self, Report};
 
@@ -73,25 +74,14 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
             let one = &one;
             let mut threads = Vec::new();
             for me in 0..placement.threads() {
-                let builder = thread::Builder::new().name(format!("graphmap {me}"));
-                match builder
-                    .stack_size(STACK)
-                    .spawn_scoped(scope, move || one(me))
-                {
+                match spawn(scope, me, move || one(me)) {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
-                        let message = format!("cannot start thread {me}: {error}");
-                        shared.end(RunError::Options(message));
+                        shared.end(error);
                         break;
                     }
                 }
             }
-            // A scheduler catches the panics of its processes; one of its own is passed on.
-            let join = |thread: thread::ScopedJoinHandle<'_, Tally>| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
             threads.into_iter().map(join).collect()
         })
     };
@@ -106,45 +96,107 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
     ))
 }
 
+/// What joins this OS process to the others of a run.
+pub(crate) enum Joint {
+    /// The page that all look at, as the first scheduler sees it.
+    Memory(Arc<Control>),
+    /// Then there is one scheduler.
+    Job(Rc<dyn Job>),
+}
+
 /// Runs what lives in this OS process of a network that several share. The first reports on all.
 ///
 /// # Errors
 /// As for [`run`]; of what happened in several OS processes, the first.
-pub(crate) fn run_among(
+///
+/// # Safety
+/// It is called once in an OS process, with what joins that to the others.
+pub(crate) unsafe fn run_among(
     network: Arc<Network>,
     options: &Options,
-    link: AnyLink,
+    joint: &Joint,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    let outside = Rc::new(Outside::new(link));
+    let (controls, first, os_process, count) = match joint {
+        Joint::Memory(control) => {
+            let controls = control.schedulers();
+            // SAFETY: the caller's promise; that of the first scheduler.
+            let lanes = unsafe { Lanes::new(Arc::clone(&controls[0])) };
+            let (me, count) = (control.os_process(), control.count() / control.each());
+            (controls, AnyLink::Lanes(lanes), me, count)
+        }
+        Joint::Job(job) => {
+            let (me, count) = (job.me(), job.count());
+            (Vec::new(), AnyLink::Other(Rc::clone(job)), me, count)
+        }
+    };
+    let outside = Rc::new(Outside::new(first));
     let link = outside.link();
-    let (me, count) = (link.me(), link.count());
+    let each = controls.len().max(1);
     let begun = network.check().and_then(|()| {
-        let options = options.clone().os_processes(count).threads(count);
-        options.placement(network.processes())
+        let options = options.clone().os_processes(count).schedulers(each);
+        options.threads(count * each).placement(network.processes())
     });
     let placement = begun.inspect_err(|error| link.fail(&Encoder::to_vec(error)))?;
+    let pins = match controls.is_empty() || options.unpinned {
+        true => Pins::default(),
+        false => Pins::choose(os_process, count, each, options.cores.as_deref()),
+    };
+    let doorbell = |control: &Arc<Control>| Arc::clone(control) as Arc<dyn Doorbell>;
+    let bells = match joint {
+        Joint::Memory(_) => controls.iter().map(doorbell).collect(),
+        Joint::Job(job) => vec![job.doorbell()],
+    };
+    let among = Among {
+        me: os_process,
+        count,
+        bells,
+        apart: pins.apart,
+    };
     let directory: Arc<dyn Directory> = network.clone();
-    let shared = Shared::new(
-        1,
-        Arc::clone(&directory),
-        Some(placement.clone()),
-        options,
-        Some(link),
-    );
-    let residents = wire::residents(&network, &placement, me as u32);
-    let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
-    let mut tally = Tally::new(&directory, residents.len(), options);
-    tally.core = pin::core();
-    let registry = Registry::new();
-    let mut scheduler = Scheduler::new(&shared, 0, residents.len(), shuffle, tally, registry);
-    scheduler.connect(Some(Rc::clone(&outside)));
+    let place = Some(placement.clone());
+    let shared = Shared::new(each, Arc::clone(&directory), place, options, Some(among));
     let exchange = Exchange::default();
-    let tally = scheduler.live(|| {
-        let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
-        if let Err(mistakes) = built {
-            shared.end(RunError::Wiring(mistakes));
+    let one = |at: usize, outside: Rc<Outside>| {
+        pins.pin(at);
+        let number = shared.number(at as u32);
+        let residents = wire::residents(&network, &placement, number);
+        let shuffle = options
+            .shuffle
+            .map(|seed| seed.wrapping_add(u64::from(number)));
+        let mut tally = Tally::new(&directory, residents.len(), options);
+        tally.core = pin::core();
+        let registry = Registry::new();
+        let mut scheduler = Scheduler::new(&shared, at, residents.len(), shuffle, tally, registry);
+        scheduler.connect(Some(Rc::clone(&outside)));
+        let tally = scheduler.live(|| {
+            let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
+            if let Err(mistakes) = built {
+                shared.end(RunError::Wiring(mistakes));
+            }
+        });
+        scheduler.gather(&outside, tally, &directory)
+    };
+    let tallies = thread::scope(|scope| {
+        let (one, shared) = (&one, &shared);
+        let mut threads = Vec::new();
+        for (at, control) in controls.iter().enumerate().skip(1) {
+            let own = move || {
+                // SAFETY: the caller's promise; that of this scheduler.
+                let lanes = unsafe { Lanes::new(Arc::clone(control)) };
+                one(at, Rc::new(Outside::new(AnyLink::Lanes(lanes))))
+            };
+            match spawn(scope, at, own) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    shared.end(error);
+                    break;
+                }
+            }
         }
+        let tallies = one(0, Rc::clone(&outside));
+        threads.into_iter().for_each(|thread| drop(join(thread)));
+        tallies
     });
     let lost = || relatives::cause(link.cause());
     let growths = shared.outcome();
@@ -152,22 +204,28 @@ pub(crate) fn run_among(
         return Err(lost());
     }
     let growths = growths?;
-    let mut tallies = BTreeMap::new();
-    if me > 0 {
-        scheduler.send_tally(&outside, &tally);
-    } else {
-        tallies.insert(0, tally);
-        while tallies.len() < count {
-            let (of, tally) = scheduler
-                .next_tally(&outside, &directory)
-                .ok_or_else(lost)?;
-            tallies.insert(of, tally);
-        }
-    }
-    let tallies = tallies.into_values().collect();
+    let tallies = tallies.ok_or_else(lost)?;
     link.done();
     let elapsed = start.elapsed();
-    Ok(stats::report(&directory, tallies, growths, count, elapsed))
+    let asked = count * each;
+    Ok(stats::report(&directory, tallies, growths, asked, elapsed))
+}
+
+/// Starts the thread of a scheduler.
+fn spawn<'scope, R: Send + 'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    scheduler: usize,
+    run: impl FnOnce() -> R + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, R>, RunError> {
+    let builder = thread::Builder::new().name(format!("graphmap {scheduler}"));
+    let spawned = builder.stack_size(STACK).spawn_scoped(scope, run);
+    spawned.map_err(|error| RunError::Options(format!("cannot start thread {scheduler}: {error}")))
+}
+
+/// A scheduler catches the panics of its processes; one of its own is passed on.
+fn join<R>(thread: ScopedJoinHandle<'_, R>) -> R {
+    let joined = thread.join();
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// A run within a process of another shares its numbers.

@@ -19,6 +19,7 @@ use graphmap_runtime as rt;
 use rt::Exit;
 
 const CASE: &str = "GRAPHMAP_TEST_CASE";
+const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 
 #[test]
 #[ignore = "run by `random_networks_compute_the_same` and the others"]
@@ -56,36 +57,40 @@ fn code(exit: Exit) -> String {
     format!("code {:?}", std::process::ExitCode::from(exit))
 }
 
+/// A case ends so with one scheduler in each OS process, and with two.
 #[track_caller]
 fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
-    let (out, err) = start(case, os_processes, &[]);
-    assert!(out.contains(&code(exit)), "{out}{err}");
-    for told in told {
-        assert!(
-            out.contains(told) || err.contains(told),
-            "{told}: {out}{err}"
-        );
+    for schedulers in ["1", "2"] {
+        let (out, err) = start(case, os_processes, &[(SCHEDULERS, schedulers)]);
+        assert!(out.contains(&code(exit)), "{schedulers}: {out}{err}");
+        for told in told {
+            assert!(
+                out.contains(told) || err.contains(told),
+                "{schedulers}: {told}: {out}{err}"
+            );
+        }
+        let errors = err.matches("error: ").count();
+        assert_eq!(errors, usize::from(exit != Exit::Ok), "{schedulers}: {err}");
     }
-    let errors = err.matches("error: ").count();
-    assert_eq!(errors, usize::from(exit != Exit::Ok), "{err}");
 }
 
-/// What the processes of a case become is the same in one OS process and in several.
-fn ends_alike(case: &str, os_processes: &[usize]) -> usize {
-    let ends = |os_processes: usize| {
-        let (out, err) = start(case, os_processes, &[]);
+/// What the processes of a case become is the same in one OS process and in several, with so many schedulers each.
+fn ends_alike(case: &str, several: &[(usize, u32)]) -> usize {
+    let ends = |os_processes: usize, schedulers: u32| {
+        let (out, err) = start(case, os_processes, &[(SCHEDULERS, &schedulers.to_string())]);
         assert!(
             out.contains(&code(Exit::Ok)),
-            "{case} {os_processes}: {out}{err}"
+            "{case} {os_processes} {schedulers}: {out}{err}"
         );
         let lines = out.lines().filter(|line| line.starts_with("end "));
         let mut lines: Vec<String> = lines.map(str::to_string).collect();
         lines.sort();
         lines
     };
-    let alone = ends(1);
-    for &os_processes in os_processes {
-        assert_eq!(ends(os_processes), alone, "{case} {os_processes}");
+    let alone = ends(1, 1);
+    for &(os_processes, schedulers) in several {
+        let ends = ends(os_processes, schedulers);
+        assert_eq!(ends, alone, "{case} {os_processes} {schedulers}");
     }
     alone.len()
 }
@@ -93,7 +98,7 @@ fn ends_alike(case: &str, os_processes: &[usize]) -> usize {
 #[test]
 fn random_networks_compute_the_same() {
     for seed in 0..25 {
-        let ends = ends_alike(&format!("random:{seed}"), &[2, 5]);
+        let ends = ends_alike(&format!("random:{seed}"), &[(2, 1), (5, 1), (2, 2)]);
         assert_eq!(ends as u64, shape(seed).processes);
     }
 }
@@ -104,7 +109,7 @@ fn nothing_is_lost_among_os_processes() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first: u64 = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
     for seed in first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(25) {
-        ends_alike(&format!("accounted:{seed}"), &[2, 3]);
+        ends_alike(&format!("accounted:{seed}"), &[(2, 1), (3, 1), (2, 2)]);
     }
 }
 
@@ -138,11 +143,20 @@ fn processes_are_where_they_are_mapped() {
         .map(|os_process: u32| os_process.to_string())
         .join(" ");
     std::fs::write(&file, text).unwrap();
-    let variables = [("GRAPHMAP_MAPPING", file.to_str().unwrap())];
-    let (out, err) = start("where", 3, &variables);
-    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    for schedulers in ["1", "2"] {
+        let variables = [
+            ("GRAPHMAP_MAPPING", file.to_str().unwrap()),
+            (SCHEDULERS, schedulers),
+        ];
+        let (out, err) = start("where", 3, &variables);
+        assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+        are_mapped(&out, &mapping);
+    }
+}
+
+fn are_mapped(out: &str, mapping: &[u32]) {
     let mut ids = std::collections::BTreeMap::new();
-    for (rank, os_process) in mapping.into_iter().enumerate() {
+    for (rank, os_process) in mapping.iter().enumerate() {
         let start = format!("rank {rank} is in {os_process} of 3: ");
         let line = out.lines().find_map(|line| line.split(&start).nth(1));
         let id = line
@@ -196,6 +210,15 @@ fn channels_grow_up_to_the_ceiling() {
 }
 
 #[test]
+fn what_was_counted_of_a_block_keeps_nobody() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocked.profile");
+    let profile = [("GRAPHMAP_PROFILE", file.to_str().unwrap())];
+    // More than a lane has room for.
+    let (out, err) = start("deadlock:60000", 3, &profile);
+    assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
+}
+
+#[test]
 fn true_blocks_are_told() {
     let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
     assert_ends("deadlock:3", 3, Exit::Blocked, &told);
@@ -246,11 +269,15 @@ fn a_copy_of_nobody_is_refused() {
     for (told, said) in [
         ("one".to_string(), "it is for the program itself to set"),
         (
-            format!("{me} {fd} 2 2"),
+            format!("{me} {fd} 2 2 1"),
             "it is for the program itself to set",
         ),
-        (format!("{me} 4000 1 2"), "cannot share memory"),
-        (format!("{me} {fd} 1 1024"), "share"),
+        (format!("{me} 4000 1 2 1"), "cannot share memory"),
+        (format!("{me} {fd} 1 1024 1"), "share"),
+        (
+            format!("{me} {fd} 1 512 3"),
+            "it is for the program itself to set",
+        ),
     ] {
         let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", &told)]);
         assert!(
@@ -259,7 +286,7 @@ fn a_copy_of_nobody_is_refused() {
         );
     }
     // Inherited from a copy that has started another program: that is no copy.
-    let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2")]);
+    let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2 1")]);
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 

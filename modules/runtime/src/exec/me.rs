@@ -40,6 +40,7 @@ pub fn me() -> Me {
         let directory = scheduler.directory();
         let process = directory.process(kind, index);
         let (kind, members) = directory.kind(kind);
+        let (os_process, os_processes) = scheduler.shared().os_process().unwrap_or((0, 1));
         Me {
             rank: process.rank as usize,
             name: process.name,
@@ -49,8 +50,8 @@ pub fn me() -> Me {
             scheduler: scheduler.shared().scheduler_of(process.rank),
             processes: directory.processes(),
             schedulers: scheduler.shared().schedulers(),
-            os_process: scheduler.outside().map_or(0, |o| o.link().me()),
-            os_processes: scheduler.outside().map_or(1, |o| o.link().count()),
+            os_process,
+            os_processes,
             core: pin::core(),
         }
     })

@@ -1,5 +1,5 @@
-//! The meeting of all OS processes of a run about a standstill: each tells the first what it knows, as its
-//! schedulers tell each other, and the first decides for all.
+//! The meeting of the schedulers of all OS processes of a run about a standstill: each tells the first what it knows,
+//! and the first decides for all.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -176,23 +176,28 @@ impl Scheduler {
         }
     }
 
-    /// Sends what was counted to the first.
-    pub(crate) fn send_tally(&self, outside: &Outside, tally: &Tally) {
-        outside.send(0, TALLY, 0, 0, &tally.to_bytes());
-        while !outside.flush() && outside.state() != State::Failed {
-            outside.sleep(|| false, None);
-        }
-    }
-
-    /// What another has counted; none if the run has failed.
-    pub(crate) fn next_tally(
+    /// Sends what was counted to the first scheduler, which gathers what all have, in their order; none if the run has
+    /// failed.
+    pub(crate) fn gather(
         &self,
         outside: &Outside,
+        tally: Tally,
         directory: &Arc<dyn Directory>,
-    ) -> Option<(usize, Tally)> {
-        let message = self.next_mail(outside)?;
-        let tally = Tally::from_bytes(&message.bytes, directory)?;
-        Some((message.from, tally))
+    ) -> Option<Vec<Tally>> {
+        if outside.link().me() > 0 {
+            outside.send(0, TALLY, 0, 0, &tally.to_bytes());
+            while !outside.flush() && outside.state() != State::Failed {
+                outside.sleep(|| false, None);
+            }
+            return Some(Vec::new());
+        }
+        let mut all: Vec<_> = (0..outside.link().count()).map(|_| None).collect();
+        all[0] = Some(tally);
+        for _ in 1..all.len() {
+            let message = self.next_mail(outside)?;
+            all[message.from] = Tally::from_bytes(&message.bytes, directory);
+        }
+        all.into_iter().collect()
     }
 
     fn follow(&self, outside: &Outside, told: &Told) -> Verdict {
@@ -219,7 +224,7 @@ impl Scheduler {
             match Decoder::from_slice::<Told>(&message.bytes) {
                 Ok(other) => told.join(other),
                 Err(error) => {
-                    let from = message.from;
+                    let from = self.beacon.shared.os_process_of(message.from);
                     let why = format!("what OS process {from} knows of waits is garbled: {error}");
                     self.beacon.shared.fail(None, why);
                     return Verdict::End;
@@ -252,7 +257,7 @@ impl Scheduler {
     }
 
     /// The next message that is not about a channel; none if the run has failed.
-    pub(crate) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
+    fn next_mail(&self, outside: &Outside) -> Option<Mail> {
         loop {
             self.exchange_with(outside);
             let mail = outside.mail.borrow_mut().pop_front();

@@ -40,7 +40,7 @@ pub(crate) trait FarReader {
 /// sent, and who waits until there may be more. Used by one thread; atomic for the registry's sake.
 pub(crate) struct FarWriter {
     pub(crate) number: u32,
-    /// The OS process of the reader.
+    /// The scheduler of the reader.
     pub(crate) peer: u32,
     /// Which one it is of the channels to there.
     pub(crate) index: u32,
@@ -139,7 +139,7 @@ impl CrossEnd for FarWriter {
 
 /// Tokens that were read, and whose room was not given back yet.
 pub(crate) struct Owed {
-    /// The OS process of the writer.
+    /// The scheduler of the writer.
     pub(crate) peer: u32,
     /// Which one it is of the channels from there.
     pub(crate) index: u32,
@@ -159,9 +159,9 @@ impl Owed {
     }
 }
 
-/// The reading ends here of channels from one other OS process, and the writing ends of those to it. Each is known by
-/// its place in the order of the network's channels, to both OS processes alike: so a frame names it without a table
-/// of numbers.
+/// The reading ends here of channels from a scheduler of another OS process, and the writing ends of those to it. Each
+/// is known by its place in the order of the network's channels, to both alike: so a frame names it without a table of
+/// numbers.
 #[derive(Default)]
 struct Peer {
     readers: Vec<Option<Rc<dyn FarReader>>>,
@@ -174,7 +174,7 @@ pub(crate) struct Mail {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// All other OS processes.
+/// All other schedulers.
 pub(crate) struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
@@ -201,14 +201,14 @@ impl Outside {
         self.link.get()
     }
 
-    /// Adds a reading end; which one it is of the channels from that OS process.
+    /// Adds a reading end; which one it is of the channels from that scheduler.
     pub(crate) fn add_reader(&self, peer: u32, reader: Rc<dyn FarReader>) -> u32 {
         let readers = &mut self.peers.borrow_mut()[peer as usize].readers;
         readers.push(Some(reader));
         readers.len() as u32 - 1
     }
 
-    /// Adds the writing end that is made with the place it has among the channels to that OS process.
+    /// Adds the writing end that is made with the place it has among the channels to that scheduler.
     pub(crate) fn add_writer(
         &self,
         peer: u32,

@@ -162,6 +162,11 @@ impl Scheduler {
         self.beacon.scheduler as usize
     }
 
+    /// Its number among all schedulers of the run.
+    pub(crate) fn number(&self) -> u32 {
+        self.beacon.shared.number(self.beacon.scheduler)
+    }
+
     pub(crate) fn directory(&self) -> &dyn Directory {
         &*self.directory
     }

@@ -14,10 +14,10 @@ use super::report;
 use super::waits::{Grow, Update, WaitGraph};
 use crate::block::Block;
 use crate::error::{Failure, RunError};
-use crate::link::between::{Doorbell, Link};
+use crate::link::between::Doorbell;
 use crate::link::inbox::Inbox;
-use crate::options::{Notice, Options, Placement};
-use crate::pin;
+use crate::options::{Notice, Options};
+use crate::placement::Placement;
 use crate::sync::lock;
 
 /// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
@@ -88,17 +88,20 @@ pub(crate) struct Shared {
     decided: Condvar,
     patience: Option<Duration>,
     pub(super) inquiry: Inquiry,
-    /// Where the run is one of several OS processes: then this one has one scheduler.
+    /// Where the run is one of several OS processes.
     among: Option<Among>,
     /// Given back when the run ends: a waker that is kept keeps this whole struct.
     notice: Mutex<Option<Notice>>,
 }
 
-/// What threads know of the OS process that they are in.
-struct Among {
-    me: usize,
-    count: usize,
-    bell: Arc<dyn Doorbell>,
+/// One OS process of several, as its threads know it.
+pub(crate) struct Among {
+    pub(crate) me: usize,
+    pub(crate) count: usize,
+    /// Of each of its schedulers.
+    pub(crate) bells: Vec<Arc<dyn Doorbell>>,
+    /// No core is two schedulers'.
+    pub(crate) apart: bool,
 }
 
 #[derive(Default)]
@@ -122,17 +125,12 @@ impl Shared {
         directory: Arc<dyn Directory>,
         placement: Option<Placement>,
         options: &Options,
-        link: Option<&dyn Link>,
+        among: Option<Among>,
     ) -> Arc<Self> {
         static RUNS: AtomicU64 = AtomicU64::new(1);
-        let among = link.map(|link| Among {
-            me: link.me(),
-            count: link.count(),
-            bell: link.doorbell(),
-        });
-        let all = link.map_or(schedulers, |link| link.count());
-        let cores = match link.is_some() && pin::is_apart() {
-            // Of all there are, this one has its own.
+        let all = among.as_ref().map_or(1, |among| among.count) * schedulers;
+        let cores = match among.as_ref().is_some_and(|among| among.apart) {
+            // Of all there are, each has its own.
             true => all,
             false => thread::available_parallelism().map_or(1, usize::from),
         };
@@ -178,13 +176,32 @@ impl Shared {
     }
 
     /// Which OS process of how many this is, where there are several.
-    pub(super) fn os_process(&self) -> Option<(usize, usize)> {
+    pub(crate) fn os_process(&self) -> Option<(usize, usize)> {
         self.among.as_ref().map(|among| (among.me, among.count))
     }
 
-    /// The rank of a process of a thread, by its place among those.
-    pub(super) fn resident(&self, thread: usize, at: u32) -> Option<u32> {
-        let home = self.among.as_ref().map_or(thread, |among| among.me) as u32;
+    /// The number of a scheduler of this OS process, among all of the run.
+    #[inline]
+    pub(crate) fn number(&self, scheduler: u32) -> u32 {
+        let before = self.among.as_ref().map_or(0, |among| among.me);
+        (before * self.inboxes.len()) as u32 + scheduler
+    }
+
+    /// Which scheduler of this OS process has a number among all of the run, if it is here.
+    #[inline]
+    pub(crate) fn here(&self, number: u32) -> Option<u32> {
+        let here = number.checked_sub(self.number(0))?;
+        (here < self.inboxes.len() as u32).then_some(here)
+    }
+
+    /// The OS process of a scheduler.
+    pub(crate) fn os_process_of(&self, number: usize) -> usize {
+        number / self.inboxes.len()
+    }
+
+    /// The rank of a process of a scheduler, by its place among those.
+    pub(super) fn resident(&self, scheduler: usize, at: u32) -> Option<u32> {
+        let home = self.number(scheduler as u32);
         let of = |rank: &u32| {
             let placement = self.placement.as_ref();
             placement.is_none_or(|placement| placement.thread_of(*rank) == home)
@@ -257,7 +274,7 @@ impl Shared {
     /// Ends the sleep of a scheduler.
     fn rouse(&self, scheduler: usize) {
         match &self.among {
-            Some(among) => among.bell.ring(),
+            Some(among) => among.bells[scheduler].ring(),
             None => self.doze.rouse(scheduler),
         }
     }
@@ -293,7 +310,7 @@ impl Shared {
     pub(crate) fn stir(&self) {
         self.stirred.store(true, Ordering::SeqCst);
         if let Some(among) = &self.among {
-            among.bell.stir();
+            among.bells[0].stir();
         }
     }
 

@@ -28,7 +28,10 @@ impl Shared {
         let mut all = Snapshot::default();
         for (scheduler, answer) in answers.into_iter().enumerate() {
             let who = match self.os_process() {
-                Some((me, count)) => format!("OS process {me} of {count}"),
+                Some((me, count)) if self.inboxes() == 1 => format!("OS process {me} of {count}"),
+                Some((me, count)) => {
+                    format!("OS process {me} of {count}, scheduler {scheduler}")
+                }
                 None => format!("scheduler {scheduler}"),
             };
             match answer {

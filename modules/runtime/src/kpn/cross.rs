@@ -20,7 +20,7 @@ pub(crate) struct Cross<T> {
 
 /// What does not change in a channel's life but for its slots, once each.
 struct About {
-    /// The run it belongs to, and the schedulers of its ends there.
+    /// The run it belongs to, and which schedulers of this OS process its ends are at.
     shared: Arc<Shared>,
     reader_home: u32,
     writer_home: u32,
@@ -423,6 +423,7 @@ impl<T> Drop for Cross<T> {
         let (number, home) = (self.about().number, self.about().writer_home);
         let taken = self.ring.taken();
         current::with_run(self.about().shared.run, |s| {
+            let home = s.shared().number(home);
             s.tally().borrow_mut().channel(number, taken, Some(home));
         });
     }

@@ -158,8 +158,7 @@ impl<T> Drop for FarOutput<T> {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);
             let mut tally = scheduler.tally().borrow_mut();
-            let me = self.outside.link().me() as u32;
-            *tally.sent_by.entry(me).or_default() += self.sent.get();
+            *tally.sent_by.entry(scheduler.number()).or_default() += self.sent.get();
         });
     }
 }

@@ -20,7 +20,7 @@ use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::report;
 use crate::exec::scheduler::Scheduler;
-use crate::options::Placement;
+use crate::placement::Placement;
 use crate::sync::lock;
 
 /// An end of a channel of any type, with what frees it if nobody takes it.
@@ -93,7 +93,7 @@ pub(crate) trait Maker: Send + Sync {
     unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry);
 }
 
-/// Which end of a channel is here, and in which OS process the other one is.
+/// Which end of a channel is here, and which scheduler of another OS process has the other one.
 #[derive(Clone, Copy)]
 pub(crate) struct Far {
     side: Side,
@@ -225,9 +225,9 @@ pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Ve
 }
 
 /// A channel goes from one OS process to another, and its tokens cannot.
-fn no_payload(network: &Network, class: &Class, number: u32, homes: (u32, u32)) -> String {
+fn no_payload(network: &Network, class: &Class, number: u32, between: (usize, usize)) -> String {
     let channel = report::channel(network, number);
-    let (token, (from, to)) = (class.token_name, homes);
+    let (token, (from, to)) = (class.token_name, between);
     format!(
         "{channel} goes from OS process {from} to {to}, and {token} is no payload: write \
          `graphmap_runtime::payload!(Type {{ its, fields }});` beside the type"
@@ -242,10 +242,7 @@ pub(crate) fn build(
     scheduler: &Scheduler,
     residents: Vec<(u32, u32, u32)>,
 ) -> Result<(), Vec<String>> {
-    let me = match scheduler.outside() {
-        Some(outside) => outside.link().me() as u32,
-        None => scheduler.index() as u32,
-    };
+    let (me, shared) = (scheduler.number(), scheduler.shared());
     let profiled = scheduler.tally().borrow().profiled;
     let formats = profiled.then_some(&network.formats);
     let mut mistakes = Vec::new();
@@ -291,34 +288,20 @@ pub(crate) fn build(
                 continue;
             }
             let number = class.first + n as u32;
-            let make = || {
+            let here = shared.here(homes.0).zip(shared.here(homes.1));
+            let make = |homes| {
                 class
                     .maker
                     .make(number, n, class.capacity, homes, scheduler, formats)
             };
             let (output, input) = if homes.0 == homes.1 {
-                make()
-            } else if scheduler.outside().is_some() {
-                let (side, peer) = match homes.0 == me {
-                    true => (Side::Write, homes.1),
-                    false => (Side::Read, homes.0),
-                };
-                let far = Far { side, peer };
-                let formats = &network.formats;
-                let made = class
-                    .maker
-                    .make_far(number, n, class.capacity, far, scheduler, formats);
-                let Some(end) = made else {
-                    mistakes.push(no_payload(network, class, number, homes));
-                    break;
-                };
-                (end, end)
-            } else {
+                make((0, 0))
+            } else if let Some(homes_here) = here {
                 let mut left = lock(&exchange.0);
                 let (mine, theirs) = match left.remove(&number) {
                     Some(end) => (end.take(), None),
                     None => {
-                        let (output, input) = make();
+                        let (output, input) = make(homes_here);
                         if homes.0 == me {
                             (
                                 output,
@@ -348,6 +331,23 @@ pub(crate) fn build(
                 // SAFETY: `make` made it, of this class.
                 unsafe { class.maker.register(mine, side, scheduler.registry()) };
                 (mine, mine)
+            } else {
+                let (side, peer) = match homes.0 == me {
+                    true => (Side::Write, homes.1),
+                    false => (Side::Read, homes.0),
+                };
+                let far = Far { side, peer };
+                let formats = &network.formats;
+                let made = class
+                    .maker
+                    .make_far(number, n, class.capacity, far, scheduler, formats);
+                let Some(end) = made else {
+                    let of = |home: u32| shared.os_process_of(home as usize);
+                    let places = (of(homes.0), of(homes.1));
+                    mistakes.push(no_payload(network, class, number, places));
+                    break;
+                };
+                (end, end)
             };
             if homes.0 == me {
                 let slot = class.from_slot.get(n).unwrap_or(number);

@@ -1,5 +1,5 @@
-//! What joins the OS processes of one run: frames from each to each other, in order, and what all of them
-//! know of how the run stands.
+//! What joins the OS processes of one run: frames from each of their schedulers to each other, in order, and what all
+//! of them know of how the run stands.
 //!
 //! [`Link`] is what a run needs of it. Shared memory (`shm/`) is one that the runtime has itself;
 //! others are crates of their own, so that who does not have what they stand on builds programs all the same.
@@ -24,7 +24,7 @@ pub struct Header {
 /// A frame that has come.
 #[derive(Debug)]
 pub struct Message {
-    /// The OS process that has sent it.
+    /// The scheduler that has sent it.
     pub from: usize,
     /// What it is.
     pub header: Header,
@@ -43,25 +43,26 @@ pub enum State {
     Failed,
 }
 
-/// How other threads of an OS process reach the one that runs the network.
+/// How other threads of an OS process reach a scheduler of it.
 pub trait Doorbell: Send + Sync {
-    /// Ends the sleep of this OS process, or keeps it from beginning one.
+    /// Ends the sleep of the scheduler, or keeps it from beginning one.
     fn ring(&self);
     /// Something has run since the last meeting: if all are found asleep, there is something to look at.
     fn stir(&self);
 }
 
-/// One OS process of a run, as it is joined to the others. It is used by the thread that runs the network.
+/// One scheduler of a run, as it is joined to the others. It is used by the thread of the scheduler. Schedulers are
+/// numbered through all OS processes: those of the first come first.
 ///
-/// When all OS processes sleep and no frame is on its way to any, and something has run since that was last
+/// When all schedulers sleep and no frame is on its way to any, and something has run since that was last
 /// looked at, there is to be a *meeting*: [`Link::meeting`] gives its number to all, and none sleeps on
 /// that has not been there.
 pub trait Link {
-    /// Which OS process this is.
+    /// Which scheduler this is.
     fn me(&self) -> usize;
     /// How many there are.
     fn count(&self) -> usize;
-    /// The bell of this OS process.
+    /// The bell of this scheduler.
     fn doorbell(&self) -> Arc<dyn Doorbell>;
 
     /// Sends a frame, now or when there is room. What is sent to one first comes there first.
@@ -102,7 +103,7 @@ pub struct Started {
     pub variable: &'static str,
 }
 
-/// A link whose OS processes something else has started, and ends.
+/// A link whose OS processes something else has started, and ends: each has one scheduler.
 pub trait Job: Link {
     /// As [`Link::send`], of bytes that need not be copied.
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
@@ -188,7 +189,7 @@ impl AnyLink {
         }
     }
 
-    /// Calls `take` with frames that are here as a whole, at most so many (over shared memory: of each OS process). How
+    /// Calls `take` with frames that are here as a whole, at most so many (over shared memory: of each scheduler). How
     /// many have come.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! # Who is awake
 //!
-//! `awake` counts the OS processes that are. Who goes to sleep raises a flag (its *bell*) and takes itself
+//! `awake` counts the schedulers that are. Who goes to sleep raises a flag (its *bell*) and takes itself
 //! off the count; who has put something into the lane of a sleeper takes the flag down, counts the
 //! sleeper as awake on its behalf, and wakes it. So whoever takes the count to 0 has proof that all sleep and
 //! that nothing is on its way to anybody: what is sent is sent by somebody who is counted, and the one it
@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::lane::LANE;
 use super::memory::{self, Memory};
 
-/// Most OS processes of a run on one host.
+/// Most schedulers of a run on one host.
 pub(crate) const MOST: usize = 1024;
 /// Most bytes of a first cause.
 const CAUSE: usize = 16 << 10;
@@ -33,7 +33,7 @@ pub(crate) const FAILED: u32 = 2;
 struct Bell {
     /// 1 while its owner sleeps.
     asleep: AtomicU32,
-    /// 1 from when its owner has done all it had to.
+    /// 1 from when the OS process whose first scheduler it is has done all it had to.
     done: AtomicU32,
 }
 
@@ -58,22 +58,45 @@ struct Page {
 
 const LANES: usize = size_of::<Page>().next_multiple_of(4096);
 
-/// The page, as one OS process sees it.
+/// The page, as one scheduler sees it. Schedulers are numbered through all OS processes: those of the first come first.
 pub(crate) struct Control {
     memory: Arc<Memory>,
     me: usize,
     count: usize,
+    each: usize,
 }
 
 impl Control {
-    /// How much memory so many OS processes share. Most of it is never touched.
+    /// How much memory so many schedulers share. Most of it is never touched.
     pub(crate) fn size(count: usize) -> usize {
         LANES + count * count * LANE
     }
 
-    pub(crate) fn new(memory: Arc<Memory>, me: usize, count: usize) -> Self {
+    /// For the first scheduler of OS process `os_process` of so many, each with `each` of them.
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        os_process: usize,
+        os_processes: usize,
+        each: usize,
+    ) -> Self {
+        let (me, count) = (os_process * each, os_processes * each);
         assert!(me < count && count <= MOST);
-        Control { memory, me, count }
+        Control {
+            memory,
+            me,
+            count,
+            each,
+        }
+    }
+
+    /// The same page, for each scheduler of this OS process: this is that of the first.
+    pub(crate) fn schedulers(self: &Arc<Self>) -> Vec<Arc<Control>> {
+        let of = |at| Control {
+            memory: Arc::clone(&self.memory),
+            me: self.me + at,
+            ..**self
+        };
+        (0..self.each).map(|at| Arc::new(of(at))).collect()
     }
 
     /// Before the others are there: all count as awake.
@@ -96,6 +119,20 @@ impl Control {
 
     pub(crate) fn me(&self) -> usize {
         self.me
+    }
+
+    /// The OS process of a scheduler.
+    pub(crate) fn os_process_of(&self, scheduler: usize) -> usize {
+        scheduler / self.each
+    }
+
+    pub(crate) fn os_process(&self) -> usize {
+        self.os_process_of(self.me)
+    }
+
+    /// How many schedulers each OS process has.
+    pub(crate) fn each(&self) -> usize {
+        self.each
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -127,7 +164,7 @@ impl Control {
         self.page().stirred.store(0, Ordering::SeqCst);
     }
 
-    /// Wakes an OS process, if it sleeps. To be called after something was put into its lane.
+    /// Wakes a scheduler, if it sleeps. To be called after something was put into its lane.
     pub(crate) fn ring(&self, who: usize) {
         fence(Ordering::SeqCst);
         let asleep = &self.page().bells[who].asleep;
@@ -268,12 +305,13 @@ impl Control {
         self.state() == FAILED
     }
 
-    /// This OS process has done all it had to.
+    /// This OS process has done all it had to: by its first scheduler.
     pub(crate) fn done(&self) {
         self.page().bells[self.me].done.store(1, Ordering::SeqCst);
     }
 
-    pub(crate) fn is_done(&self, who: usize) -> bool {
-        self.page().bells[who].done.load(Ordering::SeqCst) == 1
+    pub(crate) fn is_done(&self, os_process: usize) -> bool {
+        let first = &self.page().bells[os_process * self.each];
+        first.done.load(Ordering::SeqCst) == 1
     }
 }

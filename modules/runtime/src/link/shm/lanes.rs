@@ -1,4 +1,6 @@
-//! Shared memory as a link: a lane to each other OS process and one from it, and the page that all look at.
+//! Shared memory as a link: a lane to each other scheduler and one from it, and the page that all look at.
+//!
+//! Schedulers of one OS process have lanes too, for what is not about a channel; those that nobody uses take no memory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -29,7 +31,7 @@ struct Waiting {
     sent: usize,
 }
 
-/// The way to one other OS process.
+/// The way to one other scheduler.
 struct Peer {
     sender: Sender,
     receiver: Receiver,
@@ -40,10 +42,10 @@ struct Peer {
     dirty: Cell<bool>,
 }
 
-/// All lanes of an OS process.
+/// All lanes of a scheduler.
 pub(crate) struct Lanes {
     control: Arc<Control>,
-    /// By OS process; none at its own place.
+    /// By scheduler; none at its own place.
     peers: Vec<Option<Peer>>,
     /// Those whose bell is to be looked at, or for whom messages wait.
     dirty: RefCell<Vec<usize>>,
@@ -77,12 +79,12 @@ impl Drop for Passing<'_> {
 
 impl Lanes {
     /// # Safety
-    /// They are the only ones of this OS process for this run.
+    /// They are the only ones of this scheduler for this run.
     pub(crate) unsafe fn new(control: Arc<Control>) -> Self {
         let (me, memory) = (control.me(), control.memory());
         let peer = |other: usize| {
             (other != me).then(|| Peer {
-                // SAFETY: each OS process has one end of each lane, and makes it once.
+                // SAFETY: each scheduler has one end of each lane, and makes it once.
                 sender: unsafe { Sender::new(memory, control.lane(me, other)) },
                 // SAFETY: as above.
                 receiver: unsafe { Receiver::new(memory, control.lane(other, me)) },
@@ -100,7 +102,7 @@ impl Lanes {
         }
     }
 
-    /// Calls `take` with frames that are here as a whole, where they lie, at most so many of each OS process: who sends
+    /// Calls `take` with frames that are here as a whole, where they lie, at most so many of each scheduler: who sends
     /// without end keeps nobody else waiting. How many there were.
     ///
     /// # Errors
@@ -120,7 +122,7 @@ impl Lanes {
             let Some(peer) = peer else { continue };
             let until = count + most;
             while count < until
-                && let Some(frame) = peer.receiver.next().map_err(|_| garbled(from))?
+                && let Some(frame) = peer.receiver.next().map_err(|_| self.garbled(from))?
             {
                 count += 1;
                 let passing = Passing {
@@ -237,6 +239,12 @@ impl Lanes {
     #[inline]
     pub(crate) fn is_ready(&self) -> bool {
         self.is_filled() || self.can_flush()
+    }
+
+    #[cold]
+    fn garbled(&self, from: usize) -> String {
+        let from = self.control.os_process_of(from);
+        format!("what came from OS process {from} is no frame: its memory was written to")
     }
 }
 
@@ -387,8 +395,4 @@ impl Link for Lanes {
     fn done(&self) {
         self.control.done();
     }
-}
-
-fn garbled(from: usize) -> String {
-    format!("what came from OS process {from} is no frame: its memory was written to")
 }
