@@ -6,6 +6,7 @@ mod common;
 
 use common::{NET, Test, gone};
 use graphmap_testing::{Need, skip};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 const WEIGH: &str = include_str!("plugins/graphmap-pass-weigh");
@@ -378,4 +379,119 @@ fn what_is_not_there() {
         .run()
         .status(2)
         .stderr_has("error[G0006]");
+}
+
+/// What one was handed, as the file `asked` of the test holds it.
+fn asked(test: &Test) -> serde_json::Value {
+    serde_json::from_str(&test.read("asked")).unwrap()
+}
+
+const HOSTFILE: &str = "n1:2\nn2:1\nn1:1\n";
+
+#[test]
+fn one_is_told_the_platform_that_the_mapping_goes_by() {
+    let keep = r#"cat > asked; echo '{"protocol": 1, "files": [{"content": ""}]}'"#;
+    let script = format!("#!/bin/sh\n{keep}\n");
+    let mut test = pass(r#"cat > asked; echo '{"protocol": 1}'"#)
+        .executable("graphmap-emit-odd", &script)
+        .file("hostfile", HOSTFILE);
+    let slots = |host: u32, slots: u32| json!({"host": host, "slots": slots});
+    let host = |name: &str, slots: u32| json!({"name": name, "slots": slots, "speed": 1.0, "group": 0, "cores": []});
+    let distances = json!({"os_process": 45.0, "cache": 1100.0, "socket": 2900.0,
+        "host": 3500.0, "group": 62500.0, "platform": 125_000.0});
+    let from_file = json!({
+        "hosts": [host("n1", 3), host("n2", 1)],
+        "order": [slots(0, 2), slots(1, 1), slots(0, 1)],
+        "distances": distances,
+    });
+    let of_words = json!({
+        "os_processes": 2,
+        "hosts": [{"name": "a", "slots": 2, "speed": 2.0, "memory": 1_u64 << 30, "group": 0, "cores": [
+            {"socket": 0, "cache": 0, "cpus": [0], "speed": 1.0},
+            {"socket": 1, "cache": 1, "cpus": [1], "speed": 1.0},
+        ]}],
+        "order": [slots(0, 2)],
+        "distances": {"os_process": 0.0, "cache": 3.0, "socket": 3.0, "host": 7.0, "group": 7.0, "platform": 7.0},
+    });
+    let words = "hosts=1:sockets=2:cores=1 distance=7:7:3 names=a speed=2 memory=1G";
+    let mut of_number =
+        json!({"os_processes": 3, "hosts": [host("localhost", 3)], "order": [slots(0, 3)]});
+    of_number["distances"] = distances;
+    for (how, told) in [
+        (&["--hosts", "hostfile"][..], &from_file),
+        (&["--hosts", words, "-n", "2"], &of_words),
+        (&["-n", "3"], &of_number),
+    ] {
+        for verb in [
+            &["partition", "net.json", "--pass", "odd"][..],
+            &["net.json", "--pass", "odd", "--emit", "json=x.json"],
+            &["net.json", "--emit", "odd=x"],
+        ] {
+            test = test.words(&[verb, how].concat());
+            test.run().status(0);
+            assert_eq!(asked(&test)["platform"], *told, "{verb:?} {how:?}");
+        }
+    }
+    test = test.args("partition net.json -n 2 -o plan");
+    test.run().status(0);
+    for unsaid in [
+        "check net.json --pass odd",
+        "expand net.json --pass odd",
+        "partition net.json --pass odd",
+        "net.json --pass odd --emit odd=x --mapping plan/mapping.json",
+    ] {
+        test = test.args(unsaid);
+        test.run().status(0);
+        assert!(asked(&test).get("platform").is_none(), "{unsaid}");
+    }
+}
+
+/// Its hosts are read once (`<(...)` cannot be read again), and what is wrong with them is told with what
+/// is wrong with the graph.
+#[test]
+fn hosts_are_read_once_and_their_mistakes_told_with_those_of_the_graph() {
+    let test = pass(r#"cat > asked; echo '{"protocol": 1}'"#).file("hostfile", HOSTFILE);
+    let test = test.args("partition net.json --pass odd --hosts /dev/stdin");
+    let test = test.stdin(HOSTFILE);
+    test.run().status(0).stdout_has("pair: 2 processes");
+    assert_eq!(asked(&test)["platform"]["hosts"][1]["name"], "n2");
+    Test::new()
+        .file("wrong.dot", "digraph g { a -> b [capcity=1] }\n")
+        .file("hostfile", "n1:0\n")
+        .args("partition wrong.dot --hosts hostfile")
+        .run()
+        .status(1)
+        .stderr_has("error[G0204]: unknown attribute `capcity` on an edge\n --> wrong.dot:1:21")
+        .stderr_has(" --> hostfile:1:4\n")
+        .stderr_has("graphmap: 2 errors\n");
+}
+
+#[test]
+fn the_pass_of_the_book_goes_by_the_platform() {
+    if !python() {
+        return;
+    }
+    let book = include_str!("../docs/src/plugins.md");
+    let pass = book
+        .split("```python\n")
+        .find(|block| block.contains("request.get(\"platform\")"))
+        .and_then(|block| block.split("```").next())
+        .expect("a pass that asks for the platform");
+    let test = Test::new()
+        .file("net.dot", "digraph g { a -> disk -> b }\n")
+        .executable("graphmap-pass-disks", pass);
+    let hosts = "names=n1,n2,n3 slots=2 memory=1G,4G,2G";
+    let words = [
+        "partition",
+        "net.dot",
+        "--pass",
+        "disks",
+        "--json",
+        "--hosts",
+    ];
+    let done = test.words(&[&words[..], &[hosts]].concat()).run().status(0);
+    let plan: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    let all = plan["os_processes"].as_array().unwrap();
+    let disk = all.iter().find(|o| o["kinds"].get("disk").is_some());
+    assert_eq!(disk.unwrap()["host"], "n2", "{plan:#}");
 }

@@ -160,6 +160,7 @@ impl Consumers {
             let mut context = EmitContext {
                 path: Path::new("out"),
                 options: &options,
+                platform: None,
                 diagnostics: &mut said,
             };
             match emitter.emit(mapped, &mut context, &mut files) {

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         }
         wanted.push((emitter, path));
     }
-    let mapped = session.mapped(file, &args.graph, &args.mapping)?;
+    let (mapped, hardware) = session.mapped(file, &args.graph, &args.mapping)?;
     let mut sets = Vec::new();
     for (emitter, path) in wanted {
         let mut own = Files::new();
@@ -104,6 +104,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             let mut context = EmitContext {
                 path: &path,
                 options: &options,
+                platform: hardware.as_ref(),
                 diagnostics: &mut findings,
             };
             emitter.as_emitter().emit(&mapped, &mut context, &mut own)

@@ -2,6 +2,7 @@
 
 use super::args::GraphArgs;
 use super::exit::Exit;
+use super::mapping::{MappingArgs, Target};
 use super::progress::Progress;
 use super::session::{Outcome, Session};
 use crate::frontend::FrontEnd;
@@ -9,8 +10,9 @@ use crate::plugins::{self, Guarded};
 use crate::supervisor::{self, Bound};
 use crate::{codes, signals};
 use graphmap_kpn::declared::Declared;
-use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Emitter;
+use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
@@ -23,19 +25,52 @@ use std::time::Duration;
 impl<'t> Session<'t> {
     /// Reads a graph file, verifies it, and runs the passes asked for.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
+        let none = |_: &mut Self| Ok(((), None));
+        self.verified_on(file, graph, none)
+            .map(|(network, ..)| network)
+    }
+
+    /// The same of a network that is to be mapped, and onto what: its passes are told, too.
+    pub(crate) fn verified_for(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+        mapping: &MappingArgs,
+    ) -> Outcome<(Verified, Target)> {
+        let target = |s: &mut Self| s.target(mapping);
+        let (network, platform, hardware) = self.verified_on(file, graph, target)?;
+        Ok((network, Target { platform, hardware }))
+    }
+
+    fn verified_on<T>(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+        onto: impl FnOnce(&mut Self) -> Outcome<(T, Option<Hardware>)>,
+    ) -> Outcome<(Verified, T, Option<Hardware>)> {
         let errors = self.errors();
         let passes = self.find_passes(graph)?;
         let _progress = Progress::start(self, "reading the graph", None, None);
-        let declared = self.declared(file, graph)?;
         let options = Self::options(graph);
         if let Some(file) = options.get(crate::weights::FILE) {
             self.remember(Path::new(file));
         }
-        let network = self.verify(declared, &passes, &options)?;
+        let checked = self.declared(file, graph).and_then(|d| self.checked(d));
+        // What is wrong with the hosts is told with what is wrong with the graph.
+        let onto = onto(self);
+        let (network, known) = checked?;
+        let (onto, hardware) = match onto {
+            Ok(onto) => onto,
+            Err(exit) => {
+                self.find_all(known);
+                return Err(exit);
+            }
+        };
+        let network = self.passed(network, known, &passes, &options, hardware.as_ref())?;
         // Nothing is wrong with it but what somebody wants to be wrong.
         match self.errors() > errors {
             true => Err(Exit::Graph),
-            false => Ok(network),
+            false => Ok((network, onto, hardware)),
         }
     }
 
@@ -44,15 +79,13 @@ impl<'t> Session<'t> {
         let bytes = text.as_bytes().to_vec();
         let result = crate::frontend::Dot.read(name, bytes, &mut self.sources);
         let declared = self.take(Exit::Graph, result)?;
-        self.verify(declared, &[], &BTreeMap::new())
+        let (network, known) = self.checked(declared)?;
+        self.find_all(known);
+        Ok(network)
     }
 
-    fn verify(
-        &mut self,
-        declared: Declared,
-        passes: &[FoundPass<'t>],
-        options: &BTreeMap<String, String>,
-    ) -> Outcome<Verified> {
+    /// The network that is declared, and what is to be said of it once its passes have run.
+    fn checked(&mut self, declared: Declared) -> Outcome<(Verified, Diagnostics)> {
         let declared = self.timed("expand", |s| s.take(Exit::Graph, expand::expand(declared)))?;
         let network = self.timed("resolve", |s| {
             s.take(Exit::Graph, resolve::resolve(declared))
@@ -64,16 +97,23 @@ impl<'t> Session<'t> {
             })
         })?;
         let result = self.timed("verify", |_| verify::verify(inferred));
-        let (network, known) = match result {
-            Ok(ok) => ok,
-            Err(findings) => {
-                self.find_all(findings);
-                return Err(Exit::Graph);
-            }
-        };
+        result.map_err(|findings| {
+            self.find_all(findings);
+            Exit::Graph
+        })
+    }
+
+    fn passed(
+        &mut self,
+        network: Verified,
+        known: Diagnostics,
+        passes: &[FoundPass<'t>],
+        options: &BTreeMap<String, String>,
+        hardware: Option<&Hardware>,
+    ) -> Outcome<Verified> {
         let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
         let mut timings = Vec::new();
-        let result = pipeline::run(&passes, network, options, &known, &mut timings);
+        let result = pipeline::run(&passes, network, options, hardware, &known, &mut timings);
         self.find_all(known);
         self.add_timings(timings);
         self.take(Exit::Plugin, result)

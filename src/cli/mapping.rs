@@ -10,6 +10,7 @@ use crate::codes;
 use crate::supervisor::{self, Bound};
 use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
@@ -117,6 +118,13 @@ impl MappingArgs {
     }
 }
 
+/// Onto what a network is mapped.
+pub(crate) struct Target {
+    pub(crate) platform: Platform,
+    /// The same as plug-ins are told it, where the command line says anything of it.
+    pub(crate) hardware: Option<Hardware>,
+}
+
 /// What is minimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Aim {
@@ -193,14 +201,24 @@ fn modules(text: &str) -> Result<HowModules, String> {
 }
 
 impl Session<'_> {
-    /// Reads a graph file and maps its network.
+    /// Reads a graph file and maps its network; with what onto, as emitters are told it.
     pub(crate) fn mapped(
         &mut self,
         file: &Path,
         graph: &GraphArgs,
         args: &MappingArgs,
+    ) -> Outcome<(Mapped, Option<Hardware>)> {
+        let (network, target) = self.verified_for(file, graph, args)?;
+        let mapped = self.mapped_onto(&target.platform, network, args)?;
+        Ok((mapped, target.hardware))
+    }
+
+    fn mapped_onto(
+        &mut self,
+        platform: &Platform,
+        network: Verified,
+        args: &MappingArgs,
     ) -> Outcome<Mapped> {
-        let network = self.verified(file, graph)?;
         if let Some(path) = &args.mapping {
             if !args.rules.is_empty() {
                 let message = "`--mapping` names a mapping, and rules are for looking for one";
@@ -213,7 +231,7 @@ impl Session<'_> {
         }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
         if !one || !args.rules.is_empty() {
-            return Ok(self.plan(&network, args, false)?.mapped);
+            return Ok(self.plan(&network, platform, args, false)?.mapped);
         }
         // All in one OS process: nothing to choose.
         let mapping = Mapping::stack(network.processes.len(), 1);
@@ -273,6 +291,7 @@ impl Session<'_> {
     pub(crate) fn plan(
         &mut self,
         network: &Verified,
+        platform: &Platform,
         args: &MappingArgs,
         patient: bool,
     ) -> Outcome<Plan> {
@@ -286,7 +305,6 @@ impl Session<'_> {
             return self.fail(Exit::Usage, diagnostic);
         }
         let (rules, broken) = self.rules(&args.rules);
-        let platform = self.platform(args)?;
         let previous = match &args.previous {
             Some(path) => Some(self.previous(path, args.migration, network)?),
             None => None,
@@ -321,14 +339,23 @@ impl Session<'_> {
             previous: previous.as_ref(),
         };
         if let Some(exit) = broken {
-            self.find_all(plan::check(network, &platform, &request));
+            self.find_all(plan::check(network, platform, &request));
             return Err(exit);
         }
         let progress = Progress::start(self, "looking for a mapping", watch, args.time);
-        let result = self.timed("map", |_| plan::plan(network, &platform, &request));
+        let result = self.timed("map", |_| plan::plan(network, platform, &request));
         drop(progress);
         let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);
         self.take(exit, result)
+    }
+
+    /// Onto what a network is to be mapped.
+    pub(crate) fn target(&mut self, args: &MappingArgs) -> Outcome<(Platform, Option<Hardware>)> {
+        let platform = self.platform(args)?;
+        let os_processes = args.os_processes.map(NonZeroU32::get);
+        let said = args.hosts.is_some() || os_processes.is_some();
+        let hardware = said.then(|| platform.hardware(os_processes));
+        Ok((platform, hardware))
     }
 
     /// The hosts that are asked for.

@@ -63,9 +63,9 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
     {
         return session.fail(Exit::Plugin, *wrong);
     }
-    let network = session.verified(&args.file, &args.graph)?;
+    let (network, target) = session.verified_for(&args.file, &args.graph, &args.mapping)?;
     // Other verbs go on to something else: there Ctrl-C means what it always does.
-    let plan = session.plan(&network, &args.mapping, true)?;
+    let plan = session.plan(&network, &target.platform, &args.mapping, true)?;
     session.unless_denied()?;
     let mut shown = if args.json {
         shown_plan::as_json(&plan)
@@ -99,6 +99,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             let mut context = EmitContext {
                 path: &folder.join(file),
                 options: &options,
+                platform: target.hardware.as_ref(),
                 diagnostics: &mut found,
             };
             if let Err(failed) = emitter.emit(&plan.mapped, &mut context, &mut files) {

@@ -18,7 +18,7 @@ use crate::compiler;
 use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
-use graphmap_kpn::mapping::Place;
+use graphmap_kpn::mapping::{Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::size;
 use graphmap_wiring::project::{Doubt, Project, Regenerated};
@@ -154,8 +154,31 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         }
         (None, _) => {}
     }
-    let network = session.verified(&args.file, &args.graph)?;
-    let mapping = handed_mapping(args, session, &network)?;
+    let strategy = args.strategy.as_deref();
+    let how = MappingArgs {
+        os_processes: args.os_processes,
+        ..MappingArgs::simple(NonZeroU32::MIN, strategy.unwrap_or("auto"))
+    };
+    let asked = strategy.is_some() || !args.graph.passes.pass.is_empty();
+    let (network, platform) = match asked {
+        true => {
+            let (network, target) = session.verified_for(&args.file, &args.graph, &how)?;
+            (network, Some(target.platform))
+        }
+        false => (session.verified(&args.file, &args.graph)?, None),
+    };
+    let mapping = match (&args.mapping, platform) {
+        (Some(path), _) => Some(session.mapping_file(path, &network)?),
+        (None, Some(platform)) if strategy.is_some() => {
+            let plan = session.plan(&network, &platform, &how, false)?;
+            Some(plan.mapped.mapping().clone())
+        }
+        _ => None,
+    };
+    let mapping = match mapping {
+        Some(mapping) => Some(handed(session, &mapping)?),
+        None => None,
+    };
     if let Some(profile) = &args.profile {
         // The program writes it, and knows nothing of what we have read.
         output::not_an_input(session, profile, &Identity::of_output(profile))?;
@@ -412,23 +435,10 @@ fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
 }
 
 /// The mapping that the run obeys, as the runtime reads it: the OS process of each rank.
-fn handed_mapping(
-    args: &RunArgs,
-    session: &mut Session<'_>,
-    network: &Verified,
-) -> Outcome<Option<Handed>> {
-    let mapping = match (&args.mapping, &args.strategy) {
-        (Some(path), _) => session.mapping_file(path, network)?,
-        (None, Some(strategy)) => {
-            let n = args.os_processes.unwrap_or(NonZeroU32::MIN);
-            let how = MappingArgs::simple(n, strategy);
-            session.plan(network, &how, false)?.mapped.mapping().clone()
-        }
-        (None, None) => return Ok(None),
-    };
+fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
     let text = graphmap_wiring::sequence::encode(&mapping.os_process);
     let cores = cores(&mapping.places);
-    let handed = TemporaryFile::new(&text).map(|file| Some(Handed { file, cores }));
+    let handed = TemporaryFile::new(&text).map(|file| Handed { file, cores });
     handed.or_else(|error| {
         let message = format!("the mapping cannot be handed to the program: {error}");
         session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))

@@ -237,6 +237,7 @@ fn emit(mapped: &Mapped, name: &str, path: &str, options: &[(&str, &str)]) -> (F
     let mut context = EmitContext {
         path: Path::new(path),
         options: &options,
+        platform: None,
         diagnostics: &mut diagnostics,
     };
     let all = emitters();

@@ -4,6 +4,7 @@
 //! rename, and leaves alone what did not change: an emitter that fails leaves nothing behind.
 
 use crate::diagnostic::Diagnostics;
+use crate::hardware::Hardware;
 use crate::mapping::Mapped;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,8 @@ pub struct EmitContext<'a> {
     pub path: &'a Path,
     /// Options of the command line, `name` to `value`, for the emitter to read.
     pub options: &'a BTreeMap<String, String>,
+    /// What it is to run on, where the command says so (`--hosts`, `-n`).
+    pub platform: Option<&'a Hardware>,
     /// Findings that do not keep the emitter from its work.
     pub diagnostics: &'a mut Diagnostics,
 }

@@ -13,6 +13,7 @@ pub mod declared;
 pub mod diagnostic;
 pub mod emit;
 pub mod expand;
+pub mod hardware;
 pub mod infer;
 pub mod input;
 pub mod integrity;

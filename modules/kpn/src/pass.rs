@@ -5,6 +5,7 @@
 //! behind: [`crate::pipeline`] verifies what comes out.
 
 use crate::diagnostic::Diagnostics;
+use crate::hardware::Hardware;
 use crate::network::Network;
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ pub struct PassContext<'a> {
     pub network: &'a mut Network,
     /// Options of the command line (`--set NAME=VALUE`), for the pass to read.
     pub options: &'a BTreeMap<String, String>,
+    /// What it is to run on, where the command says so (`--hosts`, `-n`).
+    pub platform: Option<&'a Hardware>,
     /// Findings that do not keep the pass from its work.
     pub diagnostics: &'a mut Diagnostics,
 }

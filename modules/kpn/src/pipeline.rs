@@ -1,6 +1,7 @@
 //! Runs passes in order and sees to it that what comes out is sound.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::hardware::Hardware;
 use crate::infer::infer;
 use crate::network::{Network, Verified};
 use crate::pass::{Pass, PassContext};
@@ -23,7 +24,7 @@ pub struct Timing {
 /// Runs `passes` on a network, one after the other, and verifies what comes out; builds with debug
 /// assertions verify after each pass, so that the one to blame is found. No passes cost nothing.
 ///
-/// `known` is what is already known of the network: only what the passes add to it comes back.
+/// `platform` is what the network is to run on, where that is known; `known` is what is already known of the network: only what the passes add to it comes back.
 /// Each step adds to `timings`.
 ///
 /// # Errors
@@ -32,12 +33,14 @@ pub fn run(
     passes: &[&dyn Pass],
     network: Verified,
     options: &BTreeMap<String, String>,
+    platform: Option<&Hardware>,
     known: &Diagnostics,
     timings: &mut Vec<Timing>,
 ) -> Result<(Verified, Diagnostics), Diagnostics> {
     let mut run = Run {
         passes,
         options,
+        platform,
         timings,
         findings: Diagnostics::new(),
     };
@@ -64,6 +67,7 @@ pub fn run(
 struct Run<'a> {
     passes: &'a [&'a dyn Pass],
     options: &'a BTreeMap<String, String>,
+    platform: Option<&'a Hardware>,
     timings: &'a mut Vec<Timing>,
     findings: Diagnostics,
 }
@@ -75,6 +79,7 @@ impl Run<'_> {
         let result = pass.run(&mut PassContext {
             network,
             options: self.options,
+            platform: self.platform,
             diagnostics: &mut self.findings,
         });
         self.note(pass.name(), start);

@@ -2,8 +2,8 @@
 //! write a reply as JSON to standard output.
 //!
 //! The request is one object: `protocol` ([`PROTOCOL`]), `action` (`pass` or `emit`), `name`,
-//! `options`, `network` (as [`crate::json`] has it) and, for an emitter, `path`. The reply is one
-//! object, too: `protocol`, and where there is something to say `network` (a pass that changes
+//! `options`, `network` (as [`crate::json`] has it), `platform` (as [`crate::hardware`] has it) where it
+//! is known, and, for an emitter, `path`. The reply is one object, too: `protocol`, and where there is something to say `network` (a pass that changes
 //! nothing leaves it out), `files` (an emitter's) and `diagnostics`. What the executable finds
 //! wrong it says there and ends with 0; another end is a failure of the executable itself.
 //!
@@ -17,6 +17,7 @@ mod reply;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::emit::{EmitContext, Emitter, Files};
+use crate::hardware::Hardware;
 use crate::json::Written;
 use crate::mapping::Mapped;
 use crate::pass::{Pass, PassContext};
@@ -83,6 +84,8 @@ struct Request<'a> {
     options: &'a BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    platform: Option<&'a Hardware>,
     network: Written<'a>,
 }
 
@@ -116,6 +119,7 @@ impl Pass for External {
             name: &self.name,
             options: context.options,
             path: None,
+            platform: context.platform,
             network: Written {
                 network: context.network,
                 mapping: None,
@@ -156,6 +160,7 @@ impl Emitter for External {
             name: &self.name,
             options: context.options,
             path: Some(context.path.display().to_string()),
+            platform: context.platform,
             network: Written {
                 network,
                 mapping: Some(mapped.mapping()),

@@ -46,7 +46,14 @@ impl<F: Fn(&mut PassContext<'_>) -> Result<(), Diagnostics>> Pass for Does<F> {
 fn run(passes: &[&dyn Pass]) -> (Result<(Verified, Diagnostics), Diagnostics>, Vec<String>) {
     let mut timings = Vec::new();
     let options = BTreeMap::from([("by".to_owned(), "2".to_owned())]);
-    let result = pipeline::run(passes, pair(), &options, &Diagnostics::new(), &mut timings);
+    let result = pipeline::run(
+        passes,
+        pair(),
+        &options,
+        None,
+        &Diagnostics::new(),
+        &mut timings,
+    );
     (result, timings.into_iter().map(|t| t.name).collect())
 }
 
@@ -143,9 +150,16 @@ fn only_what_a_pass_adds_is_told_again() {
     let keeps = Does("keeps", |_: &mut PassContext<'_>| Ok(()));
     let run = |known: &Diagnostics| {
         let options = BTreeMap::new();
-        pipeline::run(&[&keeps], network(text), &options, known, &mut Vec::new())
-            .unwrap()
-            .1
+        pipeline::run(
+            &[&keeps],
+            network(text),
+            &options,
+            None,
+            known,
+            &mut Vec::new(),
+        )
+        .unwrap()
+        .1
     };
     assert_eq!(run(&known).len(), 0);
     assert_eq!(run(&Diagnostics::new()).len(), 1);

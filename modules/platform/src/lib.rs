@@ -29,6 +29,7 @@ mod build;
 pub mod codes;
 pub mod dialect;
 mod distance;
+mod hardware;
 pub mod hwloc;
 pub mod intel;
 pub mod local;

@@ -23,6 +23,7 @@ fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     let mut context = EmitContext {
         path,
         options: &BTreeMap::new(),
+        platform: None,
         diagnostics: &mut Diagnostics::new(),
     };
     pilot.emit(mapped, &mut context, &mut files)?;

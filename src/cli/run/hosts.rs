@@ -12,8 +12,10 @@ use crate::supervisor::{self, Bound};
 use graphmap_binding::command::Launcher;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
+use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
+use graphmap_platform::Platform;
 use graphmap_wiring::project::Project;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -120,7 +122,8 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
 }
 
 pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let network = session.verified(&args.file, &args.graph)?;
+    let how = how(args);
+    let (network, onto) = session.verified_for(&args.file, &args.graph, &how)?;
     let (project, doubts) = find_project(args, session, &network)?;
     if !project.mpi {
         return no_link(session, &project);
@@ -128,13 +131,14 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let mut options = Session::options(&args.graph);
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
     options.insert("launcher".to_owned(), mpi.launcher.to_owned());
-    let mapped = mapped(args, session, network)?;
+    let mapped = mapped(args, session, network, (&onto.platform, &how))?;
     let target = Mpi::target(mpi.launcher, &project);
     let build_for = Some((mpi.compiler, &*target));
     let program = build(args, session, mapped.network(), &project, doubts, build_for)?;
     session.unless_denied()?;
     let folder = project.root.join(FOLDER);
-    let script = write(args, session, &mapped, &project, &program, options, &folder)?;
+    let mapped = (&mapped, onto.hardware.as_ref());
+    let script = write(args, session, mapped, &project, &program, options, &folder)?;
     if args.print {
         session.show(&format!("sh {}\n", word(&script)))?;
         return Ok(Exit::Ok);
@@ -153,7 +157,12 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
 }
 
 /// Where each process is to run.
-fn mapped(args: &RunArgs, session: &mut Session<'_>, network: Verified) -> Outcome<Mapped> {
+fn mapped(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    network: Verified,
+    (platform, how): (&Platform, &MappingArgs),
+) -> Outcome<Mapped> {
     if let Some(path) = &args.mapping {
         let mapping = session.mapping_file(path, &network)?;
         return Mapped::new(network, mapping).or_else(|error| {
@@ -163,20 +172,24 @@ fn mapped(args: &RunArgs, session: &mut Session<'_>, network: Verified) -> Outco
             )
         });
     }
+    Ok(session.plan(&network, platform, how, false)?.mapped)
+}
+
+/// Onto what, and how, it is mapped where no mapping is given.
+fn how(args: &RunArgs) -> MappingArgs {
     let strategy = args.strategy.as_deref().unwrap_or("auto");
-    let how = MappingArgs {
+    MappingArgs {
         os_processes: args.os_processes,
         hosts: args.hosts.clone(),
         ..MappingArgs::simple(NonZeroU32::MIN, strategy)
-    };
-    Ok(session.plan(&network, &how, false)?.mapped)
+    }
 }
 
 /// Writes what launchers read; the script that starts all.
 fn write(
     args: &RunArgs,
     session: &mut Session<'_>,
-    mapped: &Mapped,
+    (mapped, platform): (&Mapped, Option<&Hardware>),
     project: &Project,
     program: &Path,
     mut options: BTreeMap<String, String>,
@@ -234,6 +247,7 @@ fn write(
         let mut context = EmitContext {
             path: &path,
             options: &options,
+            platform,
             diagnostics: &mut found,
         };
         if let Err(failed) = emitter.emit(mapped, &mut context, &mut files) {

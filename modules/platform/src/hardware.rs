@@ -1,0 +1,84 @@
+//! A platform as passes and emitters are told it.
+
+use crate::model::{Host, Platform};
+use graphmap_kpn::hardware::{self, Core, Distances, Hardware, Slots};
+
+impl Platform {
+    /// The platform as plain facts; `os_processes` is how many of its slots are asked for, where that is said.
+    pub fn hardware(&self, os_processes: Option<u32>) -> Hardware {
+        let run = |run: &crate::Run| Slots {
+            host: run.host,
+            slots: run.count,
+        };
+        let [os_process, cache, socket, host, group, platform] = self.distances().as_array();
+        Hardware {
+            os_processes,
+            hosts: self.hosts().iter().map(facts).collect(),
+            order: self.order().iter().map(run).collect(),
+            distances: Distances {
+                os_process,
+                cache,
+                socket,
+                host,
+                group,
+                platform,
+            },
+        }
+    }
+}
+
+fn facts(host: &Host) -> hardware::Host {
+    let cores = host.cores().map(|(socket, cache, core)| Core {
+        socket,
+        cache,
+        cpus: core.cpus.clone(),
+        speed: core.speed,
+    });
+    hardware::Host {
+        name: host.name.clone(),
+        slots: host.slots,
+        max_slots: host.max_slots,
+        speed: host.speed,
+        memory: host.memory,
+        group: host.group,
+        cores: cores.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::synthetic;
+    use graphmap_kpn::diagnostic::Diagnostics;
+    use graphmap_kpn::hardware::Slots;
+    use graphmap_kpn::source::SourceMap;
+
+    #[test]
+    fn all_that_a_mapping_goes_by_is_told() {
+        let text = "groups=2:hosts=1:sockets=2:caches=1:cores=2 distance=9:7:3:2:1 names=a,b slots=3 speed=1,2 memory=64G";
+        let mut sources = SourceMap::new();
+        let source = sources.add("words", text).unwrap();
+        let mut found = Diagnostics::new();
+        let platform = synthetic::read(&source, &mut found).unwrap();
+        let told = platform.hardware(Some(4));
+        assert_eq!(told.os_processes, Some(4));
+        let hosts = told.hosts.iter();
+        let hosts: Vec<_> = hosts
+            .map(|h| (h.name.as_str(), h.slots, h.speed, h.memory, h.group))
+            .collect();
+        let memory = Some(64 << 30);
+        assert_eq!(hosts, [("a", 3, 1.0, memory, 0), ("b", 3, 2.0, memory, 1)]);
+        let cores = told.hosts[1].cores.iter();
+        let cores: Vec<_> = cores
+            .map(|c| (c.socket, c.cache, c.cpus.as_slice()))
+            .collect();
+        assert_eq!(
+            cores,
+            [(0, 0, &[0][..]), (0, 0, &[1]), (1, 1, &[2]), (1, 1, &[3])]
+        );
+        let slots = |host| Slots { host, slots: 3 };
+        assert_eq!(told.order, [slots(0), slots(1)]);
+        let d = told.distances;
+        let told = [d.os_process, d.cache, d.socket, d.host, d.group, d.platform];
+        assert_eq!(told, platform.distances().as_array());
+    }
+}
