@@ -293,6 +293,19 @@ fn a_solver_that_dies_or_writes_nonsense() {
     }
 }
 
+/// Whether there is one is asked of the file: a solver that is started is started once, to solve.
+#[test]
+fn a_solver_is_started_to_solve_and_for_nothing_else() {
+    let script = "#!/bin/sh\necho started >> starts\nexit 3\n";
+    let test = farm().executable("cbc", script);
+    let test = test.args("partition farm.dot -n 1 --strategy ilp --solver bin/cbc");
+    test.run().status(0);
+    assert!(!test.files().contains(&"starts".to_owned()));
+    let test = test.args("partition farm.dot -n 2 --strategy ilp --solver bin/cbc");
+    test.run().status(5);
+    assert_eq!(test.read("starts"), "started\n");
+}
+
 #[test]
 fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
     let test = farm().executable("cbc", "#!/bin/sh\nexec sleep 600\n");

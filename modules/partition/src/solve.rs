@@ -36,8 +36,8 @@ pub struct Options {
     pub strict_balance: bool,
     /// An external solver for the strategy `ilp`: an executable that takes an LP file.
     pub solver: Option<PathBuf>,
-    /// How that executable is started, where not by [`std::process::Command::new`]. What it starts is told to end by
-    /// TERM, and then killed.
+    /// How that executable is started, where not by [`std::process::Command::new`]; an error where there is none. What
+    /// it starts is told to end by TERM, and then killed.
     pub launch: Option<Launch>,
     /// Threads that `auto` searches on, with a time and up to 20,000 vertices; without a time it
     /// takes one, so that nothing but the input and the seed counts. Bounds and proofs take one.

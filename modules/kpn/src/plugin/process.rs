@@ -22,6 +22,10 @@ const TICK: Duration = Duration::from_millis(10);
 /// How long the last words of an executable that has ended are waited for: what it started may
 /// hold the pipe open.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// How long it may take to end when it is told to. Who sees to it that nothing outlives it
+/// ([`External::launch`]) has ended all of it in milliseconds, on a machine that does much else in a second;
+/// killed before, it would leave the rest.
+const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
     let who = format!("`{}`", plugin.path.display());
@@ -195,7 +199,7 @@ fn tell_to_end(child: &Child) {
             rustix::process::Signal::TERM,
         )?)
     });
-    while told.is_ok() && start.elapsed() < PATIENCE && !has_ended(child).unwrap_or(true) {
+    while told.is_ok() && start.elapsed() < GRACE && !has_ended(child).unwrap_or(true) {
         std::thread::sleep(TICK / 10);
     }
 }

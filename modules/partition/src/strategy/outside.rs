@@ -22,8 +22,9 @@ use lp_solvers::lp_format::{AsVariable, LpProblem};
 /// How much longer than it was told to take a solver may take: to write its answer.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long it may take to end when it is told to.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long it may take to end when it is told to. Who sees to it that nothing outlives a solver has ended all of it in
+/// milliseconds, on a machine that does much else in a second; killed before, it would leave the rest.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Lines of an LP file are kept shorter than this: solvers have buffers of a fixed size for them.
 const LINE: usize = 200;
@@ -34,7 +35,8 @@ enum Manner {
     Glpsol,
 }
 
-/// A command that runs an executable. What it starts is told to end by TERM, and then killed.
+/// A command that runs an executable, or an error where there is none. What it starts is told to end by TERM, and
+/// then killed.
 pub type Launch = fn(&Path) -> io::Result<Command>;
 
 /// An executable that solves LP files.
@@ -64,7 +66,7 @@ impl Outside {
         };
         Ok(Outside {
             path: path.to_owned(),
-            launch: launch.unwrap_or(|path| Ok(Command::new(path))),
+            launch: launch.unwrap_or(plain),
             manner,
             time: Duration::ZERO,
             late: Rc::default(),
@@ -81,24 +83,10 @@ impl Outside {
         Rc::clone(&self.late)
     }
 
-    /// Whether it is there and can be started at all.
+    /// Whether it is there. It is not started: whatever it started would be there, too.
     pub(super) fn check(&self) -> Result<(), String> {
-        let version = match self.manner {
-            Manner::Cbc => ["-exit", ""],
-            Manner::Glpsol => ["--version", ""],
-        };
-        let mut command = Command::new(&self.path);
-        command
-            .args(version.iter().filter(|a| !a.is_empty()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|e| self.cannot_start(&e))?;
-        // Whatever it makes of the question: it is there. Told first, so that what it has started ends with it.
-        tell_to_end(&mut child);
-        let _ = child.kill();
-        let _ = child.wait();
-        Ok(())
+        let made = (self.launch)(&self.path);
+        made.map(drop).map_err(|e| self.cannot_start(&e))
     }
 
     fn cannot_start(&self, error: &io::Error) -> String {
@@ -170,6 +158,15 @@ impl SolverTrait for Outside {
     fn run<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
         self.solve(problem)
     }
+}
+
+/// How a solver is started where nobody says.
+fn plain(path: &Path) -> io::Result<Command> {
+    // A bare name is looked up when it is started.
+    if path.components().count() > 1 {
+        fs::metadata(path)?;
+    }
+    Ok(Command::new(path))
 }
 
 /// Waits for a child, but not for ever: then it is killed, and there is no status.
