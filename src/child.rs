@@ -22,35 +22,19 @@ const GRACE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs a program to its end. What the terminal tells us (Ctrl-C) it tells the program, too; what only
-/// we are told it is told by us.
+/// we are told it is told by us, questions too.
 pub(crate) fn run(command: &mut Command) -> io::Result<End> {
+    run_with(command, Asking::end)
+}
+
+/// The same, with a way of one's own to end it.
+pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> io::Result<End> {
     let asked = signals::question();
-    run_and(
-        command,
-        |asking| asking.end(),
-        |id| {
-            if let Some(signal) = asked.as_ref().and_then(signals::Question::take) {
-                send(id, signal, false);
-            }
-        },
-    )
-}
-
-/// The same, with a way of one's own to end it, and without questions.
-pub(crate) fn run_with(command: &mut Command, end: impl FnMut(&Asking)) -> io::Result<End> {
-    run_and(command, end, |_| ())
-}
-
-fn run_and(
-    command: &mut Command,
-    mut end: impl FnMut(&Asking),
-    ask: impl Fn(u32),
-) -> io::Result<End> {
     let _guard = Guard::new();
     let mut child = command.spawn()?;
     let mut asking = Asking::new(child.id());
-    let (send, ended) = channel();
-    std::thread::spawn(move || send.send(child.wait()));
+    let (told, ended) = channel();
+    std::thread::spawn(move || told.send(child.wait()));
     let status = loop {
         match ended.recv_timeout(LOOK) {
             Ok(status) => break status?,
@@ -60,7 +44,9 @@ fn run_and(
         if asking.is_time() {
             end(&asking);
         }
-        ask(asking.id);
+        if let Some(signal) = asked.as_ref().and_then(signals::Question::take) {
+            send(asking.id, signal, false);
+        }
     };
     if let Some(signal) = interrupted() {
         return Ok(End::Interrupted(signal));

@@ -61,9 +61,9 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     }
 }
 
-/// What ends a tree; else what ends any program.
+/// What ends a tree, and means nothing else (USR1 asks a run what it is doing); else what ends any program.
 #[cfg(target_os = "linux")]
-pub(crate) const END_TREE: Option<i32> = Some(signal_hook::consts::SIGUSR1);
+pub(crate) const END_TREE: Option<i32> = Some(signal_hook::consts::SIGUSR2);
 #[cfg(not(target_os = "linux"))]
 pub(crate) const END_TREE: Option<i32> = None;
 
@@ -140,7 +140,7 @@ mod linux {
         };
         let signal = match bound {
             Bound::Program => Signal::KILL,
-            Bound::Tree | Bound::Everything => Signal::USR1,
+            Bound::Tree | Bound::Everything => Signal::USR2,
         };
         let tree = (bound != Bound::Program).then(|| {
             // What is left of the tree when a process in its middle ends becomes ours.

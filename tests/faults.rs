@@ -77,7 +77,7 @@ fn gone(pid: &str) -> bool {
 const ENDING: [(&str, i32); 4] = [("-HUP", 129), ("-INT", 130), ("-QUIT", 131), ("-TERM", 143)];
 
 /// Signals that end us before we can do anything about it.
-const AT_ONCE: [(&str, i32); 2] = [("-KILL", 9), ("-USR1", 10)];
+const AT_ONCE: [(&str, i32); 2] = [("-KILL", 9), ("-USR2", 12)];
 
 /// Sends a signal, which may come too late.
 fn signal(name: &str, child: &Child) {
@@ -382,12 +382,32 @@ fn a_program_ends_with_us() {
         appears(&test.folder().join("started"));
         signal(name, &child);
         let status = ended(&mut child);
-        // A question to the program, which is passed on: this one ends by it.
-        let code = if name == "-USR1" { 138 } else { code };
         assert_eq!(status.code().or(status.signal()), Some(code), "{name}");
         assert!(gone(&test.read("started")), "it goes on after {name}");
         fs::remove_file(test.folder().join("started")).unwrap();
         assert_eq!(test.files(), before, "{name}");
+    }
+}
+
+/// A program that writes what it is asked, below whoever sees to it that nothing outlives us.
+#[test]
+fn one_signal_asks_a_tree_and_another_ends_it() {
+    for mode in ["@bound-tree", "@bound-everything"] {
+        let test = Test::new();
+        let script = "trap 'echo > asked' USR1; sleep 1000 & echo $! > other; echo $$ > pid
+            mv pid started; while :; do wait; done";
+        let own = std::process::id().to_string();
+        let mut command = graphmap(&test, mode);
+        let mut child = command.args([&own, "sh", "-c", script]).spawn().unwrap();
+        appears(&test.folder().join("started"));
+        signal("-USR1", &child);
+        appears(&test.folder().join("asked"));
+        assert!(child.try_wait().unwrap().is_none(), "{mode}");
+        signal("-USR2", &child);
+        assert_eq!(ended(&mut child).code(), Some(140), "{mode}");
+        for file in ["started", "other"] {
+            assert!(gone(&test.read(file)), "{mode}: {file} goes on");
+        }
     }
 }
 
