@@ -7,8 +7,7 @@ mod common;
 use common::Test;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 const DRAWING: &str = "digraph pair { a -> b [type=u64]; }\n";
 
@@ -159,85 +158,6 @@ fn nothing_is_written_twice_whatever_its_path_looks_like() {
             "{args}: {path}: {said}"
         );
         assert_eq!(test.files(), before, "{args}");
-    }
-}
-
-/// Waits for a command to end; how long it took.
-#[track_caller]
-fn ended(child: &mut Child) -> (ExitStatus, Duration) {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return (status, start.elapsed());
-        }
-        if start.elapsed() > Duration::from_secs(30) {
-            let _ = child.kill();
-            panic!("it hangs");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Whether a child waits in a system call: for a pipe that nobody writes to, here.
-fn waits(child: &Child) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-    let open = fs::read_to_string(format!("/proc/{}/wchan", child.id())).unwrap_or_default();
-    stat.contains(") S ") && !open.contains("futex")
-}
-
-#[test]
-fn the_first_signal_ends_whoever_waits_for_a_pipe() {
-    let test = inputs();
-    for pipe in ["pipe.dot", "pipe", "sk/go/pipe.hbs"] {
-        let made = Command::new("mkfifo")
-            .arg(test.folder().join(pipe))
-            .status();
-        assert!(made.unwrap().success());
-    }
-    for (i, args) in [
-        "check pipe.dot",
-        "fmt pipe.dot",
-        "view pipe.dot",
-        "new project --from pipe.dot",
-        "run pipe.dot",
-        "pipe.dot --emit wiring.rs",
-        "check pair.dot --weights pipe",
-        "partition pair.dot -n 2 --hosts pipe",
-        "partition pair.dot -n 2 --rules pipe",
-        "partition pair.dot -n 2 --previous pipe",
-        "pair.dot --mapping pipe --emit json=-",
-        "pair.dot --emit go=wiring.go --skeletons sk",
-        "passes --skeletons sk/go/pipe.hbs",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_graphmap"))
-            .args(args.split_whitespace())
-            .current_dir(test.folder())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let start = Instant::now();
-        while !waits(&child) && start.elapsed() < Duration::from_secs(10) {
-            if child.try_wait().unwrap().is_some() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        if args.starts_with("passes") {
-            // It looks for a folder, and reads no skeleton.
-            ended(&mut child);
-            continue;
-        }
-        let (name, number) = [("-INT", 2), ("-TERM", 15)][i % 2];
-        let id = child.id().to_string();
-        Command::new("kill").args([name, &id]).output().unwrap();
-        let (status, _) = ended(&mut child);
-        use std::os::unix::process::ExitStatusExt;
-        assert_eq!(status.signal(), Some(number), "{args}: {status:?}");
     }
 }
 

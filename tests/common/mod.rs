@@ -172,25 +172,42 @@ impl Started {
     /// Waits until it, or what it started, has made a file.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, path: &Path) {
+        self.wait_until(|| path.exists(), &path.display().to_string());
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool, what: &str) {
         let start = Instant::now();
-        while !path.exists() {
+        while !is_so() {
             let ended = self.0.try_wait().unwrap();
             assert!(ended.is_none(), "it ended by itself: {ended:?}");
-            assert!(start.elapsed() < LONGEST, "no {}", path.display());
+            assert!(start.elapsed() < LONGEST, "no {what}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Sends it a signal, and waits for its end.
     #[track_caller]
-    pub(crate) fn end_by(mut self, signal: &str) -> ExitStatus {
+    pub(crate) fn end_by(self, signal: &str) -> ExitStatus {
+        self.end_after(signal).0
+    }
+
+    /// The same, and how long that took.
+    #[track_caller]
+    pub(crate) fn end_after(mut self, signal: &str) -> (ExitStatus, Duration) {
         let (signal, id) = (format!("-{signal}"), self.0.id().to_string());
+        let start = Instant::now();
         let sent = Command::new("kill").args([&signal, &id]).status();
         assert!(sent.unwrap().success(), "{signal}");
-        let start = Instant::now();
         loop {
             if let Some(status) = self.0.try_wait().unwrap() {
-                return status;
+                return (status, start.elapsed());
             }
             assert!(start.elapsed() < LONGEST, "{signal} does not end it");
             std::thread::sleep(Duration::from_millis(2));
