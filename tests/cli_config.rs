@@ -182,6 +182,15 @@ warnings = \"alow\"
         assert!(told.contains(help), "{told}");
     }
     done.stderr_has("graphmap: 7 errors\n");
+    // Values are looked at in the same run, whatever is wrong with others.
+    let config = "seed = -1\nG0314 = \"deny\"\ntime = \"long\"\n";
+    let test = test.file("graphmap.toml", config).args("partition -n 2");
+    test.run()
+        .status(1)
+        .stderr_has("graphmap.toml:1:8")
+        .stderr_has("codes are in a table: `[lints]`, then `G0314 = \"allow\"`")
+        .stderr_has("graphmap.toml:3:8")
+        .stderr_has("graphmap: 3 errors\n");
     // Values are those that the option takes, where the verb has it.
     let config = "os-processes = -1\nobjective = \"cots\"\ntime = true\n";
     let test = test.file("graphmap.toml", config).args("partition");
@@ -348,12 +357,20 @@ fn usage_errors_obey_the_message_format() {
 fn a_run_on_hosts_is_told_what_there_is() {
     // On hosts and here alike, there has to be a project first.
     let test = farm().args("run farm.dot --hosts hostfile");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0001]: there is no file `hostfile`");
+    let test = test.file("hostfile", "n1\nn2\n");
     test.run().status(2).stderr_has("error[G0701]");
     // What `graphmap.toml` fixes for others is not asked of it.
-    let test = test
-        .file("graphmap.toml", "hosts = \"x\"\n")
-        .args("run farm.dot");
-    test.run().status(2).stderr_has("error[G0701]");
+    let mut test = test.file("graphmap.toml", "hosts = \"x\"\n");
+    for args in ["run farm.dot", "run farm.dot --link shm"] {
+        test = test.args(args);
+        test.run()
+            .status(2)
+            .stderr_has("error[G0701]")
+            .stderr_lacks("`x`");
+    }
 }
 
 #[test]
@@ -387,7 +404,93 @@ fn one_that_is_no_file() {
     std::os::unix::fs::symlink("nowhere", link.folder().join("graphmap.toml")).unwrap();
     link.run()
         .status(2)
-        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: No such file");
+        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: No such file")
+        .stderr_lacks("did you mean");
+    let circle = farm().args("check farm.dot");
+    std::os::unix::fs::symlink("graphmap.toml", circle.folder().join("graphmap.toml")).unwrap();
+    circle
+        .run()
+        .status(2)
+        .stderr_has("`graphmap.toml` cannot be read: Too many levels");
+    // Nobody writes to it, and nobody said that it is to be read.
+    let pipe = farm().args("check farm.dot");
+    let made = std::process::Command::new("mkfifo")
+        .arg(pipe.folder().join("graphmap.toml"))
+        .status();
+    assert!(made.unwrap().success());
+    pipe.run()
+        .status(2)
+        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: it is no regular file");
+}
+
+/// Whatever lies in a folder above: it is told by its name, and nothing runs over.
+#[test]
+fn one_that_somebody_else_made() {
+    for (content, said) in [
+        (b"\xff\xfe".to_vec(), "it is not text in UTF-8: byte 0"),
+        (b"file = \"\0\"".to_vec(), "byte 8 is zero"),
+        (vec![b'#'; (4 << 20) + 1], "it is larger than 4 MiB"),
+        (
+            format!("x = {}", "[".repeat(100_000)).into_bytes(),
+            "graphmap.toml is not TOML: cannot recurse further",
+        ),
+        (
+            format!("{}a = 1", "a.".repeat(100_000)).into_bytes(),
+            "graphmap.toml is not TOML: recursion limit",
+        ),
+        (
+            b"seed = 1\nseed = 2\n".to_vec(),
+            "is not TOML: duplicate key",
+        ),
+        (b"\"\\u001b[31m\" = 3\n".to_vec(), "no key `\\u{1b}[31m`"),
+        (
+            b"file = \"\\u001b[31m.dot\"\n".to_vec(),
+            "`../\\u{1b}[31m.dot` cannot be read",
+        ),
+    ] {
+        let test = farm().file("graphmap.toml", content).file("in/x", "");
+        let done = test.within("in").args("check").run();
+        assert!(matches!(done.output.status.code(), Some(1 | 2)));
+        done.stderr_has("../graphmap.toml")
+            .stderr_has(said)
+            .stderr_lacks("panicked")
+            .stderr_lacks("\u{1b}");
+    }
+}
+
+/// The command line is heard first, then the drawing, then `graphmap.toml`, whatever each says.
+#[test]
+fn all_that_three_can_say_of_a_finding() {
+    const LEVELS: [&str; 4] = ["", "allow", "warn", "deny"];
+    let said = |level: &str, text: String| match level {
+        "" => String::new(),
+        _ => text,
+    };
+    for i in 0..LEVELS.len().pow(3) {
+        let [typed, drawn, fixed] = [i % 4, i / 4 % 4, i / 16].map(|i| LEVELS[i]);
+        let drawing = said(drawn, format!("{drawn}=\"G0314\";"));
+        let lints = said(fixed, format!("[lints]\nG0314 = \"{fixed}\"\n"));
+        let option = said(typed, format!("--{typed} G0314"));
+        let done = Test::new()
+            .file("farm.dot", FARM.replacen('{', &format!("{{ {drawing}"), 1))
+            .file("graphmap.toml", lints)
+            .args(&format!("check farm.dot {option}"))
+            .run();
+        let (level, how) = match (typed, drawn, fixed) {
+            ("", "", level) => (level, format!("`G0314 = \"{level}\"` in graphmap.toml")),
+            ("", level, _) => (level, format!("`{level}=\"G0314\"` in the drawing")),
+            (level, ..) => (level, format!("`--{level} G0314`")),
+        };
+        match level {
+            "" => done.status(0).stderr_has("note[G0314]"),
+            "allow" => done.status(0).stderr_lacks("G0314"),
+            "warn" => done.status(0).stderr_has("warning[G0314]"),
+            _ => done
+                .status(1)
+                .stderr_has("error[G0314]")
+                .stderr_has(&format!("an error because of {how}\n")),
+        };
+    }
 }
 
 #[test]

@@ -105,11 +105,20 @@ pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     paths.find(|path| path.symlink_metadata().is_ok())
 }
 
-/// Reads one.
+/// Reads one. What is wrong in it is found, and what it says besides is given back.
 pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let folder = paths::way(Path::new("."), parent);
     let path = folder.join(NAME);
+    // Nobody named it: who waits for a pipe would not know what for.
+    if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        let message = format!("`{}` cannot be read: it is no regular file", path.display());
+        return session.fail(
+            Exit::Usage,
+            Diagnostic::error(codes::CANNOT_READ, message)
+                .help("the first of that name in the folder of the drawing or above it is read"),
+        );
+    }
     let source = session.text_file(&path, Limit::SOURCE)?;
     let mut reader = Reader {
         source: &source,
@@ -122,9 +131,8 @@ pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     };
     reader.read();
     let Reader { found, config, .. } = reader;
-    let wrong = found.has_errors();
     session.find_all(found);
-    if wrong { Err(Exit::Graph) } else { Ok(config) }
+    Ok(config)
 }
 
 struct Reader<'a> {
@@ -174,6 +182,9 @@ impl Reader<'_> {
         let names = || KEYS.iter().map(|(name, _)| *name).chain([LINTS]);
         let level = Level::ALL.iter().any(|level| level.name() == name);
         let help = match nearest(name, names()) {
+            _ if levels::lint(name).is_ok() => {
+                format!("codes are in a table: `[{LINTS}]`, then `{name} = \"allow\"`")
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "n" => "did you mean `os-processes`?".to_owned(),
             None if level => {

@@ -30,6 +30,10 @@ const NONE: &str = "";
 /// The verb that can do without a graph.
 const NEW: &str = "new";
 
+/// Options that a verb has and others are meant by: hosts to map onto are fixed for a project, and a run under a launcher
+/// is another kind of run.
+const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts")];
+
 /// The command line as it can be parsed.
 pub(crate) fn command() -> Command {
     // `partition` looks for a mapping: it only refuses one that is there.
@@ -49,9 +53,10 @@ pub(crate) fn complete(
         let typed = of_verb.value_source(file) == Some(ValueSource::CommandLine);
         let named = of_verb.get_many::<PathBuf>(file).filter(|_| typed);
         let first = named.and_then(|mut files| files.next());
-        let config = config_of(session, first)?;
         let errors = session.errors();
-        for preset in config.iter().flat_map(|config| &config.options) {
+        let config = config_of(session, first)?;
+        let presets = config.iter().flat_map(|config| &config.options);
+        for preset in presets.filter(|preset| !TYPED_ONLY.contains(&(verb, preset.option))) {
             command = with_preset(session, command, verb, preset);
             let id = preset.option.replace('-', "_");
             let typed = of_verb.try_contains_id(&id).unwrap_or(false)

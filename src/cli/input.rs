@@ -121,9 +121,10 @@ pub(super) fn similar_file(path: &Path) -> Option<String> {
         let name = entry.file_name().into_string().ok()?;
         (!entry.path().is_dir()).then_some(name)
     });
-    let mut names: Vec<String> = files.collect();
-    names.sort();
     let wanted = path.file_name()?.to_str()?;
+    // A link to nothing is there, too.
+    let mut names: Vec<String> = files.filter(|name| name != wanted).collect();
+    names.sort();
     let stem = |name: &str| Some(Path::new(name).file_stem()?.to_str()?.to_owned());
     let near = nearest(wanted, names.iter().map(String::as_str)).or_else(|| {
         // Who leaves out the ending.
