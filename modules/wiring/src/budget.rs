@@ -72,9 +72,29 @@ impl Budget {
         }
     }
 
+    /// Spends what the template costs that an element begins, `spend ELEMENTS WHOLE`.
+    fn begin(&self, helper: &Helper<'_>, render: &RenderContext<'_, '_>) -> HelperResult {
+        let elements = helper.param(0).and_then(|p| p.value().as_u64());
+        self.spend(elements.unwrap_or(1))?;
+        let whole = helper
+            .param(1)
+            .is_some_and(|p| p.value() == &Json::Bool(true));
+        // A partial has a copy of all that it sees.
+        match render.block().and_then(|block| block.base_value()) {
+            Some(copy) if whole => self.copy(copy),
+            _ => Ok(()),
+        }
+    }
+
     /// Lets an engine count.
     pub(crate) fn register(&self, engine: &mut Handlebars<'_>) {
-        engine.register_helper(SPEND, Box::new(Spend(self.clone())));
+        let budget = self.clone();
+        let spend = move |helper: &Helper<'_>,
+                          _: &Handlebars<'_>,
+                          _: &Context,
+                          render: &mut RenderContext<'_, '_>,
+                          _: &mut dyn Output| budget.begin(helper, render);
+        engine.register_helper(SPEND, Box::new(spend));
     }
 
     /// A helper that spends the budget by what it makes.
@@ -118,31 +138,6 @@ fn count_block(template: &mut Template, whole: bool) -> Result<(), String> {
         .mapping
         .insert(0, place.unwrap_or_else(|| spend.mapping.remove(0)));
     Ok(())
-}
-
-/// The element at the beginning of a template: `spend ELEMENTS WHOLE`.
-struct Spend(Budget);
-
-impl HelperDef for Spend {
-    fn call<'reg: 'rc, 'rc>(
-        &self,
-        helper: &Helper<'rc>,
-        _: &'reg Handlebars<'reg>,
-        _: &'rc Context,
-        render: &mut RenderContext<'reg, 'rc>,
-        _: &mut dyn Output,
-    ) -> HelperResult {
-        let elements = helper.param(0).and_then(|p| p.value().as_u64());
-        self.0.spend(elements.unwrap_or(1))?;
-        let whole = helper
-            .param(1)
-            .is_some_and(|p| p.value() == &Json::Bool(true));
-        // A partial has a copy of all that it sees.
-        match render.block().and_then(|block| block.base_value()) {
-            Some(copy) if whole => self.0.copy(copy),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// How many values a value consists of; a long text counts as several.

@@ -32,9 +32,9 @@ pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
     engine.register_helper("upper", budget.of(upper));
     engine.register_helper("join", budget.of(join));
     engine.register_helper("text", budget.of(text_helper));
-    engine.register_helper("string", budget.of(Literal { quote: rust_string }));
-    engine.register_helper("c_string", budget.of(Literal { quote: c_string }));
-    engine.register_helper("layout", budget.of(Layout));
+    engine.register_helper("string", budget.of(quoted(rust_string)));
+    engine.register_helper("c_string", budget.of(quoted(c_string)));
+    engine.register_helper("layout", budget.of(lay_out));
     engine.register_helper("rows", budget.of(Rows));
 }
 
@@ -62,29 +62,20 @@ pub(crate) fn comment(text: &str) -> String {
 }
 
 /// `{{string value indent}}`: a literal, on several lines where it is long.
-struct Literal {
-    quote: fn(&str, usize) -> String,
-}
-
-impl HelperDef for Literal {
-    fn call<'reg: 'rc, 'rc>(
-        &self,
-        helper: &Helper<'rc>,
-        _: &'reg Handlebars<'reg>,
-        _: &'rc Context,
-        _: &mut RenderContext<'reg, 'rc>,
-        out: &mut dyn Output,
-    ) -> HelperResult {
+fn quoted(quote: fn(&str, usize) -> String) -> impl HelperDef + Send + Sync {
+    move |helper: &Helper<'_>,
+          _: &Handlebars<'_>,
+          _: &Context,
+          _: &mut RenderContext<'_, '_>,
+          out: &mut dyn Output|
+          -> HelperResult {
         let value = helper
             .param(0)
             .ok_or(RenderErrorReason::ParamNotFoundForIndex("string", 0))?;
         let text = value.value().render();
         let indent = helper.param(1).and_then(|p| p.value().as_u64());
-        out.write(&(self.quote)(
-            &text,
-            indent.unwrap_or(0).min(WIDTH as u64) as usize,
-        ))?;
-        Ok(())
+        let indent = indent.unwrap_or(0).min(WIDTH as u64) as usize;
+        Ok(out.write(&quote(&text, indent))?)
     }
 }
 
@@ -183,48 +174,43 @@ impl HelperDef for Rows {
 /// `{{#layout indent=8 open="Ports {" close="}" width=18}}`: each line of the block is an item.
 /// They go on one line with what opens and closes them where they fit in `width`, else each on its
 /// own line, as rustfmt does it. The tags have lines of their own.
-struct Layout;
-
-impl HelperDef for Layout {
-    fn call<'reg: 'rc, 'rc>(
-        &self,
-        helper: &Helper<'rc>,
-        registry: &'reg Handlebars<'reg>,
-        context: &'rc Context,
-        render: &mut RenderContext<'reg, 'rc>,
-        out: &mut dyn Output,
-    ) -> HelperResult {
-        let text = |name: &'static str| -> Result<String, RenderError> {
-            let value = helper
-                .hash_get(name)
-                .ok_or(RenderErrorReason::ParamNotFoundForName(
-                    "layout",
-                    name.into(),
-                ))?;
-            Ok(value.value().render())
-        };
-        let number = |name: &'static str, default: usize| {
-            let value = helper
-                .hash_get(name)
-                .and_then(|value| value.value().as_u64());
-            value.map_or(default, |value| value.min(WIDTH as u64) as usize)
-        };
-        let mut block = StringOutput::new();
-        if let Some(template) = helper.template() {
-            template.render(registry, context, render, &mut block)?;
-        }
-        let block = block.into_string().map_err(RenderErrorReason::from)?;
-        let items = items(&block);
-        let laid = layout(
-            &items,
-            number("indent", 0),
-            (&text("open")?, &text("close")?),
-            number("width", 60),
-        );
-        // Handlebars takes the margin and the line end of a tag that has a line of its own.
-        out.write(&format!("{}{laid}\n", " ".repeat(number("indent", 0))))?;
-        Ok(())
+fn lay_out<'reg, 'rc>(
+    helper: &Helper<'rc>,
+    registry: &'reg Handlebars<'reg>,
+    context: &'rc Context,
+    render: &mut RenderContext<'reg, 'rc>,
+    out: &mut dyn Output,
+) -> HelperResult {
+    let text = |name: &'static str| -> Result<String, RenderError> {
+        let value = helper
+            .hash_get(name)
+            .ok_or(RenderErrorReason::ParamNotFoundForName(
+                "layout",
+                name.into(),
+            ))?;
+        Ok(value.value().render())
+    };
+    let number = |name: &'static str, default: usize| {
+        let value = helper
+            .hash_get(name)
+            .and_then(|value| value.value().as_u64());
+        value.map_or(default, |value| value.min(WIDTH as u64) as usize)
+    };
+    let mut block = StringOutput::new();
+    if let Some(template) = helper.template() {
+        template.render(registry, context, render, &mut block)?;
     }
+    let block = block.into_string().map_err(RenderErrorReason::from)?;
+    let items = items(&block);
+    let laid = layout(
+        &items,
+        number("indent", 0),
+        (&text("open")?, &text("close")?),
+        number("width", 60),
+    );
+    // Handlebars takes the margin and the line end of a tag that has a line of its own.
+    out.write(&format!("{}{laid}\n", " ".repeat(number("indent", 0))))?;
+    Ok(())
 }
 
 /// The items of a block: a line each, but where a string or a bracket is open at its end.
