@@ -10,6 +10,7 @@ use graphs::{VARIANTS, Variant};
 use readers::{Cost, Reader};
 use std::path::Path;
 
+mod check;
 mod graphs;
 mod readers;
 
@@ -24,12 +25,13 @@ fn main() {
             print!("{}", variant.expect("the name of a variant").graph(edges));
             return;
         }
+        // The whole command, where the script says which.
+        [verb, graphmap, edges @ ..] if verb == "check" => {
+            return check::table(Path::new(graphmap), &numbers(edges));
+        }
         _ => {}
     }
-    let mut sizes: Vec<usize> = args
-        .iter()
-        .map(|a| a.parse().expect("numbers of edges"))
-        .collect();
+    let mut sizes = numbers(&args);
     if sizes.is_empty() {
         sizes = vec![10_000, 100_000, 1_000_000];
     }
@@ -50,6 +52,11 @@ fn main() {
     for variant in VARIANTS {
         println!("- *{}*: {}.", variant.name, variant.about);
     }
+}
+
+fn numbers(args: &[String]) -> Vec<usize> {
+    let numbers = args.iter().map(|a| a.parse().expect("numbers of edges"));
+    numbers.collect()
 }
 
 /// Measures a graph and prints what came out.

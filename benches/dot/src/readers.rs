@@ -31,6 +31,22 @@ pub struct Cost {
     pub peak: f64,
 }
 
+impl Cost {
+    /// Runs a command; `None` where it fails, or is not there.
+    pub fn of(mut command: Command) -> Option<Cost> {
+        let quiet = || Stdio::null();
+        command.stdin(quiet()).stdout(quiet()).stderr(quiet());
+        let start = Instant::now();
+        let used = command.spawn().ok()?.wait4().ok()?;
+        let wall = start.elapsed().as_secs_f64();
+        used.status.success().then(|| Cost {
+            wall,
+            cpu: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
+            peak: used.rusage.maxrss as f64,
+        })
+    }
+}
+
 impl Reader {
     pub const ALL: [Reader; 4] = [Reader::Graphmap, Reader::Nop, Reader::Gc, Reader::DotParser];
 
@@ -54,15 +70,8 @@ impl Reader {
         if !matches!(self, Reader::Nop | Reader::Gc) {
             command.args(["read", self.name()]);
         }
-        command.arg(path).stdin(Stdio::null()).stdout(Stdio::null());
-        let start = Instant::now();
-        let used = command.spawn().ok()?.wait4().ok()?;
-        let wall = start.elapsed().as_secs_f64();
-        used.status.success().then(|| Cost {
-            wall,
-            cpu: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
-            peak: used.rusage.maxrss as f64,
-        })
+        command.arg(path);
+        Cost::of(command)
     }
 
     /// The reader of a name.
