@@ -1,9 +1,7 @@
 //! The whole of a generated program's `main`: the only place that prints.
-#![allow(clippy::print_stderr)]
 
 use std::env;
 use std::fs;
-use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{self, ExitCode};
 use std::rc::Rc;
@@ -18,11 +16,11 @@ use crate::link::between::{Job, Started, State};
 use crate::link::shm::control::Control;
 use crate::options::{Link, Options};
 use crate::panics;
-use crate::payload::Encoder;
 use crate::prefix;
 use crate::relatives;
 use crate::run::{Joint, run, run_among};
 use crate::running::Running;
+use crate::say::{say, say_within};
 use crate::stats::Report;
 use crate::usr1;
 use crate::visible::visible;
@@ -45,7 +43,7 @@ use crate::visible::visible;
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     if let Some(launched) = launched() {
         if launched.speaks {
-            eprintln!("error: {}", visible(&launched.to_string()));
+            say(&format!("error: {}", visible(&launched.to_string())));
         }
         return Exit::Usage.into();
     }
@@ -66,10 +64,9 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     });
     let exit = match outcome {
         Ok(()) => Exit::Ok,
-        Err(error) => say(&error),
+        Err(error) => failed(&error),
     };
-    prefix::finish();
-    exit.into()
+    finish(exit).into()
 }
 
 /// From now on lines of this OS process say so, if they are to.
@@ -107,7 +104,7 @@ fn begin(network: impl FnOnce() -> Network) -> Result<(Network, Options), RunErr
     options.running = Some(Running::default());
     let of = network.name().to_string();
     let options = options.on_quiet(move |block| {
-        eprintln!("{of}: {}", block.quiet());
+        say(&visible(&format!("{of}: {}", block.quiet())));
     });
     Ok((network, options))
 }
@@ -131,7 +128,7 @@ pub fn main_over(
         Ok(job) => job,
         Err(why) => {
             if launched.speaks {
-                say(&RunError::Options(why));
+                failed(&RunError::Options(why));
             }
             return Exit::Usage.into();
         }
@@ -153,32 +150,53 @@ pub fn main_over(
     });
     match outcome {
         Ok(()) => {
-            prefix::finish();
-            job.finish(Exit::Ok as u8);
-            Exit::Ok.into()
+            let exit = finish(Exit::Ok);
+            job.finish(exit as u8);
+            exit.into()
         }
         // All others know that the run is over.
         Err(error) if me == 0 && job.state() == State::Ended => {
-            let exit = say(&error);
-            prefix::finish();
+            let exit = finish(failed(&error));
             job.finish(exit as u8);
             exit.into()
         }
         Err(error) => {
-            job.fail(&Encoder::to_vec(&error));
+            job.fail(&error.to_cause());
             if me > 0 {
                 job.linger(GRACE);
             }
-            let exit = say(&error);
-            prefix::finish();
+            let exit = finish(failed(&error));
             job.abort(exit as u8)
         }
     }
 }
 
-fn say(error: &RunError) -> Exit {
-    eprintln!("error: {}", visible(&error.to_string()));
+/// Says why the run does not end well; what it ends with.
+fn failed(error: &RunError) -> Exit {
+    say(&format!("error: {}", visible(&error.to_string())));
     error.exit()
+}
+
+/// How long who ends the run for another takes to say why: nobody may read it.
+const WORDS: Duration = Duration::from_millis(500);
+
+/// As [`failed`], whatever the others do.
+fn failed_soon(error: RunError) -> Exit {
+    let text = format!("error: {}", visible(&error.to_string()));
+    say_within(text, WORDS);
+    error.exit()
+}
+
+/// The last of the program: all that was printed is told.
+fn finish(exit: Exit) -> Exit {
+    let Err(error) = prefix::finish() else {
+        return exit;
+    };
+    let why = format!("what the processes print cannot be written: {error}");
+    match (exit, failed(&RunError::File(why))) {
+        (Exit::Ok, exit) => exit,
+        (exit, _) => exit,
+    }
 }
 
 /// Has the state of the run printed when a signal asks for it.
@@ -189,9 +207,7 @@ fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
     let name = name.to_string();
     usr1::listen(word, move || {
         if let Some(state) = running.state() {
-            // At once, so that the lines of several OS processes stay together.
-            let said = format!("{}\n", visible(&format!("{name}: {state}")));
-            let _ = io::stderr().write_all(said.as_bytes());
+            say(&visible(&format!("{name}: {state}")));
         }
     });
 }
@@ -225,13 +241,19 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     begin_prefix(0, options)?;
     let placement = options.placement(network.processes())?;
     let (count, each) = (placement.os_processes(), placement.each());
+    if let Some(cores) = &options.cores
+        && cores.len() != count
+    {
+        return Err(RunError::Options(format!(
+            "GRAPHMAP_CORES names the cores of {} OS process(es), and the run has {count}",
+            cores.len()
+        )));
+    }
     if count == 1 {
         listen(&name, options, usr1::own_word());
         return run(network, options);
     }
-    let relatives = relatives::start(count, each, table, |error| {
-        process::exit(say(&error) as i32);
-    })?;
+    let relatives = relatives::start(count, each, table, failed_soon)?;
     listen_among(&name, options, &relatives.control);
     let joint = Joint::Memory(Arc::clone(&relatives.control));
     // SAFETY: once in this OS process: `main` does, and is done then.
@@ -246,7 +268,7 @@ fn other_network(control: &Control) -> RunError {
         "OS process {} has another network than OS process 0: what describes it has to be the same in all",
         control.os_process()
     )]);
-    control.fail(&Encoder::to_vec(&error));
+    control.fail(&error.to_cause());
     error
 }
 
@@ -259,7 +281,7 @@ fn tell(name: &str, report: &Report, options: &Options) -> Result<(), RunError> 
         write(file, report.json_lines())?;
     } else if options.stats {
         let said = format!("{name}: what each kind did\n{report}");
-        eprintln!("{}", visible(&said));
+        say(&visible(&said));
     }
     if let (Some(file), Some(profile)) = (&options.profile, report.profile()) {
         write(file, profile)?;

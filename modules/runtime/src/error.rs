@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::block::Block;
 use crate::overgrown::Overgrown;
+use crate::payload::{Decoder, Encoder};
 use crate::place::Place;
 
 /// Why a run did not end well.
@@ -48,7 +49,7 @@ crate::payload!(Place { file, line, column });
 /// A process that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Its name.
+    /// Its name; empty if it was none of the processes.
     pub process: String,
     /// Its rank.
     pub rank: usize,
@@ -61,6 +62,9 @@ pub struct Failure {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            RunError::Failed(failure) if failure.process.is_empty() => {
+                write!(f, "the run failed: {}", failure.message)
+            }
             RunError::Failed(failure) => {
                 write!(f, "process {} (rank {}", failure.process, failure.rank)?;
                 if let Some(place) = &failure.place {
@@ -113,8 +117,80 @@ impl RunError {
     }
 }
 
+/// Most bytes of what another OS process is told as the cause of the end.
+pub(crate) const CAUSE: usize = 1 << 20;
+
+impl RunError {
+    /// The error for another OS process. Texts that are too long are cut.
+    pub(crate) fn to_cause(&self) -> Vec<u8> {
+        let whole = Encoder::to_vec(self);
+        if whole.len() <= CAUSE {
+            return whole;
+        }
+        let cut = |text: &mut String| {
+            let left = text.len().saturating_sub(CAUSE / 4);
+            if left > 0 {
+                let at = (0..=CAUSE / 4).rfind(|&at| text.is_char_boundary(at));
+                text.truncate(at.unwrap_or(0));
+                text.push_str(&format!("... ({left} bytes more)"));
+            }
+        };
+        let mut error = self.clone();
+        match &mut error {
+            RunError::Failed(failure) => cut(&mut failure.message),
+            RunError::Options(message) | RunError::File(message) | RunError::Lost(message) => {
+                cut(message);
+            }
+            RunError::Wiring(mistakes) => {
+                let mut all = mistakes.join("\n  ");
+                cut(&mut all);
+                *mistakes = vec![all];
+            }
+            RunError::Blocked(_) | RunError::Memory(_) => {}
+        }
+        Encoder::to_vec(&error)
+    }
+
+    /// What another OS process was told.
+    pub(crate) fn from_cause(cause: &[u8]) -> RunError {
+        Decoder::from_slice(cause).unwrap_or_else(|_| {
+            RunError::Lost("the run has failed, and nobody could say why".into())
+        })
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_is_too_long_is_cut() {
+        let failed = |message: String| {
+            RunError::Failed(Failure {
+                process: "a".into(),
+                rank: 3,
+                place: None,
+                message,
+            })
+        };
+        let short = failed("é".repeat(CAUSE / 3));
+        assert_eq!(RunError::from_cause(&short.to_cause()), short);
+        for long in [
+            failed("é".repeat(CAUSE)),
+            RunError::Wiring(vec!["mistake".into(); CAUSE]),
+            RunError::Lost("x".repeat(2 * CAUSE)),
+        ] {
+            let cause = long.to_cause();
+            assert!(cause.len() <= CAUSE);
+            let told = RunError::from_cause(&cause);
+            assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&long));
+            assert!(told.to_string().ends_with(" bytes more)"));
+        }
     }
 }

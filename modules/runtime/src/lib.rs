@@ -109,6 +109,7 @@ mod prefix;
 mod relatives;
 mod run;
 mod running;
+mod say;
 mod sequence;
 mod stats;
 mod sync;

@@ -2,13 +2,14 @@
 //!
 //! The compiler names files as seen from the workspace that it built, and `graphmap run` is mostly called
 //! from elsewhere: `src/processes/worker.rs` is then no file of the user's.
-#![allow(clippy::print_stderr)]
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::env;
 use std::panic::{self, PanicHookInfo};
 use std::path::{Path, PathBuf};
 use std::thread;
+
+use crate::say::say;
 
 /// The folder of the project, in the environment of a program that `graphmap run` starts.
 const PROJECT: &str = "GRAPHMAP_PROJECT";
@@ -20,9 +21,7 @@ pub(crate) fn tell_from_here() {
         return;
     };
     let project = PathBuf::from(project);
-    panic::set_hook(Box::new(move |panic| {
-        eprintln!("{}", told(panic, &project))
-    }));
+    panic::set_hook(Box::new(move |panic| say(&told(panic, &project))));
 }
 
 fn told(panic: &PanicHookInfo<'_>, project: &Path) -> String {

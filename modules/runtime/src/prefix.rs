@@ -4,16 +4,20 @@
 //! and writes them with what they begin with; the threads are those of the first OS process, of which all others are
 //! children. Its own two streams are led into pipes as well, and back before it ends.
 
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader, Read, Write};
 use std::process::Child;
 use std::sync::Mutex;
+use std::time::Duration;
 
+use crate::say::within;
 use crate::sync::lock;
 
 /// A line that is longer is told in pieces: it is kept until its end has come.
 const LONGEST: usize = 64 << 20;
 /// How much is read at a time.
 const CHUNK: usize = 64 << 10;
+/// How long who cannot wait for long waits for the lock of standard output, and for what is on its way.
+const SOON: Duration = Duration::from_millis(300);
 
 static CURRENT: Mutex<Option<system::Streams>> = Mutex::new(None);
 
@@ -39,17 +43,37 @@ pub(crate) fn adopt(number: usize, child: &mut Child) -> io::Result<()> {
 }
 
 /// All that was written is told, and the streams are what they were. Who comes while another is at it waits.
-pub(crate) fn finish() {
+///
+/// # Errors
+/// What was written could not be told: the first reason.
+pub(crate) fn finish() -> io::Result<()> {
+    finish_by(|| drop(io::stdout().flush()), false)
+}
+
+/// As [`finish`], where somebody may have the lock of standard output for ever, or read nothing: what is still to be told
+/// is lost then.
+pub(crate) fn finish_soon() {
+    let flush = || drop(io::stdout().flush());
+    // Nobody is there any more who could be told.
+    let _ = finish_by(|| within(SOON, flush), true);
+}
+
+fn finish_by(flush: impl FnOnce(), soon: bool) -> io::Result<()> {
     let mut current = lock(&CURRENT);
-    if let Some(streams) = current.take() {
-        streams.finish();
-    }
+    let Some(streams) = current.take() else {
+        return Ok(());
+    };
+    // What is left in buffers goes the way of all that was written before.
+    flush();
+    streams.finish(soon)
 }
 
 /// Lines to be written: what has come of the last, and what each begins with.
 struct Lines {
     prefix: String,
     text: Vec<u8>,
+    /// So much of it is whole lines.
+    whole: usize,
     /// The next byte begins a line.
     begins: bool,
 }
@@ -59,6 +83,7 @@ impl Lines {
         Lines {
             prefix: format!("[{number}] "),
             text: Vec::new(),
+            whole: 0,
             begins: true,
         }
     }
@@ -70,7 +95,10 @@ impl Lines {
                 self.text.extend_from_slice(self.prefix.as_bytes());
             }
             self.text.extend_from_slice(piece);
-            self.begins = piece.ends_with(b"\n");
+            if piece.ends_with(b"\n") {
+                self.begins = true;
+                self.whole = self.text.len();
+            }
         }
         if self.text.len() > LONGEST {
             self.end();
@@ -81,17 +109,17 @@ impl Lines {
     fn end(&mut self) {
         if !std::mem::replace(&mut self.begins, true) {
             self.text.push(b'\n');
+            self.whole = self.text.len();
         }
     }
 
     /// Takes out the lines that are whole.
     fn take(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let whole = self.text.iter().rposition(|&byte| byte == b'\n');
-        let Some(whole) = whole.map(|at| at + 1) else {
-            return Ok(());
-        };
-        write(&self.text[..whole])?;
-        self.text.drain(..whole);
+        if self.whole > 0 {
+            write(&self.text[..self.whole])?;
+            self.text.drain(..self.whole);
+            self.whole = 0;
+        }
         Ok(())
     }
 }
@@ -138,7 +166,7 @@ mod system {
     unsafe extern "C" {
         fn dup2(from: c_int, to: c_int) -> c_int;
         fn atexit(call: extern "C" fn()) -> c_int;
-        fn signal(signal: c_int, handler: extern "C" fn(c_int)) -> usize;
+        fn signal(signal: c_int, handler: usize) -> usize;
         fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
         fn poll(files: *mut c_void, count: c_ulong, milliseconds: c_int) -> c_int;
     }
@@ -164,6 +192,8 @@ mod system {
         ended: Receiver<()>,
         /// How many threads are writing, or have been waited for.
         writing: Arc<AtomicUsize>,
+        /// Why the first to fail could not write.
+        failed: Arc<Mutex<Option<io::Error>>>,
     }
 
     /// Where its own streams are read, while they are.
@@ -199,7 +229,7 @@ mod system {
     }
 
     extern "C" fn at_exit() {
-        super::finish();
+        super::finish_soon();
     }
 
     impl Streams {
@@ -210,7 +240,7 @@ mod system {
             REGISTERED.call_once(|| unsafe {
                 _ = atexit(at_exit);
                 // Nobody who ends by it returns from there.
-                signal(SIGABRT, at_abort);
+                signal(SIGABRT, at_abort as *const () as usize);
             });
             let out = io::stdout().as_fd().try_clone_to_owned()?;
             let err = io::stderr().as_fd().try_clone_to_owned()?;
@@ -230,6 +260,7 @@ mod system {
                 alive,
                 ended,
                 writing: Arc::default(),
+                failed: Arc::default(),
             };
             let (out_reader, out_writer) = io::pipe()?;
             let (err_reader, err_writer) = io::pipe()?;
@@ -273,18 +304,19 @@ mod system {
                 writing.fetch_sub(1, Ordering::SeqCst);
                 written
             };
+            let failed = Arc::clone(&self.failed);
             let run = move || {
                 let _alive = alive;
-                // Who reads no more wants no more: whoever writes is told by the pipe.
-                drop(forward(from, number, write));
+                // Whoever writes from now on is told by the pipe.
+                if let Err(error) = forward(from, number, write) {
+                    lock(&failed).get_or_insert(error);
+                }
             };
             let builder = thread::Builder::new().name(format!("output {number}"));
             builder.stack_size(64 << 10).spawn(run).map(drop)
         }
 
-        pub(super) fn finish(self) {
-            // What is left in buffers goes the way of all that was written before.
-            let _ = io::stdout().flush();
+        pub(super) fn finish(self, soon: bool) -> io::Result<()> {
             for (before, stream) in &self.before {
                 let _ = lead(before, *stream);
             }
@@ -294,11 +326,13 @@ mod system {
                 .for_each(|fd| fd.store(-1, Ordering::SeqCst));
             drop(self.alive);
             // The pipes end when nobody has them any more. What OS processes have started may have them for ever.
-            while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-                if self.writing.load(Ordering::SeqCst) == 0 {
+            let silence = if soon { super::SOON } else { SILENCE };
+            while self.ended.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
+                if soon || self.writing.load(Ordering::SeqCst) == 0 {
                     break;
                 }
             }
+            lock(&self.failed).take().map_or(Ok(()), Err)
         }
     }
 
@@ -339,7 +373,9 @@ mod system {
             Ok(())
         }
 
-        pub(super) fn finish(self) {}
+        pub(super) fn finish(self, _soon: bool) -> io::Result<()> {
+            Ok(())
+        }
     }
 }
 

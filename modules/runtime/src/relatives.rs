@@ -3,23 +3,26 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::path::Path;
 use std::process::{self, Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::RunError;
+use crate::error::{Exit, RunError};
 use crate::link::shm::child;
 use crate::link::shm::control::{Control, FAILED, MOST};
 use crate::link::shm::memory::Memory;
-use crate::payload::{Decoder, Encoder};
 use crate::prefix;
 use crate::sync::lock;
 
 /// Tells a copy what it is: the OS process that started it, the number of the memory there, its own number,
-/// how many there are, and how many schedulers each has.
+/// how many there are, how many schedulers each has, and what the memory begins with.
 const VARIABLE: &str = "GRAPHMAP_OS_PROCESS";
+/// The file of a program that runs, whatever has become of its name.
+const ITSELF: &str = "/proc/self/exe";
 /// How long the OS processes of a run that fails have to end by themselves, before they are killed.
 const GRACE: Duration = Duration::from_millis(700);
 /// How often the first looks whether the run has failed. Who fails wakes it.
@@ -30,7 +33,7 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     let Some(told) = env::var_os(VARIABLE) else {
         return Ok(None);
     };
-    let Some([parent, fd, me, count, each]) = numbers(&told) else {
+    let Some(([parent, fd, me, count, each], key)) = numbers(&told) else {
         return Err(RunError::Options(format!(
             "{VARIABLE}={}: it is for the program itself to set",
             told.to_string_lossy()
@@ -40,7 +43,9 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     if parent != child::parent() {
         return Ok(None);
     }
-    let memory = Memory::open(parent, fd as i32)
+    let memory = i32::try_from(fd)
+        .map_err(io::Error::other)
+        .and_then(|fd| Memory::inherit(fd, key))
         .map_err(|error| RunError::Lost(format!("OS process {me} cannot share memory: {error}")))?;
     if memory.len() < Control::size(count as usize * each as usize) {
         let message = format!("OS process {me}: what it is to share is no memory of a run");
@@ -50,12 +55,14 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     Ok(Some(Arc::new(control)))
 }
 
-fn numbers(told: &OsStr) -> Option<[u32; 5]> {
-    let numbers: Result<Vec<u32>, _> = told.to_str()?.split(' ').map(str::parse).collect();
+fn numbers(told: &OsStr) -> Option<([u32; 5], u64)> {
+    let (numbers, key) = told.to_str()?.rsplit_once(' ')?;
+    let numbers: Result<Vec<u32>, _> = numbers.split(' ').map(str::parse).collect();
     let numbers: [u32; 5] = numbers.ok()?.try_into().ok()?;
     let [_, _, me, count, each] = numbers;
     let all = count.checked_mul(each)? as usize;
-    (me < count && (1..=MOST).contains(&all)).then_some(numbers)
+    let fits = me < count && (1..=MOST).contains(&all);
+    fits.then_some(numbers).zip(key.parse().ok())
 }
 
 /// The other OS processes of a run, to be ended with it.
@@ -66,14 +73,14 @@ pub(crate) struct Relatives {
     finished: Arc<Mutex<bool>>,
 }
 
-/// Starts the others, each with so many schedulers. `stuck` is called if the run fails while the first cannot end it.
+/// Starts the others, each with so many schedulers. `say` is called if the run fails while the first cannot end it.
 ///
 /// It has to be called by the thread that runs the network: when that ends, the kernel ends the others.
 pub(crate) fn start(
     count: usize,
     each: usize,
     table: u64,
-    stuck: impl Fn(RunError) + Send + 'static,
+    say: fn(RunError) -> Exit,
 ) -> Result<Relatives, RunError> {
     let fail = |what: &str, error: io::Error| RunError::Lost(format!("{what}: {error}"));
     if count * each > MOST {
@@ -82,11 +89,18 @@ pub(crate) fn start(
             if each == 1 { "" } else { "s" }
         )));
     }
-    let memory = Memory::new(Control::size(count * each))
-        .map_err(|error| fail("there is no memory to be shared", error))?;
+    let memory = Memory::new(Control::size(count * each)).map_err(|error| {
+        let help = match error.kind() {
+            io::ErrorKind::FileTooLarge => " (`ulimit -f` limits it)",
+            _ => "",
+        };
+        fail(&format!("there is no memory to be shared{help}"), error)
+    })?;
+    let key = RandomState::new().hash_one(process::id());
     let fd = memory.fd();
     let control = Arc::new(Control::new(Arc::new(memory), 0, count, each));
-    control.begin(table);
+    control.begin(key, table);
+    child::can_be_waited_for();
     let program =
         env::current_exe().map_err(|error| fail("the program does not know its file", error))?;
     let mut relatives = Relatives {
@@ -96,16 +110,26 @@ pub(crate) fn start(
     };
     let me = process::id();
     for other in 1..count {
-        let mut command = Command::new(&program);
-        command
-            .args(env::args_os().skip(1))
-            .env(VARIABLE, format!("{me} {fd} {other} {count} {each}"))
-            .stdin(Stdio::null());
-        if prefix::is_on() {
-            command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        }
-        child::bind(&mut command, me);
-        let started = command.spawn().map_err(|error| {
+        let command = |program: &Path| {
+            let mut command = Command::new(program);
+            command
+                .args(env::args_os().skip(1))
+                .env(VARIABLE, format!("{me} {fd} {other} {count} {each} {key}"))
+                .stdin(Stdio::null());
+            if prefix::is_on() {
+                command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            }
+            child::bind(&mut command, me, fd);
+            command
+        };
+        let started = match command(&program).spawn() {
+            // Its file has been removed, or another has taken its place: the kernel has it still.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                command(Path::new(ITSELF)).spawn()
+            }
+            started => started,
+        };
+        let started = started.map_err(|error| {
             fail(
                 &format!("OS process {other} of {count} cannot be started"),
                 error,
@@ -129,13 +153,16 @@ pub(crate) fn start(
             }
         }
     }
-    relatives.watch(stuck)?;
+    relatives.watch(say)?;
+    let children = relatives.children.clone();
+    *lock(&BY_EXIT) = Some(ByExit { children, say });
+    child::at_exit(at_exit);
     Ok(relatives)
 }
 
 impl Relatives {
     /// Has a thread for each child that waits for its end, and one that waits for the run to fail.
-    fn watch(&self, stuck: impl Fn(RunError) + Send + 'static) -> Result<(), RunError> {
+    fn watch(&self, say: fn(RunError) -> Exit) -> Result<(), RunError> {
         let spawn = |name: String, f: Box<dyn FnOnce() + Send>| {
             let builder = thread::Builder::new().name(name).stack_size(64 << 10);
             let spawned = builder.spawn(f).map(drop);
@@ -152,7 +179,7 @@ impl Relatives {
                 let status = lock(&child).wait();
                 if !control.is_done(at + 1) {
                     let error = RunError::Lost(lost(at + 1, status));
-                    control.fail(&Encoder::to_vec(&error));
+                    control.fail(&error.to_cause());
                 }
             };
             spawn(format!("child {}", at + 1), Box::new(wait))?;
@@ -173,7 +200,11 @@ impl Relatives {
             // From here on the first does not return any more, or it has.
             let finished = lock(&finished);
             if !*finished {
-                stuck(cause(control.cause()));
+                // What comes now is an end, and no exit of a process.
+                lock(&BY_EXIT).take();
+                prefix::finish_soon();
+                let exit = say(cause(control.cause()));
+                process::exit(exit as i32);
             }
         };
         spawn("watch".into(), Box::new(watch))
@@ -185,6 +216,7 @@ impl Relatives {
 
     /// The first is through: waits until the others have ended.
     pub(crate) fn finish(self) {
+        lock(&BY_EXIT).take();
         *lock(&self.finished) = true;
         if self.control.state() == FAILED {
             let end = Instant::now() + GRACE;
@@ -207,9 +239,28 @@ impl Relatives {
 
 /// Why the run has failed, as the one who found it has written down.
 pub(crate) fn cause(cause: Option<Vec<u8>>) -> RunError {
-    let cause = cause.unwrap_or_default();
-    Decoder::from_slice(&cause)
-        .unwrap_or_else(|_| RunError::Lost("the run has failed, and nobody could say why".into()))
+    RunError::from_cause(&cause.unwrap_or_default())
+}
+
+/// What an exit of the first ends too, while the run is on.
+static BY_EXIT: Mutex<Option<ByExit>> = Mutex::new(None);
+
+struct ByExit {
+    children: Vec<Arc<Mutex<Child>>>,
+    /// Says why, and gives the exit code.
+    say: fn(RunError) -> Exit,
+}
+
+/// A process has called `exit` in the first, in the middle of a run: it ends as when another is lost.
+extern "C" fn at_exit() {
+    let Some(ByExit { children, say }) = lock(&BY_EXIT).take() else {
+        return;
+    };
+    kill(&children);
+    prefix::finish_soon();
+    let why = "OS process 0 ended before the run did: one of its processes has called `exit`";
+    let exit = say(RunError::Lost(why.into()));
+    child::leave(exit as u8);
 }
 
 fn kill(children: &[Arc<Mutex<Child>>]) {

@@ -21,7 +21,6 @@ use crate::link::between::{AnyLink, Doorbell, Job, State};
 use crate::link::shm::control::Control;
 use crate::link::shm::lanes::Lanes;
 use crate::options::Options;
-use crate::payload::Encoder;
 use crate::pin::{self, Pins};
 use crate::relatives;
 use crate::stats::{self, Report};
@@ -137,7 +136,7 @@ pub(crate) unsafe fn run_among(
         let options = options.clone().os_processes(count).schedulers(each);
         options.threads(count * each).placement(network.processes())
     });
-    let placement = begun.inspect_err(|error| link.fail(&Encoder::to_vec(error)))?;
+    let placement = begun.inspect_err(|error| link.fail(&error.to_cause()))?;
     let pins = match controls.is_empty() || options.unpinned {
         true => Pins::default(),
         false => Pins::choose(os_process, count, each, options.cores.as_deref()),

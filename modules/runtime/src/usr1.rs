@@ -49,7 +49,7 @@ mod system {
     use crate::link::shm::memory;
 
     unsafe extern "C" {
-        fn signal(signal: c_int, handler: extern "C" fn(c_int)) -> usize;
+        fn signal(signal: c_int, handler: usize) -> usize;
     }
 
     const SIGUSR1: c_int = 10;
@@ -76,7 +76,7 @@ mod system {
         }
         count_own();
         // SAFETY: the handler does what a handler may do.
-        unsafe { signal(SIGUSR1, count) };
+        unsafe { signal(SIGUSR1, count as *const () as usize) };
         CAUGHT.store(true, Ordering::SeqCst);
     }
 

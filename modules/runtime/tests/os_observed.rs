@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use common::{BOTH, Both};
 use graphmap_runtime as rt;
-use rt::{Channels, Names, Network, Stopped};
+use rt::{Channels, Exit, Names, Network, Stopped};
 
 const CASE: &str = "GRAPHMAP_TEST_CASE";
 
@@ -300,6 +300,17 @@ fn schedulers_of_one_os_process_tell_too() {
     );
 }
 
+/// Among several, too, though what they tell each other meanwhile comes at any moment.
+#[test]
+fn who_waits_for_something_outside_is_told_after_a_while() {
+    for schedulers in ["1", "2"] {
+        let mut run = Run::new("waiting", 3, &[("GRAPHMAP_SCHEDULERS", schedulers)]);
+        let told = |line: std::io::Result<String>| line.unwrap().contains("nothing has moved");
+        let lines = run.err.by_ref().take(20);
+        assert!(lines.map(told).any(|told| told), "{schedulers}");
+    }
+}
+
 /// Who is asked again and again computes what it would have.
 #[test]
 fn to_be_asked_changes_nothing() {
@@ -391,7 +402,7 @@ fn without_being_asked_lines_are_as_they_were() {
 #[test]
 fn what_is_printed_last_is_told() {
     let (lines, code) = printed("exits", &[PREFIX], Duration::ZERO);
-    assert_eq!(code, Some(3), "{lines:?}");
+    assert_eq!(code, Some(Exit::Lost as i32), "{lines:?}");
     for last in ["[0] last words", "[0] and others"] {
         assert!(lines.iter().any(|line| line == last), "{lines:?}");
     }

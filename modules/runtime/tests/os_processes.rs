@@ -8,6 +8,7 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -33,14 +34,23 @@ fn program() {
     println!("code {code:?}");
 }
 
-fn command(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Command {
+/// What makes this file a program.
+const PROGRAM: [&str; 4] = ["--exact", "program", "--ignored", "--nocapture"];
+
+fn variables(case: &str, os_processes: usize) -> [(&'static str, String); 3] {
+    [
+        (CASE, case.to_string()),
+        ("GRAPHMAP_LINK", "shm".to_string()),
+        ("GRAPHMAP_OS_PROCESSES", os_processes.to_string()),
+    ]
+}
+
+fn command(case: &str, os_processes: usize, more: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "program", "--ignored", "--nocapture"])
-        .env(CASE, case)
-        .env("GRAPHMAP_LINK", "shm")
-        .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string())
-        .envs(variables.iter().copied());
+        .args(PROGRAM)
+        .envs(variables(case, os_processes))
+        .envs(more.iter().copied());
     command
 }
 
@@ -242,11 +252,116 @@ fn a_lost_os_process_ends_all() {
         Exit::Lost,
         &["OS process 1 ended before the run did: exit status: 0"],
     );
-    // Nobody in OS process 0 looks up: it ends all the same.
-    let output = command("busy", 2, &[]).output().unwrap();
+    // Who waits for nobody's end would not know how it was.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(PROGRAM)
+        .envs(variables("abort", 2))
+        .output()
+        .unwrap();
     let err = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(output.status.code(), Some(Exit::Lost as i32), "{err}");
     assert!(err.contains(told), "{err}");
+}
+
+/// Nobody in OS process 0 looks up: it ends all the same, whatever is locked, and wherever its words go.
+#[test]
+fn a_lost_os_process_ends_one_that_computes() {
+    let told = "OS process 1 ended before the run did: signal: 6";
+    for case in ["busy", "busy with errors", "busy with output"] {
+        for prefix in ["0", "1"] {
+            let prefix = [("GRAPHMAP_PREFIX", prefix)];
+            let output = command(case, 2, &prefix).output().unwrap();
+            let err = String::from_utf8_lossy(&output.stderr).to_string();
+            assert_eq!(
+                output.status.code(),
+                Some(Exit::Lost as i32),
+                "{case}: {err}"
+            );
+            assert!(err.contains(told), "{case}: {err}");
+        }
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let status = command(case, 2, &[])
+            .stderr(full.unwrap())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(Exit::Lost as i32), "{case}");
+    }
+}
+
+#[test]
+fn an_exit_in_the_first_ends_all() {
+    for prefix in ["0", "1"] {
+        let prefix = [("GRAPHMAP_PREFIX", prefix)];
+        let output = command("exit first", 2, &prefix).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(Exit::Lost as i32), "{err}");
+        let told = "error: OS process 0 ended before the run did";
+        assert_eq!(err.matches(told).count(), 1, "{err}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_changes_no_exit_code() {
+    let full = || {
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    for (case, exit) in [("deadlock:3", Exit::Blocked), ("panic", Exit::Failed)] {
+        let mut command = command(case, 2, &[]);
+        let child = command.stdout(Stdio::piped()).stderr(full()).spawn();
+        let output = child.unwrap().wait_with_output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(out.contains(&code(exit)), "{case}: {out}");
+    }
+    // What is printed is lost: with a number before each line, that is told at the end.
+    let gone = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prints.gone");
+    let _gone = std::fs::remove_file(&gone);
+    let variables = [
+        ("GRAPHMAP_PREFIX", "1"),
+        ("GRAPHMAP_TEST_FILE", gone.to_str().unwrap()),
+    ];
+    let mut command = command("prints", 2, &variables);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("ready")));
+    drop(lines);
+    std::fs::write(&gone, "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).to_string();
+    let told = "error: what the processes print cannot be written: Broken pipe";
+    assert!(err.contains(told), "{err}");
+}
+
+#[test]
+fn a_long_cause_is_told() {
+    for len in [17_000, 1_000_000, 3_000_000] {
+        for schedulers in ["1", "2"] {
+            let case = format!("long panic:{len}");
+            let (out, err) = start(&case, 2, &[(SCHEDULERS, schedulers)]);
+            assert!(out.contains(&code(Exit::Failed)), "{len}: {out}");
+            // Not the whole text: it is long.
+            assert!(err.contains("error: process bob (rank 1"), "{len}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_of_its_reader() {
+    for (case, why) in [
+        ("garbled", "expected a better token"),
+        ("unreadable", "panicked: not again"),
+    ] {
+        let told = [
+            "process b (rank 1, unreadable.dot:2:1) failed: a token of type ",
+            "Token that came over a.out -> b.in (unreadable.dot:3:5) cannot be read: ",
+            why,
+        ];
+        assert_ends(case, 2, Exit::Failed, &told);
+    }
 }
 
 #[test]
@@ -269,13 +384,13 @@ fn a_copy_of_nobody_is_refused() {
     for (told, said) in [
         ("one".to_string(), "it is for the program itself to set"),
         (
-            format!("{me} {fd} 2 2 1"),
+            format!("{me} {fd} 2 2 1 77"),
             "it is for the program itself to set",
         ),
-        (format!("{me} 4000 1 2 1"), "cannot share memory"),
-        (format!("{me} {fd} 1 1024 1"), "share"),
+        (format!("{me} 4000 1 2 1 77"), "cannot share memory"),
+        (format!("{me} {fd} 1 1024 1 77"), "share"),
         (
-            format!("{me} {fd} 1 512 3"),
+            format!("{me} {fd} 1 512 3 77"),
             "it is for the program itself to set",
         ),
     ] {
@@ -286,7 +401,7 @@ fn a_copy_of_nobody_is_refused() {
         );
     }
     // Inherited from a copy that has started another program: that is no copy.
-    let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2 1")]);
+    let (out, err) = start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2 1 77")]);
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::directory::Directory;
-use super::outside::{CLOSE, CREDIT, DATA, LEFT, Mail, Outside, TALLY, TOLD, VERDICT};
+use super::guard;
+use super::outside::{CLOSE, CREDIT, DATA, FarReader, LEFT, Mail, Outside, TALLY, TOLD, VERDICT};
 use super::point::Side;
 use super::report;
 use super::scheduler::Scheduler;
@@ -103,9 +104,13 @@ impl Scheduler {
                 let Some(reader) = outside.reader(from, header.number) else {
                     return;
                 };
-                if let Err(why) = reader.deliver(bytes) {
-                    let channel = report::channel(self.directory(), reader.number());
-                    self.fail(format!("a token came in over {channel}, which {why}"));
+                // To read it is code of the user.
+                let mut read = Ok(());
+                if let Err(panic) = guard::caught(|| read = reader.deliver(bytes)) {
+                    read = Err(format!("cannot be read: panicked: {panic}"));
+                }
+                if let Err(why) = read {
+                    self.fail_to_read(&*reader, &why);
                 }
             }
             CLOSE => drop(outside.remove_reader(from, header.number)),
@@ -122,6 +127,19 @@ impl Scheduler {
         }
     }
 
+    /// A token has come that is none: the run fails at its reader.
+    #[cold]
+    fn fail_to_read(&self, reader: &dyn FarReader, why: &str) {
+        let (directory, number) = (self.directory(), reader.number());
+        let process = directory.peers(number).1.map(|rank| {
+            let (kind, index) = directory.of_rank(rank);
+            directory.process(kind, index)
+        });
+        let (token, channel) = (reader.token(), report::channel(directory, number));
+        let message = format!("a token of type {token} that came over {channel} {why}");
+        self.beacon.shared.fail(process, message);
+    }
+
     /// Whether a meeting is on that this one was not at: it goes there now.
     pub(super) fn is_called(&self, outside: &Outside) -> bool {
         let called = outside.is_called();
@@ -131,17 +149,22 @@ impl Scheduler {
         called
     }
 
-    /// Sleeps until something comes, or meets the other OS processes.
+    /// Sleeps until something comes, or meets the other OS processes. `ran`: something has run since the last time.
     pub(super) fn sleep_among(
         &self,
         outside: &Outside,
+        ran: bool,
         at_most: Option<Duration>,
     ) -> Option<Verdict> {
+        if ran {
+            outside.moved.set(true);
+        }
         if self.is_called(outside) {
             return Some(self.standstill());
         }
         let shared = &*self.beacon.shared;
         self.tally.borrow_mut().sleeps += 1;
+        outside.moved.set(false);
         let start = at_most.map(|_| Instant::now());
         let stay = || {
             let inbox = shared.inbox(self.index());
@@ -172,7 +195,7 @@ impl Scheduler {
         match self.beacon.shared.failure() {
             // The first has found that, and tells it when all have ended.
             None | Some(RunError::Blocked(_) | RunError::Memory(_)) => {}
-            Some(error) => outside.link().fail(&Encoder::to_vec(&error)),
+            Some(error) => outside.link().fail(&error.to_cause()),
         }
     }
 

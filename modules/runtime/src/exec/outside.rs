@@ -32,6 +32,8 @@ pub(crate) const TALLY: u32 = 7;
 pub(crate) trait FarReader {
     /// The number of the channel.
     fn number(&self) -> u32;
+    /// The type of its tokens, by name.
+    fn token(&self) -> &'static str;
     /// A token has come.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
 }
@@ -182,6 +184,9 @@ pub(crate) struct Outside {
     pub(super) mail: RefCell<VecDeque<Mail>>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
+    /// Something has run since this one was last counted asleep: what others bring to a meeting that was called before
+    /// that may be true no more.
+    pub(super) moved: Cell<bool>,
 }
 
 impl Outside {
@@ -193,6 +198,7 @@ impl Outside {
             owing: RefCell::default(),
             mail: RefCell::default(),
             met: Cell::new(0),
+            moved: Cell::new(false),
         }
     }
 

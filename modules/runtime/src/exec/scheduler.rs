@@ -362,11 +362,12 @@ impl Scheduler {
             if self.hooks.has_loose() {
                 continue;
             }
-            if self.ran.replace(false) {
+            let ran = self.ran.replace(false);
+            if ran {
                 shared.stir();
             }
             if let Some(outside) = &self.outside {
-                match self.sleep_among(outside, at_most.take()) {
+                match self.sleep_among(outside, ran, at_most.take()) {
                     Some(Verdict::Wait(quiet)) => at_most = quiet,
                     Some(Verdict::End) => return,
                     _ => {}

@@ -282,7 +282,7 @@ impl Shared {
     pub(crate) fn fail(&self, process: Option<ProcessInfo>, message: String) {
         let (name, rank, place) = match process {
             Some(process) => (process.name, process.rank as usize, process.place),
-            None => ("(no process)".to_string(), 0, None),
+            None => (String::new(), 0, None),
         };
         let message = match &self.among {
             Some(among) => format!("{message} (in OS process {})", among.me),

@@ -39,7 +39,11 @@ impl Scheduler {
         let foreign = self.beacon.shared.has_foreign_wakers();
         let mut told = Told {
             live: self.live.get(),
-            moved: !self.queue.is_empty() || self.hooks.has_loose() || self.has_mail(),
+            // What comes from other OS processes now is about the meeting, or somebody there has moved.
+            moved: self.outside.as_ref().is_some_and(|o| o.moved.get())
+                || !self.queue.is_empty()
+                || self.hooks.has_loose()
+                || self.beacon.shared.inbox(self.index()).is_filled(),
             foreign,
             ended: ended
                 .into_iter()

@@ -175,8 +175,13 @@ impl<T> FarReader for FarInput<T> {
         self.number
     }
 
+    fn token(&self) -> &'static str {
+        std::any::type_name::<T>()
+    }
+
     fn deliver(&self, bytes: &[u8]) -> Result<(), String> {
-        let token = Decoder::of(bytes, self.format).map_err(|error| error.to_string())?;
+        let token =
+            Decoder::of(bytes, self.format).map_err(|error| format!("cannot be read: {error}"))?;
         let put = self.output.borrow_mut().put(token);
         match put {
             Put::Done | Put::Stopped(_) => Ok(()),

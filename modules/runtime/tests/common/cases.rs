@@ -25,14 +25,36 @@ pub fn network(name: &str, number: u64) -> Network {
         "panic" => pair(idle, |_| async { panic!("no more") }),
         "abort" => pair(idle, |_| async { std::process::abort() }),
         "exit" => pair(idle, |_| async { std::process::exit(0) }),
-        "busy" => pair(
+        "exit first" => pair(|_| async { std::process::exit(0) }, idle),
+        // Nobody looks up in the first OS process, which may have a lock that is wanted to say so; the other ends.
+        "busy" => pair(|_| async { compute() }, |_| async { std::process::abort() }),
+        "busy with errors" => pair(
             |_| async {
-                loop {
-                    std::hint::spin_loop();
-                }
+                let _lock = std::io::stderr().lock();
+                compute()
             },
             |_| async { std::process::abort() },
         ),
+        "busy with output" => pair(
+            |_| async {
+                let _lock = std::io::stdout().lock();
+                compute()
+            },
+            |_| async { std::process::abort() },
+        ),
+        "long panic" => pair(idle, move |_| async move {
+            panic!("{}", "x".repeat(number as usize))
+        }),
+        "prints" => pair(idle, |_| async {
+            println!("ready");
+            let file = std::env::var("GRAPHMAP_TEST_FILE").unwrap();
+            while !std::fs::exists(&file).unwrap() {
+                thread::yield_now();
+            }
+            println!("printed");
+            Ok(())
+        }),
+        "garbled" | "unreadable" => unreadable(name == "garbled"),
         "stop" => pair(source, |mut p| async move {
             for n in 0..5 {
                 assert_eq!(p.ins[0].read().await, Some(vec![n]));
@@ -122,6 +144,59 @@ pub fn network(name: &str, number: u64) -> Network {
         }
         other => panic!("no case {other}"),
     }
+}
+
+fn compute() -> ! {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+/// Tokens that can be written, and not be read.
+fn unreadable(garbled: bool) -> Network {
+    struct Token(bool);
+    impl rt::Payload for Token {
+        fn size(&self) -> usize {
+            1
+        }
+
+        fn encode<'a>(&'a self, to: &mut rt::Encoder<'a>) {
+            to.copy(&[self.0.into()]);
+        }
+
+        fn decode(from: &mut rt::Decoder<'_>) -> Result<Self, rt::DecodeError> {
+            match from.take()? {
+                [0] => panic!("not again"),
+                [_] => Err(from.error("a better token")),
+            }
+        }
+    }
+    let mut net = Network::new("unreadable", "unreadable.dot");
+    let from = net.kind(
+        "a",
+        Names::Listed(&["a"]),
+        "0",
+        BOTH,
+        move |mut p: Both<Token>| async move {
+            p.outs[0].write(Token(garbled)).await?;
+            Ok::<(), Stopped>(())
+        },
+    );
+    let to = net.kind(
+        "b",
+        Names::Listed(&["b"]),
+        "1",
+        BOTH,
+        |mut p: Both<Token>| async move { while p.ins[0].read().await.is_some() {} },
+    );
+    net.place(to, "2", "1");
+    net.payload(rt::format_of!(Token));
+    net.channels::<Token>(Channels {
+        line: "3",
+        column: "5",
+        ..Channels::new((from, 1), (to, 0), "0", "0")
+    });
+    net
 }
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -14,15 +14,18 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::lane::LANE;
 use super::memory::{self, Memory};
+use crate::error::CAUSE;
 
 /// Most schedulers of a run on one host.
 pub(crate) const MOST: usize = 1024;
-/// Most bytes of a first cause.
-const CAUSE: usize = 16 << 10;
+
+/// How long a cause takes to be written down, where who does that is not killed.
+const WRITING: Duration = Duration::from_millis(500);
 
 /// How a run stands.
 pub(crate) const RUNNING: u32 = 0;
@@ -39,6 +42,8 @@ struct Bell {
 
 #[repr(C)]
 struct Page {
+    /// By which relatives know that this is the page: see [`Memory::inherit`].
+    key: AtomicU64,
     /// What has to be equal for all: see [`Control::agrees`].
     table: AtomicU64,
     awake: AtomicU32,
@@ -100,7 +105,8 @@ impl Control {
     }
 
     /// Before the others are there: all count as awake.
-    pub(crate) fn begin(&self, table: u64) {
+    pub(crate) fn begin(&self, key: u64, table: u64) {
+        self.page().key.store(key, Ordering::SeqCst);
         self.page().table.store(table, Ordering::SeqCst);
         self.page().awake.store(self.count as u32, Ordering::SeqCst);
         self.page().stirred.store(1, Ordering::SeqCst);
@@ -283,8 +289,13 @@ impl Control {
     /// What was written down as the cause.
     pub(crate) fn cause(&self) -> Option<Vec<u8>> {
         let page = self.page();
-        if page.cause.load(Ordering::SeqCst) != 2 {
-            return None;
+        let end = Instant::now() + WRITING;
+        // Somebody may be at it while another has found the run failed for a later reason.
+        while page.cause.load(Ordering::SeqCst) != 2 {
+            if page.cause.load(Ordering::SeqCst) == 0 || Instant::now() > end {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
         let len = (page.cause_len.load(Ordering::Relaxed) as usize).min(CAUSE);
         let words = page.cause_bytes.iter();

@@ -33,19 +33,15 @@ impl Memory {
         }
     }
 
-    /// The memory that another OS process has under a number.
-    pub(crate) fn open(process: u32, fd: i32) -> io::Result<Self> {
-        let (fd, len) = system::open(&format!("/proc/{process}/fd/{fd}"))?;
-        match system::map(fd, len) {
-            Ok(start) => Ok(Memory { start, len, fd }),
-            Err(error) => {
-                system::close(fd);
-                Err(error)
-            }
-        }
+    /// The memory that this OS process has inherited under a number, if its first bytes are that key: else the number is
+    /// that of another file, which is left alone. What this OS process starts does not inherit it.
+    pub(crate) fn inherit(fd: i32, key: u64) -> io::Result<Self> {
+        let len = system::inherited(fd, key)?;
+        let start = system::map(fd, len)?;
+        Ok(Memory { start, len, fd })
     }
 
-    /// The number by which a relative opens it.
+    /// The number under which a relative inherits it.
     pub(crate) fn fd(&self) -> i32 {
         self.fd
     }
@@ -88,7 +84,9 @@ mod system {
     use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
     use std::fs::File;
     use std::io;
-    use std::os::fd::IntoRawFd;
+    use std::mem::ManuallyDrop;
+    use std::os::fd::FromRawFd;
+    use std::os::unix::fs::FileExt;
     use std::ptr::{self, NonNull};
     use std::sync::atomic::AtomicU32;
     use std::time::Duration;
@@ -107,10 +105,16 @@ mod system {
         fn munmap(at: *mut c_void, len: usize) -> c_int;
         #[link_name = "close"]
         fn close_fd(fd: c_int) -> c_int;
+        fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
+        fn signal(signal: c_int, handler: usize) -> usize;
         fn syscall(number: c_long, ...) -> c_long;
     }
 
     const MFD_CLOEXEC: c_uint = 1;
+    const F_SETFD: c_int = 2;
+    const FD_CLOEXEC: c_int = 1;
+    const SIGXFSZ: c_int = 25;
+    const SIG_IGN: usize = 1;
     const PROT_READ_WRITE: c_int = 3;
     const MAP_SHARED: c_int = 1;
     const FUTEX_WAIT: c_int = 0;
@@ -136,18 +140,33 @@ mod system {
         Ok(fd)
     }
 
-    pub(super) fn open(path: &str) -> io::Result<(i32, usize)> {
-        let file = File::options().read(true).write(true).open(path)?;
-        let len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-        Ok((file.into_raw_fd(), len))
+    pub(super) fn inherited(fd: i32, key: u64) -> io::Result<usize> {
+        // SAFETY: it takes numbers. One that is not that of a file is refused.
+        if fd < 0 || unsafe { fcntl(fd, F_SETFD, FD_CLOEXEC) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: there is such a file, which is only looked at, and stays open.
+        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
+        let mut first = [0; 8];
+        file.read_exact_at(&mut first, 0)?;
+        if u64::from_ne_bytes(first) != key {
+            return Err(io::Error::other("it is no memory of a run"));
+        }
+        Ok(usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX))
     }
 
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
         let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // SAFETY: it takes two numbers.
-        match unsafe { ftruncate64(fd, len) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+        // SAFETY: numbers all of them. Beyond the limit on files (`ulimit -f`) a signal would end the program.
+        unsafe {
+            let was = signal(SIGXFSZ, SIG_IGN);
+            let resized = ftruncate64(fd, len);
+            let error = io::Error::last_os_error();
+            signal(SIGXFSZ, was);
+            match resized {
+                0 => Ok(()),
+                _ => Err(error),
+            }
         }
     }
 
@@ -201,8 +220,8 @@ mod system {
         ))
     }
 
-    pub(super) fn open(_path: &str) -> io::Result<(i32, usize)> {
-        create().map(|fd| (fd, 0))
+    pub(super) fn inherited(_fd: i32, _key: u64) -> io::Result<usize> {
+        create().map(|_| 0)
     }
 
     pub(super) fn resize(_fd: i32, _len: usize) -> io::Result<()> {
@@ -220,4 +239,30 @@ mod system {
     pub(super) fn futex_wait(_word: &AtomicU32, _value: u32, _at_most: Option<Duration>) {}
 
     pub(super) fn futex_wake(_word: &AtomicU32) {}
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use super::*;
+    use std::mem::ManuallyDrop;
+    use std::os::fd::AsRawFd;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn it_is_inherited_by_its_key() {
+        let memory = Memory::new(4096).unwrap();
+        // SAFETY: within the memory, aligned, and all bytes are a value.
+        let first = unsafe { memory.at(0, 8).cast::<AtomicU64>().as_ref() };
+        first.store(77, Ordering::SeqCst);
+        let inherited = Memory::inherit(memory.fd(), 77).map(ManuallyDrop::new);
+        assert_eq!(inherited.unwrap().len(), 4096);
+        // Of another file nothing is taken, written or closed.
+        assert!(Memory::inherit(memory.fd(), 78).is_err());
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        assert!(Memory::inherit(file.as_raw_fd(), 77).is_err());
+        assert!(file.metadata().is_ok());
+        for none in [-1, 60_000] {
+            assert!(Memory::inherit(none, 77).is_err());
+        }
+    }
 }
