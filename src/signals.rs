@@ -114,6 +114,7 @@ fn signals() -> &'static Signals {
         for signal in ending() {
             signals.register(signal);
         }
+        children_can_be_waited_for();
         signals
     })
 }
@@ -132,6 +133,16 @@ impl Signals {
         let _ = signal_hook::flag::register(signal, interrupt);
     }
 }
+
+/// Whoever started us may have had the ends of children ignored: then nobody could wait for one, and what we start
+/// would inherit that.
+#[cfg(unix)]
+fn children_can_be_waited_for() {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::default());
+}
+
+#[cfg(not(unix))]
+fn children_can_be_waited_for() {}
 
 /// The signals that tell a program to end, but for those that whoever started us wants ignored
 /// (`nohup`, a shell that puts us in the background): they stay so, and so they are for what we start.

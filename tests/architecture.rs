@@ -273,6 +273,7 @@ const RUNTIME: &[&str] = &[
     "overgrown",
     "error",
     "pin",
+    "say",
     "running",
     "options",
     "placement",

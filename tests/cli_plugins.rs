@@ -209,6 +209,26 @@ fn whatever_ends_us_ends_a_plug_in_and_all_that_it_started() {
     }
 }
 
+/// Who starts us may have the ends of children ignored, and we would inherit that.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_end_of_one_is_seen_whoever_started_us() {
+    let test = pass("exit 3");
+    let path = std::env::var("PATH").unwrap();
+    let output = std::process::Command::new("sh")
+        .args(["-c", "trap '' CHLD; exec \"$0\" check net.json --pass odd"])
+        .arg(env!("CARGO_BIN_EXE_graphmap"))
+        .current_dir(test.folder())
+        .env(
+            "PATH",
+            format!("{}:{path}", test.folder().join("bin").display()),
+        )
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("graphmap-pass-odd` ended with 3"), "{said}");
+}
+
 #[test]
 fn one_that_fails_says_why() {
     pass("echo this and >&2; echo that >&2; exit 3")

@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     )]
     hosts: Option<String>,
     /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
-    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Run")]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, allow_negative_numbers = true, help_heading = "Run")]
     memory: Option<u64>,
     /// Begin each line of output with the number of its OS process
     #[arg(long, help_heading = "Run")]
@@ -238,10 +238,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     set("GRAPHMAP_PROJECT", folder.map(Into::into));
     set("GRAPHMAP_STATS", args.stats.then(|| "1".into()));
     set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
-    set(
-        "GRAPHMAP_MAPPING",
-        mapping.as_ref().map(|handed| handed.file.0.clone().into()),
-    );
+    if let Some(handed) = &mapping {
+        command.env("GRAPHMAP_MAPPING", &handed.file.0);
+        command.env_remove("GRAPHMAP_PLACEMENT");
+    }
     let result = session.timed("run", |_| child::run(&mut command));
     ended(session, &program, result)
 }
@@ -255,7 +255,9 @@ fn ended(session: &mut Session<'_>, program: &Path, result: io::Result<End>) -> 
         Ok(End::Code(code)) => Ok(Exit::Program(code as u8)),
         Ok(End::Interrupted(signal)) => Ok(Exit::signal(signal)),
         Ok(End::Signal(signal)) => {
-            let message = format!("the program of the network was ended by signal {signal}");
+            let name = signal_hook::low_level::signal_name(signal);
+            let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+            let message = format!("the program of the network was ended by signal {signal}{name}");
             session.fail(
                 Exit::signal(signal),
                 Diagnostic::error(codes::PROGRAM, message),

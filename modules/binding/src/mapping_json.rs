@@ -207,10 +207,10 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
             p.name, p.os_process
         );
         let error = Diagnostic::error(codes::BAD_MAPPING, what).at(find(source, &p.name), "");
-        out.push(error.help(format!(
-            "OS processes are numbered from 0 to {}",
-            count as i64 - 1
-        )));
+        out.push(error.help(match count.checked_sub(1) {
+            Some(last) => format!("OS processes are numbered from 0 to {last}"),
+            None => "`os_processes` lists none".to_string(),
+        }));
     }
     let mut seen = FxHashMap::default();
     if let Some(p) = document
