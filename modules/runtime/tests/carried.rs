@@ -10,16 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::{BOTH, Both, forget, size};
+use common::{BOTH, Both, blocked, forget, size};
 use graphmap_runtime as rt;
-use rt::{Channels, Input, Local, Names, Network, Options, RunError, Select, Stopped, run};
-
-fn blocked(outcome: Result<rt::Report, RunError>) -> rt::Block {
-    match outcome {
-        Err(RunError::Blocked(block)) => block,
-        other => panic!("not blocked: {other:?}"),
-    }
-}
+use rt::{Channels, Input, Local, Names, Network, Options, Select, Stopped, run};
 
 #[test]
 fn a_select_carried_to_another_run() {

@@ -12,16 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::{forget, size};
+use common::{blocked, forget, size};
 use graphmap_runtime as rt;
 use rt::{Local, Names, Network, Options, RunError, Stopped, run};
-
-fn blocked(outcome: Result<rt::Report, RunError>) -> rt::Block {
-    match outcome {
-        Err(RunError::Blocked(block)) => block,
-        other => panic!("not blocked: {other:?}"),
-    }
-}
 
 /// A combinator as other libraries have them: each child has a waker of its own, and only those that
 /// were woken are polled again.

@@ -13,11 +13,10 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use common::itself::{self, CASE};
 use common::{BOTH, Both};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Names, Network, Stopped};
-
-const CASE: &str = "GRAPHMAP_TEST_CASE";
 
 #[test]
 #[ignore = "run by `who_computes_is_told_as_running` and the others"]
@@ -169,16 +168,10 @@ fn circle() -> Network {
     net
 }
 
+/// The command that runs a case; what it says is for us.
 fn command(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "program", "--ignored", "--nocapture"])
-        .env(CASE, case)
-        .env("GRAPHMAP_LINK", "shm")
-        .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string())
-        .envs(variables.iter().copied())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    let mut command = itself::command(case, os_processes, variables);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

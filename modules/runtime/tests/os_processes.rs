@@ -15,11 +15,11 @@ use std::thread;
 use std::time::Duration;
 
 use common::cases::network;
+use common::itself::{CASE, PROGRAM, command, variables};
 use common::shapes::shape;
 use graphmap_runtime as rt;
 use rt::Exit;
 
-const CASE: &str = "GRAPHMAP_TEST_CASE";
 const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 
 #[test]
@@ -32,26 +32,6 @@ fn program() {
     let number: u64 = number.parse().unwrap();
     let code = rt::main(|| network(name, number));
     println!("code {code:?}");
-}
-
-/// What makes this file a program.
-const PROGRAM: [&str; 4] = ["--exact", "program", "--ignored", "--nocapture"];
-
-fn variables(case: &str, os_processes: usize) -> [(&'static str, String); 3] {
-    [
-        (CASE, case.to_string()),
-        ("GRAPHMAP_LINK", "shm".to_string()),
-        ("GRAPHMAP_OS_PROCESSES", os_processes.to_string()),
-    ]
-}
-
-fn command(case: &str, os_processes: usize, more: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(PROGRAM)
-        .envs(variables(case, os_processes))
-        .envs(more.iter().copied());
-    command
 }
 
 /// Starts a program and waits for its end, which has to come.

@@ -13,16 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake};
 
-use common::{BOTH, Both};
+use common::{BOTH, Both, blocked};
 use graphmap_runtime as rt;
 use rt::{Channels, Input, Local, Names, Network, Options, RunError, Stopped, run};
-
-fn blocked(outcome: Result<rt::Report, RunError>) -> rt::Block {
-    match outcome {
-        Err(RunError::Blocked(block)) => block,
-        other => panic!("not blocked: {other:?}"),
-    }
-}
 
 /// A write is given up in the very turn in which a standstill would find it, and the channel goes.
 #[test]

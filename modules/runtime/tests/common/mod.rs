@@ -3,6 +3,7 @@
 
 pub mod accounted;
 pub mod cases;
+pub mod itself;
 pub mod program;
 pub mod shapes;
 pub mod token;
@@ -10,7 +11,9 @@ pub mod ways;
 
 use std::sync::{Arc, Mutex};
 
-use graphmap_runtime::{Ends, Input, Network, Options, Output, Ports, Report, RunError, run};
+use graphmap_runtime::{
+    Block, Ends, Input, Network, Options, Output, Ports, Report, RunError, run,
+};
 
 /// A process with two ports, `in` and `out`, of any number of channels each.
 pub struct Both<T> {
@@ -73,6 +76,14 @@ impl<T> Log<T> {
 /// How much of something: less for Miri, which takes a thousand times as long.
 pub const fn size(full: u64, miri: u64) -> u64 {
     if cfg!(miri) { miri } else { full }
+}
+
+/// What a run that blocked tells.
+pub fn blocked(outcome: Result<Report, RunError>) -> Block {
+    match outcome {
+        Err(RunError::Blocked(block)) => block,
+        other => panic!("not blocked: {other:?}"),
+    }
 }
 
 /// Runs a network at 1, 2 and 5 schedulers, at 5 on 2 threads, and spread as widely as possible.
