@@ -221,7 +221,7 @@ fn closed(network: &Network, id: PortId) -> String {
     let port = &network.ports[id];
     let process = word(network.process_name(port.process));
     let name = word(network.name(port.name));
-    let ty = port.ty.map_or(String::new(), |ty| {
+    let ty = network.port_type(id).map_or(String::new(), |ty| {
         format!(" type={}", word(network.name(ty)))
     });
     match port.direction {
@@ -243,13 +243,14 @@ fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String
     if let Some(ty) = channel.ty {
         let _ = write!(said, " type={}", word(network.name(ty)));
     }
-    if channel.capacity != DEFAULT_CAPACITY {
-        let _ = write!(said, " capacity={}", channel.capacity);
+    let terms = network.terms(id);
+    if terms.capacity != DEFAULT_CAPACITY {
+        let _ = write!(said, " capacity={}", terms.capacity);
     }
-    if channel.initial != 0 {
-        let _ = write!(said, " initial={}", channel.initial);
+    if terms.initial != 0 {
+        let _ = write!(said, " initial={}", terms.initial);
     }
-    if let Some(tag) = channel.tag {
+    if let Some(tag) = terms.tag {
         let _ = write!(said, " tag={tag}");
     }
     if channel.traffic != 1.0 {

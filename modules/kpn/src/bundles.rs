@@ -56,7 +56,7 @@ impl Naming<'_> {
         let channel = &self.network.channels[id];
         let bundle = |port: PortId| match self.network.ports[port].join {
             Join::Bundle(bundle) => Some(bundle),
-            Join::Channel(_) | Join::Environment => None,
+            Join::Channel(_) | Join::Environment(_) => None,
         };
         [bundle(channel.from), bundle(channel.to)]
     }

@@ -117,7 +117,7 @@ pub struct ChannelDecl {
 
 /// What only few channels say. The first entry of [`Declared::extras`] is never used, so that an
 /// index of it fits in a `NonZeroU32`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelExtra {
     /// MPI tag.
     pub tag: Option<i32>,
@@ -301,12 +301,15 @@ impl Declared {
         self.extras.get(channel.extra?.get() as usize)
     }
 
-    /// Stores an extra and gives the index for [`ChannelDecl::extra`].
+    /// Stores an extra and gives the index for [`ChannelDecl::extra`]; what equals the one before, as
+    /// all that comes from one default does, is stored once.
     pub fn add_extra(&mut self, extra: ChannelExtra) -> Option<std::num::NonZeroU32> {
         if self.extras.is_empty() {
             self.extras.push(ChannelExtra::default());
         }
-        self.extras.push(extra);
+        if self.extras.len() < 2 || self.extras.last() != Some(&extra) {
+            self.extras.push(extra);
+        }
         std::num::NonZeroU32::new(self.extras.len() as u32 - 1)
     }
 

@@ -95,7 +95,7 @@ fn ports_of_kinds(
                 let p = &network.ports[port];
                 let bundle = match p.join {
                     Join::Bundle(b) => Some(network.bundles[b].kind),
-                    Join::Channel(_) | Join::Environment => None,
+                    Join::Channel(_) | Join::Environment(_) => None,
                 };
                 let in_place = ports.get(i).is_some_and(|known| known.name == p.name);
                 if !is_first && !in_place && found.is_empty() {
@@ -108,7 +108,8 @@ fn ports_of_kinds(
                     found.get(&p.name).copied()
                 };
                 let index = known.unwrap_or_else(|| {
-                    let (name, direction, span) = (p.name, p.direction, p.span);
+                    let (name, direction) = (p.name, p.direction);
+                    let span = network.port_span(port);
                     ports.push(KindPort {
                         name,
                         direction,
@@ -125,7 +126,7 @@ fn ports_of_kinds(
                 });
                 let at = base + index;
                 place[port.index()] = at as u32;
-                if p.ty.is_some() {
+                if network.port_type(port).is_some() {
                     typed.push(port);
                 }
                 members[at].count += 1;
@@ -164,8 +165,8 @@ fn direction_conflict(network: &Network, a: PortId, b: PortId) -> Diagnostic {
             network.kind_name(network.ports[b].process)
         ),
     )
-    .at(network.ports[b].span, says(b))
-    .also(network.ports[a].span, says(a))
+    .at(network.port_span(b), says(b))
+    .also(network.port_span(a), says(a))
     .help("all processes of a kind run one function: turn the channel round, or give one of them another `kind=`")
 }
 
@@ -187,11 +188,11 @@ fn bundle_conflict(
         ),
     )
     .at(
-        network.ports[b].span,
+        network.port_span(b),
         format!("`{}` is of `{}`", network.port_name(b), is.name()),
     )
     .also(
-        network.ports[a].span,
+        network.port_span(a),
         format!("`{}` is of `{}`", network.port_name(a), was.name()),
     )
     .help("say the same `bundle=` for both, or give one of the processes another `kind=`")

@@ -32,6 +32,14 @@ define_id!(
     /// A bundle.
     pub BundleId, "b"
 );
+define_id!(
+    /// A port's joint with the environment.
+    pub ClosedId, "e"
+);
+define_id!(
+    /// Terms of channels.
+    pub TermsId, "t"
+);
 
 /// The capacity of a channel that says none: one token. The writer of a second waits, as the demand
 /// driven networks that graphmap grew out of need it; more is a matter of speed, not of meaning.
@@ -64,7 +72,7 @@ pub enum Join {
     /// Several channels, which make a bundle.
     Bundle(BundleId),
     /// The environment: an input is at its end from the start, an output has no reader.
-    Environment,
+    Environment(ClosedId),
 }
 
 /// What stands in a source and joins a port; see [`Network::joins`].
@@ -76,7 +84,8 @@ pub enum Joined {
     Closed(PortId),
 }
 
-/// A port: where a process reads or writes.
+/// A port: where a process reads or writes. There are two for each channel, so that what they say of
+/// themselves is what no channel says: see [`Network::port_span`] and [`Network::port_type`].
 #[derive(Clone, Debug)]
 pub struct Port {
     /// The process it belongs to.
@@ -87,9 +96,14 @@ pub struct Port {
     pub direction: Direction,
     /// What it is joined to.
     pub join: Join,
-    /// Payload type said where it is joined to the environment; channels say their own.
+}
+
+/// What is said where a port is joined to the environment.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    /// Payload type; channels say their own.
     pub ty: Option<Symbol>,
-    /// The first declaration that names it.
+    /// Where it is declared.
     pub span: Span,
 }
 
@@ -102,16 +116,23 @@ pub struct Channel {
     pub to: PortId,
     /// Payload type, where said; members of one kind agree, so does each end of a bundle.
     pub ty: Option<Symbol>,
-    /// How many tokens it holds at the most, at least 1.
+    /// Its capacity and what else is the same for many channels; see [`Network::terms`].
+    pub terms: TermsId,
+    /// Traffic; finite, at least 0.
+    pub traffic: f64,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What channels say of their tokens; nearly all say the same, so it is kept once for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// How many tokens a channel holds at the most, at least 1.
     pub capacity: u32,
     /// How many it holds at the start.
     pub initial: u32,
     /// MPI tag, where said.
     pub tag: Option<i32>,
-    /// Traffic; finite, at least 0.
-    pub traffic: f64,
-    /// Where it is declared.
-    pub span: Span,
 }
 
 /// Channels that share a port.
@@ -186,8 +207,12 @@ pub struct Network {
     pub processes: Arena<ProcessId, Process>,
     /// Ports, those of one process side by side, in the order of first appearance.
     pub ports: Arena<PortId, Port>,
+    /// What ports joined to the environment say, in the order of those ports.
+    pub closed: Arena<ClosedId, Closed>,
     /// Channels in source order.
     pub channels: Arena<ChannelId, Channel>,
+    /// Their terms.
+    pub terms: Arena<TermsId, Terms>,
     /// Bundles in the order of their ports.
     pub bundles: Arena<BundleId, Bundle>,
     /// Members of all bundles, those of one side by side.
@@ -208,6 +233,13 @@ pub struct NetworkConstraint {
     pub declared: ConstraintDecl,
     /// The processes it holds for, in the order of ranks.
     pub processes: Vec<ProcessId>,
+}
+
+impl Port {
+    /// Whether it is joined to the environment.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.join, Join::Environment(_))
+    }
 }
 
 impl Network {
@@ -261,8 +293,34 @@ impl Network {
         match &self.ports[port].join {
             Join::Channel(channel) => std::slice::from_ref(channel),
             Join::Bundle(bundle) => self.members(*bundle),
-            Join::Environment => &[],
+            Join::Environment(_) => &[],
         }
+    }
+
+    /// The first declaration that names a port.
+    pub fn port_span(&self, port: PortId) -> Span {
+        match self.ports[port].join {
+            Join::Channel(channel) => self.channels[channel].span,
+            // Members are in source order.
+            Join::Bundle(bundle) => match self.members(bundle) {
+                [first, ..] => self.channels[*first].span,
+                [] => self.bundles[bundle].span,
+            },
+            Join::Environment(closed) => self.closed[closed].span,
+        }
+    }
+
+    /// The payload type said where a port is joined to the environment; channels say their own.
+    pub fn port_type(&self, port: PortId) -> Option<Symbol> {
+        match self.ports[port].join {
+            Join::Environment(closed) => self.closed[closed].ty,
+            Join::Channel(_) | Join::Bundle(_) => None,
+        }
+    }
+
+    /// The terms of a channel.
+    pub fn terms(&self, channel: ChannelId) -> Terms {
+        self.terms[self.channels[channel].terms]
     }
 
     /// The process that writes a channel.
@@ -279,14 +337,14 @@ impl Network {
     /// source. Who writes a network down in this order keeps the order of each process's ports.
     pub fn joins(&self) -> impl Iterator<Item = Joined> {
         let environment = self.ports.iter();
-        let environment = environment.filter(|(_, port)| port.join == Join::Environment);
+        let environment = environment.filter(|(_, port)| port.is_closed());
         let mut environment: Vec<PortId> = environment.map(|(id, _)| id).collect();
-        environment.sort_by_key(|&port| self.ports[port].span);
+        environment.sort_by_key(|&port| self.port_span(port));
         let mut environment = environment.into_iter().peekable();
         let mut channels = self.channels.iter().peekable();
         std::iter::from_fn(move || {
             let next = channels.peek().map(|(_, channel)| channel.span);
-            let sooner = |port: &PortId| next.is_none_or(|next| self.ports[*port].span < next);
+            let sooner = |port: &PortId| next.is_none_or(|next| self.port_span(*port) < next);
             if let Some(port) = environment.next_if(sooner) {
                 return Some(Joined::Closed(port));
             }
@@ -331,5 +389,18 @@ impl std::ops::Deref for Verified {
     type Target = Network;
     fn deref(&self) -> &Network {
         &self.network
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million processes have millions of these.
+    #[test]
+    fn what_there_are_millions_of_is_small() {
+        assert_eq!(size_of::<Process>(), 40);
+        assert_eq!(size_of::<Port>(), 20);
+        assert_eq!(size_of::<Channel>(), 32);
     }
 }

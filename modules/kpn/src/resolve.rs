@@ -7,13 +7,14 @@
 use crate::arena::{Arena, Id};
 use crate::codes;
 use crate::declared::{
-    BundleKind, ConstraintDecl, ConstraintTarget, Declared, Direction, EndDecl, ModuleId, NodeId,
+    BundleKind, ChannelDecl, ChannelExtra, ConstraintDecl, ConstraintTarget, Declared, Direction,
+    EndDecl, ModuleId, NodeId,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
 use crate::names::{Names, Symbol};
 use crate::network::{
-    Bundle, Channel, ChannelId, DEFAULT_CAPACITY, Join, Module, Network, NetworkConstraint, Port,
-    PortId, Process, ProcessId,
+    Bundle, Channel, ChannelId, Closed, ClosedId, DEFAULT_CAPACITY, Join, Module, Network,
+    NetworkConstraint, Port, PortId, Process, ProcessId, Terms, TermsId,
 };
 use crate::source::Span;
 use faces::Faces;
@@ -42,6 +43,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         levels: _,
     } = declared;
     let mut faces = Faces::of(&nodes, &names, &mut diagnostics);
+    drop(nodes);
     let mut joining = Joining {
         channels: &channels,
         extras: &extras,
@@ -53,6 +55,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         told: FxHashSet::default(),
     };
     let joined = joining.join();
+    let (channels, terms) = with_ports(channels, &extras, &joined.port_of);
     for (process, first) in faces.processes.values_mut().zip(&joined.first_port) {
         process.first_port = *first;
     }
@@ -73,7 +76,9 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         modules,
         processes: faces.processes,
         ports: joined.ports,
-        channels: joined.channels,
+        closed: joined.closed,
+        channels,
+        terms,
         bundles: joined.bundles,
         members: joined.members,
         constraints: Vec::new(),
@@ -131,17 +136,58 @@ pub(crate) fn processes_of_modules<'c>(
     inside
 }
 
+/// The channels between processes with their ports, and their terms. Each takes the place of its
+/// declaration, so that a million of them do not lie in memory twice.
+fn with_ports(
+    declared: Vec<ChannelDecl>,
+    extras: &[ChannelExtra],
+    port_of: &[PortId],
+) -> (Arena<ChannelId, Channel>, Arena<TermsId, Terms>) {
+    let mut arena = Arena::new();
+    let mut known: FxHashMap<Terms, TermsId> = FxHashMap::default();
+    let mut last = None;
+    let channels = declared.into_iter().enumerate();
+    let mut channels: Arena<ChannelId, Channel> = channels
+        .filter_map(|(index, decl)| {
+            decl.from.node.and(decl.to.node)?;
+            let extra = decl.extra.map(|e| &extras[e.get() as usize]);
+            let said = Terms {
+                capacity: decl.capacity.map_or(DEFAULT_CAPACITY, |c| c.get()),
+                initial: decl.initial,
+                tag: extra.and_then(|e| e.tag),
+            };
+            let terms = match last {
+                Some((terms, id)) if terms == said => id,
+                _ => *known.entry(said).or_insert_with(|| arena.push(said)),
+            };
+            last = Some((said, terms));
+            Some(Channel {
+                from: port_of[2 * index],
+                to: port_of[2 * index + 1],
+                ty: decl.ty,
+                terms,
+                traffic: decl.traffic,
+                span: decl.span,
+            })
+        })
+        .collect();
+    channels.shrink_to_fit();
+    (channels, arena)
+}
+
 struct Joined {
     ports: Arena<PortId, Port>,
     first_port: Vec<u32>,
-    channels: Arena<ChannelId, Channel>,
+    /// The port of each end, by [`EndRef`]; that of the environment is any.
+    port_of: Vec<PortId>,
+    closed: Arena<ClosedId, Closed>,
     bundles: Arena<crate::network::BundleId, Bundle>,
     members: Vec<ChannelId>,
 }
 
 struct Joining<'a> {
-    channels: &'a [crate::declared::ChannelDecl],
-    extras: &'a [crate::declared::ChannelExtra],
+    channels: &'a [ChannelDecl],
+    extras: &'a [ChannelExtra],
     process_of: &'a [ProcessId],
     face_of: &'a FxHashMap<NodeId, String>,
     names: &'a mut Names,
@@ -206,12 +252,10 @@ impl Joining<'_> {
 
     fn join(&mut self) -> Joined {
         let (start, ends) = self.ends_by_process();
-        // Channels first, with ports yet unknown; those joined to the environment are none.
-        let unknown = PortId::from_index(0);
+        // What is joined to the environment is no channel.
         let mut ids: Vec<Option<ChannelId>> = Vec::with_capacity(self.channels.len());
-        let mut channels = Arena::with_capacity(self.channels.len());
+        let mut count = 0;
         for decl in self.channels {
-            let extra = decl.extra.map(|e| &self.extras[e.get() as usize]);
             let both = decl.from.node.is_some() && decl.to.node.is_some();
             if decl.from.node.is_none() && decl.to.node.is_none() {
                 self.diagnostics.push(
@@ -223,23 +267,14 @@ impl Joining<'_> {
                     .help("leave it out: no process would see it"),
                 );
             }
-            ids.push(both.then(|| {
-                channels.push(Channel {
-                    from: unknown,
-                    to: unknown,
-                    ty: decl.ty,
-                    capacity: decl.capacity.map_or(DEFAULT_CAPACITY, |c| c.get()),
-                    initial: decl.initial,
-                    tag: extra.and_then(|e| e.tag),
-                    traffic: decl.traffic,
-                    span: decl.span,
-                })
-            }));
+            ids.push(both.then(|| ChannelId::from_index(count)));
+            count += usize::from(both);
         }
         let mut joined = Joined {
             ports: Arena::with_capacity(ends.len()),
             first_port: Vec::with_capacity(self.process_names.len()),
-            channels,
+            port_of: vec![PortId::from_index(0); 2 * self.channels.len()],
+            closed: Arena::new(),
             bundles: Arena::new(),
             members: Vec::new(),
         };
@@ -275,6 +310,7 @@ impl Joining<'_> {
                 groups[i].clear();
             }
         }
+        joined.ports.shrink_to_fit();
         joined
     }
 
@@ -329,29 +365,25 @@ impl Joining<'_> {
         }
         let id = PortId::from_index(joined.ports.len());
         for &end in ends {
-            if let Some(channel) = ids[end.channel()] {
-                let channel = &mut joined.channels[channel];
-                match end.direction() {
-                    Direction::Output => channel.from = id,
-                    Direction::Input => channel.to = id,
-                }
-            }
+            joined.port_of[end.0 as usize] = id;
         }
         if let &[only] = ends
             && self.said(only).is_none()
             && !self.is_lone(only)
         {
             // Nearly all ports are so: they should cost nothing but their own entry.
-            let join = ids[only.channel()].map_or(Join::Environment, Join::Channel);
+            let join = ids[only.channel()].map_or_else(
+                || {
+                    let ty = self.channels[only.channel()].ty;
+                    Join::Environment(joined.closed.push(Closed { ty, span }))
+                },
+                Join::Channel,
+            );
             joined.ports.push(Port {
                 process,
                 name,
                 direction,
                 join,
-                ty: self.channels[only.channel()]
-                    .ty
-                    .filter(|_| join == Join::Environment),
-                span,
             });
             return;
         }
@@ -403,7 +435,10 @@ impl Joining<'_> {
         }
         let kind = self.bundle_kind((process, name), direction, &channels, free.is_empty());
         let join = match (&channels[..], kind) {
-            ([], _) => Join::Environment,
+            ([], _) => {
+                let ty = first_type.map(|(_, ty)| ty);
+                Join::Environment(joined.closed.push(Closed { ty, span }))
+            }
             ([only], None) => Join::Channel(ids[only.channel()].expect("both ends are processes")),
             (many, kind) => {
                 let before = joined.members.len() as u32;
@@ -426,8 +461,6 @@ impl Joining<'_> {
             name,
             direction,
             join,
-            ty: first_type.map(|(_, ty)| ty),
-            span,
         });
     }
 
@@ -435,7 +468,7 @@ impl Joining<'_> {
         self.channels[end.channel()].span
     }
 
-    fn extra(&self, end: EndRef) -> Option<&crate::declared::ChannelExtra> {
+    fn extra(&self, end: EndRef) -> Option<&ChannelExtra> {
         self.extras
             .get(self.channels[end.channel()].extra?.get() as usize)
     }

@@ -27,7 +27,7 @@ use crate::codes;
 use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Inferred;
-use crate::network::{Join, KindPort, Network, PortId, Verified};
+use crate::network::{Join, KindPort, Network, PortId, Terms, Verified};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
@@ -84,7 +84,7 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
     };
     let span = match network.ports[example].join {
         Join::Bundle(b) => network.bundles[b].span,
-        Join::Channel(_) | Join::Environment => port.span,
+        Join::Channel(_) | Join::Environment(_) => port.span,
     };
     Diagnostic::note(codes::NOT_DETERMINISTIC, message)
         .at(
@@ -116,7 +116,10 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
                 .help("the process waits for ever when it reads this channel empty or writes it full; a local variable does the same without"),
             );
         }
-        if channel.initial > channel.capacity
+        let Terms {
+            capacity, initial, ..
+        } = network.terms[channel.terms];
+        if initial > capacity
             && told
                 .insert((channel.span, codes::INITIAL_EXCEEDS_CAPACITY.0), ())
                 .is_none()
@@ -124,10 +127,7 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::error(
                     codes::INITIAL_EXCEEDS_CAPACITY,
-                    format!(
-                        "the channel starts with {} tokens, but holds {}",
-                        channel.initial, channel.capacity
-                    ),
+                    format!("the channel starts with {initial} tokens, but holds {capacity}"),
                 )
                 .at(
                     channel.span,
@@ -137,7 +137,7 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
                         network.port_name(channel.to)
                     ),
                 )
-                .help(format!("say `capacity={}` or more", channel.initial)),
+                .help(format!("say `capacity={initial}` or more")),
             );
         }
     }

@@ -193,7 +193,7 @@ fn without_repetition_words_about_it_are_checked_and_dropped() {
     d.channel_with("a.out", "b.in", both);
     let (n, found) = d.finish().unwrap();
     assert_eq!(
-        n.channels.values().map(|c| c.tag).collect::<Vec<_>>(),
+        n.channels.ids().map(|c| n.terms(c).tag).collect::<Vec<_>>(),
         [Some(7)]
     );
     assert_eq!(

@@ -4,7 +4,6 @@ use draft::{Draft, at, bundle, joins, step};
 use graphmap_kpn::codes;
 use graphmap_kpn::declared::{At, BundleKind, ChannelExtra, Direction};
 use graphmap_kpn::diagnostic::Severity;
-use graphmap_kpn::network::Join;
 
 mod draft;
 
@@ -40,7 +39,7 @@ fn a_chain_of_modules_expands_like_the_text_written_by_hand() {
     );
     let last = n.processes.ids().nth(5).unwrap();
     let out = n.port(last, n.names.get("out").unwrap()).unwrap();
-    assert_eq!(n.ports[out].join, Join::Environment);
+    assert!(n.ports[out].is_closed());
     assert_eq!(
         n.kinds
             .values()
@@ -84,11 +83,7 @@ fn a_grid_ends_at_the_environment() {
     }
     let n = d.verified();
     assert_eq!(joins(&n).len(), 2 * 2 + 3);
-    let ends: Vec<_> = n
-        .ports
-        .iter()
-        .filter(|(_, p)| p.join == Join::Environment)
-        .collect();
+    let ends: Vec<_> = n.ports.iter().filter(|(_, p)| p.is_closed()).collect();
     let ends: Vec<_> = ends.iter().map(|&(id, _)| n.port_name(id)).collect();
     assert_eq!(
         ends,

@@ -462,6 +462,7 @@ fn holds(n: &Verified) {
     for (id, channel) in n.channels.iter() {
         assert!(n.channels_at(channel.from).contains(&id));
         assert!(n.channels_at(channel.to).contains(&id));
-        assert!(channel.initial <= channel.capacity);
+        let terms = n.terms(id);
+        assert!(terms.initial <= terms.capacity);
     }
 }

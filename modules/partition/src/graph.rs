@@ -62,14 +62,31 @@ impl Graph {
     /// [`Error::Input`] when a channel names a vertex that does not exist, when there are 2^31 or
     /// more channels, or when loads or traffic sum to more than [`LARGEST_TOTAL`].
     pub fn new(load: Vec<u64>, channels: &[Channel]) -> Result<Self, Error> {
+        Self::of(load, channels.iter().copied())
+    }
+
+    /// As [`Graph::new`], from channels that lie in no array: beside the graph itself, 8 bytes a vertex
+    /// are needed. The channels are gone through twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::new`].
+    pub fn of(
+        load: Vec<u64>,
+        channels: impl Iterator<Item = Channel> + Clone,
+    ) -> Result<Self, Error> {
         let n = load.len();
-        if n >= u32::MAX as usize || channels.len() >= (1 << 31) {
-            return Err(Error::input("more than 2^31 vertices or channels"));
+        let many = || Error::input("more than 2^31 vertices or channels");
+        if n >= u32::MAX as usize {
+            return Err(many());
         }
         let total_load = checked_total("load", &load)?;
         let mut total = 0_u64;
         let mut start = vec![0_u32; n + 1];
-        for (index, channel) in channels.iter().enumerate() {
+        for (index, channel) in channels.clone().enumerate() {
+            if index >= 1 << 31 {
+                return Err(many());
+            }
             for end in [channel.from, channel.to] {
                 if end as usize >= n {
                     return Err(Error::input(format!(
@@ -92,61 +109,30 @@ impl Graph {
             start[v + 1] += start[v];
         }
         let mut fill = start.clone();
-        let mut raw = vec![(0_u32, 0_u64); start[n] as usize];
-        for channel in channels.iter().filter(|c| c.from != c.to) {
+        let mut targets = vec![0_u32; start[n] as usize];
+        let mut weights = vec![0_i64; start[n] as usize];
+        for channel in channels.filter(|c| c.from != c.to) {
             for (a, b) in [(channel.from, channel.to), (channel.to, channel.from)] {
-                raw[fill[a as usize] as usize] = (b, channel.traffic);
+                let at = fill[a as usize] as usize;
+                (targets[at], weights[at]) = (b, channel.traffic as i64);
                 fill[a as usize] += 1;
             }
         }
         drop(fill);
-        Ok(Self::merge_parallel(load, total_load, &start, &raw))
-    }
-
-    fn merge_parallel(load: Vec<u64>, total_load: u64, start: &[u32], raw: &[(u32, u64)]) -> Self {
-        let n = load.len();
-        let mut offsets = Vec::with_capacity(n + 1);
-        let mut targets: Vec<u32> = Vec::with_capacity(raw.len());
-        let mut traffic: Vec<i64> = Vec::with_capacity(raw.len());
-        let mut channels: Vec<u32> = Vec::new();
-        let mut place = vec![u32::MAX; n];
-        offsets.push(0);
-        for v in 0..n {
-            let row = targets.len();
-            for &(u, t) in &raw[start[v] as usize..start[v + 1] as usize] {
-                let seen = place[u as usize] as usize;
-                if seen != u32::MAX as usize && seen >= row {
-                    traffic[seen] += t as i64;
-                    if channels.is_empty() {
-                        channels.resize(targets.len(), 1);
-                    }
-                    channels[seen] += 1;
-                } else {
-                    place[u as usize] = targets.len() as u32;
-                    targets.push(u);
-                    traffic.push(t as i64);
-                    if !channels.is_empty() {
-                        channels.push(1);
-                    }
-                }
-            }
-            offsets.push(targets.len() as u32);
-        }
-        // A pair has as many channels seen from either end, so a later duplicate cannot leave an
-        // earlier row short: rows pushed before the first duplicate were filled with ones.
-        Self {
+        let channels = merge_parallel(&mut start, &mut targets, &mut weights);
+        Ok(Self {
             total_load,
-            total_traffic: traffic.iter().sum::<i64>() as u64 / 2,
-            silent: traffic.contains(&0),
+            total_traffic: weights.iter().sum::<i64>() as u64 / 2,
+            silent: weights.contains(&0),
             rows: Rows {
-                offsets: Arc::new(offsets),
+                offsets: Arc::new(start),
                 targets: Arc::new(targets),
-                weights: Arc::new(traffic),
+                weights: Arc::new(weights),
             },
             channels,
             load: Arc::new(load.into_iter().map(|l| l as i64).collect()),
             memory: Vec::new(),
-        }
+        })
     }
 
     /// Adds the memory each vertex needs, in bytes.
@@ -252,6 +238,46 @@ impl Graph {
         4 * (offsets.len() + targets.len() + self.channels.len())
             + 8 * (weights.len() + self.load.len() + self.memory.len())
     }
+}
+
+/// Sums the entries of a row that lead to the same vertex, where they lie. Gives how many channels each
+/// entry stands for then, or nothing where each stands for one.
+fn merge_parallel(offsets: &mut [u32], targets: &mut Vec<u32>, weights: &mut Vec<i64>) -> Vec<u32> {
+    let n = offsets.len() - 1;
+    let mut channels: Vec<u32> = Vec::new();
+    let mut place = vec![u32::MAX; n];
+    let (mut next, mut begin) = (0, 0);
+    for v in 0..n {
+        let end = offsets[v + 1] as usize;
+        let row = next;
+        for at in begin..end {
+            let (u, traffic) = (targets[at], weights[at]);
+            let seen = place[u as usize] as usize;
+            if seen != u32::MAX as usize && seen >= row {
+                weights[seen] += traffic;
+                if channels.is_empty() {
+                    channels.resize(next, 1);
+                }
+                channels[seen] += 1;
+            } else {
+                place[u as usize] = next as u32;
+                (targets[next], weights[next]) = (u, traffic);
+                next += 1;
+                if !channels.is_empty() {
+                    channels.push(1);
+                }
+            }
+        }
+        begin = end;
+        offsets[v + 1] = next as u32;
+    }
+    // A pair has as many channels seen from either end, so a later duplicate cannot leave an
+    // earlier row short: rows before the first duplicate were filled with ones.
+    targets.truncate(next);
+    targets.shrink_to_fit();
+    weights.truncate(next);
+    weights.shrink_to_fit();
+    channels
 }
 
 fn checked_total(what: &str, values: &[u64]) -> Result<u64, Error> {

@@ -50,7 +50,7 @@ pub use evaluate::{Evaluation, evaluate};
 pub use graph::{Channel, Graph, LARGEST_TOTAL};
 pub use machine::{Block, Machine, Tree};
 pub use problem::{Constraint, Migration, Objective, Problem};
-pub use scale::{Scaled, scale};
+pub use scale::{Scale, scale};
 pub use solve::{Options, Solution, solve};
 pub use strategy::Launch;
 pub use strategy::{Strategy, strategies};

@@ -2,16 +2,22 @@
 
 use crate::error::Error;
 
-/// Integers that stand for values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scaled {
-    /// One for each value.
-    pub units: Vec<u64>,
-    /// How many of them make 1.
+/// How values are counted in integers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// How many units make 1.
     pub factor: f64,
-    /// By how much they are off, summed over all values, in units of the values; 0 when they are
-    /// exact.
+    /// By how much the values are off in units, summed over all of them, in units of the values; 0 when
+    /// they are exact.
     pub error: f64,
+}
+
+impl Scale {
+    /// A value in units.
+    #[must_use]
+    pub fn units(&self, value: f64) -> u64 {
+        (value * self.factor).round() as u64
+    }
 }
 
 /// Digits after the decimal point that are counted.
@@ -19,20 +25,25 @@ const DIGITS: u32 = 18;
 /// Sum of the integers where values cannot be had exactly, about: 12 digits of the whole.
 const ROUNDED: f64 = 1e12;
 
-/// Turns values (seconds, fractions) into integers: by the least power of ten that leaves none of them
-/// a fraction, as it would be written in decimals; where their sum would exceed `most`, by the largest
-/// that keeps the sum within 12 digits, and those that are lost are told. `more` are values that are to
-/// be exact by the same factor, without being in the list.
+/// How values (seconds, fractions) are counted in integers: by the least power of ten that leaves none of
+/// them a fraction, as it would be written in decimals; where their sum would exceed `most`, by the
+/// largest that keeps the sum within 12 digits, and what is lost is told. `more` are values that are to
+/// be exact by the same factor, without being among them.
 ///
-/// Takes time linear in the values, and longer where they are no whole numbers.
+/// Takes time linear in the values, which are gone through twice, and longer where they are no whole
+/// numbers.
 ///
 /// # Errors
 ///
 /// [`Error::Input`] on a negative, infinite or undefined value, with its index.
-pub fn scale(values: &[f64], more: &[f64], most: f64) -> Result<Scaled, Error> {
+pub fn scale(
+    values: impl Iterator<Item = f64> + Clone,
+    more: &[f64],
+    most: f64,
+) -> Result<Scale, Error> {
     let mut decimals = 0;
     let mut total = 0.0;
-    for (index, &value) in values.iter().enumerate() {
+    for (index, value) in values.clone().enumerate() {
         if !value.is_finite() || value < 0.0 {
             return Err(Error::input(format!(
                 "weight {index} is {value}: weights are finite and not negative"
@@ -47,21 +58,14 @@ pub fn scale(values: &[f64], more: &[f64], most: f64) -> Result<Scaled, Error> {
     let own = 10_f64.powi(decimals as i32);
     let factor = [exact, own]
         .into_iter()
-        .find(|factor| decimals <= DIGITS && *factor <= 1e18 && total * factor <= most)
-        .unwrap_or_else(|| below(ROUNDED.min(most) / total));
-    let mut error = 0.0;
-    let units = values.iter().map(|&value| {
-        let unit = (value * factor).round();
-        if factor != exact && factor != own {
-            error += (unit / factor - value).abs();
-        }
-        unit as u64
-    });
-    Ok(Scaled {
-        units: units.collect(),
-        factor,
-        error,
-    })
+        .find(|factor| decimals <= DIGITS && *factor <= 1e18 && total * factor <= most);
+    let Some(factor) = factor else {
+        let factor = below(ROUNDED.min(most) / total);
+        let off = |value: f64| ((value * factor).round() / factor - value).abs();
+        let error = values.map(off).sum();
+        return Ok(Scale { factor, error });
+    };
+    Ok(Scale { factor, error: 0.0 })
 }
 
 /// The largest power of ten that is no more.
@@ -92,8 +96,9 @@ mod tests {
     #[test]
     fn what_has_few_decimals_is_exact() {
         let scaled = |values: &[f64]| {
-            let scaled = scale(values, &[], MOST).unwrap();
-            (scaled.units, scaled.factor, scaled.error)
+            let scale = scale(values.iter().copied(), &[], MOST).unwrap();
+            let units: Vec<u64> = values.iter().map(|&v| scale.units(v)).collect();
+            (units, scale.factor, scale.error)
         };
         assert_eq!(scaled(&[3.0, 0.0, 7.0]), (vec![3, 0, 7], 1.0, 0.0));
         assert_eq!(scaled(&[1e9, 0.1]), (vec![10_000_000_000, 1], 10.0, 0.0));
@@ -101,26 +106,26 @@ mod tests {
         assert_eq!(scaled(&[1e-12, 1.0]).0, [1, 1_000_000_000_000]);
         assert_eq!(scaled(&[]), (vec![], 1.0, 0.0));
         // Another value has the finer step.
-        let other = scale(&[1.0, 2.0], &[0.25], MOST).unwrap();
-        assert_eq!((other.units, other.factor), (vec![100, 200], 100.0));
+        let other = scale([1.0, 2.0].into_iter(), &[0.25], MOST).unwrap();
+        assert_eq!((other.units(2.0), other.factor), (200, 100.0));
     }
 
     #[test]
     fn what_has_more_is_rounded_and_the_error_told() {
         let values = [1.0 / 3.0, 2.0 / 3.0, 1e6];
-        let found = scale(&values, &[], MOST).unwrap();
-        let off = |(v, &u): (&f64, &u64)| (v - u as f64 / found.factor).abs();
-        let error: f64 = values.iter().zip(&found.units).map(off).sum();
+        let found = scale(values.into_iter(), &[], MOST).unwrap();
+        let off = |&v: &f64| (v - found.units(v) as f64 / found.factor).abs();
+        let error: f64 = values.iter().map(off).sum();
         assert!(found.error > 0.0 && found.error == error && error < 1e-5);
         // Too many for what is counted: the smallest is lost, and that is told.
-        let found = scale(&[1e300, 1.0], &[], MOST).unwrap();
-        assert!(found.units[1] == 0 && found.error >= 1.0);
+        let found = scale([1e300, 1.0].into_iter(), &[], MOST).unwrap();
+        assert!(found.units(1.0) == 0 && found.error >= 1.0);
     }
 
     #[test]
     fn bad_values_are_refused() {
         for wrong in [-2.0, f64::NAN, f64::INFINITY] {
-            assert!(scale(&[1.0, wrong], &[], MOST).is_err());
+            assert!(scale([1.0, wrong].into_iter(), &[], MOST).is_err());
         }
     }
 
@@ -129,11 +134,11 @@ mod tests {
         fn the_sum_stays_within_what_is_counted(
             values in prop::collection::vec(prop_oneof![0.0..1e18, 0.0..1.0, 1e-300..1e-290], 0..20)
         ) {
-            let found = scale(&values, &[], MOST).unwrap();
-            let sum: u64 = found.units.iter().sum();
+            let found = scale(values.iter().copied(), &[], MOST).unwrap();
+            let sum: u64 = values.iter().map(|&v| found.units(v)).sum();
             prop_assert!(sum as f64 <= MOST + values.len() as f64);
-            for (value, &unit) in values.iter().zip(&found.units) {
-                let back = unit as f64 / found.factor;
+            for value in &values {
+                let back = found.units(*value) as f64 / found.factor;
                 prop_assert!((back - value).abs() <= found.error + value * 1e-14);
             }
         }

@@ -65,13 +65,14 @@ pub(crate) fn classes(network: &Network) -> Vec<Class> {
     let mut class_of: FxHashMap<Key, usize> = FxHashMap::default();
     let mut members: Vec<(Key, Vec<ChannelId>)> = Vec::new();
     for (id, channel) in network.channels.iter() {
+        let terms = network.terms(id);
         let key = Key {
             from: end(channel.from),
             to: end(channel.to),
             ty: channel.ty,
-            capacity: channel.capacity,
-            initial: channel.initial,
-            tag: channel.tag,
+            capacity: terms.capacity,
+            initial: terms.initial,
+            tag: terms.tag,
         };
         let class = *class_of.entry(key).or_insert_with(|| {
             members.push((key, Vec::new()));

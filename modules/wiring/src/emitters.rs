@@ -84,7 +84,8 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     }
     let no_initial = family.lacks.contains(&Lack::Initial);
     let channels = network.channels.values();
-    for channel in channels.filter(|channel| no_initial && channel.initial > 0) {
+    let begins = |terms| network.terms[terms].initial > 0;
+    for channel in channels.filter(|channel| no_initial && begins(channel.terms)) {
         let port = network.port_name(channel.from);
         let message = format!("channels of `{emitter}` begin empty: `{port}` has initial tokens");
         findings.push(

@@ -34,7 +34,7 @@ pub(super) fn infer(
         .map(|(id, c)| (c.ty, c.from, Place::Channel(id)));
     let closed = typed
         .iter()
-        .map(|&id| (network.ports[id].ty, id, Place::Closed(id)));
+        .map(|&id| (network.port_type(id), id, Place::Closed(id)));
     for (ty, port, at) in channels.chain(closed) {
         let Some(ty) = ty else { continue };
         let class = classes.find(place[port.index()]);
@@ -76,7 +76,7 @@ impl Place {
     fn ty(self, network: &Network) -> &str {
         let ty = match self {
             Place::Channel(c) => network.channels[c].ty,
-            Place::Closed(p) => network.ports[p].ty,
+            Place::Closed(p) => network.port_type(p),
         };
         ty.map_or("", |t| network.name(t))
     }
@@ -84,7 +84,7 @@ impl Place {
     fn span(self, network: &Network) -> Span {
         match self {
             Place::Channel(c) => network.channels[c].span,
-            Place::Closed(p) => network.ports[p].span,
+            Place::Closed(p) => network.port_span(p),
         }
     }
 

@@ -10,8 +10,8 @@ use crate::infer::infer;
 use crate::json::{self, Positions};
 use crate::names::{Names, Symbol};
 use crate::network::{
-    Bundle, BundleId, Channel, ChannelId, Join, Kind, KindPort, Module, Network, NetworkConstraint,
-    Port, PortId, Process, ProcessId, Verified,
+    Bundle, BundleId, Channel, ChannelId, Closed, Join, Kind, KindPort, Module, Network,
+    NetworkConstraint, Port, PortId, Process, ProcessId, Terms, Verified,
 };
 use crate::source::{SourceMap, Span};
 use crate::verify::verify;
@@ -156,14 +156,16 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         modules,
         processes,
         ports,
+        closed,
         channels,
+        terms,
         bundles,
         members,
         constraints,
         skeleton,
         types,
     } = network;
-    match dice.below(13) {
+    match dice.below(15) {
         0 => {
             *name = dice.one_of(&["", "a\n\"b"]).to_owned();
             ("network", "name")
@@ -203,7 +205,9 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
                 }
             }
         }
-        11 => {
+        11 => ("closed", dice.arena(closed, break_closed)),
+        12 => ("terms", dice.arena(terms, break_terms)),
+        13 => {
             types.insert(dice.id(), Span { start: 7, end: 3 });
             types.values_mut().for_each(|span| dice.span(span));
             ("network", "types")
@@ -339,10 +343,8 @@ fn break_port(dice: &mut Dice, port: &mut Port) -> &'static str {
         name,
         direction,
         join,
-        ty,
-        span,
     } = port;
-    match dice.below(6) {
+    match dice.below(4) {
         0 => {
             *process = dice.id::<ProcessId>();
             "process"
@@ -355,16 +357,23 @@ fn break_port(dice: &mut Dice, port: &mut Port) -> &'static str {
             *direction = dice.direction();
             "direction"
         }
-        3 => {
+        _ => {
             let (channel, bundle) = (dice.id::<ChannelId>(), dice.id::<BundleId>());
+            let closed = dice.id();
             *join = dice.one_of(&[
                 Join::Channel(channel),
                 Join::Bundle(bundle),
-                Join::Environment,
+                Join::Environment(closed),
             ]);
             "join"
         }
-        4 => {
+    }
+}
+
+fn break_closed(dice: &mut Dice, closed: &mut Closed) -> &'static str {
+    let Closed { ty, span } = closed;
+    match dice.below(2) {
+        0 => {
             *ty = dice.maybe_id();
             "ty"
         }
@@ -375,18 +384,38 @@ fn break_port(dice: &mut Dice, port: &mut Port) -> &'static str {
     }
 }
 
+fn break_terms(dice: &mut Dice, terms: &mut Terms) -> &'static str {
+    let Terms {
+        capacity,
+        initial,
+        tag,
+    } = terms;
+    match dice.below(3) {
+        0 => {
+            *capacity = dice.whole();
+            "capacity"
+        }
+        1 => {
+            *initial = dice.whole();
+            "initial"
+        }
+        _ => {
+            *tag = dice.one_of(&[None, Some(-1), Some(0), Some(i32::MIN)]);
+            "tag"
+        }
+    }
+}
+
 fn break_channel(dice: &mut Dice, channel: &mut Channel) -> &'static str {
     let Channel {
         from,
         to,
         ty,
-        capacity,
-        initial,
-        tag,
+        terms,
         traffic,
         span,
     } = channel;
-    match dice.below(9) {
+    match dice.below(7) {
         0 => {
             *from = dice.id::<PortId>();
             "from"
@@ -404,18 +433,10 @@ fn break_channel(dice: &mut Dice, channel: &mut Channel) -> &'static str {
             "ty"
         }
         4 => {
-            *capacity = dice.whole();
-            "capacity"
+            *terms = dice.id();
+            "terms"
         }
         5 => {
-            *initial = dice.whole();
-            "initial"
-        }
-        6 => {
-            *tag = dice.one_of(&[None, Some(-1), Some(0), Some(i32::MIN)]);
-            "tag"
-        }
-        7 => {
             dice.number(traffic);
             "traffic"
         }

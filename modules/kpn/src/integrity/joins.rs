@@ -7,6 +7,7 @@ use super::{Check, shown};
 use crate::arena::Id;
 use crate::declared::Direction;
 use crate::network::{ChannelId, Join, PortId, Process, ProcessId};
+use crate::source::Span;
 use rustc_hash::FxHashSet;
 
 /// What is counted on the way through the ports.
@@ -18,6 +19,7 @@ pub(super) struct Count {
     /// Ends of channels that output ports name, and input ports.
     ends: [usize; 2],
     bundles: usize,
+    closed: usize,
 }
 
 impl Check<'_> {
@@ -27,6 +29,7 @@ impl Check<'_> {
             ports: 0,
             ends: [0, 0],
             bundles: 0,
+            closed: 0,
         }
     }
 
@@ -51,32 +54,40 @@ impl Check<'_> {
         for (i, port) in ports.iter().enumerate() {
             let port_id = PortId::from_index(first + i);
             if port.process != id {
-                self.part(port.span, |_| {
+                self.part(process.span, |_| {
                     format!("a port of process {} says that it is another's", id.index())
                 });
                 return false;
             }
-            if !self.is_name(port.name) || port.ty.is_some_and(|ty| !self.is_name(ty)) {
-                self.nameless(port.span, "a port");
+            if !self.is_name(port.name) {
+                self.nameless(process.span, "a port");
                 continue;
             }
             let rank = id.index() as u32;
             if std::mem::replace(&mut count.last[port.name.index()], rank) == rank {
-                self.part(port.span, |n| {
+                self.part(process.span, |n| {
                     format!("process {rank} has two ports `{}`", shown(n, port.name))
                 });
             }
-            self.joined(port_id, count);
+            self.joined(port_id, process.span, count);
         }
         true
     }
 
-    fn joined(&mut self, id: PortId, count: &mut Count) {
+    fn joined(&mut self, id: PortId, span: Span, count: &mut Count) {
         let n = self.network;
         let port = &n.ports[id];
         let side = usize::from(port.direction == Direction::Input);
         let agrees = match port.join {
-            Join::Environment => true,
+            Join::Environment(closed) => {
+                let in_order = closed.index() == count.closed;
+                count.closed += 1;
+                let of = n.closed.get(closed);
+                if of.and_then(|c| c.ty).is_some_and(|ty| !self.is_name(ty)) {
+                    self.nameless(span, "the type of a port");
+                }
+                in_order && of.is_some()
+            }
             Join::Channel(channel) => {
                 count.ends[side] += 1;
                 self.channel_end(channel, id, port.direction)
@@ -94,7 +105,7 @@ impl Check<'_> {
                 if let Some(name) = of.and_then(|b| b.name)
                     && !self.is_name(name)
                 {
-                    self.nameless(port.span, "a bundle");
+                    self.nameless(span, "a bundle");
                 }
                 let mut last = None;
                 !members.is_empty()
@@ -105,7 +116,7 @@ impl Check<'_> {
             }
         };
         if !agrees {
-            self.part(port.span, |n| {
+            self.part(span, |n| {
                 let name = shown(n, port.name);
                 let of = port.process.index();
                 format!("what port `{name}` of process {of} is joined to is not joined to it")
@@ -132,8 +143,12 @@ impl Check<'_> {
     /// That each end of a channel, and each bundle, is where a port says that it is.
     pub(super) fn all_joined(&mut self, count: &Count) {
         let n = self.network;
-        if let Some(port) = n.ports.values().as_slice().get(count.ports) {
-            self.part(port.span, |_| "there are ports of no process".to_owned());
+        if n.ports.len() > count.ports {
+            self.part(Span::NONE, |_| "there are ports of no process".to_owned());
+        }
+        if n.closed.len() > count.closed {
+            let what = "what is joined to the environment is no port";
+            self.part(Span::NONE, |_| what.to_owned());
         }
         if self.parts.count > 0 {
             return;

@@ -3,7 +3,7 @@
 use super::{Check, shown};
 use crate::arena::Id;
 use crate::declared::Constraint;
-use crate::network::{Channel, ChannelId, Process, ProcessId};
+use crate::network::{Channel, ChannelId, Process, ProcessId, Terms};
 
 #[inline]
 fn is_amount(number: f64) -> bool {
@@ -33,22 +33,26 @@ impl Check<'_> {
     /// Nearly all channels are right: they should cost one look.
     #[inline]
     pub(super) fn channel_numbers(&mut self, id: ChannelId, channel: &Channel) {
-        let tag = channel.tag.unwrap_or(0);
-        if !is_amount(channel.traffic) || channel.capacity == 0 || tag < 0 {
-            self.bad_channel(id, channel, tag);
+        let Some(&terms) = self.network.terms.get(channel.terms) else {
+            return self.part(channel.span, |_| {
+                format!("the terms of channel {} are not there", id.index())
+            });
+        };
+        if !is_amount(channel.traffic) || terms.capacity == 0 || terms.tag.unwrap_or(0) < 0 {
+            self.bad_channel(id, channel, terms);
         }
     }
 
     #[cold]
-    fn bad_channel(&mut self, id: ChannelId, channel: &Channel, tag: i32) {
-        let id = id.index();
+    fn bad_channel(&mut self, id: ChannelId, channel: &Channel, terms: Terms) {
+        let (id, tag) = (id.index(), terms.tag.unwrap_or(0));
         let traffic = channel.traffic;
         if !is_amount(traffic) {
             self.number(channel.span, |_| {
                 format!("`traffic` of channel {id} is {traffic}; {AMOUNT}")
             });
         }
-        if channel.capacity == 0 {
+        if terms.capacity == 0 {
             self.number(channel.span, |_| {
                 format!("channel {id} holds no token; it must hold at least one")
             });

@@ -168,27 +168,28 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
     ChannelJson {
         from,
         to,
-        ty: network.ports[port].ty.map(|ty| network.name(ty)),
+        ty: network.port_type(port).map(|ty| network.name(ty)),
         capacity: None,
         initial: 0,
         tag: None,
         traffic: None,
         bundle: None,
         bundle_name: None,
-        span: span(network, network.ports[port].span),
+        span: span(network, network.port_span(port)),
     }
 }
 
 fn channel_json(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> ChannelJson<'_> {
     let channel = &network.channels[id];
+    let terms = network.terms(id);
     let bundle = bundle.map(|b| &network.bundles[b]);
     ChannelJson {
         from: Some(end(network, channel.from)),
         to: Some(end(network, channel.to)),
         ty: channel.ty.map(|ty| network.name(ty)),
-        capacity: Some(channel.capacity),
-        initial: channel.initial,
-        tag: channel.tag,
+        capacity: Some(terms.capacity),
+        initial: terms.initial,
+        tag: terms.tag,
         traffic: Some(channel.traffic),
         bundle: bundle.map(|b| b.kind),
         bundle_name: bundle.and_then(|b| b.name).map(|name| network.name(name)),

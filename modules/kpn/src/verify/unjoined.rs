@@ -8,7 +8,7 @@ use crate::declared::Direction;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Members;
 use crate::nearest::nearest;
-use crate::network::{Join, Kind, KindPort, Network, PortId, ProcessId};
+use crate::network::{Kind, KindPort, Network, PortId, ProcessId};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
@@ -144,7 +144,7 @@ pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
     }
     let is_joined = |id: ProcessId| {
         let mut ports = network.ports_of(id);
-        ports.any(|p| network.ports[p].join != Join::Environment)
+        ports.any(|p| !network.ports[p].is_closed())
     };
     let mut seen: FxHashMap<Span, ()> = FxHashMap::default();
     let mut alone: Vec<ProcessId> = Vec::new();

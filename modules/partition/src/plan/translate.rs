@@ -6,7 +6,7 @@ use crate::{Block, Channel, Error, Graph, Machine, Tree, scale};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Place as OsPlace;
-use graphmap_kpn::network::Verified;
+use graphmap_kpn::network::{PortId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_platform::{Class, Place, Platform};
 
@@ -68,17 +68,18 @@ impl Weights {
         let distances = platform.distances().as_array();
         let distance = distance_factor(&distances);
         let diameter = distances[distances.len() - 1] * distance;
-        let loads: Vec<f64> = network.processes.values().map(|p| p.load).collect();
-        let said: Vec<f64> = network.channels.values().map(|c| c.traffic).collect();
-        let total: f64 = said.iter().sum();
+        // Nothing of a million processes is written down but what the engine needs of them.
+        let loads = network.processes.values().map(|p| p.load);
+        let said = network.channels.values().map(|c| c.traffic);
+        let total: f64 = said.clone().sum();
         // All that is counted along with the traffic takes its part of what can be counted.
         let share = match total > 0.0 {
             true => total / (total + beside.total),
             false => 1.0,
         };
         let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST_TRAFFIC) * share;
-        let traffic = scale(&said, &beside.values, most)?;
-        let loads = scale(&loads, &[], crate::LARGEST_TOTAL as f64)?;
+        let traffic = scale(said, &beside.values, most)?;
+        let load = scale(loads.clone(), &[], crate::LARGEST_TOTAL as f64)?;
         let off = |d: f64| ((d * distance).round() / distance - d).abs();
         let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
         // Where rounding in floating point is all there is, it is exact.
@@ -88,18 +89,14 @@ impl Weights {
             0.0
         };
         let error = traffic.error * diameter / distance + far * total;
-        let (units, factor) = (traffic.units, traffic.factor);
-        let channels: Vec<Channel> = network
-            .channels
-            .ids()
-            .zip(&units)
-            .map(|(id, &traffic)| Channel {
-                from: network.writer(id).index() as u32,
-                to: network.reader(id).index() as u32,
-                traffic,
-            })
-            .collect();
-        let mut graph = Graph::new(loads.units, &channels)?;
+        let process = |port: PortId| network.ports[port].process.index() as u32;
+        let channels = network.channels.values().map(|channel| Channel {
+            from: process(channel.from),
+            to: process(channel.to),
+            traffic: traffic.units(channel.traffic),
+        });
+        let loads = loads.map(|l| load.units(l)).collect();
+        let mut graph = Graph::of(loads, channels)?;
         if network.processes.values().any(|p| p.mem > 0.0) {
             let memory = network
                 .processes
@@ -110,11 +107,11 @@ impl Weights {
         }
         Ok(Weights {
             graph,
-            traffic: factor,
+            traffic: traffic.factor,
             distance,
             rounded: Rounded {
                 cost: error,
-                load: loads.error,
+                load: load.error,
             },
         })
     }
