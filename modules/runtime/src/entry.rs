@@ -18,7 +18,7 @@ use crate::options::{Link, Options};
 use crate::panics;
 use crate::prefix;
 use crate::relatives;
-use crate::run::{Joint, run, run_among};
+use crate::run::{Joint, run, run_among, run_over};
 use crate::running::Running;
 use crate::say::{say, say_within};
 use crate::stats::Report;
@@ -140,9 +140,7 @@ pub fn main_over(
         job.begin(network.digest());
         let name = network.name().to_string();
         listen(&name, &options, usr1::own_word());
-        let joint = Joint::Job(Rc::clone(&job));
-        // SAFETY: once in this OS process.
-        let report = unsafe { run_among(network.into(), &options, &joint) }?;
+        let report = run_over(network, &options, &job)?;
         match me {
             0 => tell(&name, &report, &options),
             _ => Ok(()),

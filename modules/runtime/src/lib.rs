@@ -140,5 +140,7 @@ pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
 pub use payload::{Known, Probe, Unknown};
 pub use place::Place;
 pub use run::run;
+#[doc(hidden)]
+pub use run::run_over;
 pub use sequence::{Sequence, SequenceError};
 pub use stats::{EarlyLeave, Growth, KindStats, Report, SchedulerStats};

@@ -103,13 +103,27 @@ pub(crate) enum Joint {
     Job(Rc<dyn Job>),
 }
 
+/// Runs what lives in this OS process of a network that several share, which a job joins. The first reports on all.
+/// For crates of links, and for tests.
+///
+/// # Errors
+/// As for [`run`]; of what happened in several OS processes, the first.
+pub fn run_over(
+    network: impl Into<Arc<Network>>,
+    options: &Options,
+    job: &Rc<dyn Job>,
+) -> Result<Report, RunError> {
+    // SAFETY: what it asks for is about shared memory.
+    unsafe { run_among(network.into(), options, &Joint::Job(Rc::clone(job))) }
+}
+
 /// Runs what lives in this OS process of a network that several share. The first reports on all.
 ///
 /// # Errors
 /// As for [`run`]; of what happened in several OS processes, the first.
 ///
 /// # Safety
-/// It is called once in an OS process, with what joins that to the others.
+/// If they share memory, it is called once in an OS process, with what joins that to the others.
 pub(crate) unsafe fn run_among(
     network: Arc<Network>,
     options: &Options,

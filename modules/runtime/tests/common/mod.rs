@@ -6,6 +6,7 @@ pub mod cases;
 pub mod itself;
 pub mod program;
 pub mod shapes;
+pub mod simulated;
 pub mod token;
 pub mod ways;
 

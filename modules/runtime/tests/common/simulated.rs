@@ -1,0 +1,266 @@
+//! A link between OS processes that are threads of the test: what is sent comes late, in any order but that of one
+//! sender, and standstills are found by looking at all of them at once.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Random;
+use graphmap_runtime as rt;
+use rt::between::{Doorbell, Header, Job, Link, Message, State};
+use rt::{Network, Options, Report, RunError};
+
+/// A frame is looked for so many times before it is there, at most.
+const LATE: u64 = 4;
+
+/// What all share.
+struct World {
+    all: Mutex<All>,
+    /// Of each.
+    woken: Vec<Condvar>,
+}
+
+struct All {
+    random: Random,
+    /// What is on its way, by receiver and sender, with how often it is still missed.
+    lanes: Vec<Vec<VecDeque<(Header, Vec<u8>, u64)>>>,
+    /// Who has its bell up, and who counts as asleep.
+    waits: Vec<bool>,
+    asleep: Vec<bool>,
+    stirred: bool,
+    meeting: u32,
+    state: State,
+    cause: Option<Vec<u8>>,
+}
+
+impl All {
+    /// Nobody is awake, nothing is on its way, and there is something to look at.
+    fn stands_still(&self) -> bool {
+        let empty = |lanes: &Vec<VecDeque<_>>| lanes.iter().all(VecDeque::is_empty);
+        self.stirred
+            && self.state == State::Running
+            && self.meeting.is_multiple_of(2)
+            && self.asleep.iter().all(|&asleep| asleep)
+            && self.lanes.iter().all(empty)
+    }
+}
+
+impl World {
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap()
+    }
+
+    fn wake_all(&self) {
+        self.woken.iter().for_each(Condvar::notify_all);
+    }
+
+    /// Whoever counts as asleep does no more, if something is for it.
+    fn ring(&self, all: &mut All, who: usize) {
+        if std::mem::take(&mut all.waits[who]) {
+            all.asleep[who] = false;
+            self.woken[who].notify_all();
+        }
+    }
+}
+
+struct Bell(Arc<World>, usize);
+
+impl Doorbell for Bell {
+    fn ring(&self) {
+        self.0.ring(&mut self.0.all(), self.1);
+    }
+
+    fn stir(&self) {
+        self.0.all().stirred = true;
+    }
+}
+
+struct Simulated {
+    world: Arc<World>,
+    me: usize,
+}
+
+impl Link for Simulated {
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    fn count(&self) -> usize {
+        self.world.woken.len()
+    }
+
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        Arc::new(Bell(Arc::clone(&self.world), self.me))
+    }
+
+    fn send(&self, to: usize, header: Header, bytes: &[u8]) {
+        let mut all = self.world.all();
+        let late = all.random.below(LATE);
+        all.lanes[to][self.me].push_back((header, bytes.to_vec(), late));
+        self.world.ring(&mut all, to);
+    }
+
+    fn flush(&self) -> bool {
+        true
+    }
+
+    fn is_filled(&self) -> bool {
+        let all = self.world.all();
+        all.lanes[self.me].iter().any(|lane| !lane.is_empty())
+    }
+
+    fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
+        let end = at_most.map(|at_most| Instant::now() + at_most);
+        self.world.all().waits[self.me] = true;
+        let stays = stay();
+        let mut all = self.world.all();
+        let filled = all.lanes[self.me].iter().any(|lane| !lane.is_empty());
+        if stays || filled || all.state != State::Running {
+            all.waits[self.me] = false;
+            return;
+        }
+        // Rung meanwhile: it never counted as asleep.
+        if !all.waits[self.me] {
+            return;
+        }
+        all.asleep[self.me] = true;
+        if all.stands_still() {
+            all.meeting += 1;
+            for who in 0..self.count() {
+                self.world.ring(&mut all, who);
+            }
+        }
+        while all.waits[self.me] && all.state == State::Running {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                break;
+            }
+            let woken = &self.world.woken[self.me];
+            all = match left {
+                Some(left) => woken.wait_timeout(all, left).unwrap().0,
+                None => woken.wait(all).unwrap(),
+            };
+        }
+        all.waits[self.me] = false;
+        all.asleep[self.me] = false;
+    }
+
+    fn meeting(&self) -> Option<u32> {
+        let meeting = self.world.all().meeting;
+        (!meeting.is_multiple_of(2)).then_some(meeting)
+    }
+
+    fn settle(&self) {
+        self.world.all().stirred = false;
+    }
+
+    fn close_meeting(&self) {
+        self.world.all().meeting += 1;
+    }
+
+    fn state(&self) -> State {
+        self.world.all().state
+    }
+
+    fn end(&self) {
+        let mut all = self.world.all();
+        if all.state == State::Running {
+            all.state = State::Ended;
+        }
+        self.world.wake_all();
+    }
+
+    fn fail(&self, cause: &[u8]) {
+        let mut all = self.world.all();
+        all.state = State::Failed;
+        all.cause.get_or_insert_with(|| cause.to_vec());
+        self.world.wake_all();
+    }
+
+    fn cause(&self) -> Option<Vec<u8>> {
+        self.world.all().cause.clone()
+    }
+
+    fn done(&self) {}
+}
+
+impl Job for Simulated {
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        self.send(to, header, &bytes);
+    }
+
+    fn receive(&self) -> Result<Option<Message>, String> {
+        let mut all = self.world.all();
+        let count = self.count();
+        let first = all.random.below(count as u64) as usize;
+        for from in (0..count).map(|at| (first + at) % count) {
+            let lane = &mut all.lanes[self.me][from];
+            match lane.front_mut() {
+                Some((_, _, late)) if *late > 0 => *late -= 1,
+                Some(_) => {
+                    let (header, bytes, _) = lane.pop_front().unwrap();
+                    return Ok(Some(Message {
+                        from,
+                        header,
+                        bytes,
+                    }));
+                }
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn done_with(&self, _bytes: Vec<u8>) {}
+
+    fn begin(&self, _network: u64) {}
+
+    fn finish(&self, _code: u8) {}
+
+    fn linger(&self, _at_most: Duration) {}
+
+    fn abort(&self, code: u8) -> ! {
+        panic!("ends with {code}")
+    }
+}
+
+/// Runs a network in so many OS processes, each of which makes its own part; what the first says. `seed` decides how
+/// late what is sent comes.
+pub fn run_simulated(
+    network: impl Fn() -> Network + Sync,
+    options: &Options,
+    os_processes: usize,
+    seed: u64,
+) -> Result<Report, RunError> {
+    let lanes = || (0..os_processes).map(|_| VecDeque::new()).collect();
+    let world = Arc::new(World {
+        all: Mutex::new(All {
+            random: Random(seed | 1),
+            lanes: (0..os_processes).map(|_| lanes()).collect(),
+            waits: vec![false; os_processes],
+            asleep: vec![false; os_processes],
+            stirred: true,
+            meeting: 0,
+            state: State::Running,
+            cause: None,
+        }),
+        woken: (0..os_processes).map(|_| Condvar::new()).collect(),
+    });
+    let one = |me: usize| {
+        let world = Arc::clone(&world);
+        let job: Rc<dyn Job> = Rc::new(Simulated { world, me });
+        rt::run_over(network(), options, &job)
+    };
+    thread::scope(|scope| {
+        let one = &one;
+        let others = (1..os_processes).map(|me| scope.spawn(move || drop(one(me))));
+        let others: Vec<_> = others.collect();
+        let first = one(0);
+        for other in others {
+            other.join().unwrap();
+        }
+        first
+    })
+}
