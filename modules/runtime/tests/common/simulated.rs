@@ -22,10 +22,13 @@ struct World {
     woken: Vec<Condvar>,
 }
 
+/// Frames on their way from one to another, with how often each is still missed.
+type Lane = VecDeque<(Header, Vec<u8>, u64)>;
+
 struct All {
     random: Random,
-    /// What is on its way, by receiver and sender, with how often it is still missed.
-    lanes: Vec<Vec<VecDeque<(Header, Vec<u8>, u64)>>>,
+    /// By receiver and sender.
+    lanes: Vec<Vec<Lane>>,
     /// Who has its bell up, and who counts as asleep.
     waits: Vec<bool>,
     asleep: Vec<bool>,
@@ -38,7 +41,7 @@ struct All {
 impl All {
     /// Nobody is awake, nothing is on its way, and there is something to look at.
     fn stands_still(&self) -> bool {
-        let empty = |lanes: &Vec<VecDeque<_>>| lanes.iter().all(VecDeque::is_empty);
+        let empty = |lanes: &Vec<Lane>| lanes.iter().all(VecDeque::is_empty);
         self.stirred
             && self.state == State::Running
             && self.meeting.is_multiple_of(2)
