@@ -71,6 +71,7 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
     };
     let errors = session.flush();
     session.show_timings();
+    talk::no_more();
     // An error that was shown never ends in success, whatever became of the rest.
     if errors && exit == Exit::Ok {
         return Exit::Graph.code();

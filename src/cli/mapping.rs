@@ -6,6 +6,7 @@ use super::input::similar_file;
 use super::progress::{Patience, Progress};
 use super::rules::RuleArgs;
 use super::session::{Outcome, Session};
+use super::talk;
 use crate::codes;
 use crate::supervisor::{self, Bound};
 use graphmap_binding::mapping_json;
@@ -343,7 +344,9 @@ impl Session<'_> {
             return Err(exit);
         }
         let progress = Progress::start(self, "looking for a mapping", watch, args.time);
+        let muffled = talk::Muffled::begin();
         let result = self.timed("map", |_| plan::plan(network, platform, &request));
+        drop(muffled);
         drop(progress);
         let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);
         self.take(exit, result)

@@ -1,7 +1,10 @@
 //! What is said on standard error, and data on standard output.
 
 use super::visible;
+use rustix::fd::OwnedFd;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes to standard error what no terminal obeys; if nobody listens, that is no reason to fail.
 pub(crate) fn say(text: &str) {
@@ -33,4 +36,45 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
 pub(crate) fn put(data: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(data).and_then(|()| out.flush())
+}
+
+/// Whether something may wait in C's buffer.
+static USED: AtomicBool = AtomicBool::new(false);
+
+/// While it lives, what is written on standard output goes nowhere.
+///
+/// METIS prints where a part of its recursion runs out of vertices, as heavy processes and several limits
+/// make it do. What C prints waits in a buffer of C's own, which is written when it is full and when we exit: so
+/// standard output leads nowhere while METIS may run, and again when all that we had to say is written.
+pub(crate) struct Muffled {
+    ours: OwnedFd,
+}
+
+impl Muffled {
+    /// Begins; where there is no standard output, nothing is to be done.
+    pub(crate) fn begin() -> Option<Muffled> {
+        io::stdout().flush().ok()?;
+        let ours = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).ok()?;
+        USED.store(true, Ordering::Relaxed);
+        nowhere().then_some(Muffled { ours })
+    }
+}
+
+impl Drop for Muffled {
+    fn drop(&mut self) {
+        // It was there a moment ago; if it is not, writing on it will tell.
+        let _ = rustix::stdio::dup2_stdout(&self.ours);
+    }
+}
+
+/// Before we exit, when everything is written: what waits in C's buffer goes nowhere.
+pub(crate) fn no_more() {
+    if USED.load(Ordering::Relaxed) {
+        nowhere();
+    }
+}
+
+fn nowhere() -> bool {
+    let nowhere = File::options().write(true).open("/dev/null");
+    nowhere.is_ok_and(|file| rustix::stdio::dup2_stdout(&file).is_ok())
 }
