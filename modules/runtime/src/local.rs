@@ -20,7 +20,9 @@ use crate::stats::Report;
 /// A network without a table: channels and processes are made one by one, and all run on the
 /// scheduler of the thread that calls [`Local::run`]. For tests, measurements and small programs.
 ///
-/// Tokens need not be `Send`, and may be ports themselves.
+/// Tokens need not be `Send`, and may be ports themselves. So who has an end is known only of who has waited there: where
+/// a process waits for one of whom that is not known, full channels grow, as he may be waiting for their room
+/// ([`Options::memory`] bounds that).
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options};
