@@ -85,6 +85,7 @@ fn no_input_is_written_over_whatever_its_path_looks_like() {
             "sk/families.toml",
         ),
         ("run pair.dot --profile pair.dot", "pair.dot"),
+        ("run pair.dot --trace pair.dot", "pair.dot"),
         (
             "run pair.dot --mapping mapping.json --profile link.json",
             "link.json",

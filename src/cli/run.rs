@@ -99,6 +99,18 @@ pub(crate) struct RunArgs {
     /// Write the measured load of each process and traffic of each channel
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     profile: Option<PathBuf>,
+    /// Write what each process did when, as a trace for Perfetto (https://ui.perfetto.dev)
+    #[arg(long, value_name = "PATH", help_heading = "Run")]
+    trace: Option<PathBuf>,
+    /// How many events of the trace each scheduler keeps: its last [default: 65536]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1 << 24),
+        requires = "trace",
+        help_heading = "Run"
+    )]
+    trace_events: Option<u32>,
     /// Build without optimisation: quicker to build, slower to run
     #[arg(long, conflicts_with = "release", help_heading = "Build")]
     dev: bool,
@@ -179,9 +191,14 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(mapping) => Some(handed(session, &mapping)?),
         None => None,
     };
-    if let Some(profile) = &args.profile {
+    for path in args.profile.iter().chain(&args.trace) {
         // The program writes it, and knows nothing of what we have read.
-        output::not_an_input(session, profile, &Identity::of_output(profile))?;
+        output::not_an_input(session, path, &Identity::of_output(path))?;
+    }
+    if let (Some(profile), Some(trace)) = (&args.profile, &args.trace)
+        && Identity::of_output(profile) == Identity::of_output(trace)
+    {
+        return output::written_twice(session, profile, trace);
     }
     let (project, doubts) = find_project(args, session, &network)?;
     if args.no_build {
@@ -238,6 +255,11 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     set("GRAPHMAP_PROJECT", folder.map(Into::into));
     set("GRAPHMAP_STATS", args.stats.then(|| "1".into()));
     set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
+    set("GRAPHMAP_TRACE", args.trace.clone().map(Into::into));
+    set(
+        "GRAPHMAP_TRACE_EVENTS",
+        args.trace_events.map(|count| count.to_string().into()),
+    );
     if let Some(handed) = &mapping {
         command.env("GRAPHMAP_MAPPING", &handed.file.0);
         command.env_remove("GRAPHMAP_PLACEMENT");

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
+use crate::chrome;
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
@@ -22,6 +23,7 @@ use crate::run::{Joint, run, run_among, run_over};
 use crate::running::Running;
 use crate::say::{say, say_within};
 use crate::stats::Report;
+use crate::trace::Trace;
 use crate::usr1;
 use crate::visible::visible;
 
@@ -51,22 +53,36 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     usr1::catch();
     let outcome = begin(network).and_then(|(network, options)| {
         let name = network.name().to_string();
-        let report = match options.link {
-            Link::Threads => {
-                begin_prefix(0, &options)?;
-                listen(&name, &options, usr1::own_word());
-                run(network, &options)?
-            }
-            Link::SharedMemory => run_shared(network, &options)?,
-            Link::Mpi => return Err(not_started()),
-        };
-        tell(&name, &report, &options)
+        let report = run_as_linked(network, &options);
+        tell_of_trace(&name, &options);
+        tell(&name, &report?, &options)
     });
     let exit = match outcome {
         Ok(()) => Exit::Ok,
         Err(error) => failed(&error),
     };
     finish(exit).into()
+}
+
+/// Runs the network with what the options say that joins its OS processes. Only the first returns.
+fn run_as_linked(network: Network, options: &Options) -> Result<Report, RunError> {
+    match options.link {
+        Link::Threads => {
+            begin_prefix(0, options)?;
+            listen(network.name(), options, usr1::own_word());
+            run(network, options)
+        }
+        Link::SharedMemory => run_shared(network, options),
+        Link::Mpi => Err(not_started()),
+    }
+}
+
+/// Says what the trace of a run does not have.
+fn tell_of_trace(name: &str, options: &Options) {
+    let notice = options.trace.as_ref().and_then(Trace::take_notice);
+    if let Some(notice) = notice {
+        say(&visible(&format!("{name}: {notice}")));
+    }
 }
 
 /// From now on lines of this OS process say so, if they are to.
@@ -137,10 +153,15 @@ pub fn main_over(
     let outcome = begin(network).and_then(|(network, options)| {
         let options = options.started(count)?;
         begin_prefix(me, &options)?;
+        if me == 0 {
+            chrome::probe(&options)?;
+        }
         job.begin(network.digest());
         let name = network.name().to_string();
         listen(&name, &options, usr1::own_word());
-        let report = run_over(network, &options, &job)?;
+        let report = run_over(network, &options, &job);
+        tell_of_trace(&name, &options);
+        let report = report?;
         match me {
             0 => tell(&name, &report, &options),
             _ => Ok(()),
@@ -237,6 +258,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         process::exit(exit as i32);
     }
     begin_prefix(0, options)?;
+    chrome::probe(options)?;
     let placement = options.placement(network.processes())?;
     let (count, each) = (placement.os_processes(), placement.each());
     if let Some(cores) = &options.cores

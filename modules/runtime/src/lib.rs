@@ -91,9 +91,12 @@
 //!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
 
 mod block;
+mod chrome;
+mod clock;
 mod entry;
 mod error;
 mod exec;
+mod host;
 mod kpn;
 mod launcher;
 mod link;
@@ -106,6 +109,7 @@ mod pin;
 mod place;
 mod placement;
 mod prefix;
+mod quote;
 mod relatives;
 mod run;
 mod running;
@@ -113,6 +117,7 @@ mod say;
 mod sequence;
 mod stats;
 mod sync;
+mod trace;
 mod usr1;
 mod visible;
 

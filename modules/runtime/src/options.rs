@@ -11,6 +11,7 @@ use crate::error::RunError;
 use crate::pin;
 use crate::running::Running;
 use crate::sequence::Sequence;
+use crate::trace::{EVENTS, MOST_EVENTS, Trace};
 
 /// The options of a run. [`main`](crate::main) reads them from the environment:
 ///
@@ -30,6 +31,8 @@ use crate::sequence::Sequence;
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
 /// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
+/// | `GRAPHMAP_TRACE=FILE` | what each process did when, as a trace for Perfetto |
+/// | `GRAPHMAP_TRACE_EVENTS=N` | how many events of it each scheduler keeps: the last; default 65536 |
 /// | `GRAPHMAP_PLACEMENT=SEQUENCE` | the OS process of each rank, as a [`Sequence`], where no file can be had by all |
 /// | `GRAPHMAP_MAPPING=FILE` | the OS process of each rank, as a [`Sequence`]; default: blocks of consecutive ranks |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +55,9 @@ pub struct Options {
     pub(crate) unpinned: bool,
     /// The cores of each OS process.
     pub(crate) cores: Option<Vec<Vec<u32>>>,
+    /// What it does is recorded.
+    pub(crate) trace: Option<Trace>,
+    pub(crate) trace_events: Option<usize>,
     /// Where the run says that it is on.
     pub(crate) running: Option<Running>,
 }
@@ -147,6 +153,27 @@ impl Options {
         self
     }
 
+    /// Writes what each process did when, and who read what of whom, to a file in the JSON format of Chrome's traces, which
+    /// [Perfetto](https://ui.perfetto.dev) shows: at the end of the run, whether it ends well or not. Each scheduler keeps its last
+    /// [`Options::trace_events`]. Of a [`Local`](crate::Local) network there are turns and no messages. It makes a run slower.
+    pub fn trace(mut self, file: impl AsRef<Path>) -> Self {
+        self.trace = Some(Trace::new(file.as_ref()));
+        self
+    }
+
+    /// How many events each scheduler keeps for [`Options::trace`]: turns of processes, tokens written and tokens read. At least 1 and
+    /// at most 2^24; 65,536 if not said. An event takes 40 bytes during the run and some 150 in the file.
+    pub fn trace_events(mut self, count: usize) -> Self {
+        self.trace_events = Some(count.clamp(1, MOST_EVENTS));
+        self
+    }
+
+    /// Where a scheduler is to record what it does.
+    pub(crate) fn recording(&self) -> Option<Trace> {
+        let events = self.trace_events.unwrap_or(EVENTS);
+        self.trace.as_ref().map(|trace| trace.keeping(events))
+    }
+
     /// The OS process of each rank. Without [`Options::os_processes`] there are as many as it
     /// names.
     pub fn mapping(mut self, mapping: Sequence) -> Self {
@@ -232,6 +259,17 @@ impl Options {
             let cores = cores
                 .ok_or_else(|| RunError::Options(format!("GRAPHMAP_CORES={text}: {wanted}")))?;
             options.cores = Some(cores);
+        }
+        if let Some(file) = get("GRAPHMAP_TRACE") {
+            options = options.trace(PathBuf::from(file));
+        }
+        if let Some(count) = number("GRAPHMAP_TRACE_EVENTS")? {
+            if count == 0 || count > MOST_EVENTS as u64 {
+                return Err(RunError::Options(format!(
+                    "GRAPHMAP_TRACE_EVENTS={count}: it has to be 1 to {MOST_EVENTS}"
+                )));
+            }
+            options = options.trace_events(count as usize);
         }
         options.profiled = options.profile.is_some();
         if let Some(value) = get("GRAPHMAP_STATS") {
@@ -368,6 +406,8 @@ mod tests {
             ("GRAPHMAP_PREFIX", "yes"),
             ("GRAPHMAP_PIN", "2"),
             ("GRAPHMAP_CORES", "0 -1"),
+            ("GRAPHMAP_TRACE_EVENTS", "0"),
+            ("GRAPHMAP_TRACE_EVENTS", "16777217"),
             ("GRAPHMAP_MEMORY", "much"),
             ("GRAPHMAP_MEMORY", "99999999T"),
             ("GRAPHMAP_MEMORY", "-1"),

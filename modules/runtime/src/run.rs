@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
+use crate::chrome;
 use crate::error::RunError;
 use crate::exec::directory::Directory;
 use crate::exec::outside::Outside;
@@ -36,8 +37,15 @@ const STACK: usize = 8 << 20;
 /// # Errors
 /// [`RunError`]: a process failed, the network is blocked, or something does not fit.
 pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
-    let start = Instant::now();
     let network = network.into();
+    chrome::probe(options)?;
+    let directory: Arc<dyn Directory> = network.clone();
+    chrome::finish(run_here(&network, options), options, &directory, 1)
+}
+
+/// Runs a network in this OS process.
+fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunError> {
+    let start = Instant::now();
     network.check()?;
     let placement = options.placement(network.processes())?;
     if placement.threads() == 1 {
@@ -53,14 +61,14 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
     );
     let exchange = Exchange::default();
     let one = |me: usize| {
-        let residents = wire::residents(&network, &placement, me as u32);
+        let residents = wire::residents(network, &placement, me as u32);
         // Seeds of their own: a shuffled run must not shuffle all schedulers alike.
         let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
         let tally = Tally::new(&directory, residents.len(), options);
         let registry = Registry::new();
         let scheduler = Scheduler::new(&shared, me, residents.len(), shuffle, tally, registry);
         scheduler.live(|| {
-            let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
+            let built = wire::build(network, &placement, &exchange, &scheduler, residents);
             if let Err(mistakes) = built {
                 shared.end(RunError::Wiring(mistakes));
             }
@@ -103,6 +111,16 @@ pub(crate) enum Joint {
     Job(Rc<dyn Job>),
 }
 
+impl Joint {
+    /// Which OS process this is, of how many.
+    fn place(&self) -> (usize, usize) {
+        match self {
+            Joint::Memory(control) => (control.os_process(), control.count() / control.each()),
+            Joint::Job(job) => (job.me(), job.count()),
+        }
+    }
+}
+
 /// Runs what lives in this OS process of a network that several share, which a job joins. The first reports on all.
 /// For crates of links, and for tests.
 ///
@@ -125,6 +143,24 @@ pub fn run_over(
 /// # Safety
 /// If they share memory, it is called once in an OS process, with what joins that to the others.
 pub(crate) unsafe fn run_among(
+    network: Arc<Network>,
+    options: &Options,
+    joint: &Joint,
+) -> Result<Report, RunError> {
+    let directory: Arc<dyn Directory> = network.clone();
+    // SAFETY: the caller's promise.
+    let result = unsafe { run_part(network, options, joint) };
+    match joint.place() {
+        (0, count) => chrome::finish(result, options, &directory, count),
+        _ => result,
+    }
+}
+
+/// As [`run_among`], but for the trace.
+///
+/// # Safety
+/// As there.
+unsafe fn run_part(
     network: Arc<Network>,
     options: &Options,
     joint: &Joint,
@@ -260,7 +296,7 @@ pub(crate) fn local(
     options: &Options,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    if let Err(error) = has_room(tasks.len()) {
+    if let Err(error) = chrome::probe(options).and_then(|()| has_room(tasks.len())) {
         for task in tasks {
             // SAFETY: it has not been run, and is dropped once.
             unsafe { task::discard(task) };
@@ -275,12 +311,8 @@ pub(crate) fn local(
             scheduler.put(id, task);
         }
     });
-    let growths = shared.outcome()?;
-    Ok(stats::report(
-        directory,
-        vec![tally],
-        growths,
-        1,
-        start.elapsed(),
-    ))
+    let report = shared
+        .outcome()
+        .map(|growths| stats::report(directory, vec![tally], growths, 1, start.elapsed()));
+    chrome::finish(report, options, directory, 1)
 }

@@ -10,6 +10,7 @@ use crate::exec::directory::Directory;
 use crate::exec::report;
 use crate::exec::tally::Tally;
 use crate::exec::waits::Grow;
+use crate::quote::quote;
 
 /// What happened in a run that ended well.
 pub struct Report {
@@ -391,20 +392,4 @@ impl fmt::Debug for Report {
             .field("growths", &self.growths)
             .finish_non_exhaustive()
     }
-}
-
-/// A JSON string.
-fn quote(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if (c as u32) < 0x20 => {
-                let _ = write!(quoted, "\\u{:04x}", c as u32);
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -228,6 +228,11 @@ fn write(
         args.shuffle.map(|seed| seed.to_string()),
     );
     set("GRAPHMAP_PROFILE", args.profile.as_deref().map(absolute));
+    set("GRAPHMAP_TRACE", args.trace.as_deref().map(absolute));
+    set(
+        "GRAPHMAP_TRACE_EVENTS",
+        args.trace_events.map(|count| count.to_string()),
+    );
     set(
         "GRAPHMAP_MEMORY",
         args.memory.map(|bytes| bytes.to_string()),

@@ -8,6 +8,7 @@ use super::directory::Directory;
 use super::guard;
 use super::outside::{CLOSE, CREDIT, DATA, FarReader, LEFT, Mail, Outside, TALLY, TOLD, VERDICT};
 use super::point::Side;
+use super::recorder::Recorder;
 use super::report;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
@@ -204,10 +205,15 @@ impl Scheduler {
     pub(crate) fn gather(
         &self,
         outside: &Outside,
-        tally: Tally,
+        mut tally: Tally,
         directory: &Arc<dyn Directory>,
     ) -> Option<Vec<Tally>> {
+        let trace = self.recorder().map(Recorder::trace);
         if outside.link().me() > 0 {
+            // Those of OS process 0 hand in to the same trace as the first.
+            if let (Some(trace), Some((1.., _))) = (trace, self.beacon.shared.os_process()) {
+                tally.recorded = trace.take();
+            }
             outside.send(0, TALLY, 0, 0, &tally.to_bytes());
             while !outside.flush() && outside.state() != State::Failed {
                 outside.sleep(|| false, None);
@@ -218,7 +224,11 @@ impl Scheduler {
         all[0] = Some(tally);
         for _ in 1..all.len() {
             let message = self.next_mail(outside)?;
-            all[message.from] = Tally::from_bytes(&message.bytes, directory);
+            let mut tally = Tally::from_bytes(&message.bytes, directory);
+            if let (Some(tally), Some(trace)) = (&mut tally, trace) {
+                tally.recorded.drain(..).for_each(|part| trace.add(part));
+            }
+            all[message.from] = tally;
         }
         all.into_iter().collect()
     }

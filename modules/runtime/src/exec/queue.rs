@@ -93,6 +93,12 @@ impl Queue {
         self.head.get() == self.tail.get() && self.next.get() == NOBODY
     }
 
+    /// How many ids are in it.
+    pub(crate) fn len(&self) -> u32 {
+        let front = u32::from(self.next.get() != NOBODY);
+        self.tail.get().wrapping_sub(self.head.get()) + front
+    }
+
     /// Brings a random one of those in the queue to its head.
     #[cold]
     fn draw(&self) {

@@ -19,6 +19,7 @@ use super::guard;
 use super::hooks::{Behind, Hooks, Loose, Owner, Ready};
 use super::outside::Outside;
 use super::queue::Queue;
+use super::recorder::Recorder;
 use super::registry::Registry;
 use super::shared::{Shared, Verdict};
 use super::tally::Tally;
@@ -28,7 +29,7 @@ use super::watch::{Debts, Watches};
 use crate::link::waiter::{ELSEWHERE, HOOK, ID, NOBODY, is_hooked};
 
 /// How many processes run before the inbox is looked at again.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 /// Most processes on the schedulers of one thread: their ids have 28 bits.
 pub(crate) const MOST: u32 = ELSEWHERE - 1;
 
@@ -47,7 +48,10 @@ pub(crate) struct Scheduler {
     pub(super) told: Cell<bool>,
     /// Kind and index of those who have ended since.
     pub(super) ended: RefCell<Vec<(u32, u32)>>,
-    measured: bool,
+    pub(super) measured: bool,
+    /// Measured, or traced.
+    timed: bool,
+    pub(super) recorder: Option<Box<Recorder>>,
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
     pub(super) asked: Cell<u32>,
@@ -74,9 +78,10 @@ impl Scheduler {
         index: usize,
         processes: usize,
         shuffle: Option<u64>,
-        tally: Tally,
+        mut tally: Tally,
         registry: Pin<Box<Registry>>,
     ) -> Self {
+        let timed = tally.measured || tally.trace.is_some();
         let base = with_current(|outer| (outer.base + outer.tasks.len() as u32, outer.hooks.end()));
         let (base, hooks) = base.unwrap_or((0, 0));
         Scheduler {
@@ -94,9 +99,14 @@ impl Scheduler {
             told: Cell::new(false),
             ended: RefCell::default(),
             measured: tally.measured,
+            timed,
+            recorder: tally
+                .trace
+                .take()
+                .map(|trace| Box::new(Recorder::new(trace))),
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
-            plain: shuffle.is_none() && !tally.measured,
+            plain: shuffle.is_none() && !timed,
             hooks: Hooks::new(hooks),
             registry,
             watches: Watches::new(),
@@ -329,6 +339,7 @@ impl Scheduler {
             self.guarded(build);
             self.work();
             drop(seated);
+            self.hand_in();
             self.announce();
             self.clear();
             // Of a turn that was cut short by a panic, at channels of the run around this one.
@@ -365,6 +376,9 @@ impl Scheduler {
             let ran = self.ran.replace(false);
             if ran {
                 shared.stir();
+            }
+            if let Some(recorder) = &self.recorder {
+                recorder.idle();
             }
             if let Some(outside) = &self.outside {
                 match self.sleep_among(outside, ran, at_most.take()) {
@@ -457,24 +471,13 @@ impl Scheduler {
     }
 
     fn turn(&self, waker: &Waker) {
-        let mut context = Context::from_waker(waker);
         self.ran.set(self.ran.get() || !self.queue.is_empty());
+        if self.timed {
+            return self.timed_turn(waker);
+        }
+        let mut context = Context::from_waker(waker);
         // It changes in standstills only, which are between turns.
-        let told = self.told.get();
-        if self.measured {
-            let mut clock = Instant::now();
-            for _ in 0..BATCH {
-                let Some(id) = self.queue.pop() else { break };
-                let who = self
-                    .header(id)
-                    .map(|header| (header.kind(), header.index()));
-                self.step(id, told, &mut context);
-                let now = Instant::now();
-                let at = id - self.base;
-                self.tally.borrow_mut().poll(at, who, now - clock);
-                clock = now;
-            }
-        } else if told {
+        if self.told.get() {
             self.batch(true, &mut context);
         } else {
             self.batch(false, &mut context);
@@ -492,7 +495,7 @@ impl Scheduler {
 
     /// A turn of a process. `told` is whether waits have been told.
     #[inline(always)]
-    fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
+    pub(super) fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
         let slot = &self.tasks[id.wrapping_sub(self.base) as usize];
         let Some(header) = slot.get() else { return };
         self.beacon.current.store(id, Ordering::Relaxed);

@@ -7,12 +7,16 @@ use std::time::Duration;
 use super::directory::Directory;
 use crate::options::Options;
 use crate::payload::{Decoder, Encoder};
+use crate::trace::{Part, Trace};
 
 /// The counters of one scheduler.
 #[derive(Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) measured: bool,
     pub(crate) profiled: bool,
+    /// That the run is traced, for the scheduler; and what others have recorded, on its way to the first.
+    pub(crate) trace: Option<Trace>,
+    pub(crate) recorded: Vec<Part>,
     directory: Option<Arc<dyn Directory>>,
     pub(crate) kinds: Vec<(u64, Duration)>,
     pub(crate) classes: Vec<u64>,
@@ -39,6 +43,7 @@ impl Tally {
         Tally {
             measured: options.stats || profiled,
             profiled,
+            trace: options.recording(),
             directory: Some(Arc::clone(directory)),
             loads: if profiled {
                 vec![(0, 0, Duration::ZERO); processes]
@@ -57,7 +62,7 @@ impl Tally {
             (tally.measured, tally.profiled, tally.kinds, tally.classes),
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.processes),
-            (tally.left, tally.left_first, tally.core),
+            (tally.left, tally.left_first, tally.core, tally.recorded),
         ))
         .clone()
     }
@@ -68,10 +73,12 @@ impl Tally {
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
         let (switches, sent, sleeps, processes) = numbers;
-        let (left, left_first, core) = left;
+        let (left, left_first, core, recorded) = left;
         Some(Tally {
             measured,
             profiled,
+            trace: None,
+            recorded,
             directory: Some(Arc::clone(directory)),
             kinds,
             classes,

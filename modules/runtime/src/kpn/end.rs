@@ -16,9 +16,10 @@ use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
 use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, HOOK, STOP};
+use crate::trace::Way;
 
-/// A pointer to a channel of either make, in one word: the lowest bits say which. That of an input may
-/// be one to a meter, which has the pointer, and that of an output one to what sends to another OS process.
+/// A pointer to a channel of either make, in one word: the lowest bits say which. It may be one to a meter, which has the
+/// pointer, and that of an output one to what sends to another OS process.
 /// An end that is joined to nothing has a mark too, so that one look finds the make that has to be fast.
 pub(crate) struct End<T> {
     pointer: NonNull<u8>,
@@ -39,6 +40,13 @@ const FAR: usize = 3;
 const MARK: usize = 3;
 /// Points to nothing: marked, and at no address that memory has.
 const NOTHING: NonNull<u8> = NonNull::new(ptr::without_provenance_mut(CROSS)).unwrap();
+
+fn way(side: Side) -> Way {
+    match side {
+        Side::Read => Way::Read,
+        Side::Write => Way::Write,
+    }
+}
 
 impl<T> Clone for End<T> {
     fn clone(&self) -> Self {
@@ -213,7 +221,7 @@ impl<T> End<T> {
         (self.mark() == FAR).then(|| unsafe { &*self.unmarked() })
     }
 
-    /// The channel of an end within a scheduler.
+    /// The channel of an end within a scheduler, which has no meter.
     pub(crate) fn channel(&self) -> NonNull<Channel<T>> {
         self.pointer.cast()
     }
@@ -231,6 +239,9 @@ impl<T> End<T> {
     /// already.
     #[inline(always)]
     pub(crate) fn arm(&self, id: u32, side: Side) -> bool {
+        if let Some(meter) = self.meter() {
+            meter.waits(way(side));
+        }
         match self.make() {
             Make::Here(channel) => {
                 let waits = channel.is_unchanged(side);
@@ -248,6 +259,9 @@ impl<T> End<T> {
     /// Has whoever polls with `context` woken when something changes at the other end; false: it
     /// has changed already.
     pub(crate) fn wait_for_change(&self, context: &Context<'_>, side: Side) -> bool {
+        if let Some(meter) = self.meter() {
+            meter.waits(way(side));
+        }
         waiting(|scheduler| match self.make() {
             Make::Here(channel) => {
                 let point = channel.point();
@@ -281,6 +295,9 @@ impl<T> End<T> {
             0 => STOP | id,
             _ => ARMED | STOP | id,
         };
+        if let Some(meter) = self.meter() {
+            meter.waits(Way::Stop);
+        }
         waiting(|scheduler| match self.make() {
             Make::Here(channel) => {
                 let point = channel.point();
@@ -318,12 +335,16 @@ impl<T> End<T> {
 
     /// Takes the token that the writer left in hand back, unless the reader has it.
     pub(crate) fn take_back(&self) -> Option<T> {
-        match self.make() {
+        let token = match self.make() {
             Make::Here(channel) => channel.take_back(),
             // SAFETY: as in `hand`.
             Make::Cross(channel) => unsafe { channel.take_back() },
             Make::Far(_) | Make::None => None,
+        };
+        if let (Some(meter), Some(_)) = (self.meter(), &token) {
+            meter.take_back();
         }
+        token
     }
 
     /// Nobody waits at the end any more: a future was dropped.

@@ -13,7 +13,7 @@ use super::connect::{Ends, Free, Placed, PortEnds};
 use super::cross::Cross;
 use super::end::End;
 use super::far::{self, FarOutput};
-use super::meter::{Formats, Meter};
+use super::meter::{Counts, Formats, Meter};
 use super::network::{Class, Network};
 use super::ports::{Input, Output};
 use crate::exec::point::Side;
@@ -127,6 +127,15 @@ impl<T> TypedMaker<T> {
 }
 
 impl<T> TypedMaker<T> {
+    /// The writing end, which counts what is written where the run is traced.
+    fn traced(&self, writer: End<T>, number: u32, scheduler: &Scheduler) -> End<T> {
+        if scheduler.recorder().is_none() {
+            return writer;
+        }
+        let counts = Counts::of_writer(self.initial, number, scheduler.run());
+        End::metered(Meter::new(writer, None, Some(counts)))
+    }
+
     /// Puts in what the n-th channel of the class holds at the start.
     fn put_initial(&self, writer: End<T>, n: usize) {
         let Some(fill) = &self.fill else { return };
@@ -160,13 +169,13 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             End::<T>::cross(Cross::create(number, capacity, homes, scheduler.shared()))
         };
         self.put_initial(writer, n);
-        let reader = match formats.and_then(Formats::get::<T>) {
-            Some(format) => {
-                let run = scheduler.run();
-                End::metered(Meter::new(reader, Some(format), None, number, run))
-            }
+        let (run, traced) = (scheduler.run(), scheduler.recorder().is_some());
+        let format = formats.and_then(Formats::get::<T>);
+        let reader = match Counts::of_reader(format, traced, number, run) {
             None => reader,
+            counts => End::metered(Meter::new(reader, None, counts)),
         };
+        let writer = self.traced(writer, number, scheduler);
         (writer.into_raw(), reader.into_raw())
     }
 
@@ -185,14 +194,15 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
                 let output = FarOutput::new(number, far.peer, capacity, scheduler, outside, format);
                 let end = End::far(output);
                 self.put_initial(end, n);
-                end
+                self.traced(end, number, scheduler)
             }
             Side::Read => {
                 let (end, credits) =
                     far::input(number, far.peer, capacity, scheduler, outside, format);
                 let counted = scheduler.tally().borrow().profiled.then_some(format);
-                let run = scheduler.run();
-                End::metered(Meter::new(end, counted, Some(credits), number, run))
+                let (run, traced) = (scheduler.run(), scheduler.recorder().is_some());
+                let counts = Counts::of_reader(counted, traced, number, run);
+                End::metered(Meter::new(end, Some(credits), counts))
             }
         };
         Some(end.into_raw())

@@ -4,6 +4,7 @@
 pub mod accounted;
 pub mod cases;
 pub mod itself;
+pub mod json;
 pub mod program;
 pub mod shapes;
 pub mod simulated;

@@ -16,6 +16,7 @@ use crate::kpn::leaving::Finally;
 use crate::kpn::stop::Stop;
 use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, STOP, may_be_hooked};
+use crate::trace::Way;
 
 /// The writing end of a channel.
 ///
@@ -79,6 +80,14 @@ impl<T> Output<T> {
 
     #[inline(always)]
     pub(crate) fn put(&mut self, token: T) -> Put<T> {
+        if self.end.meter().is_some() {
+            return self.put_counted(token);
+        }
+        self.put_at(token)
+    }
+
+    #[inline(always)]
+    fn put_at(&mut self, token: T) -> Put<T> {
         match self.end.make() {
             Make::Here(channel) => channel.put(token),
             // SAFETY: there is one output for a channel; it is not `Send`.
@@ -88,14 +97,27 @@ impl<T> Output<T> {
         }
     }
 
+    #[inline(never)]
+    fn put_counted(&mut self, token: T) -> Put<T> {
+        let put = self.put_at(token);
+        if let (Put::Done, Some(meter)) = (&put, self.end.meter()) {
+            meter.count_written();
+        }
+        put
+    }
+
     /// As [`Output::put`], for who waits for room: the token may be left in hand.
     #[inline(always)]
     fn offer(&mut self, token: T) -> Offer<T> {
-        match self.end.make() {
+        let offer = match self.end.make() {
             // SAFETY: as in `put`.
             Make::Cross(channel) => unsafe { channel.offer(token) },
-            _ => Offer::Put(self.put(token)),
+            _ => return Offer::Put(self.put(token)),
+        };
+        if let (Offer::Put(Put::Done) | Offer::Handed, Some(meter)) = (&offer, self.end.meter()) {
+            meter.count_written();
         }
+        offer
     }
 
     /// Waits until the reader has left, without writing. A port joined to nothing is ready at once.
@@ -174,32 +196,10 @@ impl<T> Output<T> {
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
         // The common case is written out; whatever is rare happens in `poll_write_slowly`.
-        if let Some(channel) = self.end.near() {
-            if let Token::Fresh(_) = token {
-                if channel.has_room() {
-                    if let Token::Fresh(value) = mem::replace(token, Token::Done) {
-                        channel.put_in(value);
-                    }
-                    // Once more, so that the compiler sees it where the write is dropped.
-                    mem::forget(mem::replace(token, Token::Done));
-                    return Poll::Ready(Ok(()));
-                }
-                let point = channel.point();
-                if !point.is_gone(Side::Read)
-                    && !channel.has_one_in_hand()
-                    && !may_be_hooked(point.word(Side::Write))
-                    && let Some(waiter) = current::plain_waiter(context)
-                {
-                    if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
-                        channel.hand(token);
-                    }
-                    point.arm(Side::Write, ARMED | waiter);
-                    return Poll::Pending;
-                }
-            } else if !channel.has_one_in_hand() && !channel.point().is_gone(Side::Read) {
-                *token = Token::Done;
-                return Poll::Ready(Ok(()));
-            }
+        if let Some(channel) = self.end.near()
+            && let Some(polled) = poll_near(channel, context, token)
+        {
+            return polled;
         }
         self.poll_write_slowly(context, token)
     }
@@ -218,6 +218,21 @@ impl<T> Output<T> {
             // Not before: to drop it is code of the user.
             drop(mem::replace(token, Token::Done));
             return Poll::Ready(Ok(()));
+        }
+        if let Some(meter) = self.end.meter()
+            && let Some(channel) = meter.end.near()
+        {
+            let is_fresh = matches!(token, Token::Fresh(_));
+            let polled = poll_near(channel, context, token);
+            if is_fresh && !matches!(token, Token::Fresh(_)) {
+                meter.count_written();
+            }
+            if let Some(polled) = polled {
+                if polled.is_pending() {
+                    meter.waits(Way::Write);
+                }
+                return polled;
+            }
         }
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
@@ -284,18 +299,55 @@ impl<T> Output<T> {
     }
 }
 
+/// Polls a write to a channel within the scheduler, in the cases that are common; none in others.
+#[inline(always)]
+fn poll_near<T>(
+    channel: &Channel<T>,
+    context: &Context<'_>,
+    token: &mut Token<T>,
+) -> Option<Poll<Result<(), Stopped>>> {
+    if let Token::Fresh(_) = token {
+        if channel.has_room() {
+            if let Token::Fresh(value) = mem::replace(token, Token::Done) {
+                channel.put_in(value);
+            }
+            // Once more, so that the compiler sees it where the write is dropped.
+            mem::forget(mem::replace(token, Token::Done));
+            return Some(Poll::Ready(Ok(())));
+        }
+        let point = channel.point();
+        if !point.is_gone(Side::Read)
+            && !channel.has_one_in_hand()
+            && !may_be_hooked(point.word(Side::Write))
+            && let Some(waiter) = current::plain_waiter(context)
+        {
+            if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
+                channel.hand(token);
+            }
+            point.arm(Side::Write, ARMED | waiter);
+            return Some(Poll::Pending);
+        }
+    } else if !channel.has_one_in_hand() && !channel.point().is_gone(Side::Read) {
+        *token = Token::Done;
+        return Some(Poll::Ready(Ok(())));
+    }
+    None
+}
+
 impl<T> Drop for Output<T> {
     fn drop(&mut self) {
-        match self.end.make() {
-            // SAFETY: this is the one output, and it goes now.
-            Make::Here(_) => unsafe { Channel::close_writer(self.end.channel()) },
+        // SAFETY: this is the one output, and it goes now.
+        let end = unsafe { self.end.without_meter() };
+        match end.make() {
+            // SAFETY: as above.
+            Make::Here(_) => unsafe { Channel::close_writer(end.channel()) },
             Make::Cross(channel) => {
                 // SAFETY: as above; the Arc goes after the last use.
-                let _release = Finally(|| unsafe { self.end.release() });
+                let _release = Finally(|| unsafe { end.release() });
                 channel.close_writer();
             }
             // SAFETY: as above.
-            Make::Far(_) => unsafe { self.end.free_far() },
+            Make::Far(_) => unsafe { end.free_far() },
             Make::None => {}
         }
     }

@@ -1,0 +1,206 @@
+//! Which turn wrote the token that a turn read: found by the number of the channel and which of its tokens it is.
+
+use crate::trace::{Event, Part, Way};
+
+/// A turn: which part it is of, and when it was, on the clock of the trace.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Turn {
+    pub(super) part: u32,
+    pub(super) kind: u32,
+    pub(super) index: u32,
+    start: i64,
+    end: i64,
+}
+
+/// A message: from when in which turn until when in which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Arrow {
+    pub(super) channel: u32,
+    /// Which of its tokens it is.
+    pub(super) ordinal: u64,
+    pub(super) from: Turn,
+    pub(super) left: i64,
+    pub(super) to: Turn,
+    pub(super) came: i64,
+}
+
+/// The messages of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Arrows {
+    pub(super) arrows: Vec<Arrow>,
+    pub(super) one_sided: u64,
+    pub(super) backward: u64,
+}
+
+impl Arrows {
+    pub(super) fn new(parts: &[Part], shifts: &[i64]) -> Self {
+        // By channel, ordinal, and what was done; the last of what was done twice is what counts: a token that was taken back was
+        // never sent.
+        let mut sides: Vec<(u32, u64, Way, Turn)> = Vec::new();
+        for (at, (part, shift)) in parts.iter().zip(shifts).enumerate() {
+            let mut first = sides.len();
+            for event in &part.events {
+                match *event {
+                    Event::Message {
+                        way,
+                        channel,
+                        ordinal,
+                    } => sides.push((channel, ordinal, way, Turn::default())),
+                    Event::Turn {
+                        kind,
+                        index,
+                        start,
+                        end,
+                        ..
+                    } => {
+                        let turn = Turn {
+                            part: at as u32,
+                            kind,
+                            index,
+                            start: start as i64 + shift,
+                            end: end as i64 + shift,
+                        };
+                        sides[first..].iter_mut().for_each(|side| side.3 = turn);
+                        first = sides.len();
+                    }
+                    Event::Ready { .. } => {}
+                }
+            }
+            // Of a turn that was not recorded.
+            sides.truncate(first);
+        }
+        sides.sort_unstable_by_key(|&(channel, ordinal, way, turn)| {
+            (channel, ordinal, way, turn.start)
+        });
+        let mut all = Arrows::default();
+        for token in sides.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let last = |way| token.iter().rev().find(|side| side.2 == way);
+            let (Some(from), Some(to)) = (last(Way::Write), last(Way::Read)) else {
+                all.one_sided += 1;
+                continue;
+            };
+            match arrow((from.0, from.1), from.3, to.3) {
+                Some(arrow) => all.arrows.push(arrow),
+                None => all.backward += 1,
+            }
+        }
+        all
+    }
+}
+
+/// A message within the turns that wrote and read it: when exactly is not known, only that it was written first. None if that
+/// cannot be.
+fn arrow((channel, ordinal): (u32, u64), from: Turn, to: Turn) -> Option<Arrow> {
+    // The end of a turn is that of none: the next may begin there.
+    let came = to.start.max(from.start);
+    let left = came.min(from.end - 1);
+    (came < to.end).then_some(Arrow {
+        channel,
+        ordinal,
+        from,
+        left,
+        to,
+        came,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::After;
+
+    fn part(os_process: u32, events: Vec<Event>) -> Part {
+        Part {
+            os_process,
+            scheduler: os_process,
+            pid: 1,
+            host: None,
+            behind: 0,
+            turns_left_out: 0,
+            messages_left_out: 0,
+            events,
+        }
+    }
+
+    fn turn(kind: u32, start: u64, end: u64) -> Event {
+        Event::Turn {
+            kind,
+            index: 0,
+            start,
+            end,
+            after: After::Ended,
+        }
+    }
+
+    fn message(way: Way, channel: u32, ordinal: u64) -> Event {
+        Event::Message {
+            way,
+            channel,
+            ordinal,
+        }
+    }
+
+    #[test]
+    fn messages_are_found_by_channel_and_ordinal() {
+        use Way::{Read, Write};
+        let writer = part(
+            0,
+            vec![
+                // What came before was left out.
+                message(Write, 3, 7),
+                message(Write, 3, 8),
+                turn(0, 10, 20),
+                // Token 9 is taken back, and another sent in its place.
+                message(Write, 3, 9),
+                turn(0, 30, 40),
+                message(Write, 3, 9),
+                message(Write, 4, 7),
+                turn(0, 50, 60),
+                message(Write, 4, 8),
+            ],
+        );
+        let reader = part(
+            1,
+            vec![
+                message(Read, 3, 6),
+                message(Read, 3, 7),
+                turn(1, 5, 12),
+                message(Read, 3, 8),
+                message(Read, 3, 9),
+                turn(1, 15, 70),
+                message(Read, 4, 7),
+                turn(1, 45, 48),
+            ],
+        );
+        let all = Arrows::new(&[writer, reader], &[0, 0]);
+        let times: Vec<_> = all
+            .arrows
+            .iter()
+            .map(|arrow| (arrow.channel, arrow.left, arrow.came))
+            .collect();
+        // The second was read while the turn that wrote it went on, the third in one that began before.
+        assert_eq!(times, [(3, 10, 10), (3, 15, 15), (3, 50, 50)]);
+        assert_eq!((all.one_sided, all.backward), (1, 1));
+    }
+
+    #[test]
+    fn arrows_end_within_their_turns() {
+        let turn = |start, end| Turn {
+            start,
+            end,
+            ..Turn::default()
+        };
+        for (from, to, expected) in [
+            ((0, 5), (7, 9), Some((4, 7))),
+            ((0, 5), (5, 9), Some((4, 5))),
+            ((0, 5), (2, 9), Some((2, 2))),
+            ((4, 5), (2, 9), Some((4, 4))),
+            ((4, 9), (2, 5), Some((4, 4))),
+            ((5, 9), (2, 5), None),
+        ] {
+            let found = arrow((0, 0), turn(from.0, from.1), turn(to.0, to.1));
+            let times = found.map(|arrow| (arrow.left, arrow.came));
+            assert_eq!(times, expected, "{from:?} {to:?}");
+        }
+    }
+}

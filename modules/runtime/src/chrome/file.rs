@@ -1,0 +1,95 @@
+//! A file that is there as a whole, or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// Whether a file can be written.
+pub(super) fn probe(file: &Path) -> io::Result<()> {
+    match target(file)? {
+        Target::Stream => File::options().write(true).open(file).map(drop),
+        Target::File(file) => {
+            let beside = beside(&file)?;
+            File::create(&beside)?;
+            fs::remove_file(beside)
+        }
+    }
+}
+
+/// Writes a file beside it, and puts it in its place when it is whole.
+pub(super) fn write(
+    file: &Path,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let whole = |out: File| {
+        let mut out = BufWriter::new(out);
+        contents(&mut out)?;
+        out.flush()
+    };
+    match target(file)? {
+        Target::Stream => whole(File::options().write(true).open(file)?),
+        Target::File(file) => {
+            let beside = beside(&file)?;
+            let written = File::create(&beside)
+                .and_then(whole)
+                .and_then(|()| fs::rename(&beside, &file));
+            if written.is_err() {
+                let _ = fs::remove_file(beside);
+            }
+            written
+        }
+    }
+}
+
+enum Target {
+    /// A pipe, a device: nothing that can be put in place.
+    Stream,
+    /// A file, or what a link to one leads to.
+    File(PathBuf),
+}
+
+fn target(file: &Path) -> io::Result<Target> {
+    match fs::metadata(file) {
+        Ok(there) if there.is_dir() => Err(io::Error::other("it is a folder")),
+        Ok(there) if there.is_file() => Ok(Target::File(fs::canonicalize(file)?)),
+        Ok(_) => Ok(Target::Stream),
+        Err(_) => Ok(Target::File(file.to_path_buf())),
+    }
+}
+
+/// A name that nobody else has, in the same folder.
+fn beside(file: &Path) -> io::Result<PathBuf> {
+    let Some(name) = file.file_name() else {
+        return Err(io::Error::other("it has no name"));
+    };
+    let mut beside = name.to_os_string();
+    beside.push(format!(".{}.part", process::id()));
+    Ok(file.with_file_name(beside))
+}
+
+#[cfg(test)]
+#[cfg(not(miri))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_whole_or_as_it_was() {
+        let folder = std::env::temp_dir().join(format!("graphmap-trace-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("out.json");
+        probe(&file).unwrap();
+        assert!(!file.exists());
+        write(&file, |out| out.write_all(b"first")).unwrap();
+        let broken = write(&file, |out| {
+            out.write_all(b"sec")?;
+            Err(io::Error::other("full"))
+        });
+        assert_eq!(broken.unwrap_err().to_string(), "full");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "first");
+        assert!(probe(&folder).is_err());
+        assert!(probe(&folder.join("none/out.json")).is_err());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,140 @@
+//! A trace as a file: Chrome's JSON for traces, which Perfetto reads ("Trace Event Format", the Chromium authors, 2016).
+//!
+//! Each OS process is a group (`pid`), each process of the network a track (`tid`), each turn a slice, and each message an arrow
+//! from the turn that wrote it to the one that read it.
+
+mod arrows;
+mod file;
+mod json;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+use crate::error::RunError;
+use crate::exec::directory::Directory;
+use crate::options::Options;
+use crate::trace::{Part, Trace};
+use arrows::Arrows;
+
+/// Whether the file of a trace can be written: before the run begins.
+pub(crate) fn probe(options: &Options) -> Result<(), RunError> {
+    match &options.trace {
+        Some(trace) => file::probe(trace.file()).map_err(|error| cannot_write(trace, &error)),
+        None => Ok(()),
+    }
+}
+
+fn cannot_write(trace: &Trace, error: &io::Error) -> RunError {
+    let file = trace.file().display();
+    RunError::File(format!("{file}: the trace cannot be written: {error}"))
+}
+
+/// A run of so many OS processes is over: writes its trace, if it was to be traced.
+///
+/// # Errors
+/// The file cannot be written, where that is the worst that has happened.
+pub(crate) fn finish<R>(
+    result: Result<R, RunError>,
+    options: &Options,
+    directory: &Arc<dyn Directory>,
+    os_processes: usize,
+) -> Result<R, RunError> {
+    let Some(trace) = &options.trace else {
+        return result;
+    };
+    let written = write(trace, &**directory, os_processes);
+    match (written, result) {
+        (Ok(left_out), result) => {
+            let kept = options.recording().map_or(0, |trace| trace.events);
+            if let Some(notice) = left_out.notice(trace, kept) {
+                trace.note(notice);
+            }
+            result
+        }
+        (Err(error), Ok(_)) => Err(cannot_write(trace, &error)),
+        (Err(error), Err(first)) => {
+            trace.note(cannot_write(trace, &error).to_string());
+            Err(first)
+        }
+    }
+}
+
+/// What a trace does not have.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct LeftOut {
+    /// Of the beginning: there was no room for them.
+    turns: u64,
+    messages: u64,
+    /// Messages of which one side is not there.
+    arrows: u64,
+    /// Messages that were read, by the clocks of two hosts, before they were written.
+    backward: u64,
+    /// OS processes that handed in nothing, as the run failed.
+    os_processes: u64,
+}
+
+impl LeftOut {
+    fn notice(&self, trace: &Trace, kept: usize) -> Option<String> {
+        let mut said = Vec::new();
+        if self.turns + self.messages > 0 {
+            let (turns, messages) = (self.turns, self.messages);
+            said.push(format!(
+                "the first {turns} turns and {messages} messages are left out: each scheduler kept its last {kept} events; \
+                 GRAPHMAP_TRACE_EVENTS=N keeps more"
+            ));
+        }
+        if self.backward > 0 {
+            let backward = self.backward;
+            said.push(format!(
+                "{backward} arrows between hosts are left out: by their clocks they were read before they were written"
+            ));
+        }
+        if self.os_processes > 0 {
+            let lost = match self.os_processes {
+                1 => "one OS process".to_string(),
+                lost => format!("{lost} OS processes"),
+            };
+            said.push(format!("what {lost} recorded is lost with the run"));
+        }
+        let file = trace.file().display();
+        (!said.is_empty()).then(|| format!("trace {file}: {}", said.join("; ")))
+    }
+}
+
+fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::Result<LeftOut> {
+    let mut parts = trace.take();
+    parts.sort_by_key(|part| part.scheduler);
+    let here: BTreeSet<u32> = parts.iter().map(|part| part.os_process).collect();
+    let shifts = shifts(&parts);
+    let arrows = Arrows::new(&parts, &shifts);
+    let left_out = LeftOut {
+        turns: parts.iter().map(|part| part.turns_left_out).sum(),
+        messages: parts.iter().map(|part| part.messages_left_out).sum(),
+        arrows: arrows.one_sided,
+        backward: arrows.backward,
+        os_processes: os_processes.saturating_sub(here.len()) as u64,
+    };
+    file::write(trace.file(), |out| {
+        json::write(out, directory, &parts, &shifts, &arrows, &left_out)
+    })?;
+    Ok(left_out)
+}
+
+/// What is to be added to the times of each part, so that those of all hosts are on one clock, which begins with the first event.
+fn shifts(parts: &[Part]) -> Vec<i64> {
+    let base = |part: &Part| {
+        // One host has one clock; when it was read for the time of day differs a little.
+        let first = parts.iter().find(|other| other.host == part.host);
+        first.map_or(0, |first| first.behind)
+    };
+    let first = parts.first().map_or(0, base);
+    let mut shifts: Vec<i64> = parts.iter().map(|part| base(part) - first).collect();
+    let starts = parts.iter().zip(&shifts).filter_map(|(part, shift)| {
+        let start = part.events.iter().find_map(json::start)?;
+        Some(start as i64 + shift)
+    });
+    let start = starts.min().unwrap_or(0);
+    shifts.iter_mut().for_each(|shift| *shift -= start);
+    shifts
+}
