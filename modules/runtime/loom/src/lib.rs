@@ -10,6 +10,11 @@ mod doze;
 #[path = "../../src/link/mod.rs"]
 mod link;
 
+/// Of what `link` knows, a constant; here it is small, for each word of that many bytes is watched.
+mod error {
+    pub(crate) const CAUSE: usize = 64;
+}
+
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::atomic::{
