@@ -422,11 +422,13 @@ impl Shared {
         meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
         self.stirred.store(false, Ordering::SeqCst);
         let notice = lock(&self.notice).clone();
+        // It is told again after a longer while, if nothing moves until then.
+        let again = notice.is_some().then_some(meeting.quiet);
         guard::quietly(|| {
             if let Some(notice) = notice {
                 notice.give(&block);
             }
         });
-        Verdict::Wait(None)
+        Verdict::Wait(again)
     }
 }
