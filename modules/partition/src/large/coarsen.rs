@@ -153,6 +153,54 @@ pub(crate) fn cluster(
     (in_order(map, load.len()), load.len())
 }
 
+/// Joins those that stayed alone beside the same neighbour, the one that they are tied to most: around
+/// a hub that has taken up what it may, its leaves have nobody else to join (two-hop matching, LaSalle
+/// and others, "Improving graph partitioning for modern graphs and architectures", 2015). Time linear
+/// in vertices and edges.
+pub(crate) fn leaves(
+    level: &Level,
+    within: Option<&[u32]>,
+    heaviest: i64,
+    (mut map, clusters): (Vec<u32>, usize),
+) -> (Vec<u32>, usize) {
+    let n = level.len();
+    let mut members = vec![0_u32; clusters];
+    map.iter().for_each(|&c| members[c as usize] += 1);
+    // By vertex, the cluster of leaves beside it that is being filled, and what it holds.
+    let mut open = vec![(u32::MAX, 0_i64); n];
+    for v in 0..n {
+        if members[map[v] as usize] != 1 {
+            continue;
+        }
+        let Some(hub) = level.row(v as u32).max_by_key(|arc| arc.weight) else {
+            continue;
+        };
+        let own = level.load[v];
+        let (first, held) = &mut open[hub.to as usize];
+        let beside = *first != u32::MAX
+            && *held + own <= heaviest
+            && within.is_none_or(|b| b[*first as usize] == b[v]);
+        if beside {
+            *held += own;
+            map[v] = map[*first as usize];
+        } else {
+            (*first, *held) = (v as u32, own);
+        }
+    }
+    // Numbers that nobody has any more are left out.
+    let mut used = vec![u32::MAX; clusters];
+    let mut count = 0;
+    for c in &mut map {
+        let number = &mut used[*c as usize];
+        if *number == u32::MAX {
+            *number = count;
+            count += 1;
+        }
+        *c = *number;
+    }
+    (map, count as usize)
+}
+
 /// The same clusters, numbered in the order of their first vertices: what is near stays near.
 fn in_order(mut map: Vec<u32>, clusters: usize) -> Vec<u32> {
     let mut number = vec![u32::MAX; clusters];

@@ -18,18 +18,15 @@ const TOGETHER: usize = 512;
 /// Neighbouring groups or blocks of the machine (by node) that are treated as one block.
 type Group = Vec<u32>;
 
-/// The blocks of a plain instance on a tree of distances. A time to use is not used.
+/// The blocks of a plain instance on a tree of distances. What time is left when all is mapped is not
+/// used; `None` where there is too little.
 pub(super) fn map(
     inst: &Instance,
     effort: &Effort,
     budget: &Budget,
     random: &mut Random,
-) -> Vec<u32> {
+) -> Option<Vec<u32>> {
     let machine = &inst.shared.machine;
-    let budget = Budget {
-        time: None,
-        ..*budget
-    };
     let mut groups = Vec::new();
     let tree = divide(inst, vec![0], &mut groups);
     let all: Vec<Vec<u32>> = groups.iter().map(|g| machine.blocks_of(g)).collect();
@@ -43,7 +40,7 @@ pub(super) fn map(
         inst.total_load(),
         all.iter().map(|blocks| sum(&rooms(blocks))).collect(),
     );
-    let group_of = super::map(&inst.moved(above, bounds), effort, &budget, random);
+    let group_of = super::mapped(&inst.moved(above, bounds), effort, (budget, false), random)?;
 
     let (start, members) = members(&group_of, groups.len());
     let mut place = vec![0; inst.len()];
@@ -56,12 +53,12 @@ pub(super) fn map(
         let here = &members[start[g] as usize..start[g + 1] as usize];
         let machine = Machine::new(&machine.part(group), collocated).expect("part of a machine");
         let part = inst.part(here, &place).moved(machine, rooms(blocks));
-        let found = super::map(&part, effort, &budget, random);
+        let found = super::mapped(&part, effort, (budget, false), random)?;
         for (&v, &b) in here.iter().zip(&found) {
             block_of[v as usize] = blocks[b as usize];
         }
     }
-    block_of
+    Some(block_of)
 }
 
 fn sum(rooms: &[i64]) -> i64 {
@@ -163,7 +160,7 @@ mod tests {
                 watch: None,
                 threads: NonZero::<usize>::MIN,
             };
-            let found = map(&inst, &FAST, &budget, &mut Random::new(1));
+            let found = map(&inst, &FAST, &budget, &mut Random::new(1)).unwrap();
             assert!(keeps(&inst, &found));
             let rows: Vec<u32> = (0..side * side)
                 .map(|v| (u64::from(v) * inst.k() as u64 / u64::from(side * side)) as u32)

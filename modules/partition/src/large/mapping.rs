@@ -3,6 +3,10 @@
 use super::halving::Parts;
 use super::level::Level;
 use super::limits::Kept;
+use crate::strategy::Budget;
+
+/// The clock is looked at after so many edges and parts.
+const CLOCK: usize = 1 << 14;
 
 /// The traffic of one vertex to each part around it.
 #[derive(Clone, Debug)]
@@ -60,6 +64,13 @@ pub(crate) struct Mapping<'a> {
     pub(crate) kept: Option<Kept<'a>>,
     /// Edges and parts looked at by [`Mapping::best`].
     pub(crate) looked: usize,
+    /// Edges and parts looked at in all, to learn what moves gain.
+    pub(crate) work: usize,
+    /// How long moves are looked for; for ever if that is not said.
+    pub(crate) budget: Option<&'a Budget>,
+    /// The work after which the clock is looked at next.
+    check: usize,
+    late: bool,
     around: Around,
 }
 
@@ -78,8 +89,30 @@ impl<'a> Mapping<'a> {
             load,
             fixed: 0,
             looked: 0,
+            work: 0,
+            budget: None,
+            check: 0,
+            late: false,
             around: Around::new(parts.len()),
         }
+    }
+
+    /// Whether no more moves are to be looked for. To be asked often: the clock is looked at when
+    /// enough was done since.
+    #[inline]
+    pub(crate) fn is_late(&mut self) -> bool {
+        if !self.late && self.work >= self.check {
+            self.check = self.work + CLOCK;
+            self.late = self.budget.is_some_and(Budget::is_over);
+        }
+        self.late
+    }
+
+    /// Learns the traffic of a vertex to the parts around it.
+    #[inline]
+    fn look_around(&mut self, v: u32) {
+        self.around.fill(self.level, self.part, v);
+        self.work += 1 + self.level.around(v).len();
     }
 
     #[inline]
@@ -163,7 +196,7 @@ impl<'a> Mapping<'a> {
             return None;
         }
         let here = self.part[v as usize];
-        self.around.fill(self.level, self.part, v);
+        self.look_around(v);
         match self.around.parts[..] {
             [] => return None,
             [only] if only == here => return None,
@@ -171,6 +204,7 @@ impl<'a> Mapping<'a> {
         }
         let touched = self.around.parts.len();
         self.looked += self.level.around(v).len() + touched * touched;
+        self.work += touched * touched;
         let now = self.around.cost(self.parts, here);
         let mut best: Option<(i64, u32)> = None;
         for &p in &self.around.parts {
@@ -198,7 +232,8 @@ impl<'a> Mapping<'a> {
             return None;
         }
         let here = self.part[v as usize];
-        self.around.fill(self.level, self.part, v);
+        self.look_around(v);
+        self.work += self.parts.len() * self.around.parts.len();
         let now = self.around.cost(self.parts, here);
         (0..self.parts.len() as u32)
             .filter(|&p| p != here && self.fits(v, p))
@@ -215,7 +250,8 @@ impl<'a> Mapping<'a> {
     /// The same among some parts.
     pub(crate) fn cheapest_of(&mut self, v: u32, among: &[u32], fill: bool) -> Option<(i64, u32)> {
         let here = self.part[v as usize];
-        self.around.fill(self.level, self.part, v);
+        self.look_around(v);
+        self.work += among.len() * self.around.parts.len();
         let now = self.around.cost(self.parts, here);
         let allowed = |p: &&u32| {
             let may = if fill { Self::allows } else { Self::fits };

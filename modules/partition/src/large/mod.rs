@@ -30,7 +30,7 @@ mod tests;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::strategy::Budget;
-use coarsen::{Order, cluster};
+use coarsen::{Order, cluster, leaves};
 use halving::{Halving, Parts};
 use held::Joins;
 use level::Level;
@@ -162,20 +162,47 @@ pub(crate) fn fits(inst: &Instance) -> bool {
 }
 
 /// Maps an instance that [`fits`]: by its order where that is narrow, else by contraction. With a
-/// time to use, V-cycles go on while it lasts.
+/// time to use, V-cycles go on while it lasts. `None` where it is over before there is a mapping:
+/// what is half done counts for nothing, so that more time never gives a worse one.
 pub(crate) fn map(
     inst: &Instance,
     effort: &Effort,
     budget: &Budget,
     random: &mut Random,
-) -> Vec<u32> {
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
+        return once(inst, effort, budget, random);
+    }
+    mapped(inst, effort, (budget, true), random)
+}
+
+/// The same without going on.
+pub(crate) fn once(
+    inst: &Instance,
+    effort: &Effort,
+    budget: &Budget,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
     if inst.k() > BLOCKS {
         return groups::map(inst, effort, budget, random);
     }
+    mapped(inst, effort, (budget, false), random)
+}
+
+/// The same of an instance that there is a table of distances for; V-cycles use what time there is
+/// only if they are to go on.
+fn mapped(
+    inst: &Instance,
+    effort: &Effort,
+    (budget, goes_on): (&Budget, bool),
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if budget.is_over() {
+        return None;
+    }
     let narrow = inst.is_plain().then(|| narrow::map(inst, effort, random));
-    let goes_on = budget.time.is_some() && effort.cycles > 0;
     let narrow = match narrow.flatten() {
-        Some(block) if !goes_on => return block,
+        Some(block) if !goes_on => return Some(block),
         narrow => narrow,
     };
     let finest = Level::of(inst);
@@ -186,7 +213,8 @@ pub(crate) fn map(
     if narrow.is_none() {
         let small =
             (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
-        if !contract(&finest, &mut levels, small, order, &mut divided, random) {
+        let target = (small, budget);
+        if !contract(&finest, &mut levels, target, order, &mut divided, random) {
             effort = effort.tangled();
             halving = Halving::new(inst, finest.total_load(), effort.greed);
         }
@@ -197,17 +225,31 @@ pub(crate) fn map(
         effort: &effort,
         order,
         least: 0,
+        budget,
     };
+    let ordered = narrow.is_some();
     divided = match narrow {
         Some(block) => Divided::among_blocks(inst, &halving, &block),
         None => whole.divide_all(&finest, levels, divided, random),
     };
+    if !ordered && budget.is_over() {
+        return None;
+    }
     // Checks and the bound come after the search.
     while goes_on && budget.used() < 0.6 {
-        divided = whole.attempt(&finest, divided, random);
+        let mut next = whole.attempt(&finest, divided.clone(), random);
+        if rank(&finest, &mut next) <= rank(&finest, &mut divided) {
+            divided = next;
+        }
     }
     let block = divided.parts.block_of(&halving);
-    divided.part.iter().map(|&p| block[p as usize]).collect()
+    Some(divided.part.iter().map(|&p| block[p as usize]).collect())
+}
+
+/// What is broken, and the cost.
+fn rank(level: &Level, divided: &mut Divided) -> (i64, i64) {
+    let seen = Mapping::new(level, &divided.parts, &mut divided.part);
+    (seen.excess(), seen.cost())
 }
 
 /// A network divided so far.
@@ -265,7 +307,7 @@ const TANGLED: f64 = 0.77;
 fn contract(
     finest: &Level,
     levels: &mut Levels,
-    small: usize,
+    (small, budget): (usize, &Budget),
     order: Order,
     divided: &mut Divided,
     random: &mut Random,
@@ -278,7 +320,7 @@ fn contract(
         return false;
     }
     levels.push(first);
-    coarser(finest, levels, small, order, divided, random);
+    coarser(finest, levels, (small, budget), order, divided, random);
     true
 }
 
@@ -286,12 +328,12 @@ fn contract(
 fn coarser(
     finest: &Level,
     levels: &mut Levels,
-    target: usize,
+    (target, budget): (usize, &Budget),
     order: Order,
     divided: &mut Divided,
     random: &mut Random,
 ) {
-    loop {
+    while !budget.is_over() {
         let fine = levels.last().map_or(finest, |l| &l.0);
         let Some(next) = contracted(fine, target, order, divided, random) else {
             return;
@@ -323,7 +365,12 @@ fn contracted(
     let like = 5 * total / fine.len() as i64;
     let heaviest = like.min(3 * total / target as i64).max(1);
     let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
-    let (map, clusters) = cluster(fine, within, order, heaviest, joins.map(|j| j.0), random);
+    let free = joins.is_none();
+    let (mut map, mut clusters) =
+        cluster(fine, within, order, heaviest, joins.map(|j| j.0), random);
+    if clusters * 20 > fine.len() * 19 && free {
+        (map, clusters) = leaves(fine, within, heaviest, (map, clusters));
+    }
     if clusters * 20 > fine.len() * 19 {
         return None;
     }
@@ -343,6 +390,7 @@ struct Stage<'a> {
     effort: &'a Effort,
     order: Order,
     least: i64,
+    budget: &'a Budget,
 }
 
 impl Stage<'_> {
@@ -385,7 +433,7 @@ impl Stage<'_> {
         coarser(
             finest,
             &mut levels,
-            target,
+            (target, self.budget),
             self.order,
             &mut divided,
             random,
@@ -395,10 +443,12 @@ impl Stage<'_> {
         let attempts = effort.attempts[usize::from(divided.parts.len() > 1)];
         for _ in 0..attempts {
             let mut found = self.attempt(core, divided.clone(), random);
-            let seen = Mapping::new(core, &found.parts, &mut found.part);
-            let rank = (seen.excess(), seen.cost());
+            let rank = rank(core, &mut found);
             if best.as_ref().is_none_or(|b| rank < b.0) {
                 best = Some((rank, found));
+            }
+            if self.budget.is_over() {
+                break;
             }
         }
         let mut divided = best.expect("an attempt").1;
@@ -415,6 +465,9 @@ impl Stage<'_> {
             effort.cycles
         };
         for _ in 0..cycles {
+            if self.budget.is_over() {
+                break;
+            }
             divided = self.attempt(finest, divided, random);
         }
         divided
@@ -424,6 +477,7 @@ impl Stage<'_> {
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
         let mut levels = Levels::new();
+        let target = (target, self.budget);
         coarser(core, &mut levels, target, self.order, &mut divided, random);
         let coarsest = levels.last().map_or(core, |l| &l.0);
         self.raise(coarsest, &mut divided, random);
@@ -446,8 +500,9 @@ impl Stage<'_> {
         }
     }
 
+    /// Whether there is something left to divide, and time for it.
     fn unfinished(&self, divided: &Divided) -> bool {
-        divided.parts.divisible(self.inst, self.halving, self.least)
+        !self.budget.is_over() && divided.parts.divisible(self.inst, self.halving, self.least)
     }
 
     /// Refines a level, and halves its parts as often as it has vertices for.
@@ -470,12 +525,14 @@ impl Stage<'_> {
             return;
         }
         let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);
+        mapping.budget = Some(self.budget);
         refine::unload(&mut mapping);
         repair::repair(&mut mapping);
         refine::sweep(&mut mapping, self.effort.sweeps, random);
         pairs::refine(&mut mapping, self.effort.rounds, self.effort.looks, random);
         for _ in 0..self.effort.passes {
-            if refine::search(&mut mapping, self.effort.patience, random) == 0 {
+            if mapping.is_late() || refine::search(&mut mapping, self.effort.patience, random) == 0
+            {
                 break;
             }
         }

@@ -54,7 +54,7 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, ran
         random.shuffle(&mut runs);
         active.fill(false);
         for &(from, to) in &runs {
-            if rooms.looked > most {
+            if rooms.looked > most || mapping.is_late() {
                 return;
             }
             let key = borders[from].0;
@@ -73,16 +73,18 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, ran
 /// key), in order of pairs and vertices.
 fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
     let mut borders: Vec<(u64, u32)> = Vec::new();
+    // By part, the last vertex found to touch it.
+    let mut last = vec![u32::MAX; mapping.parts.len()];
     for v in 0..mapping.level.len() as u32 {
         let here = mapping.part[v as usize];
-        let first = borders.len();
         for &u in mapping.level.around(v) {
             let there = mapping.part[u as usize];
             if there == here || !(active[here as usize] || active[there as usize]) {
                 continue;
             }
-            let key = (u64::from(here.min(there)) << 32) | u64::from(here.max(there));
-            if borders[first..].iter().all(|b| b.0 != key) {
+            if last[there as usize] != v {
+                last[there as usize] = v;
+                let key = (u64::from(here.min(there)) << 32) | u64::from(here.max(there));
                 borders.push((key, v));
             }
         }
@@ -130,6 +132,7 @@ fn between(
         }
         let level = mapping.level;
         rooms.looked += level.around(v).len();
+        mapping.work += 1 + level.around(v).len();
         for arc in level.row(v) {
             let (u, p) = (arc.to as usize, mapping.part[arc.to as usize]);
             let fixed = arc.to < mapping.fixed;
@@ -154,7 +157,13 @@ fn between(
 }
 
 /// Learns the gain of a vertex of the pair and lets it take part.
-fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, random: &mut Random) {
+fn touch(
+    mapping: &mut Mapping<'_>,
+    rooms: &mut Rooms,
+    pair: [u32; 2],
+    v: u32,
+    random: &mut Random,
+) {
     let here = mapping.part[v as usize];
     let side = usize::from(here == pair[1]);
     if here != pair[side] || mapping.stays(v) {
@@ -166,6 +175,7 @@ fn touch(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2], v: u32, rando
     );
     let mut gain = 0;
     rooms.looked += mapping.level.around(v).len();
+    mapping.work += 1 + mapping.level.around(v).len();
     for arc in mapping.level.row(v) {
         let p = mapping.part[arc.to as usize] as usize;
         gain += arc.weight * (near[p] - far[p]);

@@ -6,6 +6,12 @@ use std::collections::BinaryHeap;
 use super::mapping::Mapping;
 use crate::random::Random;
 
+/// Where parts are relieved, vertices with more neighbours than this are looked at anew when one of
+/// these moves only until every edge could have been looked at so many times: else each of the
+/// moves around a hub would cost a look at all of its edges.
+const FEW: usize = 64;
+const ANEW: usize = 8;
+
 /// Brings overfull parts back into their bounds, as far as it can: cheapest per load first.
 pub(crate) fn unload(mapping: &mut Mapping<'_>) {
     let level = mapping.level;
@@ -27,6 +33,9 @@ pub(crate) fn relieve(
     let rate = |gain: i64, v: u32| gain.saturating_mul(256) / size(v).max(1);
     let mut heap = BinaryHeap::new();
     for v in 0..level.len() as u32 {
+        if mapping.is_late() {
+            return;
+        }
         if crowded[mapping.part[v as usize] as usize]
             && size(v) > 0
             && let Some((gain, _)) = mapping.best(v)
@@ -35,7 +44,8 @@ pub(crate) fn relieve(
         }
     }
     let mut widened = false;
-    loop {
+    let most = mapping.work + ANEW * (level.len() + level.arcs());
+    while !mapping.is_late() {
         let Some((key, v)) = heap.pop() else {
             // Boundaries did not suffice: whole insides may go anywhere.
             if widened || !(0..k).any(|p| over(mapping, p)) {
@@ -71,6 +81,7 @@ pub(crate) fn relieve(
             if mapping.part[u as usize] == here
                 && !widened
                 && size(u) > 0
+                && (mapping.work < most || level.around(u).len() <= FEW)
                 && let Some((gain, _)) = mapping.best(u)
             {
                 heap.push((rate(gain, u), u));
@@ -95,6 +106,9 @@ pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rando
             random.shuffle(&mut now);
         }
         for &v in &now {
+            if mapping.is_late() {
+                return;
+            }
             queued[v as usize] = false;
             let here = mapping.part[v as usize];
             let Some((gain, to)) = mapping.best(v) else {
@@ -143,7 +157,7 @@ pub(crate) fn search(mapping: &mut Mapping<'_>, patience: usize, random: &mut Ra
     mapping.looked = 0;
     let most = 8 * (n + mapping.level.arcs());
     for &seed in &seeds {
-        if mapping.looked > most {
+        if mapping.looked > most || mapping.is_late() {
             break;
         }
         if !rooms.done[seed as usize] {

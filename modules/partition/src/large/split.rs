@@ -32,6 +32,8 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
     }
     let old = part.clone();
     for (p, &(first, two)) in heirs.iter().enumerate() {
+        // What is found now counts for nothing.
+        let two = two && !stage.budget.is_over();
         let members = &members[start[p] as usize..start[p + 1] as usize];
         if !two {
             members.iter().for_each(|&v| part[v as usize] = first);

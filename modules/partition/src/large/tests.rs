@@ -194,9 +194,12 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         assert!(fits(&inst));
         for effort in [&FAST, &GOOD] {
-            let found = map(&inst, effort, &budget, &mut Random::new(3));
+            let found = map(&inst, effort, &budget, &mut Random::new(3)).unwrap();
             assert!(keeps(&inst, &found));
-            assert_eq!(found, map(&inst, effort, &budget, &mut Random::new(3)));
+            assert_eq!(
+                Some(&found),
+                map(&inst, effort, &budget, &mut Random::new(3)).as_ref()
+            );
             // Strips in source order would cost more.
             let k = inst.k() as u32;
             let strips: Vec<u32> = (0..3600).map(|v| v * k / 3600).collect();
@@ -299,4 +302,102 @@ fn traffic_beyond_32_bits_is_searched_as_any_other() {
         map(&inst, &FAST, &budget, &mut Random::new(1))
     };
     assert_eq!(times(1), times(1 << 36));
+}
+
+/// A source and a sink with a channel to and from each of so many workers.
+fn farm(workers: u32) -> Graph {
+    let join = |(from, to)| Channel {
+        from,
+        to,
+        traffic: 1,
+    };
+    let ends = (0..workers).flat_map(|v| [(workers, v), (v, workers + 1)]);
+    let channels: Vec<Channel> = ends.map(join).collect();
+    Graph::new(vec![1; workers as usize + 2], &channels).unwrap()
+}
+
+#[test]
+fn leaves_of_a_hub_are_contracted_with_each_other() {
+    let (inst, _) = Instance::new(&Problem::new(&farm(30_000), &irregular())).unwrap();
+    let fine = Level::of(&inst);
+    let whole = Halving::new(&inst, fine.total_load(), 0.5);
+    let mut divided = Divided::whole(&whole, fine.len());
+    let mut levels = Levels::new();
+    let forever = Budget {
+        start: std::time::Instant::now(),
+        time: None,
+        steps: 0,
+        threads: NonZero::<usize>::MIN,
+        watch: None,
+    };
+    let mut random = Random::new(3);
+    let target = (2000, &forever);
+    assert!(contract(
+        &fine,
+        &mut levels,
+        target,
+        Order::Random,
+        &mut divided,
+        &mut random
+    ));
+    let coarsest = &levels.last().expect("a level").0;
+    assert!(coarsest.len() < 4000, "{} vertices", coarsest.len());
+    assert_eq!(coarsest.total_load(), 30_002);
+    assert!(coarsest.arcs() <= 4 * coarsest.len());
+    let heaviest = coarsest.load.iter().copied().max();
+    assert!(heaviest <= Some(3 * 30_002 / 2000), "{heaviest:?}");
+}
+
+/// What is done to relieve the part of a hub grows with the channels, not with their square.
+#[test]
+fn a_hub_is_relieved_in_linear_time() {
+    let machine = Machine::regular(&[(4, 1)]).unwrap();
+    for workers in [10_000, 40_000] {
+        let (inst, _) = Instance::new(&Problem::new(&farm(workers), &machine)).unwrap();
+        let level = Level::of(&inst);
+        let parts = Parts::blocks(&inst, bounds(&inst));
+        let mut block: Vec<u32> = (0..level.len()).map(|v| u32::from(v % 8 == 0)).collect();
+        let mut mapping = Mapping::new(&level, &parts, &mut block);
+        assert!(mapping.excess() > i64::from(workers) / 2);
+        refine::unload(&mut mapping);
+        assert_eq!(mapping.excess(), 0);
+        let most = 40 * (level.len() + level.arcs());
+        assert!(mapping.work < most, "{} of {most}", mapping.work);
+    }
+}
+
+#[test]
+fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
+    let (mesh, farm) = (mesh(60), farm(3000));
+    for graph in [&mesh, &farm] {
+        let machine = irregular();
+        let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
+        let within = |time| Budget {
+            start: std::time::Instant::now(),
+            time,
+            steps: 0,
+            threads: NonZero::<usize>::MIN,
+            watch: None,
+        };
+        let none = Some(std::time::Duration::ZERO);
+        assert_eq!(map(&inst, &GOOD, &within(none), &mut Random::new(1)), None);
+        let found = map(&inst, &GOOD, &within(None), &mut Random::new(1));
+        assert!(found.is_some_and(|block| keeps(&inst, &block)));
+        // Nothing is looked for any more, and nothing gets worse.
+        let level = Level::of(&inst);
+        let parts = Parts::blocks(&inst, bounds(&inst));
+        let mut block: Vec<u32> = (0..level.len() as u32).map(|v| v % 10).collect();
+        let before = block.clone();
+        let over = within(none);
+        let mut mapping = Mapping::new(&level, &parts, &mut block);
+        mapping.budget = Some(&over);
+        let mut random = Random::new(2);
+        refine::unload(&mut mapping);
+        refine::sweep(&mut mapping, 4, &mut random);
+        pairs::refine(&mut mapping, 3, 3, &mut random);
+        assert_eq!(refine::search(&mut mapping, 40, &mut random), 0);
+        assert!(mapping.work < 1000 + 2 * level.arcs());
+        drop(mapping);
+        assert_eq!(block, before);
+    }
 }

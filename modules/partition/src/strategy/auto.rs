@@ -1,7 +1,7 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
-use super::{Context, Found, keeps, rounds};
+use super::{Budget, Context, Found, keeps, rounds};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::large;
@@ -22,16 +22,36 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     if let Some(block) = divided(context, &large::FAST) {
         return Ok(block.into());
     }
+    if let Some(known) = known(context) {
+        return Ok(known.into());
+    }
     Ok(vcycle::multilevel(context.inst, 1, &mut context.random).into())
 }
 
-/// What the engine for large networks finds; `None` where it cannot be asked, or breaks a rule.
+/// The cheapest of the mappings that are known, once there is no time to find another.
+fn known(context: &Context<'_>) -> Option<Vec<u32>> {
+    let cost = |block: &&Vec<u32>| context.inst.cost(block);
+    let over = context.budget.is_over();
+    let least = context.starts.iter().filter(|_| over).min_by_key(cost);
+    least.cloned()
+}
+
+/// What the engine for large networks finds; `None` where it cannot be asked, breaks a rule, or has
+/// not the time. Where nothing is known it takes the time that it needs.
 fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Option<Vec<u32>> {
     let inst = context.inst;
     if !large::fits(inst) {
         return None;
     }
-    let block = large::map(inst, effort, &context.budget, &mut context.random);
+    let budget = match context.starts.is_empty() {
+        true => Budget {
+            time: None,
+            watch: None,
+            ..context.budget
+        },
+        false => context.budget,
+    };
+    let block = large::map(inst, effort, &budget, &mut context.random)?;
     (inst.is_plain() || keeps(inst, &block)).then_some(block)
 }
 
@@ -93,6 +113,9 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     context.budget.time = context.budget.time.map(|t| t.mul_f64(context.patience));
     if let Some(block) = divided(context, &large::GOOD) {
         return Ok(block.into());
+    }
+    if let Some(known) = known(context) {
+        return Ok(known.into());
     }
     let mut block = vcycle::multilevel(inst, 4, &mut context.random);
     let mut rounds = 0;

@@ -87,6 +87,11 @@ impl Budget {
         self.watch.is_some_and(Watch::enough)
     }
 
+    /// Whether all the time is used, or somebody has had enough; never where only steps count.
+    pub(crate) fn is_over(&self) -> bool {
+        self.used() >= 1.0
+    }
+
     /// Share of the time used; 0 when only steps count.
     pub(crate) fn used(&self) -> f64 {
         if self.ended() {

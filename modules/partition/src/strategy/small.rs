@@ -123,15 +123,18 @@ fn start(
     });
     let (first, work) = match runs.flatten() {
         None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() && large::fits(inst) => {
+            let start = Instant::now();
             let budget = Budget {
-                time: None,
+                time: stop_at.map(|t| t.saturating_duration_since(start)),
                 steps: 0,
-                start: Instant::now(),
+                start,
                 threads: NonZeroUsize::MIN,
                 watch: None,
             };
             let effort = if short { &large::BRIEF } else { &large::GOOD };
-            let block = large::map(inst, effort, &budget, random);
+            let block = large::once(inst, effort, &budget, random);
+            // Once it is too late nothing gains by a start.
+            let block = block.unwrap_or_else(|| in_order(inst));
             (block, 40 * (inst.len() + inst.targets.len()))
         }
         Some(mut block) => {
@@ -162,6 +165,12 @@ fn start(
     };
     let found = anneal(&mut state, random, &schedule);
     (found, round(inst) + work as u64)
+}
+
+/// As many vertices in each block, in the order of their numbers.
+fn in_order(inst: &Instance) -> Vec<u32> {
+    let (n, k) = (inst.len(), inst.k());
+    (0..n).map(|v| (v * k / n) as u32).collect()
 }
 
 /// Keeps a mapping in a list of the best, unless it is there.
