@@ -5,7 +5,8 @@
 //! become constraints of the engine, each with the place where it was written, so that a conflict
 //! can be shown there.
 
-use crate::{Objective, Options, Problem, evaluate, solve};
+use crate::solve::judge;
+use crate::{Objective, Options, Problem, solve};
 use failure::{failure, raised, weights_error};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
@@ -331,8 +332,7 @@ pub fn plan(
             time: request.options.time.map(|t| t / BESIDE),
             ..request.options.clone()
         };
-        let solution = solve(&problem, &options).ok()?;
-        let judged = evaluate(&problem, &solution.block_of).ok()?;
+        let judged = judge(&problem, &options).ok()?;
         Some(Other {
             strategy: name,
             cost: weights.cost(judged.cost),

@@ -102,3 +102,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     stages.prove(&mut found);
     stages.conclude(found)
 }
+
+/// What the judge says of the mapping of a strategy, without a bound and a proof.
+pub(crate) fn judge(problem: &Problem<'_>, options: &Options) -> Result<Evaluation, Error> {
+    let mut stages = stages::Stages::new(problem, options)?;
+    stages.bound_loads()?;
+    let found = stages.search()?;
+    Ok(stages.judged(found.block)?.1)
+}

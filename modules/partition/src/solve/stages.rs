@@ -8,7 +8,7 @@ use crate::bound::{Effort, lower_bound};
 use crate::constraints::Draft;
 use crate::diagnose;
 use crate::error::{Conflict, Error};
-use crate::evaluate::evaluate;
+use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::structure;
 use crate::explain::explain;
 use crate::instance::Instance;
@@ -254,6 +254,13 @@ impl<'a> Stages<'a> {
             known.push(old);
         }
         let mut starts = self.feasible(&known);
+        // In one pass over a large network rules are kept more cheaply than by packing.
+        if starts.is_empty() && self.strategy.name == "fast" && !auto::is_small(&self.inst) {
+            let found = self.run(Vec::new(), 1.0)?;
+            if keeps(&self.inst, &found.block) {
+                return Ok(found);
+            }
+        }
         let mut complete = self.raised.is_some();
         if let Some(packed) = self.packed.take() {
             starts.push(self.touched_up(packed));
@@ -447,6 +454,21 @@ impl<'a> Stages<'a> {
         }
     }
 
+    /// A mapping in vertices of the graph, and what the judge says of it.
+    pub(super) fn judged(&self, block: Vec<u32>) -> Result<(Vec<u32>, Evaluation), Error> {
+        let block_of = self.expand(block);
+        let evaluation = evaluate(self.problem, &block_of)?;
+        match evaluation.allowed() {
+            true => Ok((block_of, evaluation)),
+            false => Err(Error::Infeasible(Conflict {
+                parts: evaluation.broken,
+                proved: false,
+                minimal: false,
+                reason: "these rules are broken by the best mapping found".to_owned(),
+            })),
+        }
+    }
+
     /// The mapping with all that is known about it.
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
         // Plain rules are shown as they are.
@@ -458,16 +480,7 @@ impl<'a> Stages<'a> {
         let (problem, inst) = (self.problem, &self.inst);
         let counted = (problem.objective == Objective::RemoteChannels || cfg!(debug_assertions))
             .then(|| inst.cost(&found.block));
-        let block_of = self.expand(found.block);
-        let evaluation = evaluate(problem, &block_of)?;
-        if !evaluation.allowed() {
-            return Err(Error::Infeasible(Conflict {
-                parts: evaluation.broken.clone(),
-                proved: false,
-                minimal: false,
-                reason: "these rules are broken by the best mapping found".to_owned(),
-            }));
-        }
+        let (block_of, evaluation) = self.judged(found.block)?;
         // The judge has counted what is minimised, but for the number of channels with all that
         // pulls at it.
         let judged = evaluation.cost + evaluation.preference + evaluation.migration;

@@ -42,7 +42,7 @@ const KEPT: usize = 6;
 const STARTS: usize = 64;
 const FEWEST: usize = 3;
 const OPENING: f64 = 0.35;
-/// Steps to bring a start within its bounds, as long as nothing within them is known.
+/// Steps to bring a start within its bounds, as long as none was.
 const REPAIR: u64 = 300_000;
 /// Share from which on only the best is improved.
 const LAST: f64 = 0.75;
@@ -95,8 +95,9 @@ pub(super) struct Search<'a> {
     lines: bool,
     /// Whether the budget is short for so many vertices.
     short: bool,
-    /// Whether some start was not within its bounds.
+    /// Whether some start was not within its bounds, and whether some of its own was brought within them.
     tight: bool,
+    repaired: bool,
     /// No feasible mapping is cheaper.
     pub(super) bound: Option<i64>,
     /// Steps until now.
@@ -194,10 +195,12 @@ impl Search<'_> {
         let manner = (self.lines, self.short);
         let (mut found, mut spent) = start(self.inst, self.starts, manner, self.stop_at, random);
         self.tight |= !found.feasible();
-        if !found.feasible() && !self.best.feasible() {
+        // What is given is within its bounds and may be far from cheap, as where it was packed by size.
+        if !found.feasible() && !self.repaired {
             let repair = exchange::improve(self.inst, &found, REPAIR, self.stop_at, random);
             (found, spent) = (repair.0, spent + repair.1);
         }
+        self.repaired |= found.feasible();
         // On meshes no order is any good: more than one try is wasted there.
         self.lines &= self.starts != 1
             || !found.feasible()
@@ -381,6 +384,7 @@ impl<'a> Search<'a> {
             lines: true,
             short: true,
             tight: false,
+            repaired: false,
             bound: None,
             spent: 0,
             proving: 0,
