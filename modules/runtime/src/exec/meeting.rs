@@ -2,7 +2,7 @@
 //! and the first decides for all.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::directory::Directory;
 use super::guard;
@@ -150,12 +150,13 @@ impl Scheduler {
         called
     }
 
-    /// Sleeps until something comes, or meets the other OS processes. `ran`: something has run since the last time.
+    /// Sleeps until something comes, or a standstill is to be told as `quiet`, or meets the other OS processes. `ran`: something has run
+    /// since the last time.
     pub(super) fn sleep_among(
         &self,
         outside: &Outside,
         ran: bool,
-        at_most: Option<Duration>,
+        quiet: Option<Instant>,
     ) -> Option<Verdict> {
         if ran {
             outside.moved.set(true);
@@ -166,19 +167,16 @@ impl Scheduler {
         let shared = &*self.beacon.shared;
         self.tally.borrow_mut().sleeps += 1;
         outside.moved.set(false);
-        let start = at_most.map(|_| Instant::now());
+        let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
         let stay = || {
             let inbox = shared.inbox(self.index());
             inbox.is_filled() || shared.stopped() || outside.is_called()
         };
         outside.sleep(stay, at_most);
-        if let (Some(start), Some(at_most)) = (start, at_most) {
-            match at_most.checked_sub(start.elapsed()) {
-                Some(rest) => return Some(Verdict::Wait(Some(rest))),
-                None => shared.ask(),
-            }
-        }
-        None
+        quiet.filter(|at| *at <= Instant::now()).map(|_| {
+            shared.ask();
+            Verdict::Wait(None)
+        })
     }
 
     /// Tells the first, and does what that decides.

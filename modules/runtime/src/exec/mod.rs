@@ -28,4 +28,5 @@ pub(crate) mod task;
 mod timed;
 pub(crate) mod waits;
 pub(crate) mod waker;
+mod waking;
 pub(crate) mod watch;

@@ -16,7 +16,7 @@ use super::current::{CURRENT, with_current};
 use super::directory::Directory;
 use super::doze::Rest;
 use super::guard;
-use super::hooks::{Behind, Hooks, Loose, Owner, Ready};
+use super::hooks::{Hooks, Loose};
 use super::outside::Outside;
 use super::queue::Queue;
 use super::recorder::Recorder;
@@ -26,7 +26,7 @@ use super::tally::Tally;
 use super::task::{self, Header};
 use super::waker::{self, Beacon};
 use super::watch::{Debts, Watches};
-use crate::link::waiter::{ELSEWHERE, HOOK, ID, NOBODY, is_hooked};
+use crate::link::waiter::{ELSEWHERE, NOBODY};
 
 /// How many processes run before the inbox is looked at again.
 pub(super) const BATCH: usize = 64;
@@ -207,57 +207,6 @@ impl Scheduler {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
 
-    /// The waiter's id for who polls with this context: the process, or a hook for a foreign
-    /// waker. `word` is the present word of the end that is going to wait: the hook of a foreign
-    /// waker that waited there and was cancelled is used again, or freed.
-    ///
-    /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
-    pub(crate) fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
-        let current = self.beacon.current.load(Ordering::Relaxed);
-        if ptr::eq(context.waker().data(), (&raw const self.beacon).cast()) {
-            self.unhook(word, owner);
-            current
-        } else {
-            if !self.hooks.has(word) {
-                self.unhook(word, owner);
-            }
-            self.hooks.foreign(context.waker(), word, current, owner)
-        }
-    }
-
-    /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
-    /// somebody else is going to wait there. Else the waker would be kept for ever. A word that was
-    /// carried here from another run names a hook that may be another's by now, which is left alone.
-    pub(crate) fn unhook(&self, word: u32, owner: Owner) {
-        if !is_hooked(word) {
-            return;
-        }
-        if !self.hooks.has(word) {
-            return self.with_outer(|outer| outer.unhook(word, owner));
-        }
-        self.hooks.remove_foreign(word & ID, owner);
-    }
-
-    /// Has whoever polls with `context` woken when a member of a bundle, or its one member, is put
-    /// on its list.
-    pub(crate) fn wait_for_bundle(
-        &self,
-        context: &Context<'_>,
-        ready: &Rc<Ready>,
-        only: Option<u32>,
-    ) {
-        let id = self.waiter(context, ready.word(), Ready::owner(ready));
-        self.hooks.wait(ready, only, id);
-    }
-
-    #[cold]
-    fn with_outer(&self, f: impl FnOnce(&Scheduler)) {
-        // SAFETY: as in `with_run`.
-        if let Some(outer) = unsafe { self.outer.get().as_ref() } {
-            f(outer);
-        }
-    }
-
     #[inline(always)]
     pub(super) fn header(&self, id: u32) -> Option<&Header> {
         let header = self.tasks.get(id.wrapping_sub(self.base) as usize)?.get()?;
@@ -269,50 +218,6 @@ impl Scheduler {
     pub(crate) fn running(&self) -> Option<(u32, u32)> {
         let header = self.header(self.beacon.current.load(Ordering::Relaxed))?;
         Some((header.kind(), header.index()))
-    }
-
-    /// Wakes a process or hook of this scheduler. Ids of nobody are ignored.
-    #[inline]
-    pub(crate) fn wake(&self, id: u32) {
-        match self.header(id) {
-            Some(header) => {
-                if header.enqueue() {
-                    self.queue.push(id);
-                }
-            }
-            None => self.wake_other(id),
-        }
-    }
-
-    /// As [`Scheduler::wake`], but the process runs next.
-    #[inline]
-    pub(super) fn wake_next(&self, id: u32) {
-        match self.header(id) {
-            Some(header) => {
-                if header.enqueue() {
-                    self.queue.push_next(id);
-                }
-            }
-            None => self.wake_other(id),
-        }
-    }
-
-    /// Wakes what is no process of this scheduler: a hook, or somebody of the run around this one,
-    /// with whom a process of this one shares a channel.
-    #[inline(never)]
-    fn wake_other(&self, id: u32) {
-        if id & HOOK != 0 && self.hooks.has(id) {
-            if self.told.get()
-                && let Some(Behind::Process(id)) = self.hooks.behind(id)
-            {
-                self.registry.take_told(id);
-            }
-            if let Some(id) = self.hooks.fire(id) {
-                self.wake(id);
-            }
-        } else if id & HOOK != 0 || id < self.base {
-            self.with_outer(|outer| outer.wake(id));
-        }
     }
 
     /// The waits that this scheduler looks after.
@@ -354,7 +259,8 @@ impl Scheduler {
         let waker = unsafe { waker::waker(&self.beacon) };
         let shared = &*self.beacon.shared;
         let inbox = shared.inbox(self.index());
-        let mut at_most = None;
+        // When a standstill is to be told that lasts until then.
+        let mut quiet = None;
         while !shared.stopped() {
             if inbox.is_filled() {
                 self.take_mail();
@@ -375,27 +281,33 @@ impl Scheduler {
             }
             let ran = self.ran.replace(false);
             if ran {
+                // It is looked at anew.
+                quiet = None;
                 shared.stir();
             }
             if let Some(recorder) = &self.recorder {
                 recorder.idle();
             }
             if let Some(outside) = &self.outside {
-                match self.sleep_among(outside, ran, at_most.take()) {
-                    Some(Verdict::Wait(quiet)) => at_most = quiet,
+                match self.sleep_among(outside, ran, quiet) {
                     Some(Verdict::End) => return,
-                    _ => {}
+                    Some(verdict) => quiet = verdict.told_at(),
+                    None => {}
                 }
                 continue;
             }
             self.tally.borrow_mut().sleeps += 1;
-            match shared.sleep(self.index(), at_most.take()) {
+            let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
+            match shared.sleep(self.index(), at_most) {
+                // Perhaps for nothing: whoever woke it may have come late.
                 Rest::Roused => {}
-                Rest::Overslept => shared.ask(),
+                Rest::Overslept => {
+                    quiet = None;
+                    shared.ask();
+                }
                 Rest::Everyone => match self.standstill() {
-                    Verdict::Wait(quiet) => at_most = quiet,
                     Verdict::End => return,
-                    Verdict::Resume(_) | Verdict::Census => {}
+                    verdict => quiet = verdict.told_at(),
                 },
             }
         }

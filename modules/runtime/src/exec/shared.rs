@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::ceiling::Ceiling;
 use super::directory::{Directory, ProcessInfo};
@@ -70,6 +70,16 @@ pub(crate) enum Verdict {
     /// to say when that has taken as long as this.
     Wait(Option<Duration>),
     End,
+}
+
+impl Verdict {
+    /// When the scheduler told so is to say that nothing has happened.
+    pub(super) fn told_at(&self) -> Option<Instant> {
+        match self {
+            Verdict::Wait(quiet) => Instant::now().checked_add((*quiet)?),
+            _ => None,
+        }
+    }
 }
 
 pub(crate) struct Shared {

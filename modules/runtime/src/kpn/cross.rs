@@ -12,7 +12,7 @@ use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
 use crate::exec::watch::Ways;
 use crate::link::spsc::{Ack, Hand, Pop, Push, Ring};
-use crate::link::waiter::{ARMED, GONE, waits};
+use crate::link::waiter::{ARMED, ID, NOBODY, waits};
 
 pub(crate) struct Cross<T> {
     ring: Ring<T, About>,
@@ -192,7 +192,10 @@ impl<T> Cross<T> {
             Push::Done(waiter) => (waiter, Offer::Put(Put::Done)),
             Push::Handed(waiter) => (waiter, Offer::Handed),
             Push::Full(token) => return Offer::Put(Put::Full(token)),
-            Push::Gone(token) => return Offer::Put(Put::Stopped(token)),
+            Push::Gone(token) => {
+                self.note_unread();
+                return Offer::Put(Put::Stopped(token));
+            }
         };
         match waiter {
             Some(_) => self.wake(Side::Read, waiter),
@@ -207,7 +210,11 @@ impl<T> Cross<T> {
     /// As for [`Cross::put`], after [`Cross::offer`] left one there.
     pub(crate) unsafe fn hand(&self) -> Hand {
         // SAFETY: the caller's promise.
-        unsafe { self.ring.hand() }
+        let hand = unsafe { self.ring.hand() };
+        if let Hand::Refused = hand {
+            self.note_unread();
+        }
+        hand
     }
 
     /// Takes the token in hand back, unless the reader has it.
@@ -308,7 +315,7 @@ impl<T> Cross<T> {
     }
 
     fn arm_ring(&self, id: u32, side: Side) -> bool {
-        self.unhook(side);
+        self.unhook_other(side, id);
         let waits = match side {
             Side::Read => self.ring.arm_reader(id),
             Side::Write => self.ring.arm_writer(id),
@@ -323,7 +330,7 @@ impl<T> Cross<T> {
     pub(crate) fn arm_stop(&self, scheduler: &Scheduler, word: u32) -> bool {
         self.touch(scheduler, Side::Write);
         self.look_no_more(scheduler);
-        self.unhook(Side::Write);
+        self.unhook_other(Side::Write, word & ID);
         let stopped = self.ring.arm_stop(word);
         if stopped {
             self.unhook(Side::Write);
@@ -357,11 +364,17 @@ impl<T> Cross<T> {
     /// Nobody waits at an end any more: frees the hook of a foreign waker. One that has been
     /// disarmed by the other side is in the inbox, and is freed when it fires.
     fn unhook(&self, side: Side) {
+        self.unhook_other(side, NOBODY);
+    }
+
+    /// As [`Cross::unhook`], but not of the hook `new`, which is to wait next: the word may name one that has fired for nothing (a
+    /// wake-up that came late was for a hook that had gone), and the new one may have got its number.
+    fn unhook_other(&self, side: Side, new: u32) {
         let id = match side {
             Side::Read => self.ring.disarm_reader(),
             Side::Write => self.ring.disarm_writer(),
         };
-        if let Some(id) = id {
+        if let Some(id) = id.filter(|id| id & ID != new) {
             current::with_run(self.about().shared.run, |scheduler| {
                 scheduler.unhook(ARMED | id, self.owner(side));
             });
@@ -375,17 +388,21 @@ impl<T> Cross<T> {
     /// # Safety
     /// Only for the reading end, which must not be used afterwards.
     pub(crate) unsafe fn close_reader(&self) {
-        if self.ring.word(true) & GONE == 0 {
-            current::left_early(|_| Some(self.about().number));
-        }
         self.leave(Side::Read);
         self.wake(Side::Write, self.ring.close_reader());
         // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
         // SAFETY: the caller's promise.
         while let Pop::Value(token, waiter, _) = unsafe { self.ring.pop() } {
             self.wake(Side::Write, waiter);
+            self.note_unread();
             drop(token);
         }
+    }
+
+    /// The reader has not read all that was written, or was to be.
+    #[cold]
+    fn note_unread(&self) {
+        current::left_early(|_| Some(self.about().number));
     }
 
     pub(crate) fn close_writer(&self) {
