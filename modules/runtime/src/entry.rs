@@ -1,15 +1,16 @@
 //! The whole of a generated program's `main`: the only place that prints.
 
 use std::env;
-use std::fs;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::{self, ExitCode};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use crate::chrome;
+use crate::atomic_file;
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
@@ -19,7 +20,7 @@ use crate::options::{Link, Options};
 use crate::panics;
 use crate::prefix;
 use crate::relatives;
-use crate::run::{Joint, run, run_among, run_over};
+use crate::run::{Transport, run, run_among, run_over};
 use crate::running::Running;
 use crate::say::{say, say_within};
 use crate::stats::Report;
@@ -55,7 +56,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         let name = network.name().to_string();
         let report = run_as_linked(network, &options);
         tell_of_trace(&name, &options);
-        tell(&name, &report?, &options)
+        tell(&name, &report.map_err(panics::of_output)?, &options)
     });
     let exit = match outcome {
         Ok(()) => Exit::Ok,
@@ -69,6 +70,7 @@ fn run_as_linked(network: Network, options: &Options) -> Result<Report, RunError
     match options.link {
         Link::Threads => {
             begin_prefix(0, options)?;
+            outputs(options)?;
             listen(network.name(), options, usr1::own_word());
             run(network, options)
         }
@@ -154,14 +156,14 @@ pub fn main_over(
         let options = options.started(count)?;
         begin_prefix(me, &options)?;
         if me == 0 {
-            chrome::probe(&options)?;
+            outputs(&options)?;
         }
         job.begin(network.digest());
         let name = network.name().to_string();
         listen(&name, &options, usr1::own_word());
         let report = run_over(network, &options, &job);
         tell_of_trace(&name, &options);
-        let report = report?;
+        let report = report.map_err(panics::of_output)?;
         match me {
             0 => tell(&name, &report, &options),
             _ => Ok(()),
@@ -211,10 +213,15 @@ fn finish(exit: Exit) -> Exit {
     let Err(error) = prefix::finish() else {
         return exit;
     };
-    let why = format!("what the processes print cannot be written: {error}");
-    match (exit, failed(&RunError::File(why))) {
-        (Exit::Ok, exit) => exit,
-        (exit, _) => exit,
+    let error = panics::cannot_print(&error.to_string());
+    match exit {
+        Exit::Ok => failed(&error),
+        // Of files that cannot be written one is told, mostly this.
+        Exit::Usage => exit,
+        exit => {
+            failed(&error);
+            exit
+        }
     }
 }
 
@@ -247,7 +254,13 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         listen_among(&name, options, &control);
         let run = || match control.agrees(table) {
             // SAFETY: once in this OS process, which ends then.
-            true => unsafe { run_among(network, options, &Joint::Memory(Arc::clone(&control))) },
+            true => unsafe {
+                run_among(
+                    network,
+                    options,
+                    &Transport::SharedMemory(Arc::clone(&control)),
+                )
+            },
             false => Err(other_network(&control)),
         };
         let exit = match run() {
@@ -258,15 +271,18 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         process::exit(exit as i32);
     }
     begin_prefix(0, options)?;
-    chrome::probe(options)?;
+    outputs(options)?;
     let placement = options.placement(network.processes())?;
     let (count, each) = (placement.os_processes(), placement.each());
     if let Some(cores) = &options.cores
         && cores.len() != count
     {
         return Err(RunError::Options(format!(
-            "GRAPHMAP_CORES names the cores of {} OS process(es), and the run has {count}",
-            cores.len()
+            "GRAPHMAP_CORES names the cores of {}, and the run has {count}",
+            match cores.len() {
+                1 => "one OS process".into(),
+                named => format!("{named} OS processes"),
+            }
         )));
     }
     if count == 1 {
@@ -275,9 +291,9 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
     }
     let relatives = relatives::start(count, each, table, failed_soon)?;
     listen_among(&name, options, &relatives.control);
-    let joint = Joint::Memory(Arc::clone(&relatives.control));
+    let transport = Transport::SharedMemory(Arc::clone(&relatives.control));
     // SAFETY: once in this OS process: `main` does, and is done then.
-    let report = unsafe { run_among(network, options, &joint) };
+    let report = unsafe { run_among(network, options, &transport) };
     relatives.finish();
     report
 }
@@ -292,19 +308,58 @@ fn other_network(control: &Control) -> RunError {
     error
 }
 
+/// Checks before the run that what comes of it can be written, each to a file of its own.
+fn outputs(options: &Options) -> Result<(), RunError> {
+    let outputs = [
+        ("GRAPHMAP_STATS", STATISTICS, options.stats_file.as_deref()),
+        ("GRAPHMAP_PROFILE", PROFILE, options.profile.as_deref()),
+        (
+            "GRAPHMAP_TRACE",
+            "the trace",
+            options.trace.as_ref().map(Trace::file),
+        ),
+    ];
+    let mut before: Vec<(&str, &Path)> = Vec::new();
+    for (name, what, file) in outputs {
+        let Some(file) = file else { continue };
+        let same = before
+            .iter()
+            .find(|(_, other)| atomic_file::is_same(file, other));
+        if let Some((other, _)) = same {
+            let file = file.display();
+            return Err(RunError::Options(format!(
+                "{other} and {name} name one file: {file}"
+            )));
+        }
+        atomic_file::probe(file).map_err(|error| cannot_write(what, file, &error))?;
+        before.push((name, file));
+    }
+    Ok(())
+}
+
+const STATISTICS: &str = "the statistics";
+const PROFILE: &str = "the profile";
+
+fn cannot_write(what: &str, file: &Path, error: &io::Error) -> RunError {
+    RunError::File(format!(
+        "{}: {what} cannot be written: {error}",
+        file.display()
+    ))
+}
+
 fn tell(name: &str, report: &Report, options: &Options) -> Result<(), RunError> {
-    let write = |file: &std::path::Path, text: String| {
-        fs::write(file, text)
-            .map_err(|error| RunError::File(format!("{}: cannot write: {error}", file.display())))
+    let write = |what: &str, file: &Path, text: String| {
+        let written = atomic_file::write(file, |out| out.write_all(text.as_bytes()));
+        written.map_err(|error| cannot_write(what, file, &error))
     };
     if let Some(file) = &options.stats_file {
-        write(file, report.json_lines())?;
+        write(STATISTICS, file, report.json_lines())?;
     } else if options.stats {
         let said = format!("{name}: what each kind did\n{report}");
         say(&visible(&said));
     }
     if let (Some(file), Some(profile)) = (&options.profile, report.profile()) {
-        write(file, profile)?;
+        write(PROFILE, file, profile)?;
     }
     Ok(())
 }

@@ -90,6 +90,7 @@
 //!   makes more of [`Stopped`] than to end: when it is told depends on that order. A writer may go
 //!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
 
+mod atomic_file;
 mod block;
 mod chrome;
 mod clock;

@@ -1,4 +1,4 @@
-//! Where a panic was, as seen from where the user is.
+//! What is told of a panic: where it was, as seen from where the user is.
 //!
 //! The compiler names files as seen from the workspace that it built, and `graphmap run` is mostly called
 //! from elsewhere: `src/processes/worker.rs` is then no file of the user's.
@@ -9,26 +9,54 @@ use std::panic::{self, PanicHookInfo};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use crate::error::RunError;
 use crate::say::say;
 
 /// The folder of the project, in the environment of a program that `graphmap run` starts.
 const PROJECT: &str = "GRAPHMAP_PROJECT";
 
+/// What `print!` panics with when standard output takes no more, before the reason.
+const NO_OUTPUT: &str = "failed printing to stdout: ";
+
 /// Lets panics be told with paths that lead somewhere. Without the variable they are told as Rust tells
-/// them.
+/// them. That standard output takes no more is nobody's mistake, and is told by [`of_output`].
 pub(crate) fn tell_from_here() {
-    let Some(project) = env::var_os(PROJECT).filter(|folder| !folder.is_empty()) else {
-        return;
-    };
-    let project = PathBuf::from(project);
-    panic::set_hook(Box::new(move |panic| say(&told(panic, &project))));
+    let project = env::var_os(PROJECT).filter(|folder| !folder.is_empty());
+    let project = project.map(PathBuf::from);
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| match &project {
+        _ if text(panic).starts_with(NO_OUTPUT) => {}
+        Some(project) => say(&told(panic, project)),
+        None => before(panic),
+    }));
 }
 
-fn told(panic: &PanicHookInfo<'_>, project: &Path) -> String {
+/// What a run failed with; if a process panicked as nobody reads what it prints, or the disk is full, then that.
+pub(crate) fn of_output(error: RunError) -> RunError {
+    let why = |message: &str| Some(message.split_once(NO_OUTPUT)?.1.to_string());
+    match &error {
+        RunError::Failed(failure) => match why(&failure.message) {
+            Some(why) => cannot_print(&why),
+            None => error,
+        },
+        _ => error,
+    }
+}
+
+/// What the processes print cannot be written, for this reason.
+pub(crate) fn cannot_print(why: &str) -> RunError {
+    RunError::File(format!("what the processes print cannot be written: {why}"))
+}
+
+fn text<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let text = text.unwrap_or("(no message)");
+    text.unwrap_or("(no message)")
+}
+
+fn told(panic: &PanicHookInfo<'_>, project: &Path) -> String {
+    let text = text(panic);
     let thread = thread::current();
     let name = thread.name().unwrap_or("<unnamed>");
     let place = panic.location().map_or_else(String::new, |place| {

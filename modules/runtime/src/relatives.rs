@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::process::{self, Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,9 +25,19 @@ const VARIABLE: &str = "GRAPHMAP_OS_PROCESS";
 /// The file of a program that runs, whatever has become of its name.
 const ITSELF: &str = "/proc/self/exe";
 /// How long the OS processes of a run that fails have to end by themselves, before they are killed.
-const GRACE: Duration = Duration::from_millis(700);
+const GRACE: Duration = Duration::from_millis(1500);
+/// How long the first has to write what comes of a run that fails: its trace may be long.
+const WRITING: Duration = Duration::from_secs(60);
 /// How often the first looks whether the run has failed. Who fails wakes it.
 const LOOK: Duration = Duration::from_secs(3600);
+
+/// The first runs no process any more, and writes what comes of the run.
+static WRITES: AtomicBool = AtomicBool::new(false);
+
+/// No process of this OS process runs any more.
+pub(crate) fn runs_no_more() {
+    WRITES.store(true, Ordering::Relaxed);
+}
 
 /// What this OS process is, if another has started it as one of several.
 pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
@@ -192,8 +203,12 @@ impl Relatives {
                     return;
                 }
             }
-            let end = Instant::now() + GRACE;
-            while Instant::now() < end && !*lock(&finished) {
+            let start = Instant::now();
+            let patience = || match WRITES.load(Ordering::Relaxed) {
+                true => WRITING,
+                false => GRACE,
+            };
+            while start.elapsed() < patience() && !*lock(&finished) {
                 thread::sleep(Duration::from_millis(20));
             }
             kill(&children);

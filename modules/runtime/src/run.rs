@@ -104,19 +104,21 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
 }
 
 /// What joins this OS process to the others of a run.
-pub(crate) enum Joint {
+pub(crate) enum Transport {
     /// The page that all look at, as the first scheduler sees it.
-    Memory(Arc<Control>),
+    SharedMemory(Arc<Control>),
     /// Then there is one scheduler.
     Job(Rc<dyn Job>),
 }
 
-impl Joint {
+impl Transport {
     /// Which OS process this is, of how many.
     fn place(&self) -> (usize, usize) {
         match self {
-            Joint::Memory(control) => (control.os_process(), control.count() / control.each()),
-            Joint::Job(job) => (job.me(), job.count()),
+            Transport::SharedMemory(control) => {
+                (control.os_process(), control.count() / control.each())
+            }
+            Transport::Job(job) => (job.me(), job.count()),
         }
     }
 }
@@ -132,7 +134,7 @@ pub fn run_over(
     job: &Rc<dyn Job>,
 ) -> Result<Report, RunError> {
     // SAFETY: what it asks for is about shared memory.
-    unsafe { run_among(network.into(), options, &Joint::Job(Rc::clone(job))) }
+    unsafe { run_among(network.into(), options, &Transport::Job(Rc::clone(job))) }
 }
 
 /// Runs what lives in this OS process of a network that several share. The first reports on all.
@@ -145,12 +147,13 @@ pub fn run_over(
 pub(crate) unsafe fn run_among(
     network: Arc<Network>,
     options: &Options,
-    joint: &Joint,
+    transport: &Transport,
 ) -> Result<Report, RunError> {
     let directory: Arc<dyn Directory> = network.clone();
     // SAFETY: the caller's promise.
-    let result = unsafe { run_part(network, options, joint) };
-    match joint.place() {
+    let result = unsafe { run_part(network, options, transport) };
+    relatives::runs_no_more();
+    match transport.place() {
         (0, count) => chrome::finish(result, options, &directory, count),
         _ => result,
     }
@@ -163,18 +166,18 @@ pub(crate) unsafe fn run_among(
 unsafe fn run_part(
     network: Arc<Network>,
     options: &Options,
-    joint: &Joint,
+    transport: &Transport,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    let (controls, first, os_process, count) = match joint {
-        Joint::Memory(control) => {
+    let (controls, first, os_process, count) = match transport {
+        Transport::SharedMemory(control) => {
             let controls = control.schedulers();
             // SAFETY: the caller's promise; that of the first scheduler.
             let lanes = unsafe { Lanes::new(Arc::clone(&controls[0])) };
             let (me, count) = (control.os_process(), control.count() / control.each());
             (controls, AnyLink::Lanes(lanes), me, count)
         }
-        Joint::Job(job) => {
+        Transport::Job(job) => {
             let (me, count) = (job.me(), job.count());
             (Vec::new(), AnyLink::Other(Rc::clone(job)), me, count)
         }
@@ -192,9 +195,9 @@ unsafe fn run_part(
         false => Pins::choose(os_process, count, each, options.cores.as_deref()),
     };
     let doorbell = |control: &Arc<Control>| Arc::clone(control) as Arc<dyn Doorbell>;
-    let bells = match joint {
-        Joint::Memory(_) => controls.iter().map(doorbell).collect(),
-        Joint::Job(job) => vec![job.doorbell()],
+    let bells = match transport {
+        Transport::SharedMemory(_) => controls.iter().map(doorbell).collect(),
+        Transport::Job(job) => vec![job.doorbell()],
     };
     let among = Among {
         me: os_process,

@@ -26,7 +26,7 @@ pub struct Report {
     pub schedulers_asked: usize,
     /// Channels that had to grow to resolve a block, in that order.
     pub growths: Vec<Growth>,
-    /// Readers that left before their writers had finished.
+    /// Readers that left without all that was written to them, or was to be.
     pub left_early: Option<EarlyLeave>,
     pub(crate) profile: Option<Profile>,
 }
@@ -66,9 +66,8 @@ pub struct SchedulerStats {
     pub core: Option<u32>,
 }
 
-/// Readers that left while their writers had not finished: what is written after that depends on
-/// the order in which processes run, as does when the writer is told
-/// [`Stopped`](crate::Stopped).
+/// Readers that left without all that was written to them, or was to be: when the writer is told [`Stopped`](crate::Stopped), if at all,
+/// depends on the order in which processes run, as does what it writes elsewhere after that. That there are such readers does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlyLeave {
     /// On how many channels.
@@ -109,9 +108,13 @@ pub(crate) fn report(
         capacity: grow.capacity as usize,
     });
     let growths = growths.collect();
-    let lowest = tallies.iter().filter_map(|tally| tally.left_first).min();
-    let left_early = lowest.map(|number| EarlyLeave {
-        channels: tallies.iter().map(|tally| tally.left).sum(),
+    // Of a channel between two schedulers, both may tell.
+    let left_early: BTreeSet<u32> = tallies
+        .iter()
+        .flat_map(|tally| tally.left_early.iter().copied())
+        .collect();
+    let left_early = left_early.first().map(|&number| EarlyLeave {
+        channels: left_early.len(),
         first: report::channel(&**directory, number),
     });
     let measured = tallies.iter().any(|tally| tally.measured);
@@ -253,7 +256,7 @@ impl Report {
     }
 
     /// The statistics as lines of JSON, one object a line; its `what` is `kind`, `scheduler`,
-    /// `growth` or `run`. Times are in seconds.
+    /// `growth`, `left_early` or `run`. Times are in seconds.
     pub fn json_lines(&self) -> String {
         let mut json = String::new();
         for k in &self.kinds {
@@ -286,6 +289,13 @@ impl Report {
             let _ = writeln!(
                 json,
                 "{{\"what\":\"growth\",\"channel\":{channel},\"capacity\":{capacity}}}"
+            );
+        }
+        if let Some(EarlyLeave { channels, first }) = &self.left_early {
+            let first = quote(first);
+            let _ = writeln!(
+                json,
+                "{{\"what\":\"left_early\",\"channels\":{channels},\"first\":{first}}}"
             );
         }
         let (elapsed, processes) = (self.elapsed.as_secs_f64(), self.processes);
@@ -366,7 +376,8 @@ impl fmt::Display for Report {
             let readers = if *channels == 1 { "reader" } else { "readers" };
             writeln!(
                 f,
-                "{channels} {readers} left before the writer had finished: {first}{}",
+                "{channels} {readers} left without all that was written to {}: {first}{}",
+                if *channels == 1 { "it" } else { "them" },
                 if *channels == 1 { "" } else { " first" }
             )?;
         }

@@ -239,3 +239,80 @@ fn the_exit_codes_of_a_program() {
         "{out}{err}"
     );
 }
+
+/// What comes of a run is written whole, each to a file of its own, and what cannot be is told before the run.
+#[test]
+#[cfg_attr(miri, ignore = "Miri starts no programs")]
+fn files_of_a_program() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("measured");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let (stats, profile, nowhere) = (file("stats.json"), file("profile.json"), file("none/x"));
+    let start = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "program", "--ignored", "--nocapture"]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8_lossy(&text).to_string()
+    };
+    let json = format!("json:{stats}");
+    for file in [&stats, &profile] {
+        std::fs::write(file, "before").unwrap();
+    }
+    let said = start(&[("GRAPHMAP_STATS", &json), ("GRAPHMAP_PROFILE", &profile)]);
+    assert!(
+        said.contains("code ExitCode(unix_exit_status(0))"),
+        "{said}"
+    );
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    assert!(read(&stats).contains("{\"what\":\"run\""));
+    assert!(read(&profile).starts_with("{\"processes\":["));
+    let (link, missing) = (("GRAPHMAP_LINK", "shm"), format!("json:{nowhere}"));
+    for link in [&[][..], &[link, ("GRAPHMAP_OS_PROCESSES", "2")]] {
+        for (variable, value, what) in [
+            ("GRAPHMAP_STATS", &missing, "the statistics"),
+            ("GRAPHMAP_PROFILE", &nowhere, "the profile"),
+            ("GRAPHMAP_TRACE", &nowhere, "the trace"),
+        ] {
+            let said = start(&[link, &[(variable, value)]].concat());
+            let told =
+                format!("error: {nowhere}: {what} cannot be written: No such file or directory");
+            assert_eq!(said.matches(&told).count(), 1, "{said}");
+            assert!(
+                said.contains("code ExitCode(unix_exit_status(2))"),
+                "{said}"
+            );
+        }
+        let same = [("GRAPHMAP_STATS", &*json), ("GRAPHMAP_TRACE", &stats)];
+        let said = start(&[link, &same].concat());
+        let told = "GRAPHMAP_STATS and GRAPHMAP_TRACE name one file: ";
+        assert_eq!(said.matches(told).count(), 1, "{said}");
+        assert!(
+            read(&stats).contains("{\"what\":\"run\""),
+            "it is as it was"
+        );
+    }
+    let cores = [
+        ("GRAPHMAP_CORES", "0"),
+        ("GRAPHMAP_OS_PROCESSES", "2"),
+        link,
+    ];
+    let told = "GRAPHMAP_CORES names the cores of one OS process, and the run has 2";
+    let said = start(&cores);
+    assert_eq!(
+        said.matches(told).count(),
+        usize::from(cfg!(target_os = "linux")),
+        "{said}"
+    );
+    // Somebody has it open: what is printed is not lost.
+    let out = std::fs::File::create(&stats).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "program", "--ignored", "--nocapture"]);
+    command
+        .env("GRAPHMAP_STATS", "json:/dev/stdout")
+        .stdout(out);
+    assert!(command.status().unwrap().success());
+    for told in ["{\"what\":\"run\"", "test program ... ok"] {
+        assert!(read(&stats).contains(told), "{}", read(&stats));
+    }
+}

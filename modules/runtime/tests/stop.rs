@@ -334,3 +334,45 @@ fn who_drops_what_it_has_not_read_has_left() {
     });
     rt::run(net, &Options::new().os_processes(2).threads(2)).unwrap();
 }
+
+/// Of three readers one reads all and leaves long before its writer does, one leaves tokens unread, and one leaves while its writer goes on
+/// and discards.
+fn leavers() -> Network {
+    let mut net = Network::new("leavers", "leavers.dot");
+    let member = |mut p: Both<u64>| async move {
+        let rank = rt::me().rank;
+        if let Some(mut out) = p.outs.pop() {
+            let tokens = [3, 5, 100][rank];
+            for n in 0..tokens {
+                out.write_or_discard(n).await;
+            }
+            for _ in 0..100 {
+                rt::yield_now().await;
+            }
+        }
+        if let Some(mut input) = p.ins.pop() {
+            for n in 0..3 {
+                assert_eq!(input.read().await, Some(n));
+            }
+        }
+    };
+    let kind = net.kind("p", Names::Numbered("p", "0+1*6"), "0+1*6", BOTH, member);
+    let mut channels = Channels::new((kind, 1), (kind, 0), "0+1*3", "3+1*3");
+    channels.capacity = 8;
+    net.channels::<u64>(channels);
+    net
+}
+
+#[test]
+fn who_leaves_without_all_that_is_written_is_told() {
+    everywhere(leavers, |outcome| {
+        let report = outcome.unwrap();
+        let left = report.left_early.as_ref().expect("two leave early");
+        assert_eq!(left.channels, 2);
+        assert_eq!(left.first, "p1.out -> p4.in");
+        let line = "{\"what\":\"left_early\",\"channels\":2,\"first\":";
+        assert_eq!(report.json_lines().matches(line).count(), 1);
+        let told = "2 readers left without all that was written to them: ";
+        assert_eq!(report.to_string().matches(told).count(), 1);
+    });
+}

@@ -4,13 +4,13 @@
 //! from the turn that wrote it to the one that read it.
 
 mod arrows;
-mod file;
 mod json;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+use crate::atomic_file;
 use crate::error::RunError;
 use crate::exec::directory::Directory;
 use crate::options::Options;
@@ -20,7 +20,9 @@ use arrows::Arrows;
 /// Whether the file of a trace can be written: before the run begins.
 pub(crate) fn probe(options: &Options) -> Result<(), RunError> {
     match &options.trace {
-        Some(trace) => file::probe(trace.file()).map_err(|error| cannot_write(trace, &error)),
+        Some(trace) => {
+            atomic_file::probe(trace.file()).map_err(|error| cannot_write(trace, &error))
+        }
         None => Ok(()),
     }
 }
@@ -115,7 +117,7 @@ fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::R
         backward: arrows.backward,
         os_processes: os_processes.saturating_sub(here.len()) as u64,
     };
-    file::write(trace.file(), |out| {
+    atomic_file::write(trace.file(), |out| {
         json::write(out, directory, &parts, &shifts, &arrows, &left_out)
     })?;
     Ok(left_out)

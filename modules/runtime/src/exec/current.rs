@@ -99,7 +99,7 @@ pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     Some(unsafe { (*beacon).current.load(Ordering::Relaxed) })
 }
 
-/// A reader leaves before its writer; not where the run has ended, and everybody has to leave.
+/// A reader has left without all that was written to it, or was to be; not where the run has ended, and everybody has to leave.
 pub(crate) fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     with_current(|scheduler| {
         if !scheduler.beacon.shared.stopped()

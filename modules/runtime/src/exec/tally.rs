@@ -1,6 +1,6 @@
 //! What a scheduler counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,9 +32,8 @@ pub(crate) struct Tally {
     pub(crate) processes: usize,
     /// The core that it was pinned to.
     pub(crate) core: Option<u32>,
-    /// Channels whose readers left before their writers, and the lowest of their numbers.
-    pub(crate) left: usize,
-    pub(crate) left_first: Option<u32>,
+    /// Channels whose readers left without all that was written to them, or was to be, by number.
+    pub(crate) left_early: BTreeSet<u32>,
 }
 
 impl Tally {
@@ -58,22 +57,24 @@ impl Tally {
     /// What was counted, for another OS process.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let tally = self.clone();
+        let left_early: Vec<u32> = tally.left_early.into_iter().collect();
         Encoder::to_vec(&(
             (tally.measured, tally.profiled, tally.kinds, tally.classes),
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.processes),
-            (tally.left, tally.left_first, tally.core, tally.recorded),
+            (left_early, tally.core, tally.recorded),
         ))
         .clone()
     }
 
     /// What another OS process has counted.
     pub(crate) fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
-        let (flags, lists, numbers, left) = Decoder::from_slice(bytes).ok()?;
+        let (flags, lists, numbers, rest) = Decoder::from_slice(bytes).ok()?;
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
         let (switches, sent, sleeps, processes) = numbers;
-        let (left, left_first, core, recorded) = left;
+        let (left_early, core, recorded) = rest;
+        let left_early: Vec<u32> = left_early;
         Some(Tally {
             measured,
             profiled,
@@ -91,8 +92,7 @@ impl Tally {
             sleeps,
             processes,
             core,
-            left,
-            left_first,
+            left_early: left_early.into_iter().collect(),
         })
     }
 
@@ -110,10 +110,9 @@ impl Tally {
         }
     }
 
-    /// The reader of a channel has left before its writer.
+    /// The reader of a channel has left without all that was written to it, or was to be.
     pub(crate) fn left_early(&mut self, number: u32) {
-        self.left += 1;
-        self.left_first = Some(self.left_first.map_or(number, |first| first.min(number)));
+        self.left_early.insert(number);
     }
 
     /// A channel is gone: `tokens` went through it. `writer` is the writer's scheduler if the

@@ -123,10 +123,17 @@ impl<T> Channel<T> {
             self.put_in(token);
             Put::Done
         } else if self.point.is_gone(Side::Read) {
+            self.note_unread();
             Put::Stopped(token)
         } else {
             Put::Full(token)
         }
+    }
+
+    /// The reader has not read all that was written, or was to be.
+    #[cold]
+    fn note_unread(&self) {
+        current::left_early(|registry| registry.number_of(&self.point));
     }
 
     /// Whether a token can be put in. Never when the reader has left: that takes all room away.
@@ -248,6 +255,7 @@ impl<T> Channel<T> {
         let refused = if this.has_one_in_hand() { REFUSED } else { 0 };
         // No token comes in any more, and those that nobody read do not count. The reader leaves
         // after its tokens: one of them may hold the writing end of this very channel.
+        this.note_unread();
         this.point.capacity.set(0);
         let read = this.head.get();
         // SAFETY: the caller's promise; `drain` leaves no tokens, also if one of them panics.
@@ -263,9 +271,6 @@ impl<T> Channel<T> {
         this.point.capacity.set(0);
         // The channel is empty, so its head is a count and no place any more.
         this.head.set(read);
-        if !this.point.is_gone(Side::Write) {
-            current::left_early(|registry| registry.number_of(&this.point));
-        }
         this.point.leave(Side::Read, refused);
         this.point.wake_left(Side::Write, current::wake_stopped);
         if this.point.is_gone(Side::Write) {

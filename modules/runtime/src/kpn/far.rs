@@ -61,6 +61,7 @@ impl<T> FarOutput<T> {
 
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.writer.reader_has_left() {
+            current::left_early(|_| Some(self.writer.number));
             return Put::Stopped(token);
         }
         if !self.writer.has_room() {

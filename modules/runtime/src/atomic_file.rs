@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 /// Whether a file can be written.
-pub(super) fn probe(file: &Path) -> io::Result<()> {
+pub(crate) fn probe(file: &Path) -> io::Result<()> {
     match target(file)? {
-        Target::Stream => File::options().write(true).open(file).map(drop),
+        Target::Stream => File::options().append(true).open(file).map(drop),
         Target::File(file) => {
             let beside = beside(&file)?;
             File::create(&beside)?;
@@ -18,7 +18,7 @@ pub(super) fn probe(file: &Path) -> io::Result<()> {
 }
 
 /// Writes a file beside it, and puts it in its place when it is whole.
-pub(super) fn write(
+pub(crate) fn write(
     file: &Path,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -28,7 +28,7 @@ pub(super) fn write(
         out.flush()
     };
     match target(file)? {
-        Target::Stream => whole(File::options().write(true).open(file)?),
+        Target::Stream => whole(File::options().append(true).open(file)?),
         Target::File(file) => {
             let beside = beside(&file)?;
             let written = File::create(&beside)
@@ -42,6 +42,16 @@ pub(super) fn write(
     }
 }
 
+/// Whether two names are of one file, which the later of two outputs would take from the earlier. What no name of a file is, such as
+/// a pipe, takes both.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let target = |file: &Path| match target(file) {
+        Ok(Target::File(file)) => std::path::absolute(file).ok(),
+        _ => None,
+    };
+    target(one).is_some_and(|one| target(other) == Some(one))
+}
+
 enum Target {
     /// A pipe, a device: nothing that can be put in place.
     Stream,
@@ -50,6 +60,10 @@ enum Target {
 }
 
 fn target(file: &Path) -> io::Result<Target> {
+    // Somebody has it open, and would go on with what it was: `/dev/stdout` may be a file.
+    if ["/dev", "/proc"].iter().any(|of| file.starts_with(of)) {
+        return Ok(Target::Stream);
+    }
     match fs::metadata(file) {
         Ok(there) if there.is_dir() => Err(io::Error::other("it is a folder")),
         Ok(there) if there.is_file() => Ok(Target::File(fs::canonicalize(file)?)),
@@ -75,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_file_is_whole_or_as_it_was() {
-        let folder = std::env::temp_dir().join(format!("graphmap-trace-{}", process::id()));
+        let folder = std::env::temp_dir().join(format!("graphmap-atomic-{}", process::id()));
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("out.json");
         probe(&file).unwrap();
@@ -87,6 +101,9 @@ mod tests {
         });
         assert_eq!(broken.unwrap_err().to_string(), "full");
         assert_eq!(fs::read_to_string(&file).unwrap(), "first");
+        assert!(is_same(&file, &folder.join("./out.json")));
+        assert!(!is_same(&file, &folder.join("other.json")));
+        assert!(!is_same(Path::new("/dev/null"), Path::new("/dev/null")));
         assert!(probe(&folder).is_err());
         assert!(probe(&folder.join("none/out.json")).is_err());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
