@@ -5,12 +5,11 @@ mod common;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use common::{BOTH, Both, Log, everywhere, size, ways};
+use common::{BOTH, Both, Log, everywhere, size};
 use graphmap_runtime as rt;
-use rt::{Channels, Names, Network, Options, Select, Stopped, run, select};
+use rt::{Channels, Names, Network, Options, Select, Stopped, select};
 
 /// `writers` processes called w1.. joined to one process that `read` runs.
 fn many_to_one<F, O>(writers: u32, capacity: u32, each: u64, read: F) -> Network
@@ -591,64 +590,4 @@ fn a_port_that_was_read_by_itself_waits_in_a_bundle() {
     let r = net.kind("r", Names::Listed(&["r"]), "1", BOTH, read);
     net.channels::<u64>(Channels::new((w, 1), (r, 0), "0", "0"));
     rt::run(net, &Options::new().os_processes(2).threads(2)).unwrap();
-}
-
-/// Wakes a process, and is a waker of its own.
-struct Relay(Waker);
-
-impl Wake for Relay {
-    fn wake(self: Arc<Self>) {
-        self.0.wake_by_ref();
-    }
-}
-
-/// A wake-up may be on its way to a bundle that goes. Whoever waits next by a waker of its own may get the number that the
-/// bundle's member had, is woken by that for nothing, and waits again.
-#[test]
-fn a_wake_up_for_a_bundle_that_has_gone() {
-    let [waits, written, again] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
-    let play = move |mut p: Both<u64>| {
-        let [waits, written, again] = [&waits, &written, &again].map(Arc::clone);
-        async move {
-            match rt::me().rank {
-                0 => {
-                    while !waits.load(Ordering::SeqCst) {
-                        rt::yield_now().await;
-                    }
-                    p.outs[0].write_or_discard(1).await;
-                    rt::yield_now().await;
-                    written.store(true, Ordering::SeqCst);
-                    while !again.load(Ordering::SeqCst) {
-                        rt::yield_now().await;
-                    }
-                    p.outs[1].write(2).await.unwrap();
-                }
-                1 => {
-                    let mut select = Select::from(p.ins);
-                    assert!(ways::glance(select.read()).await.is_none());
-                    waits.store(true, Ordering::SeqCst);
-                    // All of the scheduler waits, and hears of the token when the bundle has gone.
-                    while !written.load(Ordering::SeqCst) {
-                        std::thread::yield_now();
-                    }
-                }
-                _ => {
-                    let mut read = Box::pin(p.ins[0].read());
-                    let mut looks = 0;
-                    let token = poll_fn(|context| {
-                        looks += 1;
-                        again.store(looks >= 2, Ordering::SeqCst);
-                        let relay = Waker::from(Arc::new(Relay(context.waker().clone())));
-                        read.as_mut().poll(&mut Context::from_waker(&relay))
-                    });
-                    assert_eq!(token.await, Some(2));
-                }
-            }
-        }
-    };
-    let mut net = Network::new("gone", "gone.dot");
-    let kind = net.kind("p", Names::Numbered("p", "0+1*3"), "0+1*3", BOTH, play);
-    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0+0*2", "1 2"));
-    let options = Options::new().os_processes(2).threads(2);
-    run(net, &options.mapping("0 1 1".parse().unwrap())).unwrap();
 }

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::{blocked, forget, size};
+use common::{BOTH, Both, blocked, forget, size, ways};
 use graphmap_runtime as rt;
-use rt::{Local, Names, Network, Options, RunError, Stopped, run};
+use rt::{Channels, Local, Names, Network, Options, RunError, Select, Stopped, run};
 
 /// A combinator as other libraries have them: each child has a waker of its own, and only those that
 /// were woken are polled again.
@@ -252,4 +252,64 @@ fn many_full_channels_to_an_unknown_reader() {
     let block = blocked(net.run(&Options::new()));
     assert_eq!((block.processes, block.others.len()), (1, 1));
     assert!(block.waits_for_foreign());
+}
+
+/// Wakes a process, and is a waker of its own.
+struct Relay(Waker);
+
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
+/// A wake-up may be on its way to a bundle that goes. Whoever waits next by a waker of its own may get the number that the
+/// bundle's member had, is woken by that for nothing, and waits again.
+#[test]
+fn a_wake_up_for_a_bundle_that_has_gone() {
+    let [waits, written, again] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let play = move |mut p: Both<u64>| {
+        let [waits, written, again] = [&waits, &written, &again].map(Arc::clone);
+        async move {
+            match rt::me().rank {
+                0 => {
+                    while !waits.load(Ordering::SeqCst) {
+                        rt::yield_now().await;
+                    }
+                    p.outs[0].write_or_discard(1).await;
+                    rt::yield_now().await;
+                    written.store(true, Ordering::SeqCst);
+                    while !again.load(Ordering::SeqCst) {
+                        rt::yield_now().await;
+                    }
+                    p.outs[1].write(2).await.unwrap();
+                }
+                1 => {
+                    let mut select = Select::from(p.ins);
+                    assert!(ways::glance(select.read()).await.is_none());
+                    waits.store(true, Ordering::SeqCst);
+                    // All of the scheduler waits, and hears of the token when the bundle has gone.
+                    while !written.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                }
+                _ => {
+                    let mut read = Box::pin(p.ins[0].read());
+                    let mut looks = 0;
+                    let token = poll_fn(|context| {
+                        looks += 1;
+                        again.store(looks >= 2, Ordering::SeqCst);
+                        let relay = Waker::from(Arc::new(Relay(context.waker().clone())));
+                        read.as_mut().poll(&mut Context::from_waker(&relay))
+                    });
+                    assert_eq!(token.await, Some(2));
+                }
+            }
+        }
+    };
+    let mut net = Network::new("gone", "gone.dot");
+    let kind = net.kind("p", Names::Numbered("p", "0+1*3"), "0+1*3", BOTH, play);
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0+0*2", "1 2"));
+    let options = Options::new().os_processes(2).threads(2);
+    run(net, &options.mapping("0 1 1".parse().unwrap())).unwrap();
 }
