@@ -127,6 +127,10 @@ pub use entry::main;
 #[doc(hidden)]
 pub use entry::main_over;
 pub use error::{Exit, Failure, RunError};
+pub use exec::discovery::{
+    Connection, Connections, Direction, OsProcess, Process, Processes, collocated, connections,
+    in_os_process, of_kind, os_processes, process, process_of_rank, processes,
+};
 pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};

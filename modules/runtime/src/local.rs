@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, ProcessInfo};
+use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ProcessInfo};
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
@@ -189,6 +189,23 @@ impl Directory for Names {
 
     fn of_rank(&self, rank: u32) -> (u32, u32) {
         (0, rank)
+    }
+
+    fn find(&self, name: &str) -> Option<(u32, u32)> {
+        let given = self.given.iter().find(|given| given.1 == name);
+        let rank = given.map(|given| given.0).or_else(|| {
+            let rank = name.strip_prefix("process ")?.parse().ok()?;
+            (rank < self.processes && self.process(0, rank).name == name).then_some(rank)
+        });
+        rank.map(|rank| (0, rank))
+    }
+
+    fn ends_of(&self, _kind: u32, _index: u32) -> Vec<EndOf> {
+        Vec::new()
+    }
+
+    fn capacity(&self, _number: u32) -> u32 {
+        0
     }
 
     fn channel(&self, _number: u32) -> ChannelInfo {

@@ -204,6 +204,10 @@ unsafe fn run_part(
         count,
         bells,
         apart: pins.apart,
+        hosts: match transport {
+            Transport::SharedMemory(_) => None,
+            Transport::Job(job) => Some(job.hosts()),
+        },
     };
     let directory: Arc<dyn Directory> = network.clone();
     let place = Some(placement.clone());

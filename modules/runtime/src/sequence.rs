@@ -226,6 +226,17 @@ impl Sequence {
         })
     }
 
+    /// All places at which a number stands, in ascending order. It takes about as long as there are such places: the loops in
+    /// which it cannot stand are passed by as a whole.
+    pub fn positions(&self, number: u32) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (at, term) in self.terms.iter().enumerate() {
+            let rest = i64::from(number) - i64::from(term.start);
+            places(self.loops_of(at), rest, term.before as usize, &mut found);
+        }
+        found
+    }
+
     fn loops_of(&self, term: usize) -> &[Loop] {
         let end = self
             .terms
@@ -296,6 +307,39 @@ impl Iterator for Numbers<'_> {
     }
 }
 
+/// Adds the places, from `before` on, at which the steps of the loops add up to `sum`.
+fn places(loops: &[Loop], sum: i64, before: usize, found: &mut Vec<usize>) {
+    let Some((outer, inner)) = loops.split_last() else {
+        found.extend((sum == 0).then_some(before));
+        return;
+    };
+    let reach = |one: &Loop| one.step * (i64::from(one.count) - 1);
+    let least: i64 = inner.iter().map(|one| reach(one).min(0)).sum();
+    let most: i64 = inner.iter().map(|one| reach(one).max(0)).sum();
+    let size: usize = inner.iter().map(|one| one.count as usize).product();
+    // The rounds of the outer loop after which the inner ones can make up for the rest.
+    let last = i64::from(outer.count) - 1;
+    let (first, last) = match outer.step {
+        0 if (least..=most).contains(&sum) => (0, last),
+        0 => return,
+        step => {
+            let (low, high) = match step > 0 {
+                true => (sum - most, sum - least),
+                false => (least - sum, most - sum),
+            };
+            let size = step.abs();
+            (
+                (low + size - 1).div_euclid(size).max(0),
+                high.div_euclid(size).min(last),
+            )
+        }
+    };
+    for round in first..=last {
+        let before = before + round as usize * size;
+        places(inner, sum - round * outer.step, before, found);
+    }
+}
+
 fn value(start: u32, loops: &[Loop], mut n: u32) -> u32 {
     let mut value = i64::from(start);
     for round in loops {
@@ -329,6 +373,35 @@ mod tests {
             numbers("4294967295 4294967295-4294967295*2"),
             [u32::MAX, u32::MAX, 0]
         );
+    }
+
+    /// Against a look at all.
+    #[test]
+    fn places_of_numbers() {
+        for text in [
+            "",
+            "7",
+            "4+0*3 4 1+1*9",
+            "2+5*3 10-1*4",
+            "0+1*3+10*2",
+            "0+0*2+1*3+0*4",
+            "9-2*4+1*3-1*2",
+            "9+1*4-1*6+2*3-3*2",
+            "5-0*3+2*2",
+        ] {
+            let sequence: Sequence = text.parse().unwrap();
+            let all = numbers(text);
+            for number in 0..20 {
+                let places = (0..all.len()).filter(|&at| all[at] == number);
+                assert_eq!(
+                    sequence.positions(number),
+                    places.collect::<Vec<_>>(),
+                    "{number} in {text}"
+                );
+            }
+        }
+        let grid: Sequence = "0+1*1000+1000*1000".parse().unwrap();
+        assert_eq!(grid.positions(123_456), [123_456]);
     }
 
     #[test]

@@ -26,6 +26,17 @@ pub(crate) struct ChannelInfo {
     pub(crate) place: Option<Place>,
 }
 
+/// An end of a channel, as the process sees it that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndOf {
+    /// The channel.
+    pub(crate) number: u32,
+    /// It is the writing end.
+    pub(crate) writes: bool,
+    /// Which one it is of the port's bundle.
+    pub(crate) member: u32,
+}
+
 /// A class of channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClassInfo<'a> {
@@ -47,7 +58,13 @@ pub(crate) trait Directory: Send + Sync {
     fn rank(&self, kind: u32, index: u32) -> u32;
     /// Kind and index of a rank. May take time linear in the number of kinds.
     fn of_rank(&self, rank: u32) -> (u32, u32);
+    /// Kind and index of the process of a name.
+    fn find(&self, name: &str) -> Option<(u32, u32)>;
+    /// The ends of channels that a process has: by port, and by member of the port's bundle.
+    fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf>;
     fn channel(&self, number: u32) -> ChannelInfo;
+    /// How many tokens a channel may hold at the start.
+    fn capacity(&self, number: u32) -> u32;
     /// The ranks at the ends of a channel.
     fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
     /// What a token of a channel takes in memory as a value.

@@ -5,6 +5,7 @@ mod acks;
 mod ceiling;
 pub(crate) mod current;
 pub(crate) mod directory;
+pub(crate) mod discovery;
 pub(crate) mod doze;
 pub(crate) mod guard;
 pub(crate) mod hooks;

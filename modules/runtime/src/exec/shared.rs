@@ -14,6 +14,7 @@ use super::report;
 use super::waits::{Grow, Update, WaitGraph};
 use crate::block::Block;
 use crate::error::{Failure, RunError};
+use crate::host;
 use crate::link::between::Doorbell;
 use crate::link::inbox::Inbox;
 use crate::options::{Notice, Options};
@@ -112,6 +113,8 @@ pub(crate) struct Among {
     pub(crate) bells: Vec<Arc<dyn Doorbell>>,
     /// No core is two schedulers'.
     pub(crate) apart: bool,
+    /// The host of each OS process, as far as it is known; without it, all are on this one.
+    pub(crate) hosts: Option<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -207,6 +210,22 @@ impl Shared {
     /// The OS process of a scheduler.
     pub(crate) fn os_process_of(&self, number: usize) -> usize {
         number / self.inboxes.len()
+    }
+
+    /// The OS process of a rank.
+    pub(crate) fn os_process_of_rank(&self, rank: u32) -> usize {
+        match &self.among {
+            Some(among) => self.scheduler_of(rank) * among.count / self.schedulers(),
+            None => 0,
+        }
+    }
+
+    /// The name of the host that an OS process is on, if it can be told.
+    pub(crate) fn host_of(&self, os_process: usize) -> Option<String> {
+        match self.among.as_ref().and_then(|among| among.hosts.as_ref()) {
+            Some(hosts) => hosts.get(os_process).cloned(),
+            None => host::name(),
+        }
     }
 
     /// The rank of a process of a scheduler, by its place among those.

@@ -9,15 +9,14 @@ use std::ptr::NonNull;
 
 use super::connect::{Ends, Ports};
 use super::meter::Formats;
+use super::names::NameTable;
 use super::wire::{Maker, TypedMaker};
 use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndInfo, ProcessInfo};
 use crate::exec::outcome::Outcome;
 use crate::exec::point;
 use crate::exec::scheduler::MOST;
 use crate::exec::task::{self, Header};
 use crate::payload::Format;
-use crate::place::Place;
 use crate::sequence::Sequence;
 
 /// A kind of a [`Network`], as [`Network::kind`] returns it.
@@ -118,18 +117,12 @@ pub(crate) type Spawn = dyn Fn(&mut Ends<'_>, u32, u32) -> NonNull<Header> + Sen
 
 pub(crate) struct KindTable {
     pub(crate) name: String,
-    names: NameTable,
+    pub(super) names: NameTable,
     pub(crate) ranks: Sequence,
     pub(crate) ports: Vec<String>,
-    line: Sequence,
-    column: Sequence,
+    pub(super) line: Sequence,
+    pub(super) column: Sequence,
     pub(crate) spawn: Box<Spawn>,
-}
-
-enum NameTable {
-    Listed(Vec<String>),
-    Pattern(Vec<(String, Sequence)>),
-    Mixed(Vec<String>, Sequence, Vec<(String, Sequence)>),
 }
 
 pub(crate) struct Class {
@@ -140,8 +133,8 @@ pub(crate) struct Class {
     pub(crate) to_index: Sequence,
     pub(crate) from_slot: Sequence,
     pub(crate) to_slot: Sequence,
-    line: Sequence,
-    column: Sequence,
+    pub(super) line: Sequence,
+    pub(super) column: Sequence,
     /// The number of its first channel.
     pub(crate) first: u32,
     pub(crate) token: TypeId,
@@ -436,159 +429,5 @@ impl Network {
             size: size_of::<T>(),
             maker: Box::new(maker),
         });
-    }
-
-    fn place_of(&self, line: &Sequence, column: &Sequence, n: usize) -> Option<Place> {
-        let line = line.get(n)?.into();
-        Some(Place {
-            file: self.file.clone(),
-            line,
-            column: column.get(n).unwrap_or(0).into(),
-        })
-    }
-
-    fn end(&self, (kind, port): (u32, u32), index: u32) -> EndInfo {
-        let table = &self.kinds[kind as usize];
-        EndInfo {
-            rank: self.rank(kind, index),
-            process: table.member(index),
-            port: table.ports[port as usize].clone(),
-        }
-    }
-
-    fn member_of_class(&self, number: u32) -> Option<(&Class, usize)> {
-        let class = self.classes.get(self.class_of(number))?;
-        Some((class, (number - class.first) as usize))
-    }
-}
-
-impl NameTable {
-    /// How many names there are, if that is limited.
-    fn len(&self) -> Option<usize> {
-        match self {
-            NameTable::Listed(names) => Some(names.len()),
-            NameTable::Pattern(parts) => shortest(parts),
-            NameTable::Mixed(_, which, parts) => {
-                let rest = shortest(parts).unwrap_or(usize::MAX);
-                Some(which.len().min(rest))
-            }
-        }
-    }
-}
-
-/// The length of the shortest sequence that is not empty.
-fn shortest(parts: &[(String, Sequence)]) -> Option<usize> {
-    let lengths = parts.iter().map(|part| part.1.len());
-    lengths.filter(|&len| len > 0).min()
-}
-
-impl KindTable {
-    fn member(&self, index: u32) -> String {
-        let index = index as usize;
-        let (mut name, parts) = match &self.names {
-            NameTable::Listed(names) => return names.get(index).cloned().unwrap_or_default(),
-            NameTable::Pattern(parts) => (String::new(), parts),
-            NameTable::Mixed(texts, which, parts) => {
-                let text = which.get(index).and_then(|which| texts.get(which as usize));
-                (text.cloned().unwrap_or_default(), parts)
-            }
-        };
-        for (text, numbers) in parts {
-            name.push_str(text);
-            if let Some(number) = numbers.get(index) {
-                name.push_str(&number.to_string());
-            }
-        }
-        name
-    }
-}
-
-impl Directory for Network {
-    fn processes(&self) -> usize {
-        self.processes as usize
-    }
-
-    fn kinds(&self) -> usize {
-        self.kinds.len()
-    }
-
-    fn kind(&self, kind: u32) -> (String, usize) {
-        let table = &self.kinds[kind as usize];
-        (table.name.clone(), table.ranks.len())
-    }
-
-    fn process(&self, kind: u32, index: u32) -> ProcessInfo {
-        let table = &self.kinds[kind as usize];
-        ProcessInfo {
-            rank: self.rank(kind, index),
-            name: table.member(index),
-            place: self.place_of(&table.line, &table.column, index as usize),
-        }
-    }
-
-    fn rank(&self, kind: u32, index: u32) -> u32 {
-        self.kinds[kind as usize]
-            .ranks
-            .get(index as usize)
-            .unwrap_or(u32::MAX)
-    }
-
-    fn of_rank(&self, rank: u32) -> (u32, u32) {
-        for (kind, table) in self.kinds.iter().enumerate() {
-            if let Some(index) = table.ranks.position(rank) {
-                return (kind as u32, index as u32);
-            }
-        }
-        (0, 0)
-    }
-
-    fn channel(&self, number: u32) -> ChannelInfo {
-        let Some((class, n)) = self.member_of_class(number) else {
-            return ChannelInfo {
-                from: None,
-                to: None,
-                place: None,
-            };
-        };
-        ChannelInfo {
-            from: class
-                .from_index
-                .get(n)
-                .map(|index| self.end(class.from, index)),
-            to: class.to_index.get(n).map(|index| self.end(class.to, index)),
-            place: self.place_of(&class.line, &class.column, n),
-        }
-    }
-
-    fn peers(&self, number: u32) -> (Option<u32>, Option<u32>) {
-        let Some((class, n)) = self.member_of_class(number) else {
-            return (None, None);
-        };
-        let rank = |(kind, _), index| self.rank(kind, index);
-        (
-            class.from_index.get(n).map(|index| rank(class.from, index)),
-            class.to_index.get(n).map(|index| rank(class.to, index)),
-        )
-    }
-
-    fn token_size(&self, number: u32) -> usize {
-        let class = self.classes.get(self.class_of(number));
-        class.map_or(0, |class| class.size)
-    }
-
-    fn class_of(&self, number: u32) -> usize {
-        self.classes
-            .partition_point(|class| class.first <= number)
-            .saturating_sub(1)
-    }
-
-    fn class(&self, class: usize) -> Option<ClassInfo<'_>> {
-        self.classes.get(class).map(|class| ClassInfo {
-            from: class.from.0,
-            to: class.to.0,
-            token: class.token_name,
-            size: class.size,
-            is_payload: self.formats.has(class.token),
-        })
     }
 }

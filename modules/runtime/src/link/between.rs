@@ -115,6 +115,11 @@ pub trait Job: Link {
     /// Gives the bytes of a message back, to be used again.
     fn done_with(&self, bytes: Vec<u8>);
 
+    /// The host of each OS process, by name; none if that is not known.
+    fn hosts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The network is known, by a number that differs for networks that differ. Where another OS process has
     /// another, or is another program, the run fails.
     fn begin(&self, network: u64);

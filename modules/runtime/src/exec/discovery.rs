@@ -1,0 +1,423 @@
+//! What a process can ask about the others: who they are, where they are, and what joins it to them.
+//!
+//! Nothing is kept for it: names come from the network's own sequences, places from the placement, one by one as they are
+//! asked for. So a network of a million processes has no table of a million, in whatever OS process one asks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::current;
+use super::directory::{Directory, EndOf};
+use super::scheduler::Scheduler;
+use super::shared::Shared;
+use crate::place::Place;
+
+/// A process of the network: who it is, and where it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its rank: the order of first appearance in the graph, from 0.
+    pub rank: usize,
+    /// Its name in the graph.
+    pub name: String,
+    /// The name of its kind.
+    pub kind: String,
+    /// Which one of its kind it is, from 0.
+    pub index: usize,
+    /// The scheduler it runs on, from 0, through all OS processes.
+    pub scheduler: usize,
+    /// The OS process it is in, from 0.
+    pub os_process: usize,
+    /// Where it is drawn, if the network knows.
+    pub place: Option<Place>,
+}
+
+/// An OS process of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OsProcess {
+    /// Its number, from 0.
+    pub number: usize,
+    /// The name of the host that it is on, if it can be told.
+    pub host: Option<String>,
+}
+
+/// Which way a channel goes, as a process sees it that has an end of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// It reads from the channel.
+    In,
+    /// It writes to the channel.
+    Out,
+}
+
+/// A channel that joins the process that asks to another, or to itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// Whether it reads or writes.
+    pub direction: Direction,
+    /// Its port.
+    pub port: String,
+    /// Which member of the port's bundle the channel is, from 0.
+    pub member: usize,
+    /// Who is at the other end.
+    pub peer: Process,
+    /// The port there.
+    pub peer_port: String,
+    /// How many tokens the channel may hold, as drawn.
+    pub capacity: usize,
+    /// Where it is drawn, if the network knows.
+    pub place: Option<Place>,
+}
+
+/// What can answer: the network, and where its processes are.
+#[derive(Clone)]
+struct Run {
+    directory: Arc<dyn Directory>,
+    shared: Arc<Shared>,
+}
+
+impl Run {
+    /// The run that is on.
+    #[track_caller]
+    fn current() -> Self {
+        asking(|scheduler| Run {
+            directory: Arc::clone(&scheduler.directory),
+            shared: Arc::clone(scheduler.shared()),
+        })
+    }
+
+    fn os_process(&self, rank: u32) -> usize {
+        self.shared.os_process_of_rank(rank)
+    }
+
+    fn process(&self, kind: u32, index: u32) -> Process {
+        let process = self.directory.process(kind, index);
+        Process {
+            rank: process.rank as usize,
+            name: process.name,
+            kind: self.directory.kind(kind).0,
+            index: index as usize,
+            scheduler: self.shared.scheduler_of(process.rank),
+            os_process: self.os_process(process.rank),
+            place: process.place,
+        }
+    }
+
+    fn of_rank(&self, rank: u32) -> Process {
+        let (kind, index) = self.directory.of_rank(rank);
+        self.process(kind, index)
+    }
+}
+
+#[track_caller]
+fn asking<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
+    match current::with_current(f) {
+        Some(answer) => answer,
+        None => panic!("who asks for other processes has to be a process of a run"),
+    }
+}
+
+/// Kind and index of the process that asks.
+#[track_caller]
+fn who_asks() -> (u32, u32) {
+    match asking(Scheduler::running) {
+        Some(who) => who,
+        None => panic!("who asks for other processes has to be a process of a run"),
+    }
+}
+
+/// The process of this name, if there is one.
+///
+/// Names that are a text and a number take no longer in a large network than in a small one; others are compared one by one.
+///
+/// ```
+/// use graphmap_runtime as rt;
+/// # let mut net = rt::Local::new();
+/// # net.spawn_named("sink", async {});
+/// # net.spawn(async {
+/// let sink = rt::process("sink").expect("the network has one");
+/// if sink.os_process == rt::me().os_process {
+///     // A reference costs nothing there.
+/// }
+/// assert_eq!(sink.rank, 0);
+/// assert_eq!(rt::process("nobody"), None);
+/// # });
+/// # net.run(&rt::Options::new()).unwrap();
+/// ```
+///
+/// # Panics
+/// When called outside of a run, as all functions here.
+#[track_caller]
+pub fn process(name: &str) -> Option<Process> {
+    let run = Run::current();
+    let (kind, index) = run.directory.find(name)?;
+    Some(run.process(kind, index))
+}
+
+/// The process of this rank, if there is one.
+///
+/// # Panics
+/// When called outside of a run.
+#[track_caller]
+pub fn process_of_rank(rank: usize) -> Option<Process> {
+    let run = Run::current();
+    let rank = u32::try_from(rank).ok()?;
+    ((rank as usize) < run.directory.processes()).then(|| run.of_rank(rank))
+}
+
+/// All processes, by rank. They are worked out one by one.
+///
+/// # Panics
+/// When called outside of a run.
+#[track_caller]
+pub fn processes() -> Processes {
+    let run = Run::current();
+    let end = run.directory.processes() as u32;
+    Processes {
+        run,
+        which: Which::All,
+        next: 0,
+        end,
+    }
+}
+
+/// The processes of a kind, in the order of their indices; none if there is no such kind. `nth` takes as long for
+/// the last as for the first.
+///
+/// ```
+/// use graphmap_runtime as rt;
+/// # let mut net = rt::Local::new();
+/// # for _ in 0..5 { net.spawn(async {
+/// let next = (rt::me().index + 1) % rt::me().members;
+/// let neighbour = rt::of_kind(&rt::me().kind).nth(next).unwrap();
+/// assert_eq!(neighbour.index, next);
+/// # }); }
+/// # net.run(&rt::Options::new()).unwrap();
+/// ```
+///
+/// # Panics
+/// When called outside of a run.
+#[track_caller]
+pub fn of_kind(kind: &str) -> Processes {
+    let run = Run::current();
+    let kinds = 0..run.directory.kinds() as u32;
+    let found = kinds.map(|kind| (kind, run.directory.kind(kind)));
+    let mut found = found.filter(|(_, (name, _))| name == kind);
+    let (which, end) = match found.next() {
+        Some((kind, (_, members))) => (Which::Kind(kind), members as u32),
+        None => (Which::All, 0),
+    };
+    drop(found);
+    Processes {
+        run,
+        which,
+        next: 0,
+        end,
+    }
+}
+
+/// The processes in an OS process, by rank.
+///
+/// # Panics
+/// When called outside of a run.
+#[track_caller]
+pub fn in_os_process(os_process: usize) -> Processes {
+    let mut processes = processes();
+    processes.which = Which::In(os_process);
+    processes
+}
+
+/// The processes that are in the same OS process as the one that asks, which is one of them, by rank.
+///
+/// ```
+/// use graphmap_runtime as rt;
+/// # let mut net = rt::Local::new();
+/// # for _ in 0..3 { net.spawn(async {
+/// let workers = rt::collocated().filter(|process| process.kind == rt::me().kind);
+/// assert_eq!(workers.count(), rt::me().members);
+/// # }); }
+/// # net.run(&rt::Options::new()).unwrap();
+/// ```
+///
+/// # Panics
+/// When called outside of a process of a run.
+#[track_caller]
+pub fn collocated() -> Processes {
+    let (kind, index) = who_asks();
+    let run = Run::current();
+    in_os_process(run.os_process(run.directory.rank(kind, index)))
+}
+
+/// The OS processes of the run, with the hosts that they are on.
+///
+/// # Panics
+/// When called outside of a run.
+#[track_caller]
+pub fn os_processes() -> Vec<OsProcess> {
+    let shared = Run::current().shared;
+    let (_, count) = shared.os_process().unwrap_or((0, 1));
+    let all = (0..count).map(|number| OsProcess {
+        number,
+        host: shared.host_of(number),
+    });
+    all.collect()
+}
+
+/// The channels that join the process that asks to others: port by port, and of each bundle in the order of its
+/// members. Ports joined to the environment have none. They are worked out one by one.
+///
+/// ```
+/// use graphmap_runtime as rt;
+/// # struct End(rt::Input<u8>, rt::Output<u8>);
+/// # impl rt::Ports for End {
+/// #     fn connect(ends: &mut rt::Ends<'_>) -> Self { End(ends.input(), ends.output()) }
+/// # }
+/// async fn stage(p: End) {
+/// #   let _p = p;
+///     for connection in rt::connections() {
+///         if connection.direction == rt::Direction::Out {
+///             assert_eq!((&*connection.port, &*connection.peer.name), ("out", "stage2"));
+///         }
+///     }
+/// }
+/// let mut net = rt::Network::new("pair", "pair.dot");
+/// let stages = net.kind("stage", rt::Names::Numbered("stage", "1+1*2"), "0+1*2", &["in", "out"], stage);
+/// net.channels::<u8>(rt::Channels::new((stages, 1), (stages, 0), "0", "1"));
+/// rt::run(net, &rt::Options::new()).unwrap();
+/// ```
+///
+/// # Panics
+/// When called outside of a process of a run.
+#[track_caller]
+pub fn connections() -> Connections {
+    let (kind, index) = who_asks();
+    let run = Run::current();
+    let ends = run.directory.ends_of(kind, index).into_iter();
+    Connections { run, ends }
+}
+
+enum Which {
+    All,
+    Kind(u32),
+    In(usize),
+}
+
+/// Processes, worked out one by one.
+pub struct Processes {
+    run: Run,
+    which: Which,
+    /// Ranks, or indices of the kind.
+    next: u32,
+    end: u32,
+}
+
+impl Processes {
+    fn at(&self, at: u32) -> Process {
+        match self.which {
+            Which::Kind(kind) => self.run.process(kind, at),
+            Which::All | Which::In(_) => self.run.of_rank(at),
+        }
+    }
+}
+
+impl Iterator for Processes {
+    type Item = Process;
+
+    fn next(&mut self) -> Option<Process> {
+        while self.next < self.end {
+            let at = self.next;
+            self.next += 1;
+            if let Which::In(os_process) = self.which
+                && self.run.os_process(at) != os_process
+            {
+                continue;
+            }
+            return Some(self.at(at));
+        }
+        None
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Process> {
+        if let Which::In(os_process) = self.which {
+            let mut ranks = self.next..self.end;
+            let is_there = |rank: &u32| self.run.os_process(*rank) == os_process;
+            let at = ranks.by_ref().filter(is_there).nth(n);
+            self.next = ranks.start;
+            return at.map(|at| self.at(at));
+        }
+        let skipped = u32::try_from(n).unwrap_or(u32::MAX);
+        self.next = self.next.saturating_add(skipped).min(self.end);
+        self.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.end - self.next) as usize;
+        match self.which {
+            Which::In(_) => (0, Some(left)),
+            Which::All | Which::Kind(_) => (left, Some(left)),
+        }
+    }
+
+    fn count(self) -> usize {
+        match self.which {
+            Which::In(os_process) => {
+                let ranks = self.next..self.end;
+                ranks
+                    .filter(|&rank| self.run.os_process(rank) == os_process)
+                    .count()
+            }
+            Which::All | Which::Kind(_) => (self.end - self.next) as usize,
+        }
+    }
+}
+
+impl fmt::Debug for Processes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Processes").finish_non_exhaustive()
+    }
+}
+
+/// The channels of a process, worked out one by one.
+pub struct Connections {
+    run: Run,
+    ends: std::vec::IntoIter<EndOf>,
+}
+
+impl Connections {
+    fn connection(&self, end: EndOf) -> Option<Connection> {
+        let channel = self.run.directory.channel(end.number);
+        let (direction, own, peer) = match end.writes {
+            true => (Direction::Out, channel.from?, channel.to?),
+            false => (Direction::In, channel.to?, channel.from?),
+        };
+        Some(Connection {
+            direction,
+            port: own.port,
+            member: end.member as usize,
+            peer: self.run.of_rank(peer.rank),
+            peer_port: peer.port,
+            capacity: self.run.directory.capacity(end.number) as usize,
+            place: channel.place,
+        })
+    }
+}
+
+impl Iterator for Connections {
+    type Item = Connection;
+
+    fn next(&mut self) -> Option<Connection> {
+        let end = self.ends.next()?;
+        self.connection(end)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Connections {}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections").finish_non_exhaustive()
+    }
+}
