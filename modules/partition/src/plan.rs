@@ -18,6 +18,7 @@ use translate::{Targets, Weights};
 
 mod failure;
 mod language;
+mod names;
 mod pattern;
 mod previous;
 mod rules;
@@ -230,6 +231,7 @@ fn numbers(
         platform,
         places: &places,
         named: request.named_hosts,
+        processes: network.processes.len(),
     };
     let memory = spots.memory(request.rules, found);
     let targets = Targets::of(platform, places, &memory.own, &weights);

@@ -2,16 +2,16 @@
 //! engine, each with the place where it is written.
 
 use super::language::{self, Of, Price, Rule, Said, Term};
+use super::names::{is_called, nobody};
 use super::pattern::Pattern;
-use super::spots::{Spots, no_os_process};
+use super::spots::Spots;
 use super::translate::{Beside, Targets, Weights};
-use super::{Modules, Request, codes};
+use super::{Modules, Request};
 use crate::Constraint;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Constraint as Declared, ModuleId};
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::{KindId, Module, ProcessId, Verified};
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::network::{KindId, ProcessId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +83,7 @@ impl<'a> Rules<'a> {
             platform,
             places: &targets.places,
             named: request.named_hosts,
+            processes: network.processes.len(),
         };
         rules.of_graph(&spots, found);
         rules.of_modules(request.modules);
@@ -137,7 +138,7 @@ impl<'a> Rules<'a> {
                     self.pin(vertices, &[*o], said.span);
                 }
                 Declared::OsProcess(o) => {
-                    found.push(no_os_process(*o, spots.places.len(), said.span));
+                    found.push(spots.no_os_process(*o, said.span));
                 }
                 Declared::Whole => self.together(vertices.collect(), said.span),
                 Declared::Prefer(traffic) => {
@@ -346,7 +347,7 @@ impl<'a> Rules<'a> {
                 }
             };
             if !fits.contains(&true) {
-                found.push(self.nobody(term.of, &term.name));
+                found.push(nobody(network, term.of, &term.name));
                 sound = false;
             }
             chosen.iter_mut().zip(fits).for_each(|(c, f)| *c |= f);
@@ -359,7 +360,7 @@ impl<'a> Rules<'a> {
     fn modules(&self, names: &[Pattern], found: &mut Diagnostics) -> Vec<Vec<u32>> {
         for name in names {
             if self.members(std::slice::from_ref(name)).is_empty() {
-                found.push(self.nobody(Of::Module, name));
+                found.push(nobody(self.network, Of::Module, name));
             }
         }
         self.members(names)
@@ -374,7 +375,7 @@ impl<'a> Rules<'a> {
         let mut nearest: Vec<Option<ModuleId>> = Vec::with_capacity(network.modules.len());
         let mut count = 0;
         for (id, module) in network.modules.iter() {
-            let fits = names.iter().any(|name| self.is_called(module, name));
+            let fits = names.iter().any(|name| is_called(network, module, name));
             meant.push(fits.then_some(count));
             count += usize::from(fits);
             let around = module.parent.and_then(|p| nearest[p.index()]);
@@ -393,80 +394,5 @@ impl<'a> Rules<'a> {
         }
         members.retain(|m| !m.is_empty());
         members
-    }
-
-    /// Whether a module has a name or a kind; `cluster_farm` may be called `farm`, too, since
-    /// Graphviz wants the first word and nobody else does.
-    fn is_called(&self, module: &Module, called: &Pattern) -> bool {
-        let (name, kind) = (
-            self.network.name(module.name),
-            self.network.name(module.kind),
-        );
-        let short = name.strip_prefix("cluster");
-        let short = short.map(|rest| rest.strip_prefix('_').unwrap_or(rest));
-        called.matches(name) || called.matches(kind) || short.is_some_and(|s| called.matches(s))
-    }
-
-    /// A name of nothing.
-    fn nobody(&self, of: Of, name: &Pattern) -> Diagnostic {
-        let network = self.network;
-        let (word, mut known): (_, Vec<&str>) = match of {
-            Of::Process => (
-                "process",
-                network
-                    .processes
-                    .ids()
-                    .map(|p| network.process_name(p))
-                    .collect(),
-            ),
-            Of::Kind => (
-                "kind of process",
-                network
-                    .kinds
-                    .values()
-                    .map(|k| network.name(k.name))
-                    .collect(),
-            ),
-            Of::Module => (
-                "module",
-                network
-                    .modules
-                    .values()
-                    .flat_map(|m| [network.name(m.kind), network.name(m.name)])
-                    .collect(),
-            ),
-        };
-        let message = format!("there is no {word} `{}`", name.text);
-        let mut finding = Diagnostic::error(codes::NOBODY, message).at(name.span, "");
-        let other = |of: Of, word: &str| {
-            let is = match of {
-                Of::Kind => network
-                    .kinds
-                    .values()
-                    .any(|k| name.matches(network.name(k.name))),
-                _ => network.modules.values().any(|m| self.is_called(m, name)),
-            };
-            is.then(|| format!("a {word} of this name is `{word}:{}`", name.text))
-        };
-        if of == Of::Process {
-            finding.help.extend(other(Of::Kind, "kind"));
-            finding.help.extend(other(Of::Module, "module"));
-        }
-        if !finding.help.is_empty() {
-            return finding;
-        }
-        // A hint is not worth a search through a million names.
-        known.truncate(10_000);
-        if let Some(near) = nearest(&name.text, known.iter().copied()) {
-            return finding.help(format!("did you mean `{near}`?"));
-        }
-        let mut seen = BTreeSet::new();
-        known.retain(|name| seen.insert(*name));
-        let more = if known.len() > 8 { " ..." } else { "" };
-        known.truncate(8);
-        match known.is_empty() {
-            true => finding.help(format!("the network has no {word}")),
-            false => finding.help(format!("there are: {}{more}", known.join(", "))),
-        }
     }
 }

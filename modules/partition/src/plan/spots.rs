@@ -15,6 +15,8 @@ pub(super) struct Spots<'a> {
     pub(super) places: &'a [platform::Place],
     /// Whether the hosts have names that mean something.
     pub(super) named: bool,
+    /// How many processes there are: as many OS processes there are at the most.
+    pub(super) processes: usize,
 }
 
 /// What memory is limited.
@@ -114,7 +116,7 @@ impl Spots<'_> {
                 }
                 Place::OsProcess(first, last, span) => {
                     if *last as usize >= here.len() {
-                        found.push(no_os_process(*last, here.len(), *span));
+                        found.push(self.no_os_process(*last, *span));
                         return None;
                     }
                     here[*first as usize..=*last as usize].fill(true);
@@ -161,22 +163,47 @@ impl Spots<'_> {
         if there.is_empty() {
             let count = self.places.len();
             let message = format!("host `{text}` has none of the {count} OS processes");
+            let mut all = self.platform.places_for(self.processes).into_iter();
+            let first = all.position(|place| fits[place.host as usize]);
+            let help = match first {
+                Some(first) => format!("say `-n {}` or more, or list this host sooner", first + 1),
+                // There are no more OS processes than processes.
+                None => "list this host sooner".to_owned(),
+            };
             found.push(
                 Diagnostic::error(codes::UNKNOWN_HOST, message)
                     .at(span, "")
-                    .help("OS processes take the slots in the order of the hostfile: say a larger `-n`, or list this host sooner"),
+                    .with_note("OS processes take the slots in the order of the hostfile")
+                    .help(help),
             );
             return None;
         }
         Some(there)
     }
-}
 
-pub(super) fn no_os_process(o: u32, count: usize, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::NO_OS_PROCESS, format!("there is no OS process {o}"))
-        .at(span, format!("they are numbered from 0 to {}", count - 1))
-        .help(format!(
-            "say `-n {}` or more, or the number of another one",
-            u64::from(o) + 1
-        ))
+    /// That there is no OS process of this number.
+    pub(super) fn no_os_process(&self, o: u32, span: Span) -> Diagnostic {
+        let (count, processes) = (self.places.len(), self.processes);
+        let numbers = match count {
+            0 => String::new(),
+            1 => "there is one alone, 0".to_owned(),
+            _ => format!("they are numbered from 0 to {}", count - 1),
+        };
+        let finding =
+            Diagnostic::error(codes::NO_OS_PROCESS, format!("there is no OS process {o}"))
+                .at(span, numbers);
+        let wanted = u64::from(o) + 1;
+        match (wanted <= processes as u64, processes) {
+            (true, _) => finding.help(format!(
+                "say `-n {wanted}` or more, or the number of another one"
+            )),
+            (false, 0) => finding,
+            // One without a process is never made, whatever `-n` says.
+            (false, _) => finding.help(format!(
+                "say the number of another one: there are no more OS processes than processes, \
+                 and the last can have the number {}",
+                processes - 1
+            )),
+        }
+    }
 }

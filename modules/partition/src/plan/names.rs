@@ -1,0 +1,158 @@
+//! What names in rules are names of, and what is said of one that is a name of nothing.
+
+use super::codes;
+use super::language::Of;
+use super::pattern::Pattern;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::{Module, Network};
+use std::collections::BTreeSet;
+
+/// The most names that are told one by one.
+const MOST_TOLD: usize = 8;
+/// The most names that one is compared with: a hint is not worth a search through a million.
+const MOST_COMPARED: usize = 10_000;
+
+/// Whether a module has a name or a kind; `cluster_farm` may be called `farm`, too, since
+/// Graphviz wants the first word and nobody else does.
+pub(super) fn is_called(network: &Network, module: &Module, called: &Pattern) -> bool {
+    let (name, kind) = (network.name(module.name), network.name(module.kind));
+    called.matches(name) || called.matches(kind) || called.matches(without_cluster(name))
+}
+
+/// A module's name without the word that Graphviz wants.
+fn without_cluster(name: &str) -> &str {
+    match name.strip_prefix("cluster") {
+        Some(rest) => rest.strip_prefix('_').unwrap_or(rest),
+        None => name,
+    }
+}
+
+/// A name of nothing.
+pub(super) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
+    let kinds = || network.kinds.values().map(|k| network.name(k.name));
+    let modules = || network.modules.values();
+    let (word, mut known): (_, Vec<&str>) = match of {
+        Of::Process => {
+            let ids = network.processes.ids();
+            ("process", ids.map(|p| network.process_name(p)).collect())
+        }
+        Of::Kind => ("kind of process", kinds().collect()),
+        Of::Module => {
+            let names = modules().flat_map(|m| {
+                let name = without_cluster(network.name(m.name));
+                [network.name(m.kind), name]
+            });
+            ("module", names.collect())
+        }
+    };
+    let message = format!("there is no {word} `{}`", name.text);
+    let mut finding = Diagnostic::error(codes::NOBODY, message).at(name.span, "");
+    if of == Of::Process {
+        let kind = kinds().any(|kind| name.matches(kind)).then_some("kind");
+        let module = modules().any(|m| is_called(network, m, name));
+        for word in kind.into_iter().chain(module.then_some("module")) {
+            finding = finding.help(format!("a {word} of this name is `{word}:{}`", name.text));
+        }
+    }
+    if !finding.help.is_empty() {
+        return finding;
+    }
+    let mut seen = BTreeSet::new();
+    known.retain(|name| seen.insert(*name));
+    if let Some(said) = numbered(&name.text, &known) {
+        finding = finding.help(said);
+        let (base, _) = parts(&name.text).unwrap_or_default();
+        let all = match of {
+            Of::Process => kinds().any(|kind| kind == base).then_some("kind"),
+            Of::Kind => None,
+            Of::Module => known.contains(&base).then_some("module"),
+        };
+        return match all {
+            Some(word) => finding.help(format!("all of the kind are `{word}:{base}`")),
+            None => finding,
+        };
+    }
+    let compared = &known[..known.len().min(MOST_COMPARED)];
+    if let Some(near) = nearest(&name.text, compared.iter().copied()) {
+        return finding.help(format!("did you mean `{near}`?"));
+    }
+    let more = if known.len() > MOST_TOLD { " ..." } else { "" };
+    known.truncate(MOST_TOLD);
+    match known.is_empty() {
+        true => finding.help(format!("the network has no {word}")),
+        false => finding.help(format!("there are: {}{more}", known.join(", "))),
+    }
+}
+
+/// A name that ends in a number, as the instances of what is repeated do: what is before the number
+/// and before a `_` between them, and the number.
+fn parts(name: &str) -> Option<(&str, u64)> {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[base.len()..].parse().ok()?;
+    let base = base.strip_suffix('_').unwrap_or(base);
+    (!base.is_empty()).then_some((base, number))
+}
+
+/// Which numbers there are, of a name with one that there is not.
+fn numbered(name: &str, known: &[&str]) -> Option<String> {
+    let (base, wanted) = parts(name)?;
+    let mut alike: Vec<(u64, &str)> = known
+        .iter()
+        .filter_map(|&other| {
+            let (of, number) = parts(other)?;
+            (of == base).then_some((number, other))
+        })
+        .collect();
+    alike.sort_unstable();
+    if let Some((_, same)) = alike.iter().find(|(number, _)| *number == wanted) {
+        return Some(format!("did you mean `{same}`?"));
+    }
+    let ((first, low), (last, high)) = (alike.first()?, alike.last()?);
+    if alike.len() > 2 && last - first == alike.len() as u64 - 1 {
+        return Some(format!("there are `{low}` to `{high}`"));
+    }
+    let names = alike.iter().take(MOST_TOLD);
+    let names: Vec<String> = names.map(|(_, name)| format!("`{name}`")).collect();
+    let more = match alike.len() > MOST_TOLD {
+        true => " ...",
+        false => "",
+    };
+    Some(match alike.len() {
+        1 => format!("did you mean {}?", names[0]),
+        _ => format!("there are {}{more}", names.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn who_names_a_number_that_is_not_there_is_told_those_that_are() {
+        let farms = ["farm", "farm1", "farm2", "farm3"];
+        let many: Vec<String> = (0..40).map(|i| format!("w{}", i * 2)).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for (name, known, said) in [
+            ("farm_2", &farms[..], Some("did you mean `farm2`?")),
+            ("farm7", &farms, Some("there are `farm1` to `farm3`")),
+            (
+                "farm_2",
+                &["farm_1", "farm_3"],
+                Some("there are `farm_1`, `farm_3`"),
+            ),
+            ("farm9", &["farm1"], Some("did you mean `farm1`?")),
+            (
+                "w1",
+                &many,
+                Some("there are `w0`, `w2`, `w4`, `w6`, `w8`, `w10`, `w12`, `w14` ..."),
+            ),
+            ("frm1", &farms, None),
+            ("farm", &farms, None),
+            ("7", &["8"], None),
+            ("farm99999999999999999999999", &farms, None),
+        ] {
+            assert_eq!(numbered(name, known).as_deref(), said, "{name}");
+        }
+    }
+}
