@@ -36,6 +36,9 @@ pub(crate) struct Launched {
     copies: Option<u64>,
     /// Whether it is the one that speaks for all.
     pub(crate) speaks: bool,
+    /// All variables that tell: without the first the next one would. MPICH sets `MPI_LOCALNRANKS` beside
+    /// `PMI_SIZE`, and only the former where it listens at a port; Open MPI sets `PMIX_RANK`, too.
+    telling: Vec<&'static str>,
 }
 
 /// Whether this is one of several, by the variables of the environment.
@@ -46,6 +49,10 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
         let rank = ranks.iter().find_map(|name| number(name));
         Some((*size, copies, rank))
     });
+    let sizes = VARIABLES.iter().map(|(size, _)| (*size, 1));
+    let telling = sizes.chain([(PMIX_RANK, 0)]);
+    let telling = telling.filter(|(name, least)| number(name).is_some_and(|n| n > *least));
+    let telling = telling.map(|(name, _)| name).collect();
     if let Some((variable, copies, rank)) = told {
         return (copies > 1).then_some(Launched {
             variable,
@@ -53,6 +60,7 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
             copies: Some(copies),
             // One that does not know which it is cannot know that another speaks.
             speaks: rank.is_none_or(|rank| rank == 0),
+            telling,
         });
     }
     // The first cannot know that there is a second.
@@ -62,6 +70,7 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
         value: rank,
         copies: None,
         speaks: rank == 1,
+        telling,
     })
 }
 
@@ -84,6 +93,11 @@ impl fmt::Display for Launched {
             Some(copies) => format!("{copies} times"),
             None => "several times".to_string(),
         };
+        let (are, it) = match self.telling.len() {
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
+        let (named, without) = (self.telling.join(", "), self.telling.join(" -u "));
         write!(
             f,
             "a launcher has started this program {times} ({variable}={value}), and each copy would \
@@ -92,8 +106,8 @@ impl fmt::Display for Launched {
              instead of `graphmap_runtime::main`, as `graphmap new --link mpi` writes it\n  \
              without it, start the program once, with GRAPHMAP_OS_PROCESSES=N for N schedulers, and with \
              GRAPHMAP_LINK=shm for OS processes of their own on this host\n  \
-             where {variable} is only left over from something else, `env -u {variable}` before the \
-             program takes it away"
+             where {named} {are} only left over from something else, `env -u {without}` before the \
+             program takes {it} away"
         )
     }
 }
@@ -146,6 +160,48 @@ mod tests {
             (&[("PMIX_RANK", "2")], Some((None, false))),
         ] {
             assert_eq!(found(variables), expected, "{variables:?}");
+        }
+    }
+
+    /// What is advised must do: MPICH sets two variables, and without the first the second would tell.
+    #[test]
+    fn without_all_that_it_names_a_program_is_let_alone() {
+        for (variables, advice) in [
+            (
+                &[
+                    ("PMI_SIZE", "4"),
+                    ("PMI_RANK", "0"),
+                    ("MPI_LOCALNRANKS", "4"),
+                    ("MPI_LOCALRANKID", "0"),
+                ][..],
+                "where PMI_SIZE, MPI_LOCALNRANKS are only left over from something else, \
+                 `env -u PMI_SIZE -u MPI_LOCALNRANKS` before the program takes them away",
+            ),
+            (
+                &[("OMPI_COMM_WORLD_SIZE", "2"), ("PMIX_RANK", "1")],
+                "where OMPI_COMM_WORLD_SIZE, PMIX_RANK are only left over from something else, \
+                 `env -u OMPI_COMM_WORLD_SIZE -u PMIX_RANK` before the program takes them away",
+            ),
+            (
+                &[("PMI_SIZE", "2"), ("SLURM_STEP_NUM_TASKS", "1")],
+                "where PMI_SIZE is only left over from something else, `env -u PMI_SIZE` before the \
+                 program takes it away",
+            ),
+        ] {
+            let get = |name: &str, gone: &[&str]| {
+                let there = !gone.contains(&name);
+                let mut all = variables
+                    .iter()
+                    .filter(|(other, _)| *other == name && there);
+                all.next().map(|(_, value)| OsString::from(value))
+            };
+            let launched = find(|name| get(name, &[])).unwrap();
+            assert!(launched.to_string().ends_with(advice), "{launched}");
+            assert_eq!(
+                find(|name| get(name, &launched.telling)),
+                None,
+                "{variables:?}"
+            );
         }
     }
 
