@@ -187,6 +187,17 @@ pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
     Err(Failed::Cargo(Box::new(diagnostic)))
 }
 
+/// Whether a file is of a package that Cargo has fetched, or of Rust's own libraries.
+pub(crate) fn is_foreign(file: &Path) -> bool {
+    let own = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));
+    let fetched = own.or_else(home).is_some_and(|cargo| {
+        let folders = ["registry", "git"].map(|name| cargo.join(name));
+        folders.iter().any(|folder| file.starts_with(folder))
+    });
+    fetched || file.to_string_lossy().contains("/rustlib/src/")
+}
+
 fn not_there(error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::NO_CARGO, format!("cargo cannot be run: {error}"))
         .help("the program of a network is built with Rust: https://rustup.rs installs it")

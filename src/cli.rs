@@ -37,7 +37,7 @@ mod visible;
 use crate::{Tool, codes, signals, supervisor};
 use args::{Cli, Common, MessageFormat, Verb};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
+use clap::{Arg, CommandFactory, FromArgMatches};
 use exit::Exit;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
@@ -187,10 +187,42 @@ pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
     }
 }
 
+/// The first word that is neither an option nor the value of one: a verb, or the file where there is none.
+fn first_word(args: &[OsString]) -> Option<&str> {
+    let command = Cli::command();
+    let takes_value = |is: &dyn Fn(&Arg) -> bool| {
+        let mut options = command.get_arguments();
+        options.any(|arg| is(arg) && arg.get_action().takes_values())
+    };
+    // Whether the next word is the value of this one.
+    let wants_more = |option: &str| match option.strip_prefix("--") {
+        Some(long) => takes_value(&|arg| arg.get_long() == Some(long)),
+        None => {
+            let mut letters = option.chars().skip(1);
+            let first = letters.find(|c| takes_value(&|arg| arg.get_short() == Some(*c)));
+            first.is_some() && letters.next().is_none()
+        }
+    };
+    let mut args = args.iter().skip(1);
+    while let Some(arg) = args.next() {
+        let text = arg.to_str()?;
+        if text == "--" {
+            return None;
+        }
+        if !text.starts_with('-') {
+            return Some(text);
+        }
+        if wants_more(text) {
+            args.next();
+        }
+    }
+    None
+}
+
 /// Whether the first word looks like a verb with a typing error. Without a verb the first word is a
 /// graph file: `graphmap chekc` would only be told that there is no file of that name.
 fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
-    let word = args.get(1)?.to_str()?;
+    let word = first_word(args)?;
     let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
     if word.is_empty() || word.starts_with('-') || word.contains(odd) || Path::new(word).exists() {
         return None;
@@ -200,4 +232,50 @@ fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
         return None;
     }
     Some(unknown_verb(word).with_note(format!("there is no file named `{word}` either")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_is_found_behind_options() {
+        for (line, word) in [
+            ("chekc farm.dot", Some("chekc")),
+            ("--message-format=json chekc", Some("chekc")),
+            ("--message-format json -q chekc", Some("chekc")),
+            ("-n 4 farm.dot", Some("farm.dot")),
+            ("-n4 farm.dot", Some("farm.dot")),
+            ("-qn 4 farm.dot", Some("farm.dot")),
+            ("-qn4 farm.dot", Some("farm.dot")),
+            ("-q farm.dot", Some("farm.dot")),
+            ("--limit", None),
+            ("-- chekc", None),
+            ("", None),
+        ] {
+            let args: Vec<OsString> = std::iter::once("graphmap")
+                .chain(line.split_whitespace())
+                .map(OsString::from)
+                .collect();
+            assert_eq!(first_word(&args), word, "{line}");
+        }
+    }
+
+    /// A number below 0 is a wrong value of the option before it, not another option.
+    #[test]
+    fn options_of_numbers_take_what_begins_with_a_hyphen() {
+        const NUMBERS: &[&str] = &["N", "PERCENT", "SECONDS", "SEED", "SIZE", "TIME", "TRAFFIC"];
+        let command = defaults::command();
+        let mut seen = std::collections::BTreeSet::new();
+        for command in std::iter::once(&command).chain(command.get_subcommands()) {
+            for arg in command.get_arguments() {
+                let names = arg.get_value_names().unwrap_or_default();
+                let number = names.iter().find(|name| NUMBERS.contains(&name.as_str()));
+                let taken = arg.is_allow_negative_numbers_set() || arg.is_allow_hyphen_values_set();
+                assert!(number.is_none() || taken, "{}: {arg}", command.get_name());
+                seen.extend(number.map(ToString::to_string));
+            }
+        }
+        assert_eq!(seen.len(), NUMBERS.len(), "{seen:?}");
+    }
 }

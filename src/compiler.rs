@@ -19,6 +19,9 @@ pub(crate) struct CompilerMessage {
     pub(crate) spans: Vec<CompilerSpan>,
     #[serde(default)]
     children: Vec<CompilerChild>,
+    /// Whether a macro has written what it is about: see [`out_of_macros`].
+    #[serde(skip)]
+    of_macro: bool,
 }
 
 #[derive(Deserialize)]
@@ -33,8 +36,18 @@ pub(crate) struct CompilerSpan {
     byte_end: usize,
     is_primary: bool,
     label: Option<String>,
+    /// What an advice is to write there.
+    #[serde(default)]
+    suggested_replacement: Option<String>,
     /// What wrote the code that this is a place in, where a macro did.
     expansion: Option<Box<CompilerExpansion>>,
+}
+
+impl CompilerSpan {
+    /// Whether it is a place in a file for which this holds.
+    fn is_in(&self, project: &Path, is_such: impl Fn(&Path) -> bool) -> bool {
+        file_of(project, &self.file_name).is_some_and(|path| is_such(&path))
+    }
 }
 
 #[derive(Clone, Deserialize)]
@@ -42,10 +55,42 @@ struct CompilerExpansion {
     span: CompilerSpan,
 }
 
+/// A note or an advice beside a message.
 #[derive(Deserialize)]
 struct CompilerChild {
     message: String,
     level: String,
+    /// What it is about, or what it advises to write otherwise.
+    #[serde(default)]
+    spans: Vec<CompilerSpan>,
+}
+
+impl CompilerChild {
+    /// Whether it is of use to who sees nothing but files for which `is_users` holds: who has not written
+    /// what a macro writes cannot take it away, and what the compiler advises without a place is then
+    /// about the macro.
+    fn is_of_use(&self, of_macro: bool, is_users: impl Fn(&CompilerSpan) -> bool) -> bool {
+        let of_macro = of_macro && self.spans.is_empty();
+        let inside =
+            of_macro && (self.level == "help" || self.message.starts_with("required for "));
+        // Of options of the compiler, whom nobody calls by hand.
+        let option = self.message.contains("`--verbose`");
+        !inside && !option && self.spans.iter().all(is_users)
+    }
+
+    /// What it says; of an advice with what is to be written, where that is one thing.
+    fn said(self) -> String {
+        let [span] = &self.spans[..] else {
+            return self.message;
+        };
+        let written = span.suggested_replacement.as_deref().map(str::trim);
+        match written {
+            Some(text) if !text.is_empty() && !text.contains(['\n', '`']) => {
+                format!("{}: `{text}`", self.message)
+            }
+            _ => self.message,
+        }
+    }
 }
 
 /// Leads what the compiler finds wrong where the wiring hands a function to the runtime to that
@@ -71,20 +116,23 @@ pub(crate) fn at_functions(
             byte_end: place.end,
             is_primary: true,
             label: primary.label.clone(),
+            suggested_replacement: None,
             expansion: None,
         }];
     }
 }
 
-/// Diagnostics of what the compiler found, with the texts they point into added to `sources`.
-/// `explain` may add to one what the graph has to do with it, by the file that it is in
+/// Diagnostics of what the compiler found, with the texts they point into added to `sources`. What it
+/// says beside is told where it is about files that are the user's. `explain` may add to one what the graph has to do with it, by the file that it is in
 /// and what stands at its place.
 pub(crate) fn diagnose(
     messages: Vec<CompilerMessage>,
     project: &Path,
     sources: &mut SourceMap,
+    is_users: impl Fn(&Path) -> bool,
     mut explain: impl FnMut(Diagnostic, &Path, &str) -> Diagnostic,
 ) -> Diagnostics {
+    let of_user = |span: &CompilerSpan| span.is_in(project, &is_users);
     let mut texts = BTreeMap::new();
     let mut all = Diagnostics::new();
     // What is missing is missing wherever it is named.
@@ -112,9 +160,12 @@ pub(crate) fn diagnose(
             }
         }
         for child in message.children {
+            if !child.is_of_use(message.of_macro, of_user) {
+                continue;
+            }
             match child.level.as_str() {
-                "help" => diagnostic.help.push(child.message),
-                _ => diagnostic.notes.push(child.message),
+                "help" => diagnostic.help.push(child.said()),
+                _ => diagnostic.notes.push(child.said()),
             }
         }
         let diagnostic = match file {
@@ -144,29 +195,30 @@ pub(crate) fn in_files_of_user(
     messages
 }
 
-/// Leads what the compiler found out of the code that macros wrote, to places in files that are the
-/// user's, and leaves its other places out; whether there is such a place. Else nothing is changed.
+/// Leads what the compiler found out of the code that macros wrote, to a place in a file that is the
+/// user's, and leaves its places in other files out; whether there is such a place. Else nothing is changed.
 pub(crate) fn out_of_macros(
     message: &mut CompilerMessage,
     project: &Path,
     is_users: impl Fn(&Path) -> bool,
 ) -> bool {
-    let of_user =
-        |span: &CompilerSpan| file_of(project, &span.file_name).is_some_and(|path| is_users(&path));
-    let mut spans = message.spans.clone();
-    for span in &mut spans {
+    let of_user = |span: &CompilerSpan| span.is_in(project, &is_users);
+    let (mut spans, mut of_macro) = (message.spans.clone(), false);
+    // What else the code of a macro is said to do explains nothing to who has not written it.
+    for span in spans.iter_mut().filter(|span| span.is_primary) {
         while !of_user(span)
             && let Some(expansion) = span.expansion.take()
         {
-            let (is_primary, label) = (span.is_primary, span.label.take());
+            let label = span.label.take();
             *span = expansion.span;
-            (span.is_primary, span.label) = (is_primary, label);
+            (span.is_primary, span.label) = (true, label);
+            of_macro = true;
         }
     }
     spans.retain(|span| of_user(span));
     let found = spans.iter().any(|span| span.is_primary);
     if found {
-        message.spans = spans;
+        (message.spans, message.of_macro) = (spans, of_macro);
     }
     found
 }

@@ -75,6 +75,55 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "3:5",
         "",
     ),
+    // The arm is awaited by the macro, where nobody can remove it.
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read().await => drop(n),\n        else => {}\n    }\n}",
+        "error[G0703]: `select!` cannot wait for `Option<u64>` (E0277)",
+        "3:5",
+        "",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        Some(n) = p.in_ => drop::<u64>(n),\n        else => {}\n    }\n}",
+        "error[G0703]: mismatched types (E0308)",
+        "4:9",
+        "",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.inn_ => drop::<u64>(n),\n        else => {}\n    }\n}",
+        "error[G0703]: no field `inn_` on type `Worker` (E0609)",
+        "4:15",
+        "a field with a similar name exists: `in_`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) -> Result<(), graphmap_runtime::Stopped> {\n    graphmap_runtime::select! {\n        n = p.in_ => p.out.write(n)?,\n        else => {}\n    }\n    Ok(())\n}",
+        "error[G0703]: ",
+        "4:22",
+        "a write does nothing until it is awaited: `.write(..).await`",
+    ),
+];
+
+/// What the code of macros does is told to nobody who has not written it: places in it, and advice that
+/// would have to be followed there.
+const OF_MACROS: &[&str] = &[
+    "remove the `.await`",
+    "required for",
+    "OneOf<",
+    "this call returns",
+    "the following other types",
+];
+
+/// What the function of `worker` forgets, and the one thing that is advised. The compiler advises to
+/// ignore it.
+const FORGOTTEN: &[(&str, &str)] = &[
+    ("p.out.write(1);", "await it: `.write(..).await`"),
+    ("p.in_.read();", "await it: `.read().await`"),
+    ("p.out.stopped();", "await it: `.await` behind it"),
+    ("async { drop(p) };", "await it: `.await` behind it"),
+    (
+        "p.out.write(1).await;",
+        "a write fails when nobody reads any more: `?` behind it ends the process then, and `let _ =` \
+         before it goes on",
+    ),
 ];
 
 #[test]
@@ -111,7 +160,34 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
             !said.contains("wiring.rs") && !said.contains("vendor"),
             "{said}"
         );
+        for inside in OF_MACROS {
+            assert!(!said.contains(inside), "{body}\n{said}");
+        }
         assert!(said.contains("graphmap: 1 error\n"), "{body}\n{said}");
+    }
+
+    for (body, help) in FORGOTTEN {
+        let text = format!("{HEAD}pub async fn worker(mut p: Worker) {{\n    {body}\n}}\n");
+        let text = text.replace(
+            "mut p",
+            if body.contains("drop(p)") {
+                "p"
+            } else {
+                "mut p"
+            },
+        );
+        test = test.file("copies/src/processes/worker.rs", text);
+        let said = test.run().status(0).stderr();
+        assert!(
+            said.contains("(unused_must_use)\n --> copies/src"),
+            "{said}"
+        );
+        assert_eq!(said.matches("= help: ").count(), 1, "{body}\n{said}");
+        assert!(
+            said.contains(&format!("= help: {help}\n")),
+            "{body}\n{said}"
+        );
+        assert!(said.contains("graphmap: 1 warning\n"), "{body}\n{said}");
     }
 
     // A type that is missing, of many channels and in a function: one finding.
@@ -141,7 +217,15 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .args("run copies.dot --no-build");
     test.run()
         .status(0)
-        .stderr_has("warning[G0607]: the function `worker` no longer fits its kind: the port `in` carried `f32` and carries `u64`");
+        .stderr_has("warning[G0607]: the function `worker` may no longer fit its kind: the port `in` carried `f32` and carries `u64`")
+        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+    let test = test
+        .file("copies.dot", GRAPH.replace("u64", "Load"))
+        .args("run copies.dot --no-build");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0610]: copies/src/types.rs does not name the type `Load`")
+        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
 
     // A port that is new is told, although a function that knows nothing of it compiles; in every run
     // until the function names it.
@@ -151,9 +235,11 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     );
     let new =
         "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is new";
-    let mut test = test
-        .file("copies.dot", &more)
-        .args("run copies.dot --dev --no-run");
+    let mut test = test.file("copies.dot", &more);
+    // What is certain is so whoever asks.
+    test = test.args("run copies.dot --no-build");
+    test.run().status(0).stderr_has(new);
+    test = test.args("run copies.dot --dev --no-run");
     for _ in 0..2 {
         test.run().status(0).stderr_has(new);
     }
@@ -184,14 +270,16 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     }
 }
 
-/// Where no channel says what it carries, the project says what stands for it.
+/// Where a channel does not say what it carries, the project says what stands for it.
 #[test]
 fn a_project_without_types_says_so() {
-    let note = "  the tokens     `Token` in src/types.rs, as no channel says `type=`\n";
-    for (edges, noted) in [
-        ("a -> b; b -> c;", true),
-        ("a -> b [type=u64]; b -> c;", false),
-        ("a;", false),
+    let none = "`Token` in src/types.rs, as no channel says `type=`\n";
+    let some = "`Token` in src/types.rs, for 2 of 3 channels, without `type=`: the first at net.dot:1:34\n";
+    for (edges, note) in [
+        ("a -> b; b -> c;", Some(none)),
+        ("a -> b [type=u64]; b -> c; c -> d;", Some(some)),
+        ("a -> b [type=u64]; b -> c [type=u8];", None),
+        ("a;", None),
     ] {
         let done = Test::new()
             .file("net.dot", format!("digraph net {{ {edges} }}\n"))
@@ -199,6 +287,39 @@ fn a_project_without_types_says_so() {
             .run()
             .status(0);
         let told = format!("{}{}", done.stdout(), done.stderr());
-        assert_eq!(told.contains(note), noted, "{edges}: {told}");
+        let line = told.split_once("  the tokens     ").map(|(_, rest)| rest);
+        let said = line.map(|rest| &rest[..=rest.find('\n').unwrap()]);
+        assert_eq!(said, note, "{edges}: {told}");
+    }
+}
+
+/// Who has begun to say types is told where none is said.
+#[test]
+fn a_drawing_with_some_types_is_told_which_are_missing() {
+    for (edges, said) in [
+        (
+            "a -> b [type=u64]; b -> c; c -> d;",
+            Some(("2 of 3 channels say no type, and carry `Token`", "1:34")),
+        ),
+        (
+            "a -> b; b -> c [type=u64];",
+            Some(("1 of 2 channels says no type, and carries `Token`", "1:15")),
+        ),
+        ("a -> b; b -> c;", None),
+        ("a -> b [type=u64];", None),
+    ] {
+        let done = Test::new()
+            .file("net.dot", format!("digraph net {{ {edges} }}\n"))
+            .args("check net.dot")
+            .run()
+            .status(0);
+        match said {
+            Some((message, place)) => {
+                let head = format!("note[G0620]: {message}\n --> net.dot:{place}\n");
+                assert_eq!(done.stderr().matches("G0620").count(), 1);
+                done.stderr_has(&head);
+            }
+            None => drop(done.stderr_lacks("G0620")),
+        }
     }
 }

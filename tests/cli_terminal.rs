@@ -136,3 +136,52 @@ fn a_sound_network_of_hostile_names_is_told_in_full() {
     let table = test.run().status(0).stdout();
     assert!(!table.contains("\n  0  fake"), "{table}");
 }
+
+/// What is data stays as it is in a pipe, and is shown harmlessly where somebody looks at it. JSON is the same
+/// text in both, and still JSON.
+#[test]
+fn data_governs_no_terminal_either() {
+    for (args, json) in [
+        ("expand pair.dot", false),
+        ("expand pair.dot --json", true),
+        ("fmt -", false),
+        ("pair.dot --emit json=-", true),
+        ("pair.dot --emit model=-", true),
+        ("pair.dot -n 2 --emit mapping=-", true),
+        ("pair.dot -n 2 --emit mapped=-", false),
+        ("pair.dot --emit svg=-", false),
+        ("view pair.dot", false),
+        ("view pair.dot --json", true),
+        ("partition pair.dot -n 2 --json", true),
+    ] {
+        let test = drawing("pair.dot").args(args);
+        let drawn = test.read("pair.dot");
+        let test = test.stdin(drawn);
+        let piped = test.run().status(0).stdout();
+        let shown = test.shown_on_terminal();
+        assert!(is_harmless(&shown.replace('\t', "")), "{args}: {shown:?}");
+        assert!(
+            shown.contains("1b") || args.contains("svg"),
+            "{args}: {shown}"
+        );
+        if json {
+            assert_eq!(shown, piped, "{args}");
+            serde_json::from_str::<serde_json::Value>(&piped).unwrap();
+        } else if args.starts_with("expand") || args.starts_with("fmt") {
+            assert!(piped.contains(HOSTILE), "{args}: {piped:?}");
+            assert_eq!(
+                shown.replace("\\u{1b}", "\u{1b}").matches('\u{1b}').count(),
+                piped.matches('\u{1b}').count(),
+                "{args}"
+            );
+        }
+    }
+    // What no terminal obeys is the same in both.
+    let test = Test::new()
+        .file(
+            "plain.dot",
+            "digraph plain {\n    \"\u{e9}\" -> b;\t// \u{5d0}\n}\n",
+        )
+        .args("expand plain.dot");
+    assert_eq!(test.shown_on_terminal(), test.run().status(0).stdout());
+}

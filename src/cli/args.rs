@@ -72,6 +72,8 @@ pub(crate) struct Common {
         global = true,
         default_value_t = 20,
         value_name = "N",
+        value_parser = count,
+        allow_negative_numbers = true,
         help_heading = "Output"
     )]
     pub(crate) limit: usize,
@@ -88,6 +90,7 @@ pub(crate) struct Common {
         default_value_t = 60.0,
         value_name = "SECONDS",
         value_parser = seconds,
+        allow_negative_numbers = true,
         help_heading = "Passes"
     )]
     pub(crate) plugin_timeout: f64,
@@ -126,6 +129,11 @@ impl Common {
             deny: Vec::new(),
         }
     }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let wanted = |_| "a whole number from 0 on is wanted".to_owned();
+    text.parse().map_err(wanted)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -4,11 +4,15 @@ use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::levels::Lint;
 use super::session::{Outcome, Session};
+use super::skeletons::{self, SkeletonArgs};
 use super::visible;
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::level::Level;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::context::Model;
+use graphmap_wiring::emitters::wrong_skeleton;
+use graphmap_wiring::project::Project;
+use std::path::Path;
 
 /// Check graphs: report all that is wrong with them
 #[derive(clap::Args, Debug)]
@@ -28,6 +32,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, hide = true)]
     deny_warnings: bool,
     #[command(flatten)]
+    skeletons: SkeletonArgs,
+    #[command(flatten)]
     graph: GraphArgs,
 }
 
@@ -40,9 +46,18 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     let mut worst = Exit::Ok;
     let mut sound = String::new();
     for file in &args.files {
-        match session.verified(file, &args.graph) {
+        let errors = session.errors();
+        let checked = session.verified(file, &args.graph).and_then(|network| {
+            session.find_all(types(&network));
+            skeleton(args, session, file, &network)?;
+            // Somebody may want what was found to be an error.
+            match session.errors() > errors {
+                true => Err(Exit::Graph),
+                false => Ok(network),
+            }
+        });
+        match checked {
             Ok(network) => {
-                session.find_all(types(&network));
                 sound += &format!(
                     "{}: {} of {}, {}\n",
                     visible::name(&Session::display(file)),
@@ -68,7 +83,31 @@ fn types(network: &Network) -> Diagnostics {
     });
     let mut found = Diagnostics::new();
     found.extend(wrong);
+    found.extend(Model::partly_typed(network));
     found
+}
+
+/// Whether there is the skeleton that the graph names: else no wiring is made from it.
+fn skeleton(
+    args: &CheckArgs,
+    session: &mut Session<'_>,
+    file: &Path,
+    network: &Network,
+) -> Outcome<()> {
+    if network.skeleton.is_none() {
+        return Ok(());
+    }
+    let mut options = Session::options(&args.graph);
+    args.skeletons.add_to(&mut options);
+    let project = Project::find(file).ok().flatten();
+    let of_project = project.and_then(|project| project.skeletons);
+    let folder = skeletons::folder(&options).or(of_project.as_deref());
+    let skeletons = skeletons::read(session, folder)?;
+    for mut finding in wrong_skeleton(network, &skeletons).unwrap_or_default() {
+        finding.severity = Severity::Warning;
+        session.find(finding.with_note("no wiring can be made from it"));
+    }
+    Ok(())
 }
 
 /// `1 process`, `2 processes`.

@@ -20,6 +20,7 @@ const OF_GRAPHS: &[(&str, &str)] = &[
     ("emit", "file"),
     ("check", "files"),
     ("expand", "file"),
+    ("fmt", "files"),
     (NEW, "from"),
     ("partition", "file"),
     ("run", "file"),

@@ -17,8 +17,8 @@ Examples:
 
 A file with errors is left as it is; the others are laid out.")]
 pub(crate) struct FmtArgs {
-    /// Graph files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// Graph files; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
     /// Write nothing; end with 3 if a file would change
     #[arg(long)]

@@ -53,13 +53,19 @@ impl Session<'_> {
             self.remember_open(&file, path);
             input::open(&file, limit)
         });
-        read.or_else(|why| {
-            let mut diagnostic = cannot_read(&Self::display(path), &why);
-            if why.is_missing() {
-                diagnostic.help.extend(similar_file(path));
+        read.or_else(|why| self.fail(Exit::Usage, unreadable(path, &why)))
+    }
+
+    /// Tells of files that are not there: before one of them is read, with all else that is wrong.
+    pub(crate) fn all_there<'p>(&mut self, files: impl Iterator<Item = &'p Path>) -> Outcome<()> {
+        let mut all = Ok(());
+        for path in files.filter(|path| !is_standard(path)) {
+            if let Err(why) = std::fs::metadata(path) {
+                let finding = unreadable(path, &Unreadable::from(why));
+                all = self.fail(Exit::Usage, finding);
             }
-            self.fail(Exit::Usage, diagnostic)
-        })
+        }
+        all
     }
 
     /// A text that is no graph.
@@ -106,6 +112,15 @@ impl Session<'_> {
         paths.sort();
         Some(paths.first()?.display().to_string())
     }
+}
+
+/// That a file cannot be read, with a hint at one that may have been meant.
+fn unreadable(path: &Path, why: &Unreadable) -> Diagnostic {
+    let mut diagnostic = cannot_read(&Session::display(path), why);
+    if why.is_missing() {
+        diagnostic.help.extend(similar_file(path));
+    }
+    diagnostic
 }
 
 /// A hint at a file that may have been meant: one of the same folder with nearly that name, or that

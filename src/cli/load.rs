@@ -25,8 +25,18 @@ use std::time::Duration;
 impl<'t> Session<'t> {
     /// Reads a graph file, verifies it, and runs the passes asked for.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
+        self.verified_with(file, graph, None)
+    }
+
+    /// The same where another file is to be read, too.
+    pub(crate) fn verified_with(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+        other: Option<&Path>,
+    ) -> Outcome<Verified> {
         let none = |_: &mut Self| Ok(((), None));
-        self.verified_on(file, graph, none)
+        self.verified_on(file, graph, other.into_iter().collect(), none)
             .map(|(network, ..)| network)
     }
 
@@ -38,7 +48,8 @@ impl<'t> Session<'t> {
         mapping: &MappingArgs,
     ) -> Outcome<(Verified, Target)> {
         let target = |s: &mut Self| s.target(mapping);
-        let (network, platform, hardware) = self.verified_on(file, graph, target)?;
+        let (network, platform, hardware) =
+            self.verified_on(file, graph, mapping.files(), target)?;
         Ok((network, Target { platform, hardware }))
     }
 
@@ -46,20 +57,21 @@ impl<'t> Session<'t> {
         &mut self,
         file: &Path,
         graph: &GraphArgs,
+        others: Vec<&Path>,
         onto: impl FnOnce(&mut Self) -> Outcome<(T, Option<Hardware>)>,
     ) -> Outcome<(Verified, T, Option<Hardware>)> {
         let errors = self.errors();
         let passes = self.find_passes(graph)?;
         let _progress = Progress::start(self, "reading the graph", None, None);
         let options = Self::options(graph);
-        if let Some(file) = options.get(crate::weights::FILE) {
-            self.remember(Path::new(file));
-        }
+        let weights = options.get(crate::weights::FILE).map(Path::new);
+        weights.iter().for_each(|file| self.remember(file));
+        let there = self.all_there(weights.into_iter().chain(others));
         let checked = self.declared(file, graph).and_then(|d| self.checked(d));
-        // What is wrong with the hosts is told with what is wrong with the graph.
+        // What is wrong with the hosts, and what is not there, is told with what is wrong with the graph.
         let onto = onto(self);
         let (network, known) = checked?;
-        let (onto, hardware) = match onto {
+        let (onto, hardware) = match there.and(onto) {
             Ok(onto) => onto,
             Err(exit) => {
                 self.find_all(known);

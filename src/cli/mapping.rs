@@ -49,13 +49,13 @@ pub(crate) struct MappingArgs {
     pub(crate) time: Option<Duration>,
     /// Threads to search on, with --time; else all cores that we may use. Without --time it is one,
     /// whatever is said
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// By how much an OS process may exceed its share of the load, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent, allow_hyphen_values = true)]
     pub(crate) imbalance: f64,
     /// Fail instead of exceeding the balance bound when nothing within it is found
     #[arg(long)]
@@ -111,6 +111,13 @@ impl MappingArgs {
         }
     }
 
+    /// The files that are read once the network is known.
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        let named = [&self.mapping, &self.previous];
+        let named = named.into_iter().flatten().map(PathBuf::as_path);
+        named.chain(self.rules.files()).collect()
+    }
+
     /// Threads to search on.
     fn threads(&self) -> NonZeroUsize {
         let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -148,7 +155,7 @@ pub(crate) fn number(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(wanted)
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let wanted = |_| format!("a whole number from 0 to {} is wanted", u64::MAX);
     text.parse().map_err(wanted)
 }

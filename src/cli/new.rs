@@ -9,6 +9,7 @@ use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::Network;
 use graphmap_wiring::family::{self, Family};
 use graphmap_wiring::project::{self, NewProject, Runtime};
 use std::path::{Path, PathBuf};
@@ -85,6 +86,9 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         );
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
     };
+    if let Some(wrong) = project::name_too_long(name) {
+        return session.fail(Exit::Usage, wrong);
+    }
     if args
         .family
         .as_ref()
@@ -180,15 +184,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     output::write_quietly(session, &files)?;
     let functions = folder.join("src/processes");
-    // As long as nobody has said what travels, it is nothing.
-    let untyped = network
-        .channels
-        .values()
-        .all(|channel| channel.ty.is_none());
-    let tokens = match untyped && !network.channels.is_empty() {
-        true => "  the tokens     `Token` in src/types.rs, as no channel says `type=`\n",
-        false => "",
-    };
+    let tokens = tokens(&network);
     session.tell(&format!(
         "graphmap: made the project {}\n  the graph      {}\n  the functions  {}\n{tokens}  \
          run it with    graphmap run {}\n",
@@ -198,6 +194,23 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         paths::word(Path::new(&graph)),
     ));
     Ok(Exit::Ok)
+}
+
+/// What stands for the types that no channel says, where one says none.
+fn tokens(network: &Network) -> String {
+    let untyped = network.channels.values().filter(|c| c.ty.is_none());
+    let mut spans = untyped.map(|channel| channel.span);
+    let Some(first) = spans.next() else {
+        return String::new();
+    };
+    let (count, all) = (1 + spans.count(), network.channels.len());
+    let at = network.location(first);
+    let at = at.map_or_else(String::new, |at| format!(": the first at {at}"));
+    let which = match count == all {
+        true => "as no channel says `type=`".to_owned(),
+        false => format!("for {count} of {all} channels, without `type=`{at}"),
+    };
+    format!("  the tokens     `Token` in src/types.rs, {which}\n")
 }
 
 fn already<T>(session: &mut Session<'_>, folder: &Path, help: &str) -> Outcome<T> {

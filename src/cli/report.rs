@@ -2,7 +2,7 @@
 
 use super::visible;
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use serde_json::{Value, json};
@@ -13,6 +13,9 @@ use std::ops::Range;
 const NEAR_LINES: u32 = 12;
 /// What is shown of a line around a label; a file may be one line of a hundred megabytes.
 const LONG_LINE: usize = 240;
+/// Ends the path of a snippet that does not know its columns: the place in the text is before it, what the
+/// renderer adds behind it is nothing. No text that is shown has it, see [`visible`].
+const PLACED: char = '\u{1}';
 
 /// How diagnostics are to be shown.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +59,8 @@ pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) 
     if snippets.is_empty() {
         return without_snippet(renderer.render(&[group]), diagnostic);
     }
-    for element in snippets {
-        group = match element {
-            Part::Snippet(snippet) => group.element(snippet),
-            Part::Origin(origin) => group.element(origin),
-        };
+    for snippet in snippets {
+        group = group.element(snippet);
     }
     for note in &diagnostic.notes {
         group = group.element(Level::NOTE.message(visible::text(note)));
@@ -68,9 +68,18 @@ pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) 
     for help in &diagnostic.help {
         group = group.element(Level::HELP.message(visible::text(help)));
     }
-    let mut text = renderer.render(&[group]);
+    let mut text = as_placed(&renderer.render(&[group]));
     text.push_str("\n\n");
     text
+}
+
+/// What was rendered, without the lines and columns that stand after places which are known already.
+fn as_placed(rendered: &str) -> String {
+    let mut parts = rendered.split(PLACED);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit())
+    })
 }
 
 /// A diagnostic that no text is to blame for; a gutter would have nothing to stand beside.
@@ -89,11 +98,6 @@ fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
     text
 }
 
-enum Part<'a> {
-    Snippet(Snippet<'a, annotate_snippets::Annotation<'a>>),
-    Origin(Origin<'a>),
-}
-
 struct Placed<'a> {
     source: &'a Source,
     range: Range<usize>,
@@ -103,7 +107,10 @@ struct Placed<'a> {
     primary: bool,
 }
 
-fn snippets<'a>(diagnostic: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Part<'a>> {
+fn snippets<'a>(
+    diagnostic: &'a Diagnostic,
+    sources: &'a SourceMap,
+) -> Vec<Snippet<'a, Annotation<'a>>> {
     let primary = diagnostic.primary.iter().map(|label| (label, true));
     let secondary = diagnostic.secondary.iter().map(|label| (label, false));
     let mut placed: Vec<Placed<'_>> = primary
@@ -136,29 +143,30 @@ fn snippets<'a>(diagnostic: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Part<
         }
     }
     clusters.sort_by_key(|cluster| !cluster.iter().any(|p| p.primary));
-    clusters.iter().flat_map(|cluster| show(cluster)).collect()
+    clusters
+        .iter()
+        .filter_map(|cluster| show(cluster))
+        .collect()
 }
 
-fn show<'a>(cluster: &[Placed<'a>]) -> Vec<Part<'a>> {
-    let (Some(first), Some(last)) = (cluster.first(), cluster.last()) else {
-        return Vec::new();
-    };
+fn show<'a>(cluster: &[Placed<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
+    let (first, last) = (cluster.first()?, cluster.last()?);
     let text = first.source.text();
     let (start, cut_start) = window_start(text, first.range.start);
-    let (end, cut_end) = window_end(text, last.range.start, last.range.end);
-    let mut snippet =
-        Snippet::source(visible::of_same_length(&text[start..end])).line_start(first.line as usize);
-    let mut parts = Vec::new();
-    if cut_start || cut_end {
-        // The snippet does not know the columns of a line that it sees only a part of.
-        let head = cluster.iter().find(|p| p.primary).unwrap_or(first);
-        let origin = Origin::path(visible::name(first.source.name()))
-            .line(head.line as usize)
-            .char_column(head.column as usize);
-        parts.push(Part::Origin(origin));
-    } else {
-        snippet = snippet.path(visible::name(first.source.name()));
-    }
+    let end = window_end(text, last.range.start);
+    let name = visible::name(first.source.name());
+    // The snippet does not know the columns of a line that it sees only the end of.
+    let path = match cut_start {
+        true => {
+            let head = cluster.iter().find(|p| p.primary).unwrap_or(first);
+            let (line, column) = (head.line, head.column);
+            format!("{name}:{line}:{column}{PLACED}").into()
+        }
+        false => name,
+    };
+    let mut snippet = Snippet::source(visible::of_same_length(&text[start..end]))
+        .line_start(first.line as usize)
+        .path(path);
     for place in cluster {
         let kind = if place.primary {
             AnnotationKind::Primary
@@ -175,8 +183,7 @@ fn show<'a>(cluster: &[Placed<'a>]) -> Vec<Part<'a>> {
         }
         snippet = snippet.annotation(annotation);
     }
-    parts.push(Part::Snippet(snippet));
-    parts
+    Some(snippet)
 }
 
 fn window_start(text: &str, at: usize) -> (usize, bool) {
@@ -190,15 +197,14 @@ fn window_start(text: &str, at: usize) -> (usize, bool) {
     }
 }
 
-fn window_end(text: &str, start: usize, end: usize) -> (usize, bool) {
+fn window_end(text: &str, start: usize) -> usize {
     let mut ceiling = (start + LONG_LINE).min(text.len());
     while !text.is_char_boundary(ceiling) {
         ceiling += 1;
     }
-    let _ = end;
     match text[start..ceiling].find('\n') {
-        Some(newline) => (start + newline, false),
-        None => (ceiling, ceiling < text.len()),
+        Some(newline) => start + newline,
+        None => ceiling,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::Limit;
 use graphmap_partition::plan::{self, Rule};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a mapping must obey, beside what the graph says.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -59,6 +59,11 @@ impl RuleArgs {
         ];
         let words = plan::RULES.into_iter().zip(lists);
         words.flat_map(|(word, list)| list.iter().map(move |text| (word, text)))
+    }
+
+    /// The files of rules.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.rules.iter().map(PathBuf::as_path)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

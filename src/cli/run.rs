@@ -3,6 +3,7 @@
 pub(crate) mod hosts;
 
 use super::args::{File, GraphArgs};
+use super::check::plural;
 use super::exit::Exit;
 use super::identity::Identity;
 use super::mapping::{self, MappingArgs};
@@ -21,7 +22,8 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::mapping::{Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::size;
-use graphmap_wiring::project::{Doubt, Project, Regenerated};
+use graphmap_wiring::doubts::Doubt;
+use graphmap_wiring::project::{Project, Regenerated};
 use graphmap_wiring::rustc::{self, Explainer};
 use std::collections::BTreeSet;
 use std::fs;
@@ -79,7 +81,7 @@ pub(crate) struct RunArgs {
     )]
     hosts: Option<String>,
     /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
-    #[arg(long, value_name = "SIZE", value_parser = bytes, allow_negative_numbers = true, help_heading = "Run")]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
     memory: Option<u64>,
     /// Begin each line of output with the number of its OS process
     #[arg(long, help_heading = "Run")]
@@ -94,7 +96,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Run")]
     stats: bool,
     /// Run processes in a random order that the seed decides
-    #[arg(long, value_name = "SEED", help_heading = "Run")]
+    #[arg(long, value_name = "SEED", value_parser = mapping::seed, allow_negative_numbers = true, help_heading = "Run")]
     shuffle: Option<u64>,
     /// Write the measured load of each process and traffic of each channel
     #[arg(long, value_name = "PATH", help_heading = "Run")]
@@ -107,6 +109,7 @@ pub(crate) struct RunArgs {
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1 << 24),
+        allow_negative_numbers = true,
         requires = "trace",
         help_heading = "Run"
     )]
@@ -169,6 +172,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let strategy = args.strategy.as_deref();
     let how = MappingArgs {
         os_processes: args.os_processes,
+        mapping: args.mapping.clone(),
         ..MappingArgs::simple(NonZeroU32::MIN, strategy.unwrap_or("auto"))
     };
     let asked = strategy.is_some() || !args.graph.passes.pass.is_empty();
@@ -177,15 +181,25 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             let (network, target) = session.verified_for(&args.file, &args.graph, &how)?;
             (network, Some(target.platform))
         }
-        false => (session.verified(&args.file, &args.graph)?, None),
+        false => {
+            let mapping = args.mapping.as_deref();
+            let network = session.verified_with(&args.file, &args.graph, mapping)?;
+            (network, None)
+        }
     };
     let mapping = match (&args.mapping, platform) {
-        (Some(path), _) => Some(session.mapping_file(path, &network)?),
+        (Some(path), _) => Some(obeyed(args, session, path, &network)?),
         (None, Some(platform)) if strategy.is_some() => {
             let plan = session.plan(&network, &platform, &how, false)?;
             Some(plan.mapped.mapping().clone())
         }
         _ => None,
+    };
+    // A mapping says how many OS processes there are, those included in which nothing runs.
+    let os_processes = match (args.os_processes, &mapping) {
+        (Some(said), _) => Some(said.to_string()),
+        (None, Some(mapping)) => Some(mapping.places.len().to_string()),
+        (None, None) => None,
     };
     let mapping = match mapping {
         Some(mapping) => Some(handed(session, &mapping)?),
@@ -202,9 +216,16 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let (project, doubts) = find_project(args, session, &network)?;
     if args.no_build {
-        doubts
-            .into_iter()
-            .for_each(|doubt| session.find(doubt.finding));
+        let asks = format!(
+            "`graphmap run {} --no-run` asks the compiler",
+            word(&args.file)
+        );
+        for doubt in doubts {
+            session.find(match doubt.certain {
+                true => doubt.unasked,
+                false => doubt.unasked.help(asks.as_str()),
+            });
+        }
         return Ok(Exit::Ok);
     }
     let program = build(args, session, &network, &project, doubts, None)?;
@@ -225,10 +246,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             command.env(name, value);
         }
     };
-    set(
-        "GRAPHMAP_OS_PROCESSES",
-        args.os_processes.map(|n| n.to_string().into()),
-    );
+    set("GRAPHMAP_OS_PROCESSES", os_processes.map(Into::into));
     set(
         "GRAPHMAP_SCHEDULERS",
         args.schedulers.map(|n| n.to_string().into()),
@@ -266,6 +284,32 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let result = session.timed("run", |_| child::run(&mut command));
     ended(session, &program, result)
+}
+
+/// The mapping that a run obeys, which has to be one of as many OS processes as are asked for.
+fn obeyed(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    path: &Path,
+    network: &Verified,
+) -> Outcome<Mapping> {
+    let mapping = session.mapping_file(path, network)?;
+    let (count, file) = (mapping.places.len(), word(&args.file));
+    match args.os_processes {
+        Some(asked) if asked.get() as usize != count => {
+            let path = path.display();
+            let message = format!("`-n {asked}` and `--mapping {path}` disagree");
+            let there = plural(count, "OS process");
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .with_note(format!("the mapping is onto {there}"))
+                .help("leave `-n` out to run as the mapping says")
+                .help(format!(
+                    "`graphmap partition {file} -n {asked} -o DIR` makes a mapping onto {asked}"
+                ));
+            session.fail(Exit::Usage, diagnostic)
+        }
+        _ => Ok(mapping),
+    }
 }
 
 /// What comes of how the program ended.
@@ -328,6 +372,8 @@ fn build(
         },
     };
     let explainer = || Explainer::new(network);
+    // Of what is generated nothing can be mended, and nobody is to blame but us.
+    let is_users = |file: &Path| !project.is_generated(file) && !cargo::is_foreign(file);
     let rebuilt = root.join("target/release").is_dir();
     let start = Instant::now();
     let built = session.timed("build", |_| cargo::build(&build));
@@ -348,14 +394,12 @@ fn build(
     match built {
         Ok(built) if built.warnings.is_empty() => Ok(built.program),
         Ok(built) => {
-            // Of what is generated nothing can be mended, and nobody is to blame but us.
-            let is_users = |file: &Path| !project.is_generated(file);
             let warnings = compiler::in_files_of_user(built.warnings, root, is_users);
             let explainer = explainer();
             let explain = |warning: Diagnostic, file: &Path, pointed: &str| {
                 explainer.explain(warning, file, pointed)
             };
-            let found = compiler::diagnose(warnings, root, &mut session.sources, explain);
+            let found = compiler::diagnose(warnings, root, &mut session.sources, is_users, explain);
             session.find_all(found);
             Ok(built.program)
         }
@@ -363,7 +407,6 @@ fn build(
         Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
         Err(Failed::Code(mut messages)) => {
             let explainer = explainer();
-            let is_users = |file: &Path| !project.is_generated(file);
             for message in &mut messages {
                 // Where it stays in what is generated, it is told there: better than not at all.
                 compiler::out_of_macros(message, root, is_users);
@@ -380,7 +423,7 @@ fn build(
                 }
                 told
             };
-            let found = compiler::diagnose(messages, root, &mut session.sources, explain);
+            let found = compiler::diagnose(messages, root, &mut session.sources, is_users, explain);
             for doubt in doubts {
                 let file = std::path::absolute(&doubt.file);
                 if file.is_ok_and(|file| wrong.contains(&file)) {

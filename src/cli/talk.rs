@@ -29,13 +29,18 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
     put(visible::text(text).as_bytes())
 }
 
-/// Writes data to standard output, as it is.
+/// Writes data to standard output: as it is into a file or a pipe, and what no terminal obeys on a
+/// terminal, where somebody looks at it.
 ///
 /// # Errors
 /// Whatever keeps it from being written.
 pub(crate) fn put(data: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(data).and_then(|()| out.flush())
+    let written = match out.is_terminal() {
+        true => out.write_all(visible::text(&String::from_utf8_lossy(data)).as_bytes()),
+        false => out.write_all(data),
+    };
+    written.and_then(|()| out.flush())
 }
 
 /// Whether something may wait in C's buffer.

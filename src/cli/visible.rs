@@ -1,24 +1,12 @@
 //! Text as it may reach a terminal. Names come from files, and files may hold anything: sequences that
 //! move the cursor, colour what follows, rename the window, or turn the direction of the text.
 
+use graphmap_kpn::controls::{self, is_control};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Whether a terminal would do something else than show this character.
-///
-/// These are the control characters of ASCII and of the block after it (C1, where U+009B alone begins
-/// a sequence), the separators of lines and paragraphs, and what governs the direction of text
-/// (Unicode Standard Annex 9).
-fn is_odd(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        )
-}
-
 fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let odd = |c: char| is_odd(c) && !stays(c);
+    let odd = |c: char| is_control(c) && !stays(c);
     if !text.contains(odd) {
         return Cow::Borrowed(text);
     }
@@ -68,7 +56,7 @@ pub(crate) fn coloured(text: &str) -> String {
 /// A part of a source, in which places are counted in bytes: what is odd is replaced by something of
 /// its length. Tabs and what has one byte is left to whoever shows the part.
 pub(crate) fn of_same_length(source: &str) -> Cow<'_, str> {
-    let odd = |c: char| is_odd(c) && c.len_utf8() > 1;
+    let odd = |c: char| is_control(c) && c.len_utf8() > 1;
     if !source.contains(odd) {
         return Cow::Borrowed(source);
     }
@@ -83,23 +71,10 @@ pub(crate) fn of_same_length(source: &str) -> Cow<'_, str> {
 /// A value as JSON, on one line or laid out: what is odd can only stand in strings, where JSON has a way
 /// to write it.
 pub(crate) fn json(value: &Value, laid_out: bool) -> String {
-    let text = match laid_out {
+    controls::in_json(match laid_out {
         true => format!("{value:#}"),
         false => value.to_string(),
-    };
-    let odd = |c: char| is_odd(c) && c != '\n';
-    if !text.contains(odd) {
-        return text;
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match odd(c) {
-            // All of them are below U+10000.
-            true => shown += &format!("\\u{:04x}", u32::from(c)),
-            false => shown.push(c),
-        }
-    }
-    shown
+    })
 }
 
 #[cfg(test)]
@@ -110,13 +85,13 @@ mod tests {
     fn nothing_odd_is_left() {
         for c in (0..=0x10ffff).filter_map(char::from_u32) {
             let raw = format!("a{c}b");
-            let harmless = |shown: &str| !shown.contains(is_odd);
+            let harmless = |shown: &str| !shown.contains(is_control);
             assert!(harmless(&name(&raw)), "{c:?}");
             assert!(harmless(&text(&raw).replace(['\n', '\t'], "")), "{c:?}");
             assert_eq!(of_same_length(&raw).len(), raw.len());
             let left = of_same_length(&raw)
                 .chars()
-                .all(|c| !is_odd(c) || c.is_ascii());
+                .all(|c| !is_control(c) || c.is_ascii());
             assert!(left, "{c:?}");
             let value = Value::String(raw.clone());
             assert!(harmless(&json(&value, false)), "{c:?}");

@@ -137,6 +137,27 @@ impl Test {
         }
     }
 
+    /// Runs the command with its standard output on a terminal; what that was sent.
+    pub(crate) fn shown_on_terminal(&self) -> String {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+        let mut options = fs::OpenOptions::new();
+        let theirs = options.read(true).write(true).open(name).unwrap();
+        let mut command = self.command();
+        fs::write(self.folder.path().join("said-in"), &self.stdin).unwrap();
+        let stdin = fs::File::open(self.folder.path().join("said-in")).unwrap();
+        let mut child = command.stdin(stdin).stdout(theirs).spawn().unwrap();
+        // Our end of theirs is closed with it: then reading ends, with an error, when the child has.
+        drop(command);
+        let mut shown = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut fs::File::from(ours), &mut shown);
+        assert!(child.wait().unwrap().success());
+        String::from_utf8_lossy(&shown).replace("\r\n", "\n")
+    }
+
     /// Names of the files in the folder, sorted, hidden ones and those below included.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut found = Vec::new();

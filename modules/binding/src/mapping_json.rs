@@ -29,6 +29,7 @@
 
 use crate::codes;
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::controls;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::nearest::nearest;
@@ -79,7 +80,7 @@ pub fn write(mapped: &Mapped) -> String {
         ));
     }
     put(format_args!("\n  ]\n}}\n"));
-    text
+    controls::in_json(text)
 }
 
 fn quoted(text: &str) -> String {

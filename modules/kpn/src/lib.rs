@@ -9,6 +9,7 @@
 pub mod arena;
 pub mod bundles;
 pub mod codes;
+pub mod controls;
 pub mod declared;
 pub mod diagnostic;
 pub mod emit;

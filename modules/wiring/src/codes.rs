@@ -39,3 +39,5 @@ pub const FAMILY_TAKEN: Code = Code(616);
 pub const NAME_TOO_LONG: Code = Code(619);
 /// A family whose projects cannot be made.
 pub const NO_PROJECT_OF_FAMILY: Code = Code(617);
+/// Channels without a type beside others with one.
+pub const PARTLY_TYPED: Code = Code(620);

@@ -195,6 +195,27 @@ impl Model {
         Types::of(network).errors
     }
 
+    /// That some channels say a type and others none, told once for all of them: these carry what stands
+    /// for nothing yet, which somebody who has begun to say types is unlikely to mean.
+    pub fn partly_typed(network: &Network) -> Option<Diagnostic> {
+        let channels = network.channels.values();
+        let mut untyped = channels.filter(|channel| channel.ty.is_none());
+        let (first, all) = (untyped.next()?.span, network.channels.len());
+        let count = 1 + untyped.count();
+        let (say, carry) = match count {
+            1 => ("says", "carries"),
+            _ => ("say", "carry"),
+        };
+        let message = format!("{count} of {all} channels {say} no type, and {carry} `{UNTYPED}`");
+        let finding = Diagnostic::note(codes::PARTLY_TYPED, message);
+        let label = if count > 1 { "the first of them" } else { "" };
+        (count < all).then(|| {
+            finding.at(first, label).help(format!(
+                "say `type=` there, or in src/types.rs of the project what `{UNTYPED}` is"
+            ))
+        })
+    }
+
     /// As [`Model::new`], for a target that may not be Rust: the types of the graph are any texts,
     /// and `rust_type` is empty where one is no Rust type.
     pub fn of_any_types(

@@ -5,11 +5,13 @@ use crate::context::Model;
 use crate::family::{self, Family, Lack};
 use crate::skeleton::{Skeletons, one};
 use crate::structure::{STRUCTURES, Structure};
+use graphmap_kpn::controls;
 use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Network;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The option that names a folder of the user's own skeletons.
@@ -126,7 +128,8 @@ impl Emitter for ModelEmitter {
         let network = mapped.network();
         let structure = Structure::of(network);
         let model = Model::of_any_types(network, structure, context.diagnostics);
-        let mut json = serde_json::to_string_pretty(&model).expect("the model is plain data");
+        let json = serde_json::to_string_pretty(&model).expect("the model is plain data");
+        let mut json = controls::in_json(json);
         json.push('\n');
         files.generated(context.path, json);
         Ok(())
@@ -155,6 +158,22 @@ pub fn render(
     let code = skeletons.render(&format!("{family}/{skeleton}"), &model)?;
     Ok((code, model))
 }
+
+/// What is wrong with the skeleton that a network names, where no family can wire it by that. Of several
+/// families Rust is the one that tells.
+pub fn wrong_skeleton(network: &Network, skeletons: &Skeletons) -> Option<Diagnostics> {
+    network.skeleton.as_ref()?;
+    let families = skeletons.names().filter_map(|name| name.split_once('/'));
+    let families: BTreeSet<&str> = families.map(|(family, _)| family).collect();
+    let mut wire = families.into_iter().filter(|family| *family != PROJECT);
+    match wire.any(|family| choose(network, skeletons, family).is_ok()) {
+        true => None,
+        false => choose(network, skeletons, family::RUST).err(),
+    }
+}
+
+/// The folder of skeletons that are not wiring.
+const PROJECT: &str = "project";
 
 fn choose(
     network: &Network,

@@ -12,28 +12,24 @@
 //! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
 
 use crate::codes;
-use crate::context::{KindModel, Model};
+use crate::context::Model;
+use crate::doubts::{self, Doubt};
 use crate::emitters::render;
 use crate::family::RUST;
-use crate::signature::{self, Change};
+use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file};
+use crate::signature;
 use crate::skeleton::{Skeletons, one};
 use graphmap_kpn::declared::Direction;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::{self, Limit};
-use graphmap_kpn::network::{Kind, Network};
+use graphmap_kpn::network::Network;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
 include!(concat!(env!("OUT_DIR"), "/vendored_link.rs"));
 
-/// The wiring of a project.
-const WIRING: &str = "src/wiring.rs";
-/// The list of a project's functions.
-const FUNCTIONS: &str = "src/processes/mod.rs";
-/// The wiring that the user's functions were last known to fit, as long as one may not fit that of now.
-const FITTING: &str = "target/graphmap/wiring.rs";
 /// The runtime's folder in a project that takes it along.
 const VENDOR: &str = "vendor/graphmap-runtime";
 /// That of the link over MPI.
@@ -127,10 +123,7 @@ fn generate(
     files.generated(root.join(WIRING), wiring);
     let processes = skeletons.render("project/processes", &data)?;
     files.generated(root.join(FUNCTIONS), processes);
-    files.once(
-        root.join("src/types.rs"),
-        skeletons.render("project/types", &data)?,
-    );
+    files.once(root.join(TYPES), skeletons.render("project/types", &data)?);
     for kind in &model.kinds {
         let reads = kind
             .ports
@@ -146,6 +139,22 @@ fn generate(
 /// The most bytes of a name that a file is named after: file systems take 255, and what is written
 /// beside a file before it takes its place has a longer name.
 const LONGEST_NAME: usize = 200;
+
+/// The most bytes of a project's name: the files that are built have it, with numbers behind it.
+const LONGEST_PROJECT: usize = 150;
+
+/// What is wrong with the name of a project, if anything is.
+pub fn name_too_long(name: &str) -> Option<Diagnostic> {
+    let length = name.len();
+    (length > LONGEST_PROJECT).then(|| {
+        let start: String = name.chars().take(20).collect();
+        let message = format!(
+            "the name of the project `{start}...` is too long for its files: {length} bytes, where \
+             {LONGEST_PROJECT} may be"
+        );
+        Diagnostic::error(codes::NAME_TOO_LONG, message).help("give its folder a shorter one")
+    })
+}
 
 /// Whether files can be named after the kinds.
 ///
@@ -172,10 +181,6 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
         true => Ok(()),
         false => Err(found),
     }
-}
-
-fn function_file(root: &Path, function: &str) -> PathBuf {
-    root.join("src/processes").join(format!("{function}.rs"))
 }
 
 fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
@@ -220,19 +225,6 @@ pub struct Regenerated {
     pub files: Files,
     /// What may no longer fit in the user's own files.
     pub doubts: Vec<Doubt>,
-}
-
-/// Something in a file of the user's that may no longer fit the graph. Only the compiler knows: a
-/// port that has another type need not trouble the function that reads it.
-#[derive(Clone, Debug)]
-pub struct Doubt {
-    /// The warning, for when nobody is asked or the compiler finds the file wrong.
-    pub finding: Diagnostic,
-    /// The file.
-    pub file: PathBuf,
-    /// Whether it is worth telling whatever the compiler says: a function that does not name a
-    /// port that is new compiles, and leaves that port alone.
-    pub certain: bool,
 }
 
 /// A project on disk.
@@ -361,7 +353,7 @@ impl Project {
         let wiring = input::text(&self.root.join(WIRING), Limit::NETWORK).unwrap_or_default();
         let fitting = input::text(&self.fitting(), Limit::NETWORK).ok();
         let before = signature::read(fitting.as_deref().unwrap_or(&wiring));
-        let doubts = self.compare(network, &model, &before, &files, diagnostics);
+        let doubts = doubts::compare(&self.root, network, &model, &before, &files, diagnostics);
         let outdated = |doubt: &Doubt| doubt.finding.code == codes::FUNCTION_OUTDATED;
         if fitting.is_none() && doubts.iter().any(outdated) {
             // What is true of a function stays to be told until it is mended.
@@ -375,199 +367,12 @@ impl Project {
     pub fn fitting(&self) -> PathBuf {
         self.root.join(FITTING)
     }
-
-    /// Tells what the user has to change in the files that are his, and what he may have to.
-    fn compare(
-        &self,
-        network: &Network,
-        model: &Model,
-        before: &[signature::Signature],
-        files: &Files,
-        diagnostics: &mut Diagnostics,
-    ) -> Vec<Doubt> {
-        let mut doubts = Vec::new();
-        let mut blanks = Vec::new();
-        for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
-            let file = function_file(&self.root, &now.function);
-            // One that is not there is written as a blank now.
-            let blank = files.get(&file).map(|file| &*file.content);
-            let text = input::text(&file, Limit::SOURCE).unwrap_or_default();
-            if !file.exists() || Some(text.as_bytes()) == blank {
-                blanks.push((now, kind, file));
-                continue;
-            }
-            let names = |field: &str| {
-                let word = |c: char| !(c.is_alphanumeric() || c == '_');
-                text.split(word).any(|word| word == field)
-            };
-            if let Some(old) = before.iter().find(|old| old.kind == now.name) {
-                doubts.extend(old.changes(now).iter().map(|change| Doubt {
-                    finding: outdated(now, kind, change, &file),
-                    file: file.clone(),
-                    certain: match change {
-                        Change::New(port) => !names(&now.ports[*port].field),
-                        Change::Gone(_) | Change::Changed(..) => false,
-                    },
-                }));
-            }
-        }
-        diagnostics.extend(blank_functions(&blanks));
-        diagnostics.extend(self.functions_without_kind(model));
-        self.missing_types(network, model, &mut doubts);
-        doubts
-    }
-
-    /// The files of functions that no kind has, told together.
-    fn functions_without_kind(&self, model: &Model) -> Option<Diagnostic> {
-        let folder = self.root.join("src/processes");
-        let entries = std::fs::read_dir(&folder).ok()?;
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.retain(|path| {
-            let rust = path.extension().is_some_and(|extension| extension == "rs");
-            let stem = stem(path);
-            rust && stem != "mod" && model.kinds.iter().all(|kind| kind.function != stem)
-        });
-        paths.sort();
-        let shown = listed(paths.iter().map(|path| path.display().to_string()));
-        let message = match paths.len() {
-            0 => return None,
-            1 => format!("{shown} is not part of the program: no kind is called so"),
-            _ => format!("{shown} are not part of the program: no kinds are called so"),
-        };
-        let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
-            .help("delete what is of no use, or move it elsewhere");
-        for path in paths.iter().take(MOST_LISTED) {
-            let names = model.kinds.iter().map(|kind| kind.function.as_str());
-            if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {
-                let name = stem(path);
-                finding = finding.help(format!("was `{name}` renamed? there is a kind `{near}`"));
-            }
-        }
-        Some(finding)
-    }
-
-    fn missing_types(&self, network: &Network, model: &Model, doubts: &mut Vec<Doubt>) {
-        let path = self.root.join("src/types.rs");
-        let Ok(text) = input::text(&path, Limit::SOURCE) else {
-            return;
-        };
-        for ty in &model.types {
-            let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-            if text.split(word).any(|part| part == ty.name) {
-                continue;
-            }
-            let message = format!("{} does not define the type `{}`", path.display(), ty.name);
-            let of =
-                |name: &str| crate::payload::parse(name).is_ok_and(|p| p.own.contains(&ty.name));
-            let port = network.kinds.values().flat_map(|kind| &kind.ports);
-            let mut ports = port.filter(|port| match port.ty {
-                Some(symbol) => of(network.name(symbol)),
-                None => ty.untyped,
-            });
-            let span = ports
-                .next()
-                .map_or(graphmap_kpn::source::Span::NONE, |port| port.span);
-            doubts.push(Doubt {
-                finding: Diagnostic::warning(codes::TYPE_MISSING, message)
-                    .at(span, "a token of that type goes through here")
-                    .help(format!("add `{}`, or what it is to be", ty.blank())),
-                file: path.clone(),
-                certain: false,
-            });
-        }
-    }
-}
-
-/// The most names that are told one by one.
-const MOST_LISTED: usize = 8;
-
-/// `a, b and c`, or `a, b, .. and 7 more`.
-fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(MOST_LISTED);
-    let mut names: Vec<String> = names.take(MOST_LISTED).collect();
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    match names.pop() {
-        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
-        last => last.unwrap_or_default(),
-    }
-}
-
-fn stem(path: &Path) -> &str {
-    path.file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or("mod")
-}
-
-/// Functions that are as they were written for the user, told together: a program that does nothing
-/// should not do it in silence.
-fn blank_functions(blanks: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
-    let (_, first, _) = blanks.first()?;
-    let names = listed(blanks.iter().map(|(kind, ..)| format!("`{}`", kind.name)));
-    let message = match blanks.len() {
-        1 => format!("the function of the kind {names} is a blank"),
-        _ => format!("the functions of the kinds {names} are blanks"),
-    };
-    let files = listed(blanks.iter().map(|(_, _, file)| file.display().to_string()));
-    let mut finding = Diagnostic::warning(codes::BLANK, message)
-        .at(first.span, "its first process")
-        .with_note("a blank reads all there is and writes nothing")
-        .help(format!("write what it does: {files}"));
-    for (_, kind, _) in blanks.iter().take(MOST_LISTED).skip(1) {
-        finding = finding.also(kind.span, "and one of another");
-    }
-    Some(finding)
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,
-    }
-}
-
-fn outdated(now: &KindModel, kind: &Kind, change: &Change, file: &Path) -> Diagnostic {
-    let function = &now.function;
-    let finding = |what: String, span, label: &str| {
-        let message = format!("the function `{function}` no longer fits its kind: {what}");
-        Diagnostic::warning(codes::FUNCTION_OUTDATED, message)
-            .at(span, label)
-            .help(format!("change {}", file.display()))
-    };
-    match change {
-        Change::New(port) => {
-            let (new, span) = (&now.ports[*port], kind.ports[*port].span);
-            let what = format!(
-                "the port `{}` is new, `{}` of `{}`, field `{}`",
-                new.name, new.word, new.rust_type, new.field
-            );
-            finding(what, span, "named here")
-        }
-        Change::Gone(old) => {
-            let what = format!("the port `{}` is gone", old.name);
-            let mut gone = finding(what, kind.span, "a process of the kind");
-            let names = now.ports.iter().map(|port| port.name.as_str());
-            if let Some(near) = graphmap_kpn::nearest::nearest(&old.name, names) {
-                gone = gone.help(format!("was it renamed? there is a port `{near}`"));
-            }
-            gone
-        }
-        Change::Changed(port, old) => {
-            let (new, span) = (&now.ports[*port], kind.ports[*port].span);
-            let mut what = Vec::new();
-            if old.word != new.word {
-                what.push(format!("was `{}` and is `{}`", old.word, new.word));
-            }
-            if old.rust_type != new.rust_type {
-                what.push(format!(
-                    "carried `{}` and carries `{}`",
-                    old.rust_type, new.rust_type
-                ));
-            }
-            let what = format!("the port `{}` {}", new.name, what.join(", "));
-            finding(what, span, "named here")
-        }
     }
 }
 

@@ -252,7 +252,22 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     let texts = labels.chain(&diagnostic.notes).chain([&diagnostic.message]);
     let texts: Vec<&String> = texts.collect();
     let about = |what: &str| texts.iter().any(|text| text.contains(what));
-    let help = if about("Read<") {
+    let help = if about("(unused_must_use)") {
+        // The compiler's own advice is to ignore it.
+        if about("a write does nothing") {
+            "await it: `.write(..).await`".to_owned()
+        } else if about("a read does nothing") {
+            "await it: `.read().await`".to_owned()
+        } else if about("awaited") || about("`.await`") {
+            "await it: `.await` behind it".to_owned()
+        } else if about("`Result`") && pointed.contains(".write(") {
+            "a write fails when nobody reads any more: `?` behind it ends the process then, and `let _ =` \
+             before it goes on"
+                .to_owned()
+        } else {
+            return diagnostic;
+        }
+    } else if about("Read<") {
         "a read gives nothing until it is awaited: `.read().await`".to_owned()
     } else if about("Write<") {
         "a write does nothing until it is awaited: `.write(..).await`".to_owned()

@@ -1,6 +1,6 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
-use super::{RunArgs, build, ended, find_project, no_link};
+use super::{RunArgs, build, ended, find_project, no_link, obeyed};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -164,7 +164,7 @@ fn mapped(
     (platform, how): (&Platform, &MappingArgs),
 ) -> Outcome<Mapped> {
     if let Some(path) = &args.mapping {
-        let mapping = session.mapping_file(path, &network)?;
+        let mapping = obeyed(args, session, path, &network)?;
         return Mapped::new(network, mapping).or_else(|error| {
             session.fail(
                 Exit::Usage,
@@ -181,6 +181,7 @@ fn how(args: &RunArgs) -> MappingArgs {
     MappingArgs {
         os_processes: args.os_processes,
         hosts: args.hosts.clone(),
+        mapping: args.mapping.clone(),
         ..MappingArgs::simple(NonZeroU32::MIN, strategy)
     }
 }

@@ -3,6 +3,7 @@
 use super::VERSION;
 use crate::arena::Id;
 use crate::bundles;
+use crate::controls;
 use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction};
 use crate::mapping::{Mapping, Place};
 use crate::network::{BundleId, ChannelId, Joined, Network, PortId};
@@ -11,10 +12,11 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A network as JSON text.
 ///
-/// `mapping` is written too where there is one.
+/// `mapping` is written too where there is one. No character in it governs a terminal.
 pub fn write(network: &Network, mapping: Option<&Mapping>) -> String {
     // Writing to memory what consists of strings and numbers cannot fail.
-    serde_json::to_string(&Written { network, mapping }).expect("a network has no odd keys")
+    let json = serde_json::to_string(&Written { network, mapping });
+    controls::in_json(json.expect("a network has no odd keys"))
 }
 
 /// A network to be written by serde, as a whole or as a part of something larger.

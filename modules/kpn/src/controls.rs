@@ -1,0 +1,53 @@
+//! Characters that govern whoever shows a text, and how JSON writes them.
+
+use std::fmt::Write;
+
+/// Whether a terminal would do something else than show this character.
+///
+/// These are the control characters of ASCII and of the block after it (C1, where U+009B alone begins
+/// a sequence), the separators of lines and paragraphs, and what governs the direction of text
+/// (Unicode Standard Annex 9).
+pub fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// JSON with its control characters written as `\u....`, those between its lines excepted. They can only
+/// stand in strings, whose values stay what they are.
+pub fn in_json(json: String) -> String {
+    let odd = |c: char| is_control(c) && c != '\n';
+    // JSON is mostly ASCII, of which a writer of JSON lets one control character pass.
+    if json.is_ascii() && !json.contains('\u{7f}') || !json.contains(odd) {
+        return json;
+    }
+    let mut written = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match odd(c) {
+            // All of them are below U+10000. Writing to a string cannot fail.
+            true => drop(write!(written, "\\u{:04x}", u32::from(c))),
+            false => written.push(c),
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_json, is_control};
+    use serde_json::Value;
+
+    #[test]
+    fn json_holds_no_control_character_and_says_the_same() {
+        for c in (0..=0x10ffff).filter_map(char::from_u32) {
+            let value = Value::from(format!("a{c}b\\"));
+            let written = in_json(value.to_string());
+            assert!(!written.contains(is_control), "{c:?}");
+            assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), value);
+        }
+        let lines = "{\n  \"a\": 1\n}\n";
+        assert_eq!(in_json(lines.to_owned()), lines);
+    }
+}

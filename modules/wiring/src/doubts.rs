@@ -1,0 +1,233 @@
+//! What of the user's own files a changed graph may have put out of date.
+
+use crate::codes;
+use crate::context::{KindModel, Model};
+use crate::layout::{self, TYPES};
+use crate::signature::{Change, Signature};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::{self, Limit};
+use graphmap_kpn::network::{Kind, Network};
+use std::path::{Path, PathBuf};
+
+/// Something in a file of the user's that may no longer fit the graph. Only the compiler knows: a
+/// port that has another type need not trouble the function that reads it.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    /// The warning, for when the compiler finds the file wrong.
+    pub finding: Diagnostic,
+    /// The warning, for when nobody asks the compiler.
+    pub unasked: Diagnostic,
+    /// The file.
+    pub file: PathBuf,
+    /// Whether it is worth telling whatever the compiler says: a function that does not name a
+    /// port that is new compiles, and leaves that port alone.
+    pub certain: bool,
+}
+
+/// Tells what the user has to change in the files of a project that are his, and gives what he may have
+/// to. `before` is what his functions were last known to fit, `files` what is written now.
+pub(crate) fn compare(
+    root: &Path,
+    network: &Network,
+    model: &Model,
+    before: &[Signature],
+    files: &Files,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let mut blanks = Vec::new();
+    for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
+        let file = layout::function_file(root, &now.function);
+        // One that is not there is written as a blank now.
+        let blank = files.get(&file).map(|file| &*file.content);
+        let text = input::text(&file, Limit::SOURCE).unwrap_or_default();
+        if !file.exists() || Some(text.as_bytes()) == blank {
+            blanks.push((now, kind, file));
+            continue;
+        }
+        let names = |field: &str| {
+            let word = |c: char| !(c.is_alphanumeric() || c == '_');
+            text.split(word).any(|word| word == field)
+        };
+        if let Some(old) = before.iter().find(|old| old.kind == now.name) {
+            doubts.extend(old.changes(now).iter().map(|change| {
+                let certain = match change {
+                    Change::New(port) => !names(&now.ports[*port].field),
+                    Change::Gone(_) | Change::Changed(..) => false,
+                };
+                let told = |certain| outdated(now, kind, change, &file, certain);
+                Doubt {
+                    finding: told(true),
+                    unasked: told(certain),
+                    file: file.clone(),
+                    certain,
+                }
+            }));
+        }
+    }
+    diagnostics.extend(blank_functions(&blanks));
+    diagnostics.extend(functions_without_kind(root, model));
+    missing_types(root, network, model, &mut doubts);
+    doubts
+}
+
+/// The files of functions that no kind has, told together.
+fn functions_without_kind(root: &Path, model: &Model) -> Option<Diagnostic> {
+    let folder = root.join("src/processes");
+    let entries = std::fs::read_dir(&folder).ok()?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        let rust = path.extension().is_some_and(|extension| extension == "rs");
+        let stem = stem(path);
+        rust && stem != "mod" && model.kinds.iter().all(|kind| kind.function != stem)
+    });
+    paths.sort();
+    let shown = listed(paths.iter().map(|path| path.display().to_string()));
+    let message = match paths.len() {
+        0 => return None,
+        1 => format!("{shown} is not part of the program: no kind is called so"),
+        _ => format!("{shown} are not part of the program: no kinds are called so"),
+    };
+    let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
+        .help("delete what is of no use, or move it elsewhere");
+    for path in paths.iter().take(MOST_LISTED) {
+        let names = model.kinds.iter().map(|kind| kind.function.as_str());
+        if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {
+            let name = stem(path);
+            finding = finding.help(format!("was `{name}` renamed? there is a kind `{near}`"));
+        }
+    }
+    Some(finding)
+}
+
+fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec<Doubt>) {
+    let path = root.join(TYPES);
+    let Ok(text) = input::text(&path, Limit::SOURCE) else {
+        return;
+    };
+    for ty in &model.types {
+        let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+        if text.split(word).any(|part| part == ty.name) {
+            continue;
+        }
+        let of = |name: &str| crate::payload::parse(name).is_ok_and(|p| p.own.contains(&ty.name));
+        let port = network.kinds.values().flat_map(|kind| &kind.ports);
+        let mut ports = port.filter(|port| match port.ty {
+            Some(symbol) => of(network.name(symbol)),
+            None => ty.untyped,
+        });
+        let span = ports
+            .next()
+            .map_or(graphmap_kpn::source::Span::NONE, |port| port.span);
+        let told = |what: &str| {
+            let message = format!("{} does not {what} the type `{}`", path.display(), ty.name);
+            Diagnostic::warning(codes::TYPE_MISSING, message)
+                .at(span, "a token of that type goes through here")
+                .help(format!("add `{}`, or what it is to be", ty.blank()))
+        };
+        doubts.push(Doubt {
+            finding: told("define"),
+            // It may come with all that another module has.
+            unasked: told("name"),
+            file: path.clone(),
+            certain: false,
+        });
+    }
+}
+
+/// The most names that are told one by one.
+const MOST_LISTED: usize = 8;
+
+/// `a, b and c`, or `a, b, .. and 7 more`.
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MOST_LISTED);
+    let mut names: Vec<String> = names.take(MOST_LISTED).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("mod")
+}
+
+/// Functions that are as they were written for the user, told together: a program that does nothing
+/// should not do it in silence.
+fn blank_functions(blanks: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
+    let (_, first, _) = blanks.first()?;
+    let names = listed(blanks.iter().map(|(kind, ..)| format!("`{}`", kind.name)));
+    let message = match blanks.len() {
+        1 => format!("the function of the kind {names} is a blank"),
+        _ => format!("the functions of the kinds {names} are blanks"),
+    };
+    let files = listed(blanks.iter().map(|(_, _, file)| file.display().to_string()));
+    let mut finding = Diagnostic::warning(codes::BLANK, message)
+        .at(first.span, "its first process")
+        .with_note("a blank reads all there is and writes nothing")
+        .help(format!("write what it does: {files}"));
+    for (_, kind, _) in blanks.iter().take(MOST_LISTED).skip(1) {
+        finding = finding.also(kind.span, "and one of another");
+    }
+    Some(finding)
+}
+
+fn outdated(
+    now: &KindModel,
+    kind: &Kind,
+    change: &Change,
+    file: &Path,
+    certain: bool,
+) -> Diagnostic {
+    let function = &now.function;
+    let fits = match certain {
+        true => "no longer fits",
+        false => "may no longer fit",
+    };
+    let finding = |what: String, span, label: &str| {
+        let message = format!("the function `{function}` {fits} its kind: {what}");
+        Diagnostic::warning(codes::FUNCTION_OUTDATED, message)
+            .at(span, label)
+            .help(format!("change {}", file.display()))
+    };
+    match change {
+        Change::New(port) => {
+            let (new, span) = (&now.ports[*port], kind.ports[*port].span);
+            let what = format!(
+                "the port `{}` is new, `{}` of `{}`, field `{}`",
+                new.name, new.word, new.rust_type, new.field
+            );
+            finding(what, span, "named here")
+        }
+        Change::Gone(old) => {
+            let what = format!("the port `{}` is gone", old.name);
+            let mut gone = finding(what, kind.span, "a process of the kind");
+            let names = now.ports.iter().map(|port| port.name.as_str());
+            if let Some(near) = graphmap_kpn::nearest::nearest(&old.name, names) {
+                gone = gone.help(format!("was it renamed? there is a port `{near}`"));
+            }
+            gone
+        }
+        Change::Changed(port, old) => {
+            let (new, span) = (&now.ports[*port], kind.ports[*port].span);
+            let mut what = Vec::new();
+            if old.word != new.word {
+                what.push(format!("was `{}` and is `{}`", old.word, new.word));
+            }
+            if old.rust_type != new.rust_type {
+                what.push(format!(
+                    "carried `{}` and carries `{}`",
+                    old.rust_type, new.rust_type
+                ));
+            }
+            let what = format!("the port `{}` {}", new.name, what.join(", "));
+            finding(what, span, "named here")
+        }
+    }
+}
