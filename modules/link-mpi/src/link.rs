@@ -39,6 +39,7 @@ const LOOK: Duration = Duration::from_micros(2);
 pub(crate) struct MpiLink {
     me: usize,
     count: usize,
+    hosts: Vec<String>,
     bell: Arc<Bell>,
     messages: RefCell<Messages>,
     known: Known,
@@ -82,6 +83,7 @@ impl MpiLink {
         MpiLink {
             me: world.me(),
             count: world.count(),
+            hosts: world.hosts().to_vec(),
             bell,
             messages: RefCell::new(Messages::new(world)),
             known: Known {
@@ -370,6 +372,10 @@ impl Job for MpiLink {
 
     fn done_with(&self, bytes: Vec<u8>) {
         *self.spare.borrow_mut() = bytes;
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.hosts.clone()
     }
 
     fn begin(&self, network: u64) {

@@ -376,5 +376,11 @@ fn os_processes_are_on_the_hosts_they_are_sent_to() {
         let host = format!(" on h{}", places[os_process] + 1);
         assert!(line.ends_with(&host), "{said}");
         assert_eq!(os_process, rank * places.len() / 12, "{said}");
+        let hosts = places.iter().map(|place| format!("h{}", place + 1));
+        let knows = format!(
+            "rank {rank} knows {}\n",
+            hosts.collect::<Vec<_>>().join(" ")
+        );
+        assert!(said.contains(&knows), "no `{knows}`: {said}");
     }
 }

@@ -101,16 +101,20 @@ pub fn network(name: &str, number: u64) -> Network {
             let all = "0+1*12";
             net.kind("p", Names::Numbered("p", all), all, &[], |()| async {
                 let me = rt::me();
+                let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+                let host = host.unwrap_or_default();
                 println!(
                     "rank {} is in {} of {}: {} on {}",
                     me.rank,
                     me.os_process,
                     me.os_processes,
                     std::process::id(),
-                    std::fs::read_to_string("/proc/sys/kernel/hostname")
-                        .unwrap_or_default()
-                        .trim()
+                    host.trim()
                 );
+                let found = rt::os_processes().into_iter();
+                let found: Vec<_> = found.map(|one| one.host.expect("a name")).collect();
+                assert_eq!(found[me.os_process], host.trim());
+                println!("rank {} knows {}", me.rank, found.join(" "));
             });
             net
         }
