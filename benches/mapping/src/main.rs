@@ -1,7 +1,7 @@
 //! The quality benchmark of the mapping: the same networks to our strategies and to the peers, one
 //! judge for all.
 //!
-//! usage: graphmap-bench-mapping SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers] [--ours a@ms[xTHREADS],...]
+//! usage: graphmap-bench-mapping SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers] [--ours a[@ms[xTHREADS]][#steps],...]
 //!        [--only TEXT] [--work DIR] [--tries N] [--shift N] [--record] [--details]
 //!
 //! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
@@ -29,25 +29,34 @@ use known::Known;
 use suite::Case;
 use table::{Result as Row, Table};
 
-/// One of our strategies: `auto`, `auto@100` (milliseconds), `auto@100x2` (on two threads).
+/// One of our strategies: `auto`, `auto@100` (milliseconds), `auto@100x2` (on two threads), `auto#6000000` (steps).
 pub struct Ours {
     said: String,
     strategy: String,
     time: Option<u64>,
+    steps: Option<u64>,
     threads: NonZeroUsize,
 }
 
 impl Ours {
     fn read(said: &str) -> Result<Self, String> {
-        let (strategy, rest) = said.split_once('@').unwrap_or((said, ""));
+        let (strategy, steps) = match said.split_once('#') {
+            Some((strategy, steps)) => (strategy, Some(steps)),
+            None => (said, None),
+        };
+        let (strategy, rest) = strategy.split_once('@').unwrap_or((strategy, ""));
         let (time, threads) = rest.split_once('x').unwrap_or((rest, "1"));
-        let wrong = || format!("{said}: a strategy such as auto, auto@100, auto@100x2 is wanted");
+        let wrong = || {
+            format!("{said}: a strategy such as auto, auto@100, auto@100x2, auto#6000000 is wanted")
+        };
         let time = match time {
             "" => None,
             ms => Some(ms.parse().map_err(|_| wrong())?),
         };
+        let steps = steps.map(|n| n.parse().map_err(|_| wrong())).transpose()?;
         Ok(Self {
             said: said.to_owned(),
+            steps,
             strategy: strategy.to_owned(),
             time,
             threads: threads.parse().map_err(|_| wrong())?,
@@ -58,6 +67,7 @@ impl Ours {
         Options {
             strategy: self.strategy.clone(),
             time: self.time.map(Duration::from_millis),
+            steps: self.steps.unwrap_or(Options::default().steps),
             threads: self.threads,
             seed,
             ..Options::default()

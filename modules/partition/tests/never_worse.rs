@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Case, case, problem, run, within};
+use common::{Case, Dice, case, problem, run, sized, within};
 use graphmap_partition::{Constraint, Solution};
 use proptest::prelude::*;
 
@@ -26,63 +26,97 @@ fn asks_metis(case: &Case) -> bool {
         && heaviest <= least / 8
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
+/// Whether `auto` is no costlier than any other strategy within the same bounds.
+fn none_is_cheaper(case: &Case, steps: u64, seed: u64) -> Result<(), TestCaseError> {
+    let found = run(case, "auto", steps, seed);
+    for strategy in ["stack", "round-robin", "fast", "metis"] {
+        // Where it might print, `auto` does not ask it.
+        if strategy == "metis" && !asks_metis(case) {
+            continue;
+        }
+        let Some(other) = run(case, strategy, steps, seed) else {
+            continue;
+        };
+        let Some(found) = &found else {
+            return Err(TestCaseError::fail(format!(
+                "nothing found, and by {strategy}"
+            )));
+        };
+        prop_assert!(
+            !within(case, &other, found) || found.minimised <= other.minimised,
+            "{} of {strategy}, {} of auto after {steps} steps: {:?}",
+            other.minimised,
+            found.minimised,
+            found.log
+        );
+        let worse = found.raised.is_some() && other.evaluation.feasible();
+        prop_assert!(!worse, "{strategy} keeps the bounds that were raised");
+    }
+    Ok(())
+}
+
+/// Whether no more steps of `auto` give a costlier mapping, or bounds that fewer had not to raise.
+fn none_is_worse(case: &Case, steps: &[u64], seed: u64) -> Result<(), TestCaseError> {
+    let mut before: Option<Solution> = None;
+    for &steps in steps {
+        let found = run(case, "auto", steps, seed);
+        if let Some(before) = &before {
+            let Some(found) = &found else {
+                return Err(TestCaseError::fail(format!(
+                    "nothing any more after {steps} steps"
+                )));
+            };
+            match (before.raised, found.raised) {
+                (None, Some(factor)) => prop_assert!(false, "{steps} steps: raised by {factor}"),
+                (Some(_), None) => {}
+                (was, is) => {
+                    prop_assert_eq!(was, is, "{} steps: other bounds", steps);
+                    let (was, is) = (before.minimised, found.minimised);
+                    prop_assert!(is <= was, "{steps} steps: {is} after {was}");
+                }
+            }
+        }
+        before = found;
+    }
+    Ok(())
+}
+
+/// How many networks, where nobody says it.
+fn cases(few: u32) -> ProptestConfig {
+    let said = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(
-            std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
-        )
-    })]
+        ..ProptestConfig::with_cases(said.unwrap_or(few))
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
 
     #[test]
     fn more_steps_never_give_a_worse_mapping(seed in any::<u64>().no_shrink()) {
-        let case = case(seed);
-        let mut before: Option<Solution> = None;
-        for steps in [1, 40_000, 70_000, 200_000] {
-            let found = run(&case, "auto", steps, seed % 4);
-            if let Some(before) = &before {
-                let found = found.as_ref();
-                prop_assert!(found.is_some(), "nothing any more after {steps} steps");
-                let found = found.unwrap();
-                match (before.raised, found.raised) {
-                    (None, Some(factor)) => prop_assert!(false, "{steps} steps: raised by {factor}"),
-                    (Some(_), None) => {}
-                    (was, is) => {
-                        prop_assert_eq!(was, is, "{} steps: other bounds", steps);
-                        let (was, is) = (before.minimised, found.minimised);
-                        prop_assert!(is <= was, "{steps} steps: {is} after {was}");
-                    }
-                }
-            }
-            before = found;
-        }
+        none_is_worse(&case(seed), &[1, 40_000, 70_000, 200_000], seed % 4)?;
     }
 
     #[test]
     fn auto_is_never_costlier_than_another_strategy_within_the_same_bounds(seed in any::<u64>().no_shrink()) {
-        let case = case(seed);
         for steps in [1, 100_000] {
-            let found = run(&case, "auto", steps, seed % 4);
-            for strategy in ["stack", "round-robin", "fast", "metis"] {
-                // Where it might print, `auto` does not ask it.
-                if strategy == "metis" && !asks_metis(&case) {
-                    continue;
-                }
-                let Some(other) = run(&case, strategy, steps, seed % 4) else {
-                    continue;
-                };
-                let Some(found) = &found else {
-                    prop_assert!(false, "nothing found, and by {strategy}");
-                    continue;
-                };
-                prop_assert!(
-                    !within(&case, &other, found) || found.minimised <= other.minimised,
-                    "{} of {strategy}, {} of auto after {steps} steps: {:?}",
-                    other.minimised, found.minimised, found.log
-                );
-                let worse = found.raised.is_some() && other.evaluation.feasible();
-                prop_assert!(!worse, "{strategy} keeps the bounds that were raised");
-            }
+            none_is_cheaper(&case(seed), steps, seed % 4)?;
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(6))]
+
+    /// Beyond 20,000 processes another engine is asked.
+    #[test]
+    fn large_networks_are_mapped_no_worse_for_more(seed in any::<u64>().no_shrink()) {
+        let dice = &mut Dice(seed);
+        let case = sized(dice, 20_001 + (seed % 7919) as u32);
+        none_is_worse(&case, &[1, 100_000], seed % 4)?;
+        none_is_cheaper(&case, 100_000, seed % 4)?;
     }
 }

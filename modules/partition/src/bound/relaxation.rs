@@ -66,8 +66,13 @@ pub(crate) struct Relaxation {
 
 impl Relaxation {
     /// `None` for networks without an order of narrow fronts, and for a machine of one block.
-    /// Tables have about `entries` at most; loads are rounded down to get there.
-    pub(crate) fn new(inst: &Instance, sweep: Sweep, entries: usize) -> Option<Self> {
+    /// Tables have about `entries` at most; loads are rounded down to get there. `None`, too, where
+    /// all of them together would have more than `most`: nothing is allocated then.
+    pub(crate) fn new(
+        inst: &Instance,
+        sweep: Sweep,
+        (entries, most): (usize, u64),
+    ) -> Option<Self> {
         let levels = levels(inst);
         let all: i128 = sweep.weight.iter().map(|&w| i128::from(w)).sum();
         let all = all * levels.iter().map(|l| i128::from(l.step)).sum::<i128>();
@@ -113,6 +118,10 @@ impl Relaxation {
             }
             unit += (unit + 3) / 4;
         };
+        let table = |l: &Level| loads.entries(&sweep, (l.most().min(total) / unit) as usize);
+        if levels.iter().map(table).sum::<usize>() as u64 > most {
+            return None;
+        }
         let mut layers = Vec::new();
         for level in &levels {
             let sum = loads.before[sweep.steps.len()] as i64;
@@ -267,7 +276,7 @@ mod tests {
             };
             let entries = [100, 2_000, 1 << 16][random.below(3)];
             let sweep = Sweep::new(&inst).unwrap();
-            let Some(mut relaxation) = Relaxation::new(&inst, sweep, entries) else {
+            let Some(mut relaxation) = Relaxation::new(&inst, sweep, (entries, u64::MAX)) else {
                 continue;
             };
             let optimum = inst.cost(best);

@@ -51,10 +51,10 @@ pub(crate) fn solve(
     let start = Instant::now();
     let mut looks = effort.looks.saturating_mul(16);
     let layers = levels(inst).len().max(1);
-    let mut relaxation = Relaxation::new(inst, sweep, ENTRIES / layers)?;
-    // Flows are better than prices of a few rounds.
+    // Flows are better than prices of a few rounds. Where there are looks and a time, both count.
     let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
-    let entries = time.map_or(looks, |t| t.as_nanos() as u64) / FEWEST;
+    let entries = time.map_or(looks, |t| looks.min(t.as_nanos() as u64)) / FEWEST;
+    let mut relaxation = Relaxation::new(inst, sweep, (ENTRIES / layers, entries))?;
     if entries < relaxation.entries() as u64 {
         return None;
     }

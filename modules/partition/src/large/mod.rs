@@ -303,6 +303,11 @@ fn is_tangled(fine: &Level, coarse: &Level) -> bool {
 /// vertex 0.7, meshes and chains half and fewer.
 const TANGLED: f64 = 0.77;
 
+/// Shares of a time after which no more attempts are made, and no more V-cycles: what is begun must be
+/// done before it is over.
+const TRYING: f64 = 0.3;
+const CYCLING: f64 = 0.6;
+
 /// Contracts the whole down to about `small` vertices, unless it is tangled: says whether it did.
 fn contract(
     finest: &Level,
@@ -447,7 +452,7 @@ impl Stage<'_> {
             if best.as_ref().is_none_or(|b| rank < b.0) {
                 best = Some((rank, found));
             }
-            if self.budget.is_over() {
+            if self.budget.used() > TRYING {
                 break;
             }
         }
@@ -465,7 +470,7 @@ impl Stage<'_> {
             effort.cycles
         };
         for _ in 0..cycles {
-            if self.budget.is_over() {
+            if self.budget.used() > CYCLING {
                 break;
             }
             divided = self.attempt(finest, divided, random);

@@ -368,7 +368,7 @@ pub(crate) fn improve(
     let mut state = State::new(inst, best.block.clone());
     let warmth = match best.feasible() {
         true => 0.3 * random.unit() * random.unit(),
-        false => 0.05 + 0.15 * random.unit(),
+        false => 0.2 + 0.3 * random.unit(),
     };
     let hot = typical(&state) * warmth.max(0.001);
     let schedule = Schedule {

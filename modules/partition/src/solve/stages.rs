@@ -32,6 +32,8 @@ const BASELINE: f64 = 0.05;
 /// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,
 /// which was ahead of it on all that was measured.
 const ASKED: usize = 200_000;
+/// How many times as long as to set a problem up and ask plain rules is what comes at the end, about.
+const AFTER: u32 = 3;
 /// Up to so many vertices flows are looked for to bound the cost.
 const BOUNDABLE: usize = 20_000;
 /// Share of a time limit that they get, and of one of a tenth of a second or less: there the first
@@ -327,7 +329,8 @@ impl<'a> Stages<'a> {
     }
 
     fn touched_up(&mut self, block: Vec<u32>) -> Vec<u32> {
-        auto::touch_up(&self.inst, block, &mut self.random)
+        let effort = self.packing(0, PACKING);
+        auto::touch_up(&self.inst, block, effort.stop_at, &mut self.random)
     }
 
     /// What strategies give that are done in no time beside the search.
@@ -363,14 +366,22 @@ impl<'a> Stages<'a> {
                 remarks: Vec::new(),
             };
             known.push(by_name(name)?.run(&mut context)?.block);
-            // Checks and the bound on a large network take about as long as all until here.
-            if name == "round-robin" && !small {
-                let until_here = self.budget.start.elapsed();
-                let left = |t: Duration| t.saturating_sub(until_here);
-                self.budget.time = self.budget.time.map(left);
+            if name == "round-robin" {
+                self.keep_time();
             }
         }
         Ok(known)
+    }
+
+    /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
+    /// others), as a multiple of what everything until here took.
+    fn keep_time(&mut self) {
+        let after = self.budget.start.elapsed() * AFTER;
+        self.budget.time = self.budget.time.map(|t| t.saturating_sub(after));
+        self.effort.stop_at = self
+            .effort
+            .stop_at
+            .map(|t| t - after.min(t - self.budget.start));
     }
 
     /// The block of each vertex of the graph.

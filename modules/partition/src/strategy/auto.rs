@@ -1,6 +1,8 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
 //! pass, then V-cycles while the budget lasts.
 
+use std::time::Instant;
+
 use super::{Budget, Context, Found, keeps, rounds};
 use crate::error::Error;
 use crate::instance::Instance;
@@ -67,7 +69,7 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     let mut best: Option<Best> = None;
     for _ in 0..4 {
         let first = multisection(inst, THOROUGH, 0.0, &mut context.random);
-        let found = annealed(inst, first, 20_000, &mut context.random);
+        let found = annealed(inst, first, (20_000, None), &mut context.random);
         if best.as_ref().is_none_or(|b| found.beats(b)) {
             best = Some(found);
         }
@@ -75,24 +77,34 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     best.map(|b| b.block).unwrap_or_default()
 }
 
-/// Improves a mapping that keeps all rules, and keeps them.
-pub(crate) fn touch_up(inst: &Instance, mut block: Vec<u32>, random: &mut Random) -> Vec<u32> {
+/// Improves a mapping that keeps all rules, and keeps them; a small one until a time at most.
+pub(crate) fn touch_up(
+    inst: &Instance,
+    mut block: Vec<u32>,
+    stop_at: Option<Instant>,
+    random: &mut Random,
+) -> Vec<u32> {
     if is_small(inst) {
-        annealed(inst, block, 200_000, random).block
+        annealed(inst, block, (200_000, stop_at), random).block
     } else {
         fm::refine(inst, &mut block, random);
         block
     }
 }
 
-fn annealed(inst: &Instance, first: Vec<u32>, steps: u64, random: &mut Random) -> Best {
+fn annealed(
+    inst: &Instance,
+    first: Vec<u32>,
+    (steps, stop_at): (u64, Option<Instant>),
+    random: &mut Random,
+) -> Best {
     let mut state = State::new(inst, first);
     let hot = typical(&state) * 0.3;
     let schedule = Schedule {
         steps,
         hot,
         cold: hot * 0.01,
-        stop_at: None,
+        stop_at,
     };
     anneal(&mut state, random, &schedule)
 }
@@ -155,7 +167,7 @@ mod tests {
         let packed = pack::pack(&inst, &mut random, pack::Effort::of(100_000));
         assert!(packed.feasible());
         let before = inst.cost(&packed.block);
-        let block = touch_up(&inst, packed.block, &mut random);
+        let block = touch_up(&inst, packed.block, None, &mut random);
         assert!(keeps(&inst, &block));
         let after = inst.cost(&block);
         assert!(after * 2 < before, "{after} of {before}");

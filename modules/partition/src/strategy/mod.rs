@@ -19,6 +19,7 @@ mod round_robin;
 mod rounds;
 mod small;
 mod stack;
+mod start;
 mod team;
 mod ways;
 

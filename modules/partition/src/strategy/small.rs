@@ -1,40 +1,33 @@
 //! The search for networks whose table of costs fits: starts, then whatever pays.
 //!
-//! Whole mappings are made by multisection and by cutting orders into runs. The best of them is
+//! Whole mappings are made first, see [`super::start`]. The best of them is
 //! improved, until nothing gains any more; then the next best, and in the last part of the time the
 //! best of all, mixed with what the others came to. How it is improved: see [`super::ways`]. Steps
 //! are counted, not timed, so that a run without a time limit can be repeated.
 
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use super::inside;
+use super::start::{given, in_order, start};
 use super::team::Team;
 use super::ways::{CYCLE, Kind, Ways};
 use super::{Budget, Context};
 use crate::exact::branch::Limit;
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
-use crate::large;
 use crate::machine::Node;
-use crate::multilevel::initial::{THOROUGH, multisection};
-use crate::multilevel::line;
 use crate::random::Random;
-use crate::refine::anneal::{Best, Schedule, anneal, typical};
+use crate::refine::anneal::Best;
 use crate::refine::combine::combine;
 use crate::refine::exchange;
 use crate::refine::pair::{FEW, redivide};
-use crate::refine::rebalance::repair_rules;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::{Effort, regroup};
 use crate::refine::state::State;
 
 /// Up to so many vertices a proof is tried.
 const PROVABLE: usize = 256;
-/// From so many vertices on, every eighth start is made by the engine for large networks, which
-/// knows how to cut between hosts: geometric networks and trees of a thousand get 2 to 7% better.
-const COARSE: usize = 200;
-/// It is brief where the budget has fewer steps for each vertex.
+/// The engine for large networks is brief where the budget has fewer steps for each vertex.
 const SHORT: u64 = 50_000;
 /// Mappings kept to be mixed with the best.
 const KEPT: usize = 6;
@@ -42,8 +35,12 @@ const KEPT: usize = 6;
 const STARTS: usize = 64;
 const FEWEST: usize = 3;
 const OPENING: f64 = 0.35;
-/// Steps to bring a start within its bounds, as long as none was.
-const REPAIR: u64 = 300_000;
+/// Share of the budget to bring a start within its bounds, as one over so much, and steps of it at least
+/// and at most: few steps leave a mapping that costs several times what many do.
+const REPAIR: u64 = 2;
+const REPAIRS: [u64; 2] = [300_000, 1_500_000];
+/// How many times as long as a step of annealing one of these takes.
+const PACE: u64 = 8;
 /// Share from which on only the best is improved.
 const LAST: f64 = 0.75;
 /// Another start is improved after so many tries without a gain that took so much of the budget, and
@@ -63,15 +60,15 @@ const TRADE: f64 = 0.04;
 const PAIRS: usize = 8;
 
 /// How long a proof is tried in a round: so many nodes, and until when.
-fn patience(inst: &Instance, budget: &Budget) -> (u64, Option<Instant>) {
+fn patience(inst: &Instance, budget: &Budget, stop_at: Option<Instant>) -> (u64, Option<Instant>) {
     // Identical workers count once: a farm of a hundred is a small problem.
     let hopeful = symmetry::classes(inst) <= 40;
     let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
-    let stop_at = budget.stop_at().map(|end| {
+    let stop_at = stop_at.map(|end| {
         let now = Instant::now();
         now + end.saturating_duration_since(now).mul_f64(share)
     });
-    let nodes = match stop_at {
+    let nodes = match budget.time {
         Some(_) => u64::MAX,
         None => (budget.steps / steps).max(50_000),
     };
@@ -95,83 +92,17 @@ pub(super) struct Search<'a> {
     lines: bool,
     /// Whether the budget is short for so many vertices.
     short: bool,
-    /// Whether some start was not within its bounds, and whether some of its own was brought within them.
+    /// Whether some start was not within its bounds.
     tight: bool,
-    repaired: bool,
+    /// Steps to bring one within them, and those that last did.
+    repair: u64,
+    repaired: u64,
     /// No feasible mapping is cheaper.
     pub(super) bound: Option<i64>,
     /// Steps until now.
     pub(super) spent: u64,
     /// Nodes of the last proof that was tried; 0 before the first.
     proving: u64,
-}
-
-/// Steps that a start is annealed for.
-fn round(inst: &Instance) -> u64 {
-    (inst.len() as u64 * 50).clamp(10_000, 50_000)
-}
-
-fn start(
-    inst: &Instance,
-    number: usize,
-    (lines, short): (bool, bool),
-    stop_at: Option<Instant>,
-    random: &mut Random,
-) -> (Best, u64) {
-    let runs = (number < 6 && number.is_multiple_of(2) && lines).then(|| {
-        let order = line::order(inst, number / 2, random);
-        line::cut(inst, &order)
-    });
-    let (first, work) = match runs.flatten() {
-        None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() && large::fits(inst) => {
-            let start = Instant::now();
-            let budget = Budget {
-                time: stop_at.map(|t| t.saturating_duration_since(start)),
-                steps: 0,
-                start,
-                threads: NonZeroUsize::MIN,
-                watch: None,
-            };
-            let effort = if short { &large::BRIEF } else { &large::GOOD };
-            let block = large::once(inst, effort, &budget, random);
-            // Once it is too late nothing gains by a start.
-            let block = block.unwrap_or_else(|| in_order(inst));
-            (block, 40 * (inst.len() + inst.targets.len()))
-        }
-        Some(mut block) => {
-            repair_rules(inst, &mut block);
-            (block, inst.len() * inst.k())
-        }
-        None => {
-            let greed = if number < 2 { 0.0 } else { random.unit() };
-            let block = multisection(inst, THOROUGH, greed, random);
-            (block, 40 * (inst.len() + inst.targets.len()))
-        }
-    };
-    let mut state = State::new(inst, first);
-    // From a touch-up of the start to forgetting it, which only small ones can afford.
-    let warmth = if inst.len() <= 100 {
-        0.05 + 0.75 * random.unit()
-    } else if number % 3 == 2 {
-        0.05 + 0.5 * random.unit()
-    } else {
-        0.05
-    };
-    let hot = typical(&state) * warmth;
-    let schedule = Schedule {
-        steps: round(inst),
-        hot,
-        cold: hot * 0.02,
-        stop_at,
-    };
-    let found = anneal(&mut state, random, &schedule);
-    (found, round(inst) + work as u64)
-}
-
-/// As many vertices in each block, in the order of their numbers.
-fn in_order(inst: &Instance) -> Vec<u32> {
-    let (n, k) = (inst.len(), inst.k());
-    (0..n).map(|v| (v * k / n) as u32).collect()
 }
 
 /// Keeps a mapping in a list of the best, unless it is there.
@@ -193,14 +124,19 @@ impl Search<'_> {
     /// Makes one more start for the pool; returns the steps it took.
     fn start(&mut self, random: &mut Random) -> u64 {
         let manner = (self.lines, self.short);
-        let (mut found, mut spent) = start(self.inst, self.starts, manner, self.stop_at, random);
+        let started = start(self.inst, self.starts, manner, self.stop_at, random);
+        let Some((mut found, mut spent)) = started else {
+            return 1;
+        };
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
-        if !found.feasible() && !self.repaired {
-            let repair = exchange::improve(self.inst, &found, REPAIR, self.stop_at, random);
+        if !found.feasible() && self.repaired < self.repair / 2 {
+            let repair = exchange::improve(self.inst, &found, self.repair, self.stop_at, random);
             (found, spent) = (repair.0, spent + repair.1);
+            if found.feasible() {
+                self.repaired = self.repair;
+            }
         }
-        self.repaired |= found.feasible();
         // On meshes no order is any good: more than one try is wasted there.
         self.lines &= self.starts != 1
             || !found.feasible()
@@ -352,7 +288,7 @@ impl<'a> Search<'a> {
         let stop_at = context.budget.stop_at();
         let mut search = None;
         for block in std::mem::take(&mut context.starts) {
-            let given = Best::of(&State::new(inst, block));
+            let given = given(inst, block);
             match &mut search {
                 None => search = Some(Self::from(inst, given, stop_at, member)),
                 Some(search) => {
@@ -363,7 +299,8 @@ impl<'a> Search<'a> {
         }
         let mut search = search.unwrap_or_else(|| {
             let short = (true, true);
-            let (first, steps) = start(inst, member, short, stop_at, &mut context.random);
+            let first = start(inst, member, short, stop_at, &mut context.random);
+            let (first, steps) = first.unwrap_or_else(|| (given(inst, in_order(inst)), 1));
             let mut search = Self::from(inst, first, stop_at, member + 1);
             search.spent = steps;
             search
@@ -384,7 +321,8 @@ impl<'a> Search<'a> {
             lines: true,
             short: true,
             tight: false,
-            repaired: false,
+            repair: REPAIRS[0],
+            repaired: 0,
             bound: None,
             spent: 0,
             proving: 0,
@@ -416,6 +354,9 @@ impl<'a> Search<'a> {
         let (inst, from) = (self.inst, self.spent);
         let budget = round.budget;
         self.stop_at = round.stop_at;
+        let pace = budget.time.map_or(1, |_| PACE);
+        let [least, most] = REPAIRS;
+        self.repair = (budget.in_steps() / (REPAIR * pace)).clamp(least, most);
         self.short = budget.in_steps() / SHORT < inst.len() as u64;
         // What rounds before have come to is mixed with what this one does.
         if self.best.feasible() && self.spent > 0 {
@@ -527,7 +468,7 @@ impl<'a> Search<'a> {
 
     /// Tries to prove the optimum; says whether that is done.
     fn prove(&mut self, context: &Context<'_>, budget: &Budget) -> bool {
-        let (nodes, stop_at) = patience(self.inst, budget);
+        let (nodes, stop_at) = patience(self.inst, budget, self.stop_at);
         // What failed is not tried again before there is much more to spend on it.
         if nodes < 2 * self.proving {
             return false;

@@ -6,7 +6,7 @@ use graphmap_partition::{
 };
 
 /// Random numbers of a seed.
-pub(crate) struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn below(&mut self, most: u64) -> u64 {
@@ -91,6 +91,11 @@ fn machine(dice: &mut Dice, memory: Option<u64>, slots: Option<u32>) -> Machine 
 pub(crate) fn case(seed: u64) -> Case {
     let dice = &mut Dice(seed);
     let n = 2 + dice.below(70) as u32;
+    sized(dice, n)
+}
+
+/// A problem of so many processes.
+pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
     let alike = [1, 10][dice.below(2) as usize];
     let loads = match dice.below(3) {
         0 => vec![alike; n as usize],

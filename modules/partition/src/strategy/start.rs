@@ -1,0 +1,101 @@
+//! Mappings that a search for small networks starts from: made by multisection, by cutting orders into
+//! runs, or by the engine for large networks, and annealed for a while.
+
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use super::{Budget, keeps};
+use crate::instance::Instance;
+use crate::large;
+use crate::multilevel::initial::{THOROUGH, multisection};
+use crate::multilevel::line;
+use crate::random::Random;
+use crate::refine::anneal::{Best, Schedule, anneal, typical};
+use crate::refine::rebalance::repair_rules;
+use crate::refine::state::State;
+
+/// From so many vertices on, every eighth start is made by the engine for large networks, which
+/// knows how to cut between hosts: geometric networks and trees of a thousand get 2 to 7% better.
+const COARSE: usize = 200;
+
+/// Steps that a start is annealed for.
+fn round(inst: &Instance) -> u64 {
+    (inst.len() as u64 * 50).clamp(10_000, 50_000)
+}
+
+/// A mapping of its own, and the steps it took; `None` once it is too late to gain by one.
+pub(super) fn start(
+    inst: &Instance,
+    number: usize,
+    (lines, short): (bool, bool),
+    stop_at: Option<Instant>,
+    random: &mut Random,
+) -> Option<(Best, u64)> {
+    let runs = (number < 6 && number.is_multiple_of(2) && lines).then(|| {
+        let order = line::order(inst, number / 2, random);
+        line::cut(inst, &order)
+    });
+    let (first, work) = match runs.flatten() {
+        None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() && large::fits(inst) => {
+            let start = Instant::now();
+            let budget = Budget {
+                time: stop_at.map(|t| t.saturating_duration_since(start)),
+                steps: 0,
+                start,
+                threads: NonZeroUsize::MIN,
+                watch: None,
+            };
+            let effort = if short { &large::BRIEF } else { &large::GOOD };
+            let block = large::once(inst, effort, &budget, random)?;
+            (block, 40 * (inst.len() + inst.targets.len()))
+        }
+        Some(mut block) => {
+            repair_rules(inst, &mut block);
+            (block, inst.len() * inst.k())
+        }
+        None => {
+            let greed = if number < 2 { 0.0 } else { random.unit() };
+            let block = multisection(inst, THOROUGH, greed, random);
+            (block, 40 * (inst.len() + inst.targets.len()))
+        }
+    };
+    if stop_at.is_some_and(|t| Instant::now() >= t) {
+        return None;
+    }
+    let mut state = State::new(inst, first);
+    // From a touch-up of the start to forgetting it, which only small ones can afford.
+    let warmth = if inst.len() <= 100 {
+        0.05 + 0.75 * random.unit()
+    } else if number % 3 == 2 {
+        0.05 + 0.5 * random.unit()
+    } else {
+        0.05
+    };
+    let hot = typical(&state) * warmth;
+    let schedule = Schedule {
+        steps: round(inst),
+        hot,
+        cold: hot * 0.02,
+        stop_at,
+    };
+    let found = anneal(&mut state, random, &schedule);
+    Some((found, round(inst) + work as u64))
+}
+
+/// As many vertices in each block, in the order of their numbers.
+pub(super) fn in_order(inst: &Instance) -> Vec<u32> {
+    let (n, k) = (inst.len(), inst.k());
+    (0..n).map(|v| (v * k / n) as u32).collect()
+}
+
+/// A mapping as it stands. Of one that keeps everything the table of costs is not needed to see that.
+pub(super) fn given(inst: &Instance, block: Vec<u32>) -> Best {
+    match keeps(inst, &block) {
+        true => Best {
+            cost: inst.cost(&block),
+            excess: 0.0,
+            block,
+        },
+        false => Best::of(&State::new(inst, block)),
+    }
+}
