@@ -153,7 +153,10 @@ pub(crate) fn cluster(
     (in_order(map, load.len()), load.len())
 }
 
-/// Joins those that stayed alone beside the same neighbour, the one that they are tied to most: around
+/// A vertex with so many neighbours is a hub.
+const HUB: usize = 256;
+
+/// Joins those that stayed alone beside the same hub, the one that they are tied to most: around
 /// a hub that has taken up what it may, its leaves have nobody else to join (two-hop matching, LaSalle
 /// and others, "Improving graph partitioning for modern graphs and architectures", 2015). Time linear
 /// in vertices and edges.
@@ -175,6 +178,9 @@ pub(crate) fn leaves(
         let Some(hub) = level.row(v as u32).max_by_key(|arc| arc.weight) else {
             continue;
         };
+        if level.around(hub.to).len() < HUB {
+            continue;
+        }
         let own = level.load[v];
         let (first, held) = &mut open[hub.to as usize];
         let beside = *first != u32::MAX
