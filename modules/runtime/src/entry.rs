@@ -225,17 +225,26 @@ fn finish(exit: Exit) -> Exit {
     }
 }
 
-/// Has the state of the run printed when a signal asks for it.
+/// Has the state of the run printed when a signal asks for it, and which processes let no others run.
 fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
     let Some(running) = options.running.clone() else {
         return;
     };
-    let name = name.to_string();
-    usr1::listen(word, move || {
-        if let Some(state) = running.state() {
-            say(&visible(&format!("{name}: {state}")));
+    let (name, asked) = (name.to_string(), running.clone());
+    let tell = {
+        let name = name.clone();
+        move || {
+            if let Some(state) = asked.state() {
+                say(&visible(&format!("{name}: {state}")));
+            }
         }
-    });
+    };
+    let look = move || {
+        for overlong in running.overlong() {
+            say(&visible(&format!("{name}: {overlong}")));
+        }
+    };
+    usr1::listen(word, tell, look);
 }
 
 /// As [`listen`], in each of the OS processes that share memory.

@@ -9,6 +9,8 @@ use crate::sync::lock;
 pub(crate) trait Tell: Send + Sync {
     /// In words; none if it is over.
     fn state(&self) -> Option<String>;
+    /// Which processes keep others from running for long, a text for each: to be asked every now and then.
+    fn overlong(&self) -> Vec<String>;
 }
 
 /// Where a run says that it is on.
@@ -24,6 +26,12 @@ impl Running {
     pub(crate) fn state(&self) -> Option<String> {
         let run = lock(&self.0).as_ref().and_then(Weak::upgrade)?;
         run.state()
+    }
+
+    /// Which processes keep others from running for long.
+    pub(crate) fn overlong(&self) -> Vec<String> {
+        let run = lock(&self.0).as_ref().and_then(Weak::upgrade);
+        run.map_or_else(Vec::new, |run| run.overlong())
     }
 }
 

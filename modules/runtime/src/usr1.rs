@@ -5,6 +5,7 @@
 
 use std::sync::atomic::AtomicU32;
 use std::thread;
+use std::time::Duration;
 
 use crate::link::shm::memory;
 
@@ -18,20 +19,28 @@ pub(crate) fn own_word() -> &'static AtomicU32 {
     &system::OWN
 }
 
-/// Has a thread call `tell` whenever the word was counted up, by a signal to this OS process or another.
-pub(crate) fn listen(word: &'static AtomicU32, tell: impl Fn() + Send + 'static) {
+/// How often the thread that listens looks for other things that are to be told.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Has a thread call `tell` whenever the word was counted up, by a signal to this OS process or another, and `look` every now and then.
+pub(crate) fn listen(
+    word: &'static AtomicU32,
+    tell: impl Fn() + Send + 'static,
+    look: impl Fn() + Send + 'static,
+) {
     if !system::count_in(word) {
         return;
     }
     let listen = move || {
         let mut seen = 0;
         loop {
-            memory::wait(word, seen, None);
+            memory::wait(word, seen, Some(LOOK));
             let now = word.load(std::sync::atomic::Ordering::SeqCst);
             if now != seen {
                 seen = now;
                 tell();
             }
+            look();
         }
     };
     let builder = thread::Builder::new().name("state".into());

@@ -276,6 +276,21 @@ fn who_computes_is_told_as_running() {
     );
 }
 
+/// Without being asked.
+#[test]
+fn who_lets_no_others_run_is_told() {
+    let mut run = Run::new("computing", 2, &[]);
+    let told = "farm: s (rank 0, farm.dot:2:1) has kept its scheduler busy for 1";
+    let line = run
+        .err
+        .find_map(|line| line.ok().filter(|line| line.contains("has kept")));
+    let line = line.expect("it is told");
+    assert!(
+        line.starts_with(told) && line.contains("`yield_now().await`"),
+        "{line}"
+    );
+}
+
 #[test]
 fn schedulers_of_one_os_process_tell_too() {
     let threads = [("GRAPHMAP_LINK", "threads"), ("GRAPHMAP_THREADS", "2")];

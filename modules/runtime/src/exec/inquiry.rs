@@ -119,6 +119,23 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Of each scheduler that is running a process: how many batches of turns it has been through, and which of its processes it is.
+    pub(super) fn at_work(&self) -> Vec<Option<(u32, u32)>> {
+        let seats = lock(&self.inquiry.seats);
+        let seats = seats.iter().map(|seat| {
+            let (beacon, base) = seat.beacon?;
+            // SAFETY: it is taken away under this lock before it goes.
+            let beacon = unsafe { beacon.as_ref() };
+            let (current, batches) = (&beacon.current, &beacon.batches);
+            let current = current.load(Ordering::Relaxed);
+            (current != NOBODY)
+                .then(|| (batches.load(Ordering::Relaxed), current.wrapping_sub(base)))
+        });
+        seats.collect()
+    }
+}
+
 impl Scheduler {
     /// The scheduler begins to live, and can be asked.
     pub(super) fn sit(&self) -> Seated<'_> {

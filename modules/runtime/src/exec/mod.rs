@@ -15,6 +15,7 @@ pub(crate) mod me;
 mod meeting;
 pub(crate) mod outcome;
 pub(crate) mod outside;
+mod overlong;
 pub(crate) mod point;
 pub(crate) mod queue;
 pub(crate) mod recorder;

@@ -7,7 +7,7 @@ use std::ptr;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 use std::time::Instant;
 
@@ -89,11 +89,7 @@ impl Scheduler {
             tasks: vec![Cell::new(None); processes],
             base,
             run: shared.run,
-            beacon: Beacon {
-                shared: Arc::clone(shared),
-                scheduler: index as u32,
-                current: AtomicU32::new(NOBODY),
-            },
+            beacon: Beacon::new(Arc::clone(shared), index as u32),
             live: Cell::new(0),
             ran: Cell::new(true),
             told: Cell::new(false),
@@ -394,7 +390,7 @@ impl Scheduler {
         } else {
             self.batch(false, &mut context);
         }
-        self.beacon.current.store(NOBODY, Ordering::Relaxed);
+        self.beacon.end_batch();
     }
 
     #[inline(always)]

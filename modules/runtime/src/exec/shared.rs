@@ -10,6 +10,7 @@ use super::directory::{Directory, ProcessInfo};
 use super::doze::{Doze, Rest};
 use super::guard;
 use super::inquiry::Inquiry;
+use super::overlong::Overlong;
 use super::report;
 use super::waits::{Grow, Update, WaitGraph};
 use crate::block::Block;
@@ -99,6 +100,7 @@ pub(crate) struct Shared {
     decided: Condvar,
     patience: Option<Duration>,
     pub(super) inquiry: Inquiry,
+    pub(super) overlong: Mutex<Overlong>,
     /// Where the run is one of several OS processes.
     among: Option<Among>,
     /// Given back when the run ends: a waker that is kept keeps this whole struct.
@@ -166,6 +168,7 @@ impl Shared {
             // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
             patience: (all > 1 && all <= cores).then_some(PATIENCE),
             inquiry: Inquiry::new(schedulers),
+            overlong: Mutex::default(),
             among,
             notice: Mutex::new(options.notice.clone()),
         });

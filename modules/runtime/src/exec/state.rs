@@ -1,7 +1,7 @@
 //! What the processes of a run are doing, in words.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::inquiry::{Answer, Snapshot};
 use super::report;
@@ -9,6 +9,7 @@ use super::shared::Shared;
 use super::waits::WaitGraph;
 use crate::block::BlockedProcess;
 use crate::running::Tell;
+use crate::sync::lock;
 
 /// How long a scheduler may take to answer.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -18,6 +19,21 @@ const LISTED: usize = 20;
 impl Tell for Shared {
     fn state(&self) -> Option<String> {
         (!self.stopped()).then(|| self.describe())
+    }
+
+    fn overlong(&self) -> Vec<String> {
+        let told = lock(&self.overlong).look(Instant::now(), &self.at_work());
+        let told = told.into_iter().filter_map(|(scheduler, process, lasted)| {
+            // Who is alone there keeps nobody from running.
+            self.resident(scheduler, 1)?;
+            let process = self.named(self.resident(scheduler, process)?);
+            let seconds = lasted.as_secs();
+            Some(format!(
+                "{process} has kept its scheduler busy for {seconds} s, and others there wait: `yield_now().await` between the parts of a \
+                 long computation lets them run"
+            ))
+        });
+        told.collect()
     }
 }
 
@@ -48,13 +64,7 @@ impl Shared {
                 }
                 Answer::Busy(process) => {
                     let doing = match process {
-                        Some(rank) => {
-                            let (kind, index) = self.directory.of_rank(rank);
-                            let process = self.directory.process(kind, index);
-                            let place =
-                                process.place.map_or_else(String::new, |p| format!(", {p}"));
-                            format!("running {} (rank {rank}{place}) for long", process.name)
-                        }
+                        Some(rank) => format!("running {} for long", self.named(rank)),
                         None => "busy for long".to_string(),
                     };
                     lines.push(format!(
@@ -65,6 +75,14 @@ impl Shared {
         }
         lines.extend(self.waiting(all));
         lines.join("\n  ")
+    }
+
+    /// A process with its rank and place.
+    fn named(&self, rank: u32) -> String {
+        let (kind, index) = self.directory.of_rank(rank);
+        let process = self.directory.process(kind, index);
+        let place = process.place.map_or_else(String::new, |p| format!(", {p}"));
+        format!("{} (rank {rank}{place})", process.name)
     }
 
     /// A line for each way in which processes of a kind wait.

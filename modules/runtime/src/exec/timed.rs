@@ -1,12 +1,10 @@
 //! Turns of processes that are timed: where a run is measured or traced.
 
-use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 use std::time::Instant;
 
 use super::recorder::Recorder;
 use super::scheduler::{BATCH, Scheduler};
-use crate::link::waiter::NOBODY;
 
 impl Scheduler {
     /// What is recorded, where the run is traced.
@@ -48,7 +46,7 @@ impl Scheduler {
                 *clock = now;
             }
         }
-        self.beacon.current.store(NOBODY, Ordering::Relaxed);
+        self.beacon.end_batch();
     }
 
     /// Hands in what was recorded, where the run is traced.

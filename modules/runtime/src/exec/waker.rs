@@ -19,6 +19,29 @@ pub(crate) struct Beacon {
     /// The process being polled. Atomic for the sake of threads which a process starts and joins
     /// within one poll; Relaxed, because starting and joining order everything.
     pub(crate) current: AtomicU32,
+    /// Counts batches of turns: who sees it stand still knows that one goes on.
+    pub(super) batches: AtomicU32,
+}
+
+impl Beacon {
+    pub(super) fn new(shared: Arc<Shared>, scheduler: u32) -> Self {
+        Beacon {
+            shared,
+            scheduler,
+            current: AtomicU32::new(NOBODY),
+            batches: AtomicU32::new(0),
+        }
+    }
+
+    /// A batch of turns is over.
+    #[inline(always)]
+    pub(super) fn end_batch(&self) {
+        self.current.store(NOBODY, Ordering::Relaxed);
+        // One thread writes it.
+        let batches = self.batches.load(Ordering::Relaxed);
+        self.batches
+            .store(batches.wrapping_add(1), Ordering::Relaxed);
+    }
 }
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, |_| {});
