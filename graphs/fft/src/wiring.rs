@@ -45,7 +45,7 @@ impl rt::Ports for Load {
     }
 }
 
-/// The ports of `stage`, declared at fft.dot:21:21.
+/// The ports of `stage`, declared at fft.dot:29:21.
 pub struct Stage {
     /// `own`
     pub own: rt::Input<types::Sample>,
@@ -65,7 +65,7 @@ impl rt::Ports for Stage {
     }
 }
 
-/// The ports of `sink`, declared at fft.dot:38:17.
+/// The ports of `sink`, declared at fft.dot:46:17.
 pub struct Sink {
     /// `in`
     pub in_: rt::Gather<types::Sample>,
@@ -121,7 +121,7 @@ pub fn network() -> rt::Network {
         &["own", "out", "other"],
         crate::processes::stage::stage,
     );
-    net.place(stage, "21+1*4+0*16", "21+0*64");
+    net.place(stage, "29+1*4+0*16", "21+0*64");
     let sink = net.kind::<Sink, _, _>(
         "sink",
         rt::Names::Listed(&["sink"]),
@@ -129,7 +129,7 @@ pub fn network() -> rt::Network {
         &["in"],
         crate::processes::sink::sink,
     );
-    net.place(sink, "38", "17");
+    net.place(sink, "46", "17");
 
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(types::Sample));
@@ -155,7 +155,7 @@ pub fn network() -> rt::Network {
         to_index: "0+4*16",
         from_slot: "0+0*16",
         to_slot: "",
-        line: "25+0*16",
+        line: "33+0*16",
         column: "21+0*16",
     });
     // stage.out -> stage.own
@@ -167,7 +167,7 @@ pub fn network() -> rt::Network {
         to_index: "1+4*16+1*3",
         from_slot: "0+0*48",
         to_slot: "",
-        line: "26+0*16+1*3",
+        line: "34+0*16+1*3",
         column: "21+0*48",
     });
     // load.out -> stage.other
@@ -179,7 +179,7 @@ pub fn network() -> rt::Network {
         to_index: "4-4*2+8*8",
         from_slot: "1+0*16",
         to_slot: "",
-        line: "29+0*16",
+        line: "37+0*16",
         column: "21+0*16",
     });
     // stage.out -> stage.other
@@ -191,7 +191,7 @@ pub fn network() -> rt::Network {
         to_index: "9 13 1 5 25 29 17 21 41 45 33 37 57 61 49 53 18+4*4-16*2+32*2 35+4*8-32*2",
         from_slot: "1+0*48",
         to_slot: "",
-        line: "30+0*16+1*3",
+        line: "38+0*16+1*3",
         column: "21+0*48",
     });
     // stage.out -> sink.in
@@ -203,7 +203,7 @@ pub fn network() -> rt::Network {
         to_index: "0+0*16",
         from_slot: "0+0*16",
         to_slot: "0+1*16",
-        line: "38+0*16",
+        line: "46+0*16",
         column: "5+0*16",
     });
 

@@ -140,7 +140,7 @@ pub fn network() -> rt::Network {
         to_index: "3 0+1*3 7 4+1*3 11 8+1*3 15 12+1*3",
         from_slot: "",
         to_slot: "",
-        line: "12+0*16",
+        line: "14+0*16",
         column: "9+0*16",
     });
     // cell.up -> cell.down
@@ -152,7 +152,7 @@ pub fn network() -> rt::Network {
         to_index: "12+1*4 0+1*12",
         from_slot: "",
         to_slot: "",
-        line: "13+0*16",
+        line: "15+0*16",
         column: "9+0*16",
     });
 

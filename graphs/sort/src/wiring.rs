@@ -78,7 +78,7 @@ impl rt::Ports for Sink {
     }
 }
 
-/// The ports of `sort`, declared at sort.dot:20:23.
+/// The ports of `sort`, declared at sort.dot:24:23.
 pub struct Sort {
     /// `in`
     pub in_: rt::Input<u64>,
@@ -128,7 +128,7 @@ pub fn network() -> rt::Network {
         &["in", "left", "right"],
         crate::processes::split::split,
     );
-    net.place(split, "4 6 13 13 6 13 13", "15 15 19 19 15 19 19");
+    net.place(split, "4 6 15 15 6 15 15", "15 15 19 19 15 19 19");
     let merge = net.kind::<Merge, _, _>(
         "merge",
         rt::Names::Listed(&[
@@ -144,7 +144,7 @@ pub fn network() -> rt::Network {
         &["out", "left", "right"],
         crate::processes::merge::merge,
     );
-    net.place(merge, "5 8 15 15 8 15 15", "5 5 9 9 5 9 9");
+    net.place(merge, "5 8 17 17 8 17 17", "5 5 9 9 5 9 9");
     let sink = net.kind::<Sink, _, _>(
         "sink",
         rt::Names::Listed(&["sink"]),
@@ -164,7 +164,7 @@ pub fn network() -> rt::Network {
         &["in", "out"],
         crate::processes::sort::sort,
     );
-    net.place(sort, "20+0*8", "23+0*8");
+    net.place(sort, "24+0*8", "23+0*8");
 
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(u64));
@@ -202,7 +202,7 @@ pub fn network() -> rt::Network {
         to_index: "1 2 5",
         from_slot: "",
         to_slot: "",
-        line: "6 13 13",
+        line: "6 15 15",
         column: "5 9 9",
     });
     // split.right -> split.in
@@ -214,7 +214,7 @@ pub fn network() -> rt::Network {
         to_index: "4 3 6",
         from_slot: "",
         to_slot: "",
-        line: "7 14 14",
+        line: "7 16 16",
         column: "5 9 9",
     });
     // merge.out -> merge.left
@@ -226,7 +226,7 @@ pub fn network() -> rt::Network {
         to_index: "0 1 4",
         from_slot: "",
         to_slot: "",
-        line: "8 15 15",
+        line: "8 17 17",
         column: "5 9 9",
     });
     // merge.out -> merge.right
@@ -238,7 +238,7 @@ pub fn network() -> rt::Network {
         to_index: "0 1 4",
         from_slot: "",
         to_slot: "",
-        line: "9 16 16",
+        line: "9 18 18",
         column: "5 9 9",
     });
     // split.left -> sort.in
@@ -250,7 +250,7 @@ pub fn network() -> rt::Network {
         to_index: "0+2*4",
         from_slot: "",
         to_slot: "",
-        line: "20+0*4",
+        line: "24+0*4",
         column: "13+0*4",
     });
     // split.right -> sort.in
@@ -262,7 +262,7 @@ pub fn network() -> rt::Network {
         to_index: "1+2*4",
         from_slot: "",
         to_slot: "",
-        line: "21+0*4",
+        line: "25+0*4",
         column: "13+0*4",
     });
     // sort.out -> merge.left
@@ -274,7 +274,7 @@ pub fn network() -> rt::Network {
         to_index: "2 3 5 6",
         from_slot: "",
         to_slot: "",
-        line: "23+0*4",
+        line: "27+0*4",
         column: "13+0*4",
     });
     // sort.out -> merge.right
@@ -286,7 +286,7 @@ pub fn network() -> rt::Network {
         to_index: "2 3 5 6",
         from_slot: "",
         to_slot: "",
-        line: "24+0*4",
+        line: "28+0*4",
         column: "13+0*4",
     });
 

@@ -195,7 +195,7 @@ pub fn network() -> rt::Network {
         to_index: "1+1*3+4*4",
         from_slot: "",
         to_slot: "",
-        line: "13+0*12",
+        line: "15+0*12",
         column: "9+0*12",
     });
     // block.west -> block.from_east
@@ -207,7 +207,7 @@ pub fn network() -> rt::Network {
         to_index: "0+1*3+4*4",
         from_slot: "",
         to_slot: "",
-        line: "14+0*12",
+        line: "16+0*12",
         column: "9+0*12",
     });
     // block.south -> block.from_north
@@ -219,7 +219,7 @@ pub fn network() -> rt::Network {
         to_index: "4+1*12",
         from_slot: "",
         to_slot: "",
-        line: "15+0*12",
+        line: "17+0*12",
         column: "9+0*12",
     });
     // block.north -> block.from_south
@@ -231,7 +231,7 @@ pub fn network() -> rt::Network {
         to_index: "0+1*12",
         from_slot: "",
         to_slot: "",
-        line: "16+0*12",
+        line: "18+0*12",
         column: "9+0*12",
     });
 
