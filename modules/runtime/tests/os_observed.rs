@@ -441,7 +441,12 @@ fn who_reads_no_more_ends_the_run() {
         let variables = [("GRAPHMAP_PREFIX", prefix)];
         let mut child = command("endless", 4, &variables).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("line of ")));
+        // All of them are there: what begins a test's program prints, too.
+        let mut silent: Vec<_> = (0..4).map(|rank| format!("line of {rank}")).collect();
+        while !silent.is_empty() {
+            let line = lines.next().expect("it goes on").unwrap();
+            silent.retain(|said| !line.contains(said));
+        }
         drop(lines);
         let output = child.wait_with_output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
