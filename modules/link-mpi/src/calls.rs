@@ -27,7 +27,6 @@ pub(crate) struct World {
     comm: ffi::MPI_Comm,
     me: usize,
     count: usize,
-    hosts: Vec<String>,
     /// Ends MPI when it goes.
     universe: Option<Universe>,
 }
@@ -54,7 +53,6 @@ impl World {
             comm
         };
         Ok(World {
-            hosts: gather_hosts(comm, count as usize),
             comm,
             me: me as usize,
             count: count as usize,
@@ -66,13 +64,32 @@ impl World {
         self.me
     }
 
-    /// The name of the host of each OS process.
-    pub(crate) fn hosts(&self) -> &[String] {
-        &self.hosts
-    }
-
     pub(crate) fn count(&self) -> usize {
         self.count
+    }
+
+    /// The name of the host of each OS process. All of them have to call it.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let mut name = host().into_bytes();
+        name.resize(NAME, 0);
+        let mut names = vec![0_u8; NAME * self.count];
+        // SAFETY: as many bytes are read, and written of each OS process, as there is room for.
+        unsafe {
+            ffi::MPI_Allgather(
+                name.as_ptr().cast(),
+                NAME as i32,
+                ffi::RSMPI_UINT8_T,
+                names.as_mut_ptr().cast(),
+                NAME as i32,
+                ffi::RSMPI_UINT8_T,
+                self.comm,
+            );
+        }
+        let text = |name: &[u8]| {
+            let len = name.iter().take_while(|&&byte| byte != 0).count();
+            String::from_utf8_lossy(&name[..len]).into_owned()
+        };
+        names.chunks_exact(NAME).map(text).collect()
     }
 
     /// Begins to send a message; `sync`: it is done when the receiver has matched it, else when the bytes are
@@ -228,30 +245,6 @@ pub(crate) fn host() -> String {
 
 /// Bytes of a host's name that are told to others: as many as MPI has room for.
 const NAME: usize = 256;
-
-/// The names of the hosts of so many OS processes, all of which call this.
-fn gather_hosts(comm: ffi::MPI_Comm, count: usize) -> Vec<String> {
-    let mut name = host().into_bytes();
-    name.resize(NAME, 0);
-    let mut names = vec![0_u8; NAME * count];
-    // SAFETY: as many bytes are read, and written of each OS process, as there is room for.
-    unsafe {
-        ffi::MPI_Allgather(
-            name.as_ptr().cast(),
-            NAME as i32,
-            ffi::RSMPI_UINT8_T,
-            names.as_mut_ptr().cast(),
-            NAME as i32,
-            ffi::RSMPI_UINT8_T,
-            comm,
-        );
-    }
-    let text = |name: &[u8]| {
-        let len = name.iter().take_while(|&&byte| byte != 0).count();
-        String::from_utf8_lossy(&name[..len]).into_owned()
-    };
-    names.chunks_exact(NAME).map(text).collect()
-}
 
 /// Something that MPI is doing, and the bytes that it does it with.
 pub(crate) struct Operation {

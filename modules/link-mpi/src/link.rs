@@ -83,7 +83,7 @@ impl MpiLink {
         MpiLink {
             me: world.me(),
             count: world.count(),
-            hosts: world.hosts().to_vec(),
+            hosts: world.hosts(),
             bell,
             messages: RefCell::new(Messages::new(world)),
             known: Known {

@@ -8,7 +8,8 @@ use std::process;
 /// Whether a file can be written.
 pub(crate) fn probe(file: &Path) -> io::Result<()> {
     match target(file)? {
-        Target::Stream => File::options().append(true).open(file).map(drop),
+        // To open a pipe and to leave it would tell its reader that this was all.
+        Target::Stream => fs::metadata(file).map(drop),
         Target::File(file) => {
             let beside = beside(&file)?;
             File::create(&beside)?;

@@ -1,7 +1,6 @@
 //! The whole of a generated program's `main`: the only place that prints.
 
 use std::env;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{self, ExitCode};
@@ -11,6 +10,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use crate::atomic_file;
+use crate::chrome;
 use crate::error::{Exit, RunError};
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
@@ -324,7 +324,7 @@ fn outputs(options: &Options) -> Result<(), RunError> {
         ("GRAPHMAP_PROFILE", PROFILE, options.profile.as_deref()),
         (
             "GRAPHMAP_TRACE",
-            "the trace",
+            chrome::WHAT,
             options.trace.as_ref().map(Trace::file),
         ),
     ];
@@ -340,7 +340,7 @@ fn outputs(options: &Options) -> Result<(), RunError> {
                 "{other} and {name} name one file: {file}"
             )));
         }
-        atomic_file::probe(file).map_err(|error| cannot_write(what, file, &error))?;
+        atomic_file::probe(file).map_err(|error| RunError::cannot_write(what, file, &error))?;
         before.push((name, file));
     }
     Ok(())
@@ -349,17 +349,10 @@ fn outputs(options: &Options) -> Result<(), RunError> {
 const STATISTICS: &str = "the statistics";
 const PROFILE: &str = "the profile";
 
-fn cannot_write(what: &str, file: &Path, error: &io::Error) -> RunError {
-    RunError::File(format!(
-        "{}: {what} cannot be written: {error}",
-        file.display()
-    ))
-}
-
 fn tell(name: &str, report: &Report, options: &Options) -> Result<(), RunError> {
     let write = |what: &str, file: &Path, text: String| {
         let written = atomic_file::write(file, |out| out.write_all(text.as_bytes()));
-        written.map_err(|error| cannot_write(what, file, &error))
+        written.map_err(|error| RunError::cannot_write(what, file, &error))
     };
     if let Some(file) = &options.stats_file {
         write(STATISTICS, file, report.json_lines())?;

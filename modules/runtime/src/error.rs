@@ -1,6 +1,8 @@
 //! How a run can fail, and the exit codes of a generated program.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::block::Block;
@@ -105,6 +107,14 @@ pub enum Exit {
 }
 
 impl RunError {
+    /// What comes of a run cannot be written.
+    pub(crate) fn cannot_write(what: &str, file: &Path, error: &io::Error) -> Self {
+        RunError::File(format!(
+            "{}: {what} cannot be written: {error}",
+            file.display()
+        ))
+    }
+
     /// The exit code for this error.
     pub fn exit(&self) -> Exit {
         match self {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::error::RunError;
+use crate::exec::current;
 use crate::say::say;
 
 /// The folder of the project, in the environment of a program that `graphmap run` starts.
@@ -25,15 +26,21 @@ pub(crate) fn tell_from_here() {
     let project = project.map(PathBuf::from);
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| match &project {
-        _ if text(panic).starts_with(NO_OUTPUT) => {}
+        _ if text(panic).starts_with(NO_OUTPUT) && is_of_process() => {}
         Some(project) => say(&told(panic, project)),
         None => before(panic),
     }));
 }
 
+/// Whether a process of a run panics: then the run fails with that. Nobody else may hear of another thread.
+fn is_of_process() -> bool {
+    current::with_current(|_| ()).is_some()
+}
+
 /// What a run failed with; if a process panicked as nobody reads what it prints, or the disk is full, then that.
 pub(crate) fn of_output(error: RunError) -> RunError {
-    let why = |message: &str| Some(message.split_once(NO_OUTPUT)?.1.to_string());
+    let panicked = |message: &str| message.strip_prefix("panicked: ").map(str::to_string);
+    let why = |message: &str| Some(panicked(message)?.strip_prefix(NO_OUTPUT)?.to_string());
     match &error {
         RunError::Failed(failure) => match why(&failure.message) {
             Some(why) => cannot_print(&why),

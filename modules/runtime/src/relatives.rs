@@ -32,11 +32,11 @@ const WRITING: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_secs(3600);
 
 /// The first runs no process any more, and writes what comes of the run.
-static WRITES: AtomicBool = AtomicBool::new(false);
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// No process of this OS process runs any more.
-pub(crate) fn runs_no_more() {
-    WRITES.store(true, Ordering::Relaxed);
+pub(crate) fn processes_have_ended() {
+    ENDED.store(true, Ordering::Relaxed);
 }
 
 /// What this OS process is, if another has started it as one of several.
@@ -204,7 +204,7 @@ impl Relatives {
                 }
             }
             let start = Instant::now();
-            let patience = || match WRITES.load(Ordering::Relaxed) {
+            let patience = || match ENDED.load(Ordering::Relaxed) {
                 true => WRITING,
                 false => GRACE,
             };

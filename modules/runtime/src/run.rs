@@ -152,7 +152,7 @@ pub(crate) unsafe fn run_among(
     let directory: Arc<dyn Directory> = network.clone();
     // SAFETY: the caller's promise.
     let result = unsafe { run_part(network, options, transport) };
-    relatives::runs_no_more();
+    relatives::processes_have_ended();
     match transport.place() {
         (0, count) => chrome::finish(result, options, &directory, count),
         _ => result,
@@ -169,18 +169,15 @@ unsafe fn run_part(
     transport: &Transport,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    let (controls, first, os_process, count) = match transport {
+    let (os_process, count) = transport.place();
+    let (controls, first) = match transport {
         Transport::SharedMemory(control) => {
             let controls = control.schedulers();
             // SAFETY: the caller's promise; that of the first scheduler.
             let lanes = unsafe { Lanes::new(Arc::clone(&controls[0])) };
-            let (me, count) = (control.os_process(), control.count() / control.each());
-            (controls, AnyLink::Lanes(lanes), me, count)
+            (controls, AnyLink::Lanes(lanes))
         }
-        Transport::Job(job) => {
-            let (me, count) = (job.me(), job.count());
-            (Vec::new(), AnyLink::Other(Rc::clone(job)), me, count)
-        }
+        Transport::Job(job) => (Vec::new(), AnyLink::Other(Rc::clone(job))),
     };
     let outside = Rc::new(Outside::new(first));
     let link = outside.link();

@@ -1,5 +1,7 @@
 //! A signal that asks what a run is doing: `SIGUSR1`.
 //!
+//! What is told without being asked for is looked for by the same thread.
+//!
 //! The handler counts in a word, which may be shared by several OS processes, and wakes who sleeps on it: in each of them a
 //! thread that tells. So the signal may go to any of them.
 
@@ -9,7 +11,7 @@ use std::time::Duration;
 
 use crate::link::shm::memory;
 
-/// From now on the signal is caught, unless it is ignored or somebody else has caught it: then nothing is told.
+/// From now on the signal is caught, unless it is ignored or somebody else has caught it: then nobody can ask.
 pub(crate) fn catch() {
     system::catch();
 }
@@ -28,13 +30,14 @@ pub(crate) fn listen(
     tell: impl Fn() + Send + 'static,
     look: impl Fn() + Send + 'static,
 ) {
-    if !system::count_in(word) {
-        return;
-    }
+    let counts = system::count_in(word);
     let listen = move || {
         let mut seen = 0;
         loop {
-            memory::wait(word, seen, Some(LOOK));
+            match counts {
+                true => memory::wait(word, seen, Some(LOOK)),
+                false => thread::sleep(LOOK),
+            }
             let now = word.load(std::sync::atomic::Ordering::SeqCst);
             if now != seen {
                 seen = now;

@@ -316,3 +316,27 @@ fn files_of_a_program() {
         assert!(read(&stats).contains(told), "{}", read(&stats));
     }
 }
+
+/// Its reader has all, and nothing before.
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "Miri starts no programs")]
+fn statistics_go_into_a_pipe() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("measured");
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("pipe");
+    let _ = std::fs::remove_file(&pipe);
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "program", "--ignored", "--nocapture"]);
+    command.env("GRAPHMAP_STATS", format!("json:{}", pipe.display()));
+    let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
+    assert!(command.output().unwrap().status.success());
+    assert!(reader.join().unwrap().contains("{\"what\":\"run\""));
+}

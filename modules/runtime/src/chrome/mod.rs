@@ -17,6 +17,9 @@ use crate::options::Options;
 use crate::trace::{Part, Trace};
 use arrows::Arrows;
 
+/// What it is called where its file cannot be written.
+pub(crate) const WHAT: &str = "the trace";
+
 /// Whether the file of a trace can be written: before the run begins.
 pub(crate) fn probe(options: &Options) -> Result<(), RunError> {
     match &options.trace {
@@ -28,8 +31,7 @@ pub(crate) fn probe(options: &Options) -> Result<(), RunError> {
 }
 
 fn cannot_write(trace: &Trace, error: &io::Error) -> RunError {
-    let file = trace.file().display();
-    RunError::File(format!("{file}: the trace cannot be written: {error}"))
+    RunError::cannot_write(WHAT, trace.file(), error)
 }
 
 /// A run of so many OS processes is over: writes its trace, if it was to be traced.

@@ -199,14 +199,11 @@ pub fn processes() -> Processes {
 #[track_caller]
 pub fn of_kind(kind: &str) -> Processes {
     let run = Run::current();
-    let kinds = 0..run.directory.kinds() as u32;
-    let found = kinds.map(|kind| (kind, run.directory.kind(kind)));
-    let mut found = found.filter(|(_, (name, _))| name == kind);
-    let (which, end) = match found.next() {
-        Some((kind, (_, members))) => (Which::Kind(kind), members as u32),
+    let mut kinds = 0..run.directory.kinds() as u32;
+    let (which, end) = match kinds.find(|&at| run.directory.kind(at).0 == kind) {
+        Some(at) => (Which::Kind(at), run.directory.kind(at).1 as u32),
         None => (Which::All, 0),
     };
-    drop(found);
     Processes {
         run,
         which,
@@ -239,12 +236,11 @@ pub fn in_os_process(os_process: usize) -> Processes {
 /// ```
 ///
 /// # Panics
-/// When called outside of a process of a run.
+/// When called outside of a run.
 #[track_caller]
 pub fn collocated() -> Processes {
-    let (kind, index) = who_asks();
-    let run = Run::current();
-    in_os_process(run.os_process(run.directory.rank(kind, index)))
+    let here = Run::current().shared.os_process();
+    in_os_process(here.map_or(0, |(me, _)| me))
 }
 
 /// The OS processes of the run, with the hosts that they are on.
