@@ -3,7 +3,7 @@
 use crate::child::Watched;
 use crate::codes;
 use crate::compiler::CompilerMessage;
-use crate::signals::{Guard, interrupted};
+use crate::signals::{self, Guard, interrupted};
 use crate::supervisor::{self, Bound, END_TREE};
 use graphmap_kpn::diagnostic::Diagnostic;
 use serde::Deserialize;
@@ -103,6 +103,8 @@ fn listen(stderr: ChildStderr, waits: fn(&str)) -> JoinHandle<Vec<u8>> {
 
 /// Builds a project.
 pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
+    // Who asks what the program does may do so before there is one: that ends nothing.
+    let _question = signals::question();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let cannot_run = |error: io::Error| Failed::Cargo(Box::new(not_there(&error)));
     let mut command = supervisor::command(&cargo, Bound::Tree).map_err(cannot_run)?;

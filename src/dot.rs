@@ -253,6 +253,9 @@ fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String
     if let Some(tag) = terms.tag {
         let _ = write!(said, " tag={tag}");
     }
+    if let Some(flow) = terms.flow {
+        let _ = write!(said, " flow={}", word(flow.name()));
+    }
     if channel.traffic != 1.0 {
         let _ = write!(said, " traffic={}", channel.traffic);
     }

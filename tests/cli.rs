@@ -392,19 +392,15 @@ fn warnings_can_be_errors() {
 
 #[test]
 fn a_number_with_an_exponent_is_to_be_quoted() {
-    for (number, told) in [
-        ("1e308", "write the number in quotes: `\"1e308\"`"),
-        ("1.5e-3", "write the number in quotes: `\"1.5e-3\"`"),
-        ("2nd", "if it is one name write it in quotes: `\"2nd\"`"),
-    ] {
+    for number in ["1e308", "1.5e-3", "1e+5x", "2nd"] {
         let text = format!("digraph g {{ a -> b [traffic={number}]; }}");
         let test = Test::new().file("g.dot", text).args("check g.dot");
         test.run()
             .status(1)
-            .stderr_has("error[G0108]")
-            .stderr_has(told);
+            .stderr_has(&format!("error[G0108]: the value `{number}` needs quotes"))
+            .stderr_has(&format!("help: write `\"{number}\"`"));
         let text = format!("digraph g {{ a -> b [traffic=\"{number}\"]; }}");
         let test = Test::new().file("g.dot", text).args("check g.dot");
-        test.run().status(i32::from(number == "2nd"));
+        test.run().status(i32::from(number.ends_with(['d', 'x'])));
     }
 }

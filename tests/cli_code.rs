@@ -201,8 +201,17 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     );
     let done = test.run().status(1);
     done.stderr_has("error[G0610]: src/types.rs does not define the type `Load`\n --> copies.dot:2:5\n")
-        .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq)] pub struct Load;` to src/types.rs")
+        .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq)] pub struct Load; graphmap_runtime::payload!(Load);` to src/types.rs")
         .stderr_has("graphmap: 1 error\n");
+
+    // It has got a field since, and the line that lists them has not.
+    let load = "pub struct Load {\n    pub n: u64,\n}\ngraphmap_runtime::payload!(Load);\n";
+    let types = test.read("copies/src/types.rs");
+    test = test.file("copies/src/types.rs", load);
+    test.run()
+        .status(1)
+        .stderr_has("list its fields: `graphmap_runtime::payload!(Load { first, second })`");
+    test = test.file("copies/src/types.rs", types);
 
     // Another type, which troubles nobody: no word of it.
     test = test

@@ -368,6 +368,19 @@ fn a_project_of_its_own_graph() {
             .stderr_has("was `summ` renamed? there is a kind `sum`")
             .stderr_has("graphmap: 2 warnings\n");
     }
+    // One function is gone and one is new.
+    let test = test.file(
+        "hello/src/processes/numbers.rs",
+        "pub async fn numbers(_: crate::wiring::Numbers) {}\n",
+    );
+    for gone in ["old", "summ"] {
+        fs::remove_file(test.folder().join(format!("hello/src/processes/{gone}.rs"))).unwrap();
+    }
+    let path = |name: &str| test.folder().join(format!("hello/src/processes/{name}.rs"));
+    fs::rename(path("worker"), path("worked")).unwrap();
+    test.run().status(0).stderr_has(
+        "if it is `worker` now: move it to hello/src/processes/worker.rs, in place of the blank, and write `Worker`",
+    );
     // A copy of a graph that lies elsewhere.
     let test = test.args("new deep/copy --from hello/hello.dot");
     test.run().status(0);

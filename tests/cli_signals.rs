@@ -187,3 +187,26 @@ fn who_renders() {
         ends_soon("rendering", signal, &test, renders, ended);
     }
 }
+
+/// To ask a run what it is doing is no reason to end, also when it is still being built.
+#[test]
+fn who_asks_while_it_builds_ends_nothing() {
+    let cargo = "#!/bin/sh\n: > building\nwhile [ ! -e asked ]; do sleep 0.01; done\nexit 101\n";
+    let test = inputs(&[]).args("new pair --from pair.dot");
+    test.run().status(0);
+    let cargo_file = test.folder().join("bin/cargo");
+    let test = test
+        .executable("cargo", cargo)
+        .env("CARGO", cargo_file.to_str().unwrap())
+        .args("run pair.dot");
+    let mut run = test.start();
+    run.wait_for(&test.folder().join("building"));
+    let asked = Command::new("kill")
+        .args(["-USR1", &run.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    fs::write(test.folder().join("asked"), "").unwrap();
+    let (status, _) = run.end_after("CONT");
+    // As cargo says nothing of the code.
+    assert_eq!(status.code(), Some(2), "{status}");
+}

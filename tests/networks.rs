@@ -21,6 +21,12 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case {
+        name: "crew",
+        args: &["1000", "110"],
+        deterministic: false,
+        lines: &["27 is the first that takes more than 110 steps"],
+    },
+    Case {
         name: "farm",
         args: &["90", "60", "picture.png"],
         deterministic: false,
@@ -319,6 +325,29 @@ fn the_server_answers_who_asks_until_all_are_gone() {
     assert_eq!(clients, 8);
     let sum = format!("8 numbers found in {all} guesses");
     assert_eq!(lines.last(), Some(&sum));
+}
+
+/// The clerk asks for the end, as in figure 3.21 of (CM)2PI; and the foreman closes, as in figure 3.20.
+#[test]
+fn the_crew_ends_from_either_side() {
+    let varies = |line: &str| line.starts_with("shifts: ");
+    Case::of("crew").result(varies);
+    let to_the_last = Case {
+        args: &["200", "150"],
+        lines: &["none of 200 numbers takes more than 150 steps"],
+        ..*Case::of("crew")
+    };
+    to_the_last.result(varies);
+}
+
+#[test]
+fn the_helpers_of_the_crew_come_back() {
+    let test = Test::new();
+    let lines = Case::of("crew").run(test.folder(), &[]);
+    let shifts = after(&lines, "shifts: [").split(']').next().unwrap();
+    let shifts: Vec<u32> = shifts.split(", ").map(|n| n.parse().unwrap()).collect();
+    assert!(shifts.len() == 4 && shifts[0] == 1, "{shifts:?}");
+    assert!(shifts[1..].iter().any(|&shift| shift > 1), "{shifts:?}");
 }
 
 #[test]

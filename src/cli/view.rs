@@ -12,6 +12,14 @@ use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Network;
 use graphmap_view::picture::Picture;
 use graphmap_view::{MOST_PROCESSES, network};
+use std::path::Path;
+
+/// The format of a picture that Graphviz is to write.
+fn drawn_as(path: &Path) -> &str {
+    let known = ["pdf", "ps", "jpg", "gif", "webp"];
+    let extension = path.extension().and_then(|end| end.to_str());
+    extension.filter(|end| known.contains(end)).unwrap_or("png")
+}
 
 /// Show a network: what it consists of, or a picture of it
 #[derive(clap::Args, Debug)]
@@ -103,7 +111,8 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
                 let diagnostic = Diagnostic::error(codes::USAGE, message)
                     .help("it writes pictures (`.svg`), JSON (`.json`, without `--detail`) and text (`.txt`)")
                     .help(format!(
-                        "Graphviz draws the rest: `graphmap expand {file} | dot -Tpng -o {path}`"
+                        "Graphviz draws the rest: `graphmap expand {file} | dot -T{} -o {path}`",
+                        drawn_as(&args.output)
                     ));
                 return session.fail(Exit::Usage, diagnostic);
             }

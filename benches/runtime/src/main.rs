@@ -100,6 +100,7 @@ fn one(words: &[String]) -> String {
         ("tokio", "sieve") => theirs::sieve(n(2) as usize, small(3)),
         ("tokio", "ring") => theirs::ring(small(2), small(3)),
         ("floor", "ring") => theirs::ring_of_bytes(n(2) as usize, n(3)),
+        ("floor", "readv") => theirs::read_by_the_kernel(n(2) as usize, n(3)),
         ("floor", "memcpy") => theirs::copy(n(2)),
         ("floor", "deque") => theirs::deque(n(2)),
         other => panic!("no such measurement: {other:?}"),

@@ -40,7 +40,7 @@ fn run(network: impl FnOnce() -> Network) {
 fn back<T: Send + 'static>(
     count: u64,
     format: Option<rt::Format<T>>,
-    first: fn() -> T,
+    first: impl Fn() -> T + Copy + Send + Sync + 'static,
     touch: fn(&mut T),
 ) {
     run(|| {
@@ -91,20 +91,8 @@ pub fn words(count: u64) {
 
 /// So many bytes.
 pub fn bytes(size: u64, count: u64) {
-    match size {
-        8192 => back(
-            count,
-            rt::format_of!(Vec<u8>),
-            || vec![1; 8192],
-            |b| b[0] += 0,
-        ),
-        _ => back(
-            count,
-            rt::format_of!(Vec<u8>),
-            || vec![1; 1 << 20],
-            |b| b[0] += 0,
-        ),
-    }
+    let first = move || vec![1u8; size as usize];
+    back(count, rt::format_of!(Vec<u8>), first, |b| b[0] += 0);
 }
 
 pub fn rows(count: u64) {

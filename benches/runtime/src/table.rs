@@ -15,6 +15,8 @@ pub enum Who {
     Floor(&'static str),
     /// Two OS processes that share memory.
     Shared(&'static str),
+    /// The same, where neither may read large tokens in the memory of the other.
+    Copied(&'static str),
     /// Two OS processes of the MPI of that name.
     Mpi(&'static str, &'static str),
 }
@@ -31,7 +33,7 @@ pub struct Row {
     pub contestants: &'static [Contestant],
 }
 
-use Who::{Floor, Go, Mpi, Ours, Shared, Tokio};
+use Who::{Copied, Floor, Go, Mpi, Ours, Shared, Tokio};
 
 const NS: (&str, &str, f64) = ("ns", "ns", 1.0);
 const MS: (&str, &str, f64) = ("s", "ms", 1e3);
@@ -186,11 +188,32 @@ pub const ROWS: &[Row] = &[
         ],
     ),
     row(
+        "64 KiB between two OS processes, back and forth, one way",
+        NS,
+        &[
+            ("graphmap, shm", Shared("bytes 65536 10000")),
+            (
+                "graphmap, shm, without single copies",
+                Copied("bytes 65536 10000"),
+            ),
+            ("MPICH", Mpi("mpich", "65536 10000")),
+            ("Open MPI", Mpi("openmpi", "65536 10000")),
+        ],
+    ),
+    row(
         "1 MiB between two OS processes, back and forth, one way",
         NS,
         &[
             ("graphmap, shm", Shared("bytes 1048576 1000")),
             ("a struct with 131,072 f64", Shared("rows 1000")),
+            (
+                "read by the kernel at once, by threads (floor)",
+                Floor("readv 1048576 1000"),
+            ),
+            (
+                "graphmap, shm, without single copies",
+                Copied("bytes 1048576 1000"),
+            ),
             (
                 "copied in and out, by threads (floor)",
                 Floor("ring 1048576 1000"),
@@ -304,10 +327,13 @@ fn measure(
         Ours(words) => with(here, "one ours ", &what(words)?),
         Tokio(words) => with(here, "one tokio ", &what(words)?),
         Floor(words) => with(here, "one floor ", &what(words)?),
-        Shared(words) => {
+        Shared(words) | Copied(words) => {
             let words = what(words)?;
             let mut command = with(here, "one shm ", &words);
             command.envs([("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")]);
+            if matches!(who, Copied(_)) {
+                command.env("GRAPHMAP_SINGLE_COPY", "0");
+            }
             if let Some(channels) = words.strip_prefix("stream ") {
                 let channels = channels.split(' ').next().unwrap_or_default();
                 let mapping = here.with_file_name(format!("stream-{channels}.mapping"));

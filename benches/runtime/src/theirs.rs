@@ -181,6 +181,60 @@ pub fn line(count: u64) -> String {
 }
 
 /// So many bytes back and forth between two threads, copied into a buffer that both look at and out of it, one way.
+/// As [`ring_of_bytes`], but that the kernel copies at once from where the bytes are to where they belong.
+pub fn read_by_the_kernel(size: usize, count: u64) -> String {
+    #[repr(C)]
+    struct Iovec(*const u8, usize);
+    unsafe extern "C" {
+        fn process_vm_readv(
+            pid: i32,
+            local: *const Iovec,
+            locals: u64,
+            remote: *const Iovec,
+            remotes: u64,
+            flags: u64,
+        ) -> isize;
+    }
+    #[repr(align(128))]
+    struct Line(AtomicU64);
+    let (there, back) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));
+    let (a, b) = (vec![1u8; size], vec![2u8; size]);
+    let pid = std::process::id().cast_signed();
+    let read = |from: usize, to: &mut [u8], line: &Line, n: u64| {
+        while line.0.load(Ordering::Acquire) != n {
+            std::hint::spin_loop();
+        }
+        let local = Iovec(to.as_mut_ptr(), size);
+        let remote = Iovec(std::ptr::without_provenance(from), size);
+        // SAFETY: the kernel writes to `to` alone, and reads what nobody writes to.
+        let done = unsafe { process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+        assert_eq!(done, size as isize, "process_vm_readv");
+    };
+    let (from_a, from_b) = (
+        a.as_ptr().expose_provenance(),
+        b.as_ptr().expose_provenance(),
+    );
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut mine = vec![0; size];
+            for n in 1..=count {
+                read(from_a, &mut mine, &there, n);
+                back.0.store(n, Ordering::Release);
+            }
+        });
+        let mut mine = vec![0; size];
+        for n in 1..=count {
+            there.0.store(n, Ordering::Release);
+            read(from_b, &mut mine, &back, n);
+        }
+    });
+    format!(
+        "ns {}",
+        start.elapsed().as_nanos() as f64 / (2 * count) as f64
+    )
+}
+
 pub fn ring_of_bytes(size: usize, count: u64) -> String {
     #[repr(align(128))]
     struct Line(AtomicU64);

@@ -49,7 +49,10 @@ pub(crate) fn unexpected(place: &Place<'_>, expected: &str) -> Diagnostic {
             .help("close it with `\"`; a quote inside a string is written `\\\"`"),
         TokenKind::UnclosedHtml => Diagnostic::error(code, "this HTML string is never closed")
             .at(here, "opened by this `<`")
-            .help("each `<` in it needs its `>`; write `&lt;` and `&gt;` for the characters"),
+            .help(match place.text.raw(here).starts_with("<-") {
+                true => "an edge begins at its writer: turn it round, `writer -> reader`",
+                false => "each `<` in it needs its `>`; write `&lt;` and `&gt;` for the characters",
+            }),
         TokenKind::UnclosedComment => Diagnostic::error(code, "this comment is never closed")
             .at(Span::new(here.start, here.start + 2), "opened here")
             .help("close it with `*/`"),
@@ -100,7 +103,11 @@ fn stray(place: &Place<'_>) -> Diagnostic {
         Some(b) => Diagnostic::error(code, format!("a control character (0x{b:02x}) in the file")),
         None => Diagnostic::error(code, "a character that means nothing here"),
     };
-    let touches = place.last.end == place.here.start;
+    let name_before = place
+        .text
+        .raw(place.last)
+        .ends_with(|c: char| c == '_' || c.is_alphanumeric());
+    let touches = name_before && place.last.end == place.here.start;
     match raw {
         "'" => error
             .at(place.here, "not a quote of DOT")
@@ -153,23 +160,26 @@ pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
 /// An attribute without `=` or without what follows it.
 pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
     let raw = shown(text.raw(name));
-    let found = Diagnostic::error(
+    Diagnostic::error(
         codes::NO_VALUE,
         format!("the attribute `{raw}` has no value"),
-    );
-    let before = Span::new(name.start.saturating_sub(1), name.start);
-    let digit = text
-        .raw(before)
-        .starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if digit && exponent(text, name).is_some() {
-        return found
-            .at(name, "read as a word of its own, not as an exponent")
-            .help("write the number in quotes");
+    )
+    .at(name, format!("write `{raw}=value`"))
+    .also(here, "`=` and a value should come before this")
+    .help("every attribute has a value; yes and no are `true` and `false`")
+}
+
+/// A value goes on where a word without quotes ends: `type=Vec<f64>`, `mem=64KiB`.
+pub(crate) fn unquoted(text: Text<'_>, value: Span, whole: Span) -> Diagnostic {
+    let (raw, read) = (shown(text.raw(whole)), shown(text.raw(value)));
+    let bare = raw.trim_matches(['“', '”', '„', '‘', '’']);
+    let found = Diagnostic::error(codes::NO_VALUE, format!("the value `{raw}` needs quotes"))
+        .at(whole, format!("without them the value is `{read}` alone"));
+    let help = format!("write `\"{}\"`", bare.replace('"', "\\\""));
+    match bare == raw {
+        true => found.help(help),
+        false => found.help(format!("{help}, in straight quotes")),
     }
-    found
-        .at(name, format!("write `{raw}=value`"))
-        .also(here, "`=` and a value should come before this")
-        .help("every attribute has a value; yes and no are `true` and `false`")
 }
 
 /// `--` in a digraph or `->` in a graph.

@@ -62,6 +62,8 @@ pub(crate) struct Parser<'a, 'b, E> {
     directed: bool,
     /// Attributes of the statement being read.
     attributes: Vec<Attribute>,
+    /// The last value is a number that a word follows at once.
+    split: Option<Diagnostic>,
     errors: usize,
     /// The rest of the text is inside a comment that is not closed: what is missing is not news.
     cut_off: bool,
@@ -87,6 +89,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             frames: Vec::new(),
             directed: true,
             attributes: Vec::new(),
+            split: None,
             errors: 0,
             cut_off: false,
             left_list: false,
@@ -430,7 +433,13 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
     fn id(&mut self, expected: &str) -> Read<Id> {
         let shape = match self.token.kind {
             TokenKind::Name => Shape::Name,
-            TokenKind::Number => return Ok(self.number()),
+            TokenKind::Number => {
+                let (number, split) = self.number();
+                split
+                    .into_iter()
+                    .for_each(|finding| self.findings.push(finding));
+                return Ok(number);
+            }
             TokenKind::Quoted { escaped: false } => Shape::Quoted,
             TokenKind::Quoted { escaped: true } => Shape::Composed,
             TokenKind::Html => Shape::Html,
@@ -453,17 +462,14 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(id)
     }
 
-    fn number(&mut self) -> Id {
+    /// A number, and what there is to say if a name follows it at once.
+    fn number(&mut self) -> (Id, Option<Diagnostic>) {
         let span = self.advance();
         let joined = matches!(self.token.kind, TokenKind::Name | TokenKind::Number);
-        if joined && self.here().start == span.end {
-            let finding = mistakes::split_number(self.text, span, self.here());
-            self.findings.push(finding);
-        }
-        Id {
-            span,
-            shape: Shape::Number,
-        }
+        let split = (joined && self.here().start == span.end)
+            .then(|| mistakes::split_number(self.text, span, self.here()));
+        let shape = Shape::Number;
+        (Id { span, shape }, split)
     }
 }
 

@@ -66,6 +66,9 @@ fn show(declared: &Declared) -> String {
         if channel.traffic != 1.0 {
             let _ = write!(out, " traffic={}", channel.traffic);
         }
+        if let Some(flow) = declared.extra(channel).and_then(|extra| extra.flow) {
+            let _ = write!(out, " flow={}", flow.name());
+        }
         if let Some(extra) = declared.extra(channel) {
             let bundle = extra.bundle.map(|b| b.name());
             let of = extra.bundle_name.map(name);
@@ -272,6 +275,39 @@ fn a_switch_is_written_as_edges_or_as_a_node_in_both_spellings() {
     ] {
         assert_eq!(channels(&format!("{nodes} {node}")), edges, "{node}");
     }
+}
+
+#[test]
+fn flow_control_is_said_of_edges_or_of_a_bundles_node_in_both_spellings() {
+    let channels = |text: &str| -> Vec<String> {
+        let shown = shown(text);
+        let channels = shown.lines().filter(|line| line.contains(" -> "));
+        let short = |line: &str| line.split(" [").next().unwrap_or(line).to_owned();
+        channels.map(short).collect()
+    };
+    let all = [
+        "s.r -> c1.a flow=round-robin",
+        "s.r -> c2.a flow=round-robin",
+    ];
+    for text in [
+        "s -> {c1 c2} [src=r, dst=a, bundle=share, flow=\"round-robin\"]",
+        "edge [flow=\"round-robin\"]; s -> c1 [src=r, dst=a, bundle=share]; s -> c2 [src=r, dst=a]",
+        "s c1 c2; d [bundle=share, flow=\"round-robin\", src1=\"s:r\", dst1=\"c1:a\", dst2=\"c2:a\"]",
+        "s c1 c2; d [bundle=share, flow=\"round-robin\", PIbundleout1=s, PIout1=r, PIbundlein1=c1, \
+          PIin1=a, PIbundlein2=c2, PIin2=a]",
+        "s -> d [src=r]; d [bundle=share]; d -> c1 [dst=a, flow=\"round-robin\"]; \
+          d -> c2 [dst=a, flow=\"round-robin\"]",
+        "s -> d [src=r, flow=\"round-robin\"]; d [bundle=share]; d -> {c1 c2} [dst=a]",
+    ] {
+        assert_eq!(channels(&format!("digraph {{ {text} }}")), all, "{text}");
+    }
+    // On both edges of a channel of the node, and not the same.
+    let (_, findings, _) =
+        read("digraph { s -> d [flow=credits]; d [bundle=share]; d -> c [flow=\"round-robin\"] }");
+    assert!(
+        findings.iter().any(|f| f.message.contains("`flow=`")),
+        "{findings:#?}"
+    );
 }
 
 #[test]

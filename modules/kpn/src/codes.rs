@@ -55,6 +55,10 @@ pub const ISOLATED_PROCESS: Code = Code(317);
 pub const BROKEN_NETWORK: Code = Code(318);
 /// A number that means nothing: not finite, negative, or a capacity of 0.
 pub const BAD_NUMBER: Code = Code(319);
+/// Flow control of channels that cannot have it.
+pub const FLOW_WITHOUT_SENSE: Code = Code(320);
+/// Flow control of some channels at a port of a kind, but not of others, or of another sort.
+pub const FLOW_CONFLICT: Code = Code(321);
 
 /// `detail=` of a picture that is neither `processes` nor `kinds`.
 pub const DETAIL: Code = Code(20);

@@ -121,6 +121,8 @@ pub struct ChannelDecl {
 pub struct ChannelExtra {
     /// MPI tag.
     pub tag: Option<i32>,
+    /// Whether it is flow-controlled, and who gets its tokens where it has many readers.
+    pub flow: Option<Flow>,
     /// The bundle that the channel is a member of, at the end that the kind of bundle tells.
     pub bundle: Option<BundleKind>,
     /// Name of that bundle where it was declared as a node.
@@ -151,6 +153,25 @@ impl ChannelExtra {
         (self.from_at, self.to_at) = (None, None);
         (self.wrap, self.beyond) = (false, false);
         self.step = Vec::new();
+    }
+
+    /// Whether it says anything but where that is, and what [`crate::expand`] has done.
+    pub(crate) fn says_more(&self) -> bool {
+        let ChannelExtra {
+            tag,
+            flow,
+            bundle,
+            bundle_name,
+            lone,
+            from_at: _,
+            to_at: _,
+            step: _,
+            wrap: _,
+            beyond: _,
+            span: _,
+        } = self;
+        let said = tag.is_some() || flow.is_some() || bundle.is_some();
+        said || bundle_name.is_some() || *lone
     }
 }
 
@@ -247,6 +268,36 @@ impl BundleKind {
     /// Whether the order of tokens depends on who is first.
     pub fn is_deterministic(self) -> bool {
         !matches!(self, BundleKind::Select | BundleKind::Share)
+    }
+}
+
+/// Which of many readers gets a token of flow-controlled channels; see the book, `dialect.md`.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flow {
+    /// The one that has had room for longest.
+    Credits,
+    /// One after the other.
+    RoundRobin,
+}
+
+impl Flow {
+    /// Both.
+    pub const ALL: [Flow; 2] = [Flow::Credits, Flow::RoundRobin];
+
+    /// As written in `flow=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Flow::Credits => "credits",
+            Flow::RoundRobin => "round-robin",
+        }
+    }
+
+    /// The one of a name as written in `flow=`.
+    pub fn from_name(name: &str) -> Option<Flow> {
+        Flow::ALL.into_iter().find(|flow| flow.name() == name)
     }
 }
 

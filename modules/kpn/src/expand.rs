@@ -330,11 +330,7 @@ impl<'a> Expansion<'a> {
     fn repeat(&mut self, channel: &ChannelDecl, mut extra: ChannelExtra, pattern: &Pattern) {
         extra.lone = pattern.has_lone_writer(&extra);
         extra.forget_repetition();
-        let says_more = extra.tag.is_some()
-            || extra.bundle.is_some()
-            || extra.bundle_name.is_some()
-            || extra.lone;
-        let extra = if says_more {
+        let extra = if extra.says_more() {
             self.out.add_extra(extra)
         } else {
             None

@@ -3,7 +3,8 @@
 //! The ports of each kind are those of its processes, in the order of first appearance; a port of a
 //! kind has one direction, one kind of bundle and one type in all processes, and a type said anywhere
 //! holds for all that is connected with it through channels and kinds. Where that contradicts itself,
-//! it is told (`G0311`, `G0312`, `G0313`), and the first that was said stands.
+//! it is told (`G0311`, `G0312`, `G0313`), and the first that was said stands. So is flow control that
+//! channels at one port do not share (`G0321`), or that is not for them (`G0320`).
 //!
 //! [`infer`] checks the [`crate::integrity`] of a network first, since it follows all ids, and gives
 //! an [`Inferred`]: nobody can change that, and [`crate::verify`] takes nothing else.
@@ -17,6 +18,7 @@ use crate::names::Symbol;
 use crate::network::{Join, KindId, KindPort, Network, PortId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+mod flow;
 mod types;
 
 /// A network whose parts fit together, with the ports of its kinds and the types of its channels.
@@ -59,6 +61,7 @@ pub fn infer(mut network: Network) -> Result<Inferred, Diagnostics> {
     let mut findings = Diagnostics::new();
     let (members, place, typed) = ports_of_kinds(&mut network, &mut findings);
     types::infer(&mut network, &place, &typed, &mut findings);
+    flow::infer(&mut network, &place, &mut findings);
     Ok(Inferred {
         network,
         members,
@@ -115,6 +118,7 @@ fn ports_of_kinds(
                         direction,
                         ty: None,
                         bundle,
+                        flow: None,
                         span,
                     });
                     let (example, count) = (port, 0);

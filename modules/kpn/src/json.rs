@@ -11,7 +11,7 @@
 //! | `skeleton` | the skeleton asked for, or absent |
 //! | `modules` | `name`, `kind`, `parent` (index of a module before it), `span` |
 //! | `processes` | `name` (unique), `kind`, `module` (index), `load`, `mem`, `span` |
-//! | `channels` | `from`, `to` (`[process, port]`, a bare process name for the ports `out` and `in`, `null` for the environment), `type`, `capacity`, `initial`, `tag`, `traffic`, `bundle`, `bundle_name`, `span` |
+//! | `channels` | `from`, `to` (`[process, port]`, a bare process name for the ports `out` and `in`, `null` for the environment), `type`, `capacity`, `initial`, `tag`, `traffic`, `flow` (`credits`, `round-robin`), `bundle`, `bundle_name`, `span` |
 //! | `constraints` | `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `hold` (least and most), `span`; or `module` (index), one of `whole` (`true`), `prefer`, `span` |
 //! | `kinds` | written for the reader's comfort, not read back: `name`, `members` (ranks), `ports` |
 //! | `mapping` | written for emitters, not read back: `os_process` (of each rank), `places`, `strategy` |

@@ -5,7 +5,7 @@
 //! Iteration order is source order everywhere.
 
 use crate::arena::{Arena, Id, define_id};
-use crate::declared::{BundleKind, ConstraintDecl, Direction, ModuleId};
+use crate::declared::{BundleKind, ConstraintDecl, Direction, Flow, ModuleId};
 use crate::names::{Names, Symbol};
 use crate::source::{Location, SourceMap, Span};
 use rustc_hash::FxHashMap;
@@ -133,6 +133,8 @@ pub struct Terms {
     pub initial: u32,
     /// MPI tag, where said.
     pub tag: Option<i32>,
+    /// Whether it is flow-controlled, and how.
+    pub flow: Option<Flow>,
 }
 
 /// Channels that share a port.
@@ -173,6 +175,8 @@ pub struct KindPort {
     pub ty: Option<Symbol>,
     /// The kind of bundle at it, in at least one process of the kind.
     pub bundle: Option<BundleKind>,
+    /// Whether its channels are flow-controlled, and how.
+    pub flow: Option<Flow>,
     /// The first declaration that names it.
     pub span: Span,
 }

@@ -155,6 +155,7 @@ fn with_ports(
                 capacity: decl.capacity.map_or(DEFAULT_CAPACITY, |c| c.get()),
                 initial: decl.initial,
                 tag: extra.and_then(|e| e.tag),
+                flow: extra.and_then(|e| e.flow),
             };
             let terms = match last {
                 Some((terms, id)) if terms == said => id,

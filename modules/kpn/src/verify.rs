@@ -15,6 +15,9 @@
 //!    for all that is connected with it through channels and kinds; where none is said,
 //!    [`KindPort::ty`] is `None` all through (`G0312`).
 //! 5. No channel holds more tokens at the start than its capacity (`G0316`).
+//! 6. All channels at a port of a kind are flow-controlled in the same way, or none (`G0321`). Those that
+//!    are have no tokens at the start, and many ends at one side at the most, in a `share` or `select`
+//!    bundle (`G0320`).
 //!
 //! Not errors, but told: what makes the network non-deterministic, `select` and `share` bundles
 //! (a note, `G0314`); a channel from a process to itself (a warning, `G0315`): the process waits

@@ -1,5 +1,6 @@
 //! The network as JSON: what is written is read to the same, and no text does harm.
 
+use graphmap_kpn::declared::Flow;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::network::Verified;
@@ -83,6 +84,41 @@ fn everything_survives_the_way_through_a_plug_in() {
             .to_string(),
         "net.json:7:5"
     );
+}
+
+/// Flow control goes the way of a plug-in and back, and is found at the ports of kinds.
+#[test]
+fn flow_control_survives_the_way_through_a_plug_in() {
+    let text = r#"{"graphmap": 1, "name": "g", "processes": [
+      {"name": "a"}, {"name": "b1"}, {"name": "b2"}, {"name": "c"}],
+      "channels": [
+        {"from": "a", "to": "b1", "bundle": "share", "flow": "round-robin"},
+        {"from": "a", "to": "b2", "bundle": "share", "flow": "round-robin"},
+        {"from": "b1", "to": "c", "flow": "credits", "bundle": "select"},
+        {"from": "b2", "to": "c", "flow": "credits", "bundle": "select"},
+        {"from": ["c", "more"], "to": ["a", "more"]}]}"#;
+    let first = network(text).unwrap();
+    let again = given(&json::write(&first, None), &first);
+    for network in [&*first, &again] {
+        let flow = |id| network.terms(id).flow.map(Flow::name);
+        let flows: Vec<_> = network.channels.ids().map(flow).collect();
+        let (turns, credits) = (Some("round-robin"), Some("credits"));
+        assert_eq!(flows, [turns, turns, credits, credits, None]);
+    }
+    let ports = first.kinds.values().flat_map(|kind| &kind.ports);
+    let flows: Vec<_> = ports
+        .map(|port| (first.name(port.name), port.flow))
+        .collect();
+    let (turns, credits) = (Some(Flow::RoundRobin), Some(Flow::Credits));
+    let expected = [
+        ("out", turns),
+        ("more", None),
+        ("in", turns),
+        ("out", credits),
+        ("in", credits),
+        ("more", None),
+    ];
+    assert_eq!(flows, expected);
 }
 
 #[test]

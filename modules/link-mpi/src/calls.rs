@@ -18,6 +18,7 @@ use mpi::environment::{self, Universe};
 use mpi::ffi;
 
 use crate::finalize;
+use crate::printed::{self, FORWARDING};
 
 /// Most bytes of a message: what a count of MPI has room for, and some way below.
 pub(crate) const MOST: usize = 1 << 30;
@@ -205,6 +206,7 @@ extern "C" fn exits() {
         "error: an OS process on {} ended before the run did: something in it has called `exit`",
         host()
     );
+    printed::wait_until_read(FORWARDING);
     // SAFETY: it takes numbers; MPI has not been ended, as the run is not over.
     unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, Exit::Lost as i32) };
 }

@@ -28,6 +28,7 @@ mod frames;
 mod link;
 mod messages;
 mod nap;
+mod printed;
 mod waves;
 
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use crate::calls::{self, World};
 use crate::frames;
 use crate::messages::{Messages, OURS, Wrong};
 use crate::nap::Nap;
+use crate::printed::{self, FORWARDING};
 use crate::{digest, waves};
 use waves::{Counts, Found, Waves};
 
@@ -34,6 +35,9 @@ const HELLO: u32 = OURS + 7;
 
 /// Looking at MPI while there is something else to do is worth it this often.
 const LOOK: Duration = Duration::from_micros(2);
+
+/// How long it may take to tell all others that the run has failed, as some may not be there any more.
+const LEAVING: Duration = Duration::from_millis(100);
 
 /// See the module.
 pub(crate) struct MpiLink {
@@ -374,6 +378,10 @@ impl Job for MpiLink {
         *self.spare.borrow_mut() = bytes;
     }
 
+    fn messages(&self) -> u64 {
+        self.messages.borrow().sent()
+    }
+
     fn hosts(&self) -> Vec<String> {
         self.hosts.clone()
     }
@@ -410,8 +418,20 @@ impl Job for MpiLink {
     }
 
     fn abort(&self, code: u8) -> ! {
+        // Who hears of it ends by itself, whatever becomes of the launcher: that of MPICH 4.0.2 may wait for ever for the
+        // OS processes of a host when those of another are gone.
+        if self.me == 0 && self.known.state.get() == State::Failed {
+            let cause = self.known.cause.borrow().clone().unwrap_or_default();
+            self.tell_all(header(FAIL, 0), &cause);
+            let start = Instant::now();
+            while !self.messages.borrow_mut().is_sent() && start.elapsed() < LEAVING {
+                self.messages.borrow_mut().push(true);
+                self.look();
+            }
+        }
         // What has been printed is not lost, as far as that can be helped.
         let _ = std::io::stdout().flush();
+        printed::wait_until_read(FORWARDING);
         self.messages.borrow().world.abort(code)
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Messages {
     come: VecDeque<(usize, Come)>,
     /// See [`frames`].
     agreement: u64,
+    /// Messages that MPI was given.
+    sent: u64,
 }
 
 /// What makes a message unusable.
@@ -102,8 +104,14 @@ impl Messages {
             coming: VecDeque::new(),
             come: VecDeque::new(),
             agreement: 0,
+            sent: 0,
             world,
         }
+    }
+
+    /// How many messages MPI was given.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
     }
 
     pub(crate) fn agree(&mut self, agreement: u64) {
@@ -187,6 +195,7 @@ impl Messages {
                 && let Some((tag, bytes)) = peer.waiting.pop_front()
             {
                 peer.messages += 1;
+                self.sent += 1;
                 peer.bytes += bytes.len();
                 peer.used = true;
                 peer.last = Some(now);
@@ -289,6 +298,11 @@ impl Messages {
             true => Err(Wrong::Other(agreement)),
             false => Ok(()),
         }
+    }
+
+    /// Whether MPI has sent all, as far as it can tell.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.listed.is_empty() && self.sending.is_empty()
     }
 
     /// Whether a frame of the runtime has come.

@@ -102,10 +102,11 @@ fn check(case: &str, code: i32, told: &[&str], got: i32, said: &str) {
 
 #[test]
 fn random_networks_compute_the_same() {
-    for seed in 0..4 {
+    let cases = ["random", "flows"].map(|name| (0..4).map(move |seed| format!("{name}:{seed}")));
+    for case in cases.into_iter().flatten() {
         let ends = |count: usize| {
-            let (code, said) = start(&format!("random:{seed}"), count, &[]);
-            assert_eq!(code, 0, "{seed} {count}: {said}");
+            let (code, said) = start(&case, count, &[]);
+            assert_eq!(code, 0, "{case} {count}: {said}");
             let lines = said.lines().filter(|line| line.starts_with("end "));
             let mut lines: Vec<String> = lines.map(str::to_string).collect();
             lines.sort();
@@ -114,7 +115,7 @@ fn random_networks_compute_the_same() {
         let alone = ends(1);
         assert!(!alone.is_empty());
         for count in [2, 5] {
-            assert_eq!(ends(count), alone, "{seed} {count}");
+            assert_eq!(ends(count), alone, "{case} {count}");
         }
     }
 }
@@ -125,9 +126,29 @@ fn networks_end_as_between_schedulers() {
     let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
     assert_ends("large", 2, 0, &[&format!("read {bytes} bytes")]);
     assert_ends("stop", 2, 0, &["read five", "stopped"]);
+    // 50 tokens, each once for the three readers in each of two other OS processes.
+    assert_ends("together", 3, 0, &["encoded 100"]);
     assert_ends("artificial:3", 3, 0, &[]);
     assert_ends("artificial:100", 4, 0, &[]);
     assert_ends("thread", 2, 0, &["read Some([1])"]);
+}
+
+/// Frames are packed into messages, and the statistics tell how many.
+#[test]
+fn what_was_sent_is_counted() {
+    let (code, said) = start("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
+    assert_eq!(code, 0, "{said}");
+    let numbers = |what: &str| -> Vec<u64> {
+        let line = said.lines().find_map(|line| line.strip_prefix(what));
+        let line = line.unwrap_or_else(|| panic!("no `{what}` in {said}"));
+        line.split_whitespace()
+            .map(|n| n.parse().unwrap())
+            .collect()
+    };
+    let (frames, messages) = (numbers("frames over the link"), numbers("in messages"));
+    assert_eq!((frames.len(), messages.len()), (6, 6), "{said}");
+    assert!(messages.iter().all(|&messages| messages > 0), "{said}");
+    assert!(frames.iter().sum::<u64>() >= 2000, "{said}");
 }
 
 #[test]

@@ -19,6 +19,10 @@
 //! # Ok::<(), graphmap_partition::Error>(())
 //! ```
 
+// Tests of what is private share the random problems of those that see what is public.
+#[cfg(test)]
+extern crate self as graphmap_partition;
+
 mod bound;
 mod constraints;
 mod diagnose;

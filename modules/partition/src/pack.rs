@@ -174,12 +174,14 @@ pub(crate) fn least_bounds(
     }
     let mut high = needed(&packed).max(low);
     // What is over the bounds here may be within all limits but those of the load.
-    let wanted = needed(&pack(inst, random, effort)).max(low);
-    if wanted < high {
-        let loosened = inst.with_load_bounds(&bounds(wanted * (1.0 + 1e-9) + 1e-9));
-        let tried = pack(&loosened, random, effort);
-        if tried.feasible() {
-            (high, packed) = (needed(&tried).max(low), tried);
+    if high > low * CLOSE {
+        let wanted = needed(&pack(inst, random, effort)).max(low);
+        if wanted < high {
+            let loosened = inst.with_load_bounds(&bounds(wanted * (1.0 + 1e-9) + 1e-9));
+            let tried = pack(&loosened, random, effort);
+            if tried.feasible() {
+                (high, packed) = (needed(&tried).max(low), tried);
+            }
         }
     }
     for _ in 0..10 {

@@ -54,6 +54,47 @@ pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f
     (factor(most) > 1.0).then(|| (over(), factor(most)))
 }
 
+/// By what factor the balance bound must be raised because so many vertices must lie in some blocks: the
+/// lightest of those that a place wants, or what is left when each place has as many as it may.
+pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
+    let bounds = problem.load_bounds();
+    let mut factor = 1.0_f64;
+    for constraint in problem.constraints {
+        let Constraint::Count {
+            vertices,
+            places,
+            least,
+            most,
+        } = constraint
+        else {
+            continue;
+        };
+        let mut distinct = vertices.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut loads: Vec<u64> = distinct.iter().map(|&v| problem.graph.load(v)).collect();
+        loads.sort_unstable();
+        let lightest =
+            |count: usize| -> u128 { loads.iter().take(count).map(|&load| u128::from(load)).sum() };
+        let mut counts = |load: u128, room: u128| {
+            factor = factor.max(load as f64 / room.max(1) as f64);
+        };
+        let wanted = lightest(*least as usize);
+        let mut rest = bounds.clone();
+        for place in places {
+            let room = |&b: &u32| u128::from(std::mem::take(&mut rest[b as usize]));
+            counts(wanted, place.iter().map(room).sum());
+        }
+        let taken = (*most as usize).saturating_mul(places.len());
+        let left = loads.len().saturating_sub(taken);
+        counts(
+            lightest(left),
+            rest.iter().map(|&bound| u128::from(bound)).sum(),
+        );
+    }
+    factor
+}
+
 /// The sets of blocks that vertices are confined to.
 struct Confined {
     /// The sets within each, itself included; without those of the first, which are all.

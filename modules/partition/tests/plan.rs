@@ -373,6 +373,20 @@ fn the_rules_in_conflict_are_shown_and_no_others() {
         found.iter().next().unwrap().help,
         ["did you mean `worker1`?"]
     );
+    let (_, found) = ruled(FARM, &quick(), "pin workers* = x").unwrap_err();
+    let first = found.iter().next().unwrap();
+    assert_eq!(first.message, "no process matches `workers*`");
+    assert_eq!(first.help, ["did you mean `worker*`, as in `worker1`?"]);
+    let (_, found) = ruled(FARM, &quick(), "pin worker[12] = x").unwrap_err();
+    let first = found.iter().next().unwrap();
+    assert_eq!(first.message, "there is no process `worker[12]`");
+    assert_eq!(
+        first.help,
+        [
+            "in a name, `*` stands for any characters and `?` for one; all others are themselves",
+            "did you mean `worker*`, as in `worker1`?"
+        ]
+    );
     let (_, found) = ruled(FARM, &quick(), "pin log = z\npin module:log = 4").unwrap_err();
     let codes: Vec<_> = found.iter().map(|d| d.code).collect();
     assert_eq!(

@@ -207,3 +207,47 @@ fn high_prices_of_moving_do_not_hide_what_other_prices_find() {
         );
     }
 }
+
+/// Rules on how many lie where say by themselves how far the bound must be
+/// raised: nothing is searched for before that.
+#[test]
+fn what_rules_count_raises_the_bound_before_the_search() {
+    let n = 3602;
+    let channels: Vec<Channel> = (1..n)
+        .map(|to| Channel {
+            from: to - 1,
+            to,
+            traffic: 1,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; n as usize], &channels).unwrap();
+    let machine = Machine::regular(&[(8, 1)]).unwrap();
+    let hold = |vertices, block, least, most| Constraint::Count {
+        vertices,
+        places: vec![vec![block]],
+        least,
+        most,
+    };
+    let growing: Vec<Constraint> = (0..8)
+        .map(|b| hold((1..n - 1).collect(), b, 100 * (b + 1), 100 * (b + 1)))
+        .collect();
+    let few = vec![hold((0..n).collect(), 0, 0, 10)];
+    let wanted = graph.total_load().div_ceil(8) as f64 * 1.03;
+    for (constraints, most) in [(growing, 800.0), (few, (f64::from(n) - 10.0) / 7.0)] {
+        let problem = Problem {
+            constraints: &constraints,
+            ..Problem::new(&graph, &machine)
+        };
+        let options = Options {
+            steps: 1,
+            ..Options::default()
+        };
+        let found = solve(&problem, &options).unwrap();
+        let largest = *found.evaluation.loads.iter().max().unwrap() as f64;
+        assert!(found.unavoidable, "{:?}", found.log);
+        assert!(
+            largest < 1.03 * most && most > wanted,
+            "{largest} of {most}"
+        );
+    }
+}

@@ -7,6 +7,7 @@ use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
+use std::net::Ipv6Addr;
 
 /// A way to describe hosts in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,6 +112,8 @@ pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
     let is = |dialect, what| Some(Foreign { dialect, what });
     if first {
         return match () {
+            // Nobody's: that no host is named so is told where its name is read.
+            () if is_address(word.text) => None,
             () if word.text.starts_with('<') => is(Dialect::Hwloc, "an XML tag"),
             () if word.text.contains('=') => is(Dialect::Synthetic, "a level such as `hosts=`"),
             () if word.text.contains(['[', ']', ',']) => is(Dialect::Slurm, "a list of hosts"),
@@ -126,6 +129,17 @@ pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
         () if has(mpich::KEYS) && word.text.contains('=') => is(Dialect::Mpich, "`binding=`"),
         () => None,
     }
+}
+
+/// Whether a first word is an address of IPv6, in brackets or not, maybe with a user or a port.
+fn is_address(word: &str) -> bool {
+    let word = word.split_once('@').map_or(word, |(_, host)| host);
+    let inside = word
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+        .map_or(word, |(inside, _)| inside);
+    let address = inside.split('%').next().unwrap_or(inside);
+    address.parse::<Ipv6Addr>().is_ok()
 }
 
 /// One error for a file of another purpose, where each of its lines would give several.

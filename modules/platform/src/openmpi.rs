@@ -80,9 +80,9 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
     };
     let telling = foreign(first, true).filter(|f| f.dialect != Dialect::OpenMpi);
     if let Some(telling) = telling {
-        let instead = first
-            .cut(':')
-            .map(|(n, c)| format!("{} slots={}", n.shown(), c.shown()));
+        let mpich = telling.dialect == Dialect::Mpich;
+        let instead = first.cut(':').filter(|_| mpich);
+        let instead = instead.map(|(n, c)| format!("{} slots={}", n.shown(), c.shown()));
         return build.foreign(first, &telling, instead);
     }
     let (user, name) = first

@@ -255,6 +255,30 @@ fn mistakes_in_node_lists() {
     );
 }
 
+#[test]
+fn addresses_of_ipv6_belong_to_no_dialect() {
+    let text =
+        "node1 slots=2\n[fe80::1] slots=2\nme@[fe80::2]:22\nfe80::3 slots=1\nnode3 slots=2 bogus\n";
+    let told = [
+        "G0416 error 2:1 `[fe80::1]` cannot be the name of a host",
+        "G0416 error 3:4 `[fe80::2]:22` cannot be the name of a host",
+        "G0416 error 4:5 `fe80::3` cannot be the name of a host",
+        "G0417 error 5:15 `bogus` is a word that means nothing here",
+    ];
+    assert_eq!(findings(Some(Dialect::OpenMpi), text), told);
+    assert_eq!(findings(None, text), told);
+    let told = ["G0416 error 1:1 `[fe80::1]` cannot be the name of a host"];
+    assert_eq!(findings(None, "[fe80::1]\nnode2:4\n"), told);
+    // What is no address still tells whose list it is, and nobody is told to write it with `slots=`.
+    let told = [
+        "G0411 error 2:1 a list of hosts belongs to a Slurm node list, and this is read as an Open MPI hostfile",
+    ];
+    assert_eq!(
+        findings(Some(Dialect::OpenMpi), "a slots=1\nn[1:2]\n"),
+        told
+    );
+}
+
 fn environment(pairs: &[(&str, &str)]) -> (Option<graphmap_platform::Platform>, Vec<String>) {
     let own = |(k, v): &(&str, &str)| (k.to_string(), v.to_string());
     let variables: BTreeMap<String, String> = pairs.iter().map(own).collect();

@@ -47,6 +47,8 @@ pub struct BlockedWait {
     /// Waiting for the reader to leave ([`Output::stopped`](crate::Output::stopped)); `write` is
     /// true then, too, for it is the writing end.
     pub stop: bool,
+    /// Waiting for the other end of a flow-controlled channel to open, to leave or to close; `write` is false then.
+    pub control: bool,
     /// The port of the process that waits; empty if unknown.
     pub port: String,
     /// The process at the other end and its port, if known.
@@ -75,6 +77,7 @@ crate::payload!(BlockedProcess {
 crate::payload!(BlockedWait {
     write,
     stop,
+    control,
     port,
     peer,
     capacity,
@@ -187,6 +190,8 @@ impl fmt::Display for BlockedWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.stop {
             "waits for the reader to leave"
+        } else if self.control {
+            "waits for the other end to open or to close of"
         } else if self.write {
             "waits to write"
         } else {

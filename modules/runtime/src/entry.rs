@@ -1,29 +1,29 @@
 //! The whole of a generated program's `main`: the only place that prints.
 
 use std::env;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::process::{self, ExitCode};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::atomic_file;
-use crate::chrome;
+use crate::chrome::{self, Unwritten};
 use crate::error::{Exit, RunError};
+use crate::file_limit;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
 use crate::link::between::{Job, Started, State};
 use crate::link::shm::control::Control;
 use crate::options::{Link, Options};
+use crate::outputs;
 use crate::panics;
 use crate::prefix;
 use crate::relatives;
-use crate::run::{Transport, run, run_among, run_over};
+use crate::run::{Over, Transport, run_among, run_until_over};
 use crate::running::Running;
-use crate::say::{say, say_within};
-use crate::stats::Report;
+use crate::say::{say, say_within, within};
 use crate::trace::Trace;
 use crate::usr1;
 use crate::visible::visible;
@@ -51,31 +51,80 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         return Exit::Usage.into();
     }
     panics::tell_from_here();
+    file_limit::is_an_error();
     usr1::catch();
-    let outcome = begin(network).and_then(|(network, options)| {
-        let name = network.name().to_string();
-        let report = run_as_linked(network, &options);
-        tell_of_trace(&name, &options);
-        tell(&name, &report.map_err(panics::of_output)?, &options)
-    });
-    let exit = match outcome {
-        Ok(()) => Exit::Ok,
-        Err(error) => failed(&error),
-    };
+    let ended = begin(network).and_then(|(network, options)| run_as_linked(network, &options));
+    let exit = ended.unwrap_or_else(|error| failed(&error));
     finish(exit).into()
 }
 
-/// Runs the network with what the options say that joins its OS processes. Only the first returns.
-fn run_as_linked(network: Network, options: &Options) -> Result<Report, RunError> {
+/// Runs the network with what the options say that joins its OS processes, and writes what comes of it. Only the first returns.
+///
+/// # Errors
+/// What keeps the run from beginning.
+fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
             begin_prefix(0, options)?;
-            outputs(options)?;
-            listen(network.name(), options, usr1::own_word());
-            run(network, options)
+            outputs::check(options)?;
+            run_alone(network, options)
         }
         Link::SharedMemory => run_shared(network, options),
         Link::Mpi => Err(not_started()),
+    }
+}
+
+/// Runs the network in this OS process.
+fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit, RunError> {
+    let network = network.into();
+    let name = network.name().to_string();
+    listen(&name, options, usr1::own_word());
+    Ok(conclude(&name, run_until_over(network, options)?, options))
+}
+
+/// How long the trace of a run that has failed may take to be written: nobody may read it.
+const WRITING: Duration = Duration::from_secs(60);
+
+/// A run is over: says why it has failed, before all else, and writes what comes of it.
+fn conclude(name: &str, over: Over, options: &Options) -> Exit {
+    let Over { result, trace } = over;
+    match result {
+        Ok(report) => {
+            let mut errors = outputs::write(&report, options, trace.as_ref());
+            if options.stats && options.stats_file.is_none() {
+                let said = format!("{name}: what each kind did\n{report}");
+                errors.extend(outputs::say(&visible(&said)).err());
+            }
+            tell_of_trace(name, options);
+            errors.iter().fold(Exit::Ok, |_, error| failed(error))
+        }
+        Err(error) => {
+            let told = panics::of_output(error);
+            IS_PRINT_TOLD.store(panics::is_of_output(&told), Ordering::SeqCst);
+            let exit = failed(&told);
+            IS_TOLD.store(true, Ordering::SeqCst);
+            if let Some(trace) = trace {
+                write_soon(name, trace);
+                tell_of_trace(name, options);
+            }
+            exit
+        }
+    }
+}
+
+/// Why the run has failed was told.
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Writes the trace of a run that has failed, and says so if that cannot be done.
+fn write_soon(name: &str, trace: Unwritten) {
+    let file = trace.trace().file().clone();
+    let written = within(WRITING, move || trace.write()).unwrap_or_else(|| {
+        let seconds = WRITING.as_secs();
+        let late = io::Error::other(format!("nobody has taken it for {seconds} s"));
+        Err(RunError::cannot_write(chrome::WHAT, file.path(), &late))
+    });
+    if let Err(error) = written {
+        say(&visible(&format!("{name}: {error}")));
     }
 }
 
@@ -141,6 +190,7 @@ pub fn main_over(
         return main(network);
     };
     panics::tell_from_here();
+    file_limit::is_an_error();
     usr1::catch();
     let job = match connect(launched.started()) {
         Ok(job) => job,
@@ -152,44 +202,44 @@ pub fn main_over(
         }
     };
     let (me, count) = (job.me(), job.count());
-    let outcome = begin(network).and_then(|(network, options)| {
+    let ended = begin(network).and_then(|(network, options)| {
         let options = options.started(count)?;
         begin_prefix(me, &options)?;
         if me == 0 {
-            outputs(&options)?;
+            outputs::check(&options)?;
         }
         job.begin(network.digest());
         let name = network.name().to_string();
         listen(&name, &options, usr1::own_word());
-        let report = run_over(network, &options, &job);
-        tell_of_trace(&name, &options);
-        let report = report.map_err(panics::of_output)?;
-        match me {
-            0 => tell(&name, &report, &options),
-            _ => Ok(()),
-        }
+        let transport = Transport::Job(Rc::clone(&job));
+        // SAFETY: what it asks for is about shared memory.
+        let over = unsafe { run_among(Arc::new(network), &options, &transport) };
+        Ok((name, options, over))
     });
-    match outcome {
-        Ok(()) => {
-            let exit = finish(Exit::Ok);
-            job.finish(exit as u8);
-            exit.into()
-        }
-        // All others know that the run is over.
-        Err(error) if me == 0 && job.state() == State::Ended => {
-            let exit = finish(failed(&error));
-            job.finish(exit as u8);
-            exit.into()
-        }
-        Err(error) => {
-            job.fail(&error.to_cause());
-            if me > 0 {
-                job.linger(GRACE);
-            }
-            let exit = finish(failed(&error));
-            job.abort(exit as u8)
+    let error = match &ended {
+        Ok((_, _, over)) => over.result.as_ref().err(),
+        Err(error) => Some(error),
+    };
+    // Then all others know that the run is over.
+    let is_over = error.is_none() || (me == 0 && job.state() == State::Ended);
+    if let Some(error) = error.filter(|_| !is_over) {
+        job.fail(&error.to_cause());
+        if me > 0 {
+            job.linger(GRACE);
         }
     }
+    let exit = match ended {
+        // The first tells what all have done.
+        Ok((_, _, over)) if me > 0 && over.result.is_ok() => Exit::Ok,
+        Ok((name, options, over)) => conclude(&name, over, &options),
+        Err(error) => failed(&error),
+    };
+    let exit = finish(exit);
+    if !is_over {
+        job.abort(exit as u8)
+    }
+    job.finish(exit as u8);
+    exit.into()
 }
 
 /// Says why the run does not end well; what it ends with.
@@ -201,29 +251,35 @@ fn failed(error: &RunError) -> Exit {
 /// How long who ends the run for another takes to say why: nobody may read it.
 const WORDS: Duration = Duration::from_millis(500);
 
-/// As [`failed`], whatever the others do.
+/// As [`failed`], whatever the others do, if it was not told before.
 fn failed_soon(error: RunError) -> Exit {
-    let text = format!("error: {}", visible(&error.to_string()));
-    say_within(text, WORDS);
+    if !IS_TOLD.load(Ordering::SeqCst) {
+        let text = format!("error: {}", visible(&error.to_string()));
+        say_within(text, WORDS);
+    }
     error.exit()
 }
 
-/// The last of the program: all that was printed is told.
+/// The last of the program: all that was printed is told. If something could not be, the program does not end well.
 fn finish(exit: Exit) -> Exit {
-    let Err(error) = prefix::finish() else {
-        return exit;
+    let unwritten = panics::unwritten();
+    let lost = match prefix::finish() {
+        // As with any pipe: who has left wants no more, and who has printed since then was told so.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Some(error.to_string()),
+        _ => unwritten,
     };
-    let error = panics::cannot_print(&error.to_string());
+    let Some(why) = lost else { return exit };
+    if !IS_PRINT_TOLD.load(Ordering::SeqCst) {
+        failed(&panics::cannot_print(&why));
+    }
     match exit {
-        Exit::Ok => failed(&error),
-        // Of files that cannot be written one is told, mostly this.
-        Exit::Usage => exit,
-        exit => {
-            failed(&error);
-            exit
-        }
+        Exit::Ok => Exit::Usage,
+        exit => exit,
     }
 }
+
+/// That what is printed cannot be written was told.
+static IS_PRINT_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Has the state of the run printed when a signal asks for it, and which processes let no others run.
 fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
@@ -254,22 +310,19 @@ fn listen_among(name: &str, options: &Options, control: &Arc<Control>) {
     listen(name, options, control.asked());
 }
 
-/// Runs the network in several OS processes. Only the first returns.
-fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
+/// As [`run_as_linked`], in several OS processes.
+fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let name = network.name().to_string();
     let network = Arc::new(network);
     let table = network.digest();
     if let Some(control) = relatives::joined()? {
         listen_among(&name, options, &control);
         let run = || match control.agrees(table) {
-            // SAFETY: once in this OS process, which ends then.
-            true => unsafe {
-                run_among(
-                    network,
-                    options,
-                    &Transport::SharedMemory(Arc::clone(&control)),
-                )
-            },
+            true => {
+                let transport = Transport::SharedMemory(Arc::clone(&control));
+                // SAFETY: once in this OS process, which ends then.
+                unsafe { run_among(network, options, &transport) }.result
+            }
             false => Err(other_network(&control)),
         };
         let exit = match run() {
@@ -280,7 +333,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         process::exit(exit as i32);
     }
     begin_prefix(0, options)?;
-    outputs(options)?;
+    outputs::check(options)?;
     let placement = options.placement(network.processes())?;
     let (count, each) = (placement.os_processes(), placement.each());
     if let Some(cores) = &options.cores
@@ -295,16 +348,16 @@ fn run_shared(network: Network, options: &Options) -> Result<Report, RunError> {
         )));
     }
     if count == 1 {
-        listen(&name, options, usr1::own_word());
-        return run(network, options);
+        return run_alone(network, options);
     }
     let relatives = relatives::start(count, each, table, failed_soon)?;
     listen_among(&name, options, &relatives.control);
     let transport = Transport::SharedMemory(Arc::clone(&relatives.control));
     // SAFETY: once in this OS process: `main` does, and is done then.
-    let report = unsafe { run_among(network, options, &transport) };
+    let over = unsafe { run_among(network, options, &transport) };
+    let exit = conclude(&name, over, options);
     relatives.finish();
-    report
+    Ok(exit)
 }
 
 /// A copy of the program describes another network than the first: by the time, or a file that has changed.
@@ -315,53 +368,4 @@ fn other_network(control: &Control) -> RunError {
     )]);
     control.fail(&error.to_cause());
     error
-}
-
-/// Checks before the run that what comes of it can be written, each to a file of its own.
-fn outputs(options: &Options) -> Result<(), RunError> {
-    let outputs = [
-        ("GRAPHMAP_STATS", STATISTICS, options.stats_file.as_deref()),
-        ("GRAPHMAP_PROFILE", PROFILE, options.profile.as_deref()),
-        (
-            "GRAPHMAP_TRACE",
-            chrome::WHAT,
-            options.trace.as_ref().map(Trace::file),
-        ),
-    ];
-    let mut before: Vec<(&str, &Path)> = Vec::new();
-    for (name, what, file) in outputs {
-        let Some(file) = file else { continue };
-        let same = before
-            .iter()
-            .find(|(_, other)| atomic_file::is_same(file, other));
-        if let Some((other, _)) = same {
-            let file = file.display();
-            return Err(RunError::Options(format!(
-                "{other} and {name} name one file: {file}"
-            )));
-        }
-        atomic_file::probe(file).map_err(|error| RunError::cannot_write(what, file, &error))?;
-        before.push((name, file));
-    }
-    Ok(())
-}
-
-const STATISTICS: &str = "the statistics";
-const PROFILE: &str = "the profile";
-
-fn tell(name: &str, report: &Report, options: &Options) -> Result<(), RunError> {
-    let write = |what: &str, file: &Path, text: String| {
-        let written = atomic_file::write(file, |out| out.write_all(text.as_bytes()));
-        written.map_err(|error| RunError::cannot_write(what, file, &error))
-    };
-    if let Some(file) = &options.stats_file {
-        write(STATISTICS, file, report.json_lines())?;
-    } else if options.stats {
-        let said = format!("{name}: what each kind did\n{report}");
-        say(&visible(&said));
-    }
-    if let (Some(file), Some(profile)) = (&options.profile, report.profile()) {
-        write(PROFILE, file, profile)?;
-    }
-    Ok(())
 }

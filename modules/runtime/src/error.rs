@@ -65,14 +65,14 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Failed(failure) if failure.process.is_empty() => {
-                write!(f, "the run failed: {}", failure.message)
+                write!(f, "the run failed: {}", indented(&failure.message))
             }
             RunError::Failed(failure) => {
                 write!(f, "process {} (rank {}", failure.process, failure.rank)?;
                 if let Some(place) = &failure.place {
                     write!(f, ", {place}")?;
                 }
-                write!(f, ") failed: {}", failure.message)
+                write!(f, ") failed: {}", indented(&failure.message))
             }
             RunError::Blocked(block) => block.fmt(f),
             RunError::Memory(overgrown) => overgrown.fmt(f),
@@ -84,6 +84,11 @@ impl fmt::Display for RunError {
             }
         }
     }
+}
+
+/// A text whose further lines are seen to belong to its first.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n  ")
 }
 
 impl std::error::Error for RunError {}
@@ -178,6 +183,18 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_of_several_lines_is_one_error() {
+        let error = RunError::Failed(Failure {
+            process: "a".into(),
+            rank: 3,
+            place: None,
+            message: "not equal\n left: 1\nright: 2".into(),
+        });
+        let told = "process a (rank 3) failed: not equal\n   left: 1\n  right: 2";
+        assert_eq!(error.to_string(), told);
+    }
 
     #[test]
     fn a_cause_that_is_too_long_is_cut() {

@@ -3,7 +3,8 @@
 //!
 //! A *process* is an `async fn`. It reads from [`Input`]s and writes to [`Output`]s, each one end
 //! of a typed, bounded channel; ports that join several channels are bundles: [`Select`],
-//! [`Switch`], [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]. A *scheduler* runs many
+//! [`Switch`], [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]; channels that are opened and
+//! closed by their ends are flow-controlled: [`FlowInput`], [`FlowOutput`], [`FlowSelect`], [`FlowShare`]. A *scheduler* runs many
 //! processes on one thread; a run has one scheduler or several, and each process stays on its
 //! own. Between two processes of a scheduler a token moves without a lock, an atomic operation or
 //! a system call; between schedulers it goes through a lock-free ring.
@@ -90,20 +91,23 @@
 //!   makes more of [`Stopped`] than to end: when it is told depends on that order. A writer may go
 //!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
 
-mod atomic_file;
 mod block;
 mod chrome;
 mod clock;
 mod entry;
 mod error;
 mod exec;
+mod file_limit;
 mod host;
 mod kpn;
 mod launcher;
 mod link;
 mod local;
 mod options;
+mod output_file;
+mod outputs;
 mod overgrown;
+mod own_stream;
 mod panics;
 mod payload;
 mod pin;
@@ -119,6 +123,7 @@ mod sequence;
 mod stats;
 mod sync;
 mod trace;
+mod unnamed;
 mod usr1;
 mod visible;
 
@@ -136,6 +141,7 @@ pub use exec::me::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
 pub use kpn::bundle::{Broadcast, Gather, ReadOrEnd, Reduce, Scatter, Select, Share, Switch};
 pub use kpn::connect::{Ends, Ports};
+pub use kpn::flow::{Closing, FlowInput, FlowOutput, FlowSelect, FlowShare, State};
 pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{Any, OneOf, Source, Sources, any};

@@ -12,6 +12,7 @@ use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
 use crate::exec::task::{self, Header};
 use crate::kpn::end::End;
+use crate::kpn::flow::{CONTROLS, FlowInput, FlowOutput};
 use crate::kpn::ports::{Input, Output};
 use crate::options::Options;
 use crate::run;
@@ -95,6 +96,21 @@ impl Local {
         }
         let (writer, reader) = End::here(&self.registry, number, capacity.clamp(1, u32::MAX / 4));
         (Output::new(writer), Input::new(reader))
+    }
+
+    /// A new flow-controlled channel of this network: its two ends. A [`FlowShare`](crate::FlowShare) is made of many
+    /// writing ends, a [`FlowSelect`](crate::FlowSelect) of many reading ends; no channel has both.
+    ///
+    /// # Panics
+    /// As [`Local::channel`].
+    pub fn flow_channel<T: 'static>(&mut self, capacity: u32) -> (FlowOutput<T>, FlowInput<T>) {
+        let (output, input) = self.channel(capacity);
+        let (to_reader, from_writer) = self.channel(CONTROLS);
+        let (to_writer, from_reader) = self.channel(CONTROLS);
+        (
+            FlowOutput::new(output, to_reader, from_reader),
+            FlowInput::new(input, to_writer, from_writer),
+        )
     }
 
     /// Adds a process, called `process N` by its rank, which is returned.
@@ -213,6 +229,7 @@ impl Directory for Names {
             from: None,
             to: None,
             place: None,
+            control: false,
         }
     }
 

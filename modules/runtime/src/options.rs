@@ -3,15 +3,22 @@
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::block::Block;
 use crate::error::RunError;
+use crate::output_file::OutputFile;
 use crate::pin;
 use crate::running::Running;
 use crate::sequence::Sequence;
 use crate::trace::{EVENTS, MOST_EVENTS, Trace};
+
+/// Most bytes of a mapping, and of one that comes from a pipe or a device: as `graphmap` has it for what grows with a drawing.
+const MOST_IN_FILE: u64 = 4 << 30;
+const MOST_IN_STREAM: u64 = 256 << 20;
 
 /// The options of a run. [`main`](crate::main) reads them from the environment:
 ///
@@ -28,6 +35,7 @@ use crate::trace::{EVENTS, MOST_EVENTS, Trace};
 /// | `GRAPHMAP_PREFIX=1` | each line on standard output and standard error begins with the number of its OS process, `[0] ` |
 /// | `GRAPHMAP_PIN=0` | OS processes are not pinned to cores of their own |
 /// | `GRAPHMAP_CORES=LIST` | the cores of each OS process, as `0 2 4,5`; default: one for each, if there are enough |
+/// | `GRAPHMAP_SINGLE_COPY=0` | OS processes do not read large tokens in each other's memory: they go through shared memory |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
 /// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
@@ -44,8 +52,8 @@ pub struct Options {
     pub(crate) shuffle: Option<u64>,
     pub(crate) memory: Option<u64>,
     pub(crate) stats: bool,
-    pub(crate) stats_file: Option<PathBuf>,
-    pub(crate) profile: Option<PathBuf>,
+    pub(crate) stats_file: Option<OutputFile>,
+    pub(crate) profile: Option<OutputFile>,
     pub(crate) profiled: bool,
     pub(crate) mapping: Option<Sequence>,
     pub(crate) notice: Option<Notice>,
@@ -53,6 +61,8 @@ pub struct Options {
     pub(crate) prefix: bool,
     /// OS processes are left on whatever cores they are.
     pub(crate) unpinned: bool,
+    /// Large tokens take the way through shared memory like all others.
+    pub(crate) copied: bool,
     /// The cores of each OS process.
     pub(crate) cores: Option<Vec<Vec<u32>>>,
     /// What it does is recorded.
@@ -219,7 +229,7 @@ impl Options {
             threads: number("GRAPHMAP_THREADS")?
                 .map(|count| usize::try_from(count).unwrap_or(usize::MAX)),
             shuffle: number("GRAPHMAP_SHUFFLE")?,
-            profile: get("GRAPHMAP_PROFILE").map(PathBuf::from),
+            profile: get("GRAPHMAP_PROFILE").map(OutputFile::new),
             ..Options::default()
         };
         if let Some(value) = get("GRAPHMAP_MEMORY") {
@@ -252,6 +262,7 @@ impl Options {
         };
         options.prefix = flag("GRAPHMAP_PREFIX")?.unwrap_or(false);
         options.unpinned = !flag("GRAPHMAP_PIN")?.unwrap_or(true);
+        options.copied = !flag("GRAPHMAP_SINGLE_COPY")?.unwrap_or(true);
         if let Some(value) = get("GRAPHMAP_CORES") {
             let text = value.to_string_lossy();
             let wanted = "the cores of each OS process are wanted, such as `0 2 4,5`";
@@ -279,7 +290,7 @@ impl Options {
                 ("1", _) => options.stats = true,
                 (_, Some(file)) if !file.is_empty() => {
                     options.stats = true;
-                    options.stats_file = Some(PathBuf::from(file));
+                    options.stats_file = Some(OutputFile::new(file));
                 }
                 _ => {
                     return Err(RunError::Options(format!(
@@ -353,9 +364,24 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// Reads a text, which may come from something that has no end.
+fn read_text(file: &Path) -> io::Result<String> {
+    let file = File::open(file)?;
+    let most = match file.metadata()?.is_file() {
+        true => MOST_IN_FILE,
+        false => MOST_IN_STREAM,
+    };
+    let mut text = String::new();
+    if file.take(most + 1).read_to_string(&mut text)? as u64 > most {
+        let most = most >> 20;
+        return Err(io::Error::other(format!("it has more than {most} MiB")));
+    }
+    Ok(text)
+}
+
 fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
+    let text = read_text(file)
         .map_err(|error| RunError::File(format!("{shown}: cannot read the mapping: {error}")))?;
     if text.trim_start().starts_with('{') {
         return Err(RunError::Options(format!(
@@ -393,7 +419,7 @@ mod tests {
             ("GRAPHMAP_STATS", "json:a b"),
         ]);
         let mut expected = Options::new().os_processes(3).shuffle(7).stats(true);
-        expected.stats_file = Some("a b".into());
+        expected.stats_file = Some(OutputFile::new("a b"));
         assert_eq!(options.unwrap(), expected);
         for wrong in [
             ("GRAPHMAP_OS_PROCESSES", "two"),
@@ -446,6 +472,15 @@ mod tests {
     fn a_mapping_that_is_not_there() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/nowhere/at all")]).unwrap_err();
         assert!(matches!(error, RunError::File(_)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri keeps files away")]
+    fn a_mapping_without_end() {
+        let error = parse(&[("GRAPHMAP_MAPPING", "/dev/zero")]).unwrap_err();
+        let told = "/dev/zero: cannot read the mapping: it has more than 256 MiB";
+        assert_eq!(error, RunError::File(told.into()));
     }
 
     #[test]

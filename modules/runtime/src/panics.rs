@@ -7,29 +7,55 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::env;
 use std::panic::{self, PanicHookInfo};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::thread;
 
 use crate::error::RunError;
 use crate::exec::current;
+use crate::prefix;
 use crate::say::say;
+use crate::sync::lock;
 
 /// The folder of the project, in the environment of a program that `graphmap run` starts.
 const PROJECT: &str = "GRAPHMAP_PROJECT";
 
-/// What `print!` panics with when standard output takes no more, before the reason.
-const NO_OUTPUT: &str = "failed printing to stdout: ";
+/// What `print!` and `eprint!` panic with when nothing more can be written, before the reason.
+const NO_OUTPUT: [&str; 2] = ["failed printing to stdout: ", "failed printing to stderr: "];
+
+/// Why something printed could not be written: in a process, or in a thread that one has started, whoever has caught the panic.
+static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
 
 /// Lets panics be told with paths that lead somewhere. Without the variable they are told as Rust tells
-/// them. That standard output takes no more is nobody's mistake, and is told by [`of_output`].
+/// them. That what a process prints cannot be written is nobody's mistake, and is told by [`of_output`].
 pub(crate) fn tell_from_here() {
     let project = env::var_os(PROJECT).filter(|folder| !folder.is_empty());
     let project = project.map(PathBuf::from);
     let before = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| match &project {
-        _ if text(panic).starts_with(NO_OUTPUT) && is_of_process() => {}
-        Some(project) => say(&told(panic, project)),
-        None => before(panic),
+    panic::set_hook(Box::new(move |panic| {
+        let unwritten = why_unwritten(text(panic));
+        if let Some(why) = unwritten {
+            lock(&UNWRITTEN).get_or_insert_with(|| why.to_string());
+        }
+        match &project {
+            _ if unwritten.is_some() && is_of_process() => {}
+            Some(project) => say(&told(panic, project)),
+            None => before(panic),
+        }
     }));
+}
+
+/// The reason, if that was a panic of `print!` or `eprint!`.
+fn why_unwritten(message: &str) -> Option<&str> {
+    NO_OUTPUT
+        .iter()
+        .find_map(|start| message.strip_prefix(start))
+}
+
+/// Why something that was printed could not be written, if `print!` or `eprint!` has panicked.
+pub(crate) fn unwritten() -> Option<String> {
+    let why = lock(&UNWRITTEN).clone()?;
+    // Who prints into a pipe of ours has only heard that nobody reads it.
+    Some(prefix::failure().unwrap_or(why))
 }
 
 /// Whether a process of a run panics: then the run fails with that. Nobody else may hear of another thread.
@@ -39,20 +65,31 @@ fn is_of_process() -> bool {
 
 /// What a run failed with; if a process panicked as nobody reads what it prints, or the disk is full, then that.
 pub(crate) fn of_output(error: RunError) -> RunError {
-    let panicked = |message: &str| message.strip_prefix("panicked: ").map(str::to_string);
-    let why = |message: &str| Some(panicked(message)?.strip_prefix(NO_OUTPUT)?.to_string());
-    match &error {
-        RunError::Failed(failure) => match why(&failure.message) {
-            Some(why) => cannot_print(&why),
-            None => error,
-        },
-        _ => error,
+    let why = match &error {
+        RunError::Failed(failure) => {
+            let panicked = failure.message.strip_prefix("panicked: ");
+            panicked.and_then(why_unwritten)
+        }
+        // Told by another OS process, whose lines go through a pipe of ours.
+        RunError::File(message) => message.strip_prefix(UNPRINTED),
+        _ => None,
+    };
+    match why {
+        Some(why) => cannot_print(&prefix::failure().unwrap_or_else(|| why.to_string())),
+        None => error,
     }
 }
 
+const UNPRINTED: &str = "what the processes print cannot be written: ";
+
 /// What the processes print cannot be written, for this reason.
 pub(crate) fn cannot_print(why: &str) -> RunError {
-    RunError::File(format!("what the processes print cannot be written: {why}"))
+    RunError::File(format!("{UNPRINTED}{why}"))
+}
+
+/// Whether that is what it says.
+pub(crate) fn is_of_output(error: &RunError) -> bool {
+    matches!(error, RunError::File(message) if message.starts_with(UNPRINTED))
 }
 
 fn text<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
@@ -95,6 +132,31 @@ fn seen(file: &Path, project: &Path, here: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_printed_and_not_written_is_known() {
+        let failed = |message: &str| {
+            RunError::Failed(crate::error::Failure {
+                process: "a".into(),
+                rank: 3,
+                place: None,
+                message: message.into(),
+            })
+        };
+        let full = cannot_print("it is full");
+        for stream in ["stdout", "stderr"] {
+            let error = failed(&format!(
+                "panicked: failed printing to {stream}: it is full"
+            ));
+            assert_eq!(of_output(error), full);
+        }
+        // As another OS process has told it.
+        assert_eq!(of_output(full.clone()), full);
+        assert!(is_of_output(&full));
+        let other = failed("failed printing to stdout: it says so itself");
+        assert_eq!(of_output(other.clone()), other);
+        assert!(!is_of_output(&other));
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri keeps files away")]

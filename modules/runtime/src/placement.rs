@@ -74,7 +74,7 @@ impl Options {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.unwrap_or_else(cores).min(schedulers);
         if threads == 0 {
-            return fail(format!("0 threads: it has to be 1 to {MOST}"));
+            return fail("0 threads: there has to be one at least".into());
         }
         let homes = match &self.mapping {
             None => Homes::Blocks,

@@ -4,19 +4,21 @@
 //! and writes them with what they begin with; the threads are those of the first OS process, of which all others are
 //! children. Its own two streams are led into pipes as well, and back before it ends.
 
+use std::fs::Metadata;
 use std::io::{self, PipeReader, Read, Write};
 use std::process::Child;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::say::within;
+use crate::own_stream::OwnStream;
+use crate::say::within_while;
 use crate::sync::lock;
 
 /// A line that is longer is told in pieces: it is kept until its end has come.
 const LONGEST: usize = 64 << 20;
 /// How much is read at a time.
 const CHUNK: usize = 64 << 10;
-/// How long who cannot wait for long waits for the lock of standard output, and for what is on its way.
+/// How long the lock of standard output is waited for, and, by who cannot wait for long, what is on its way.
 const SOON: Duration = Duration::from_millis(300);
 
 static CURRENT: Mutex<Option<system::Streams>> = Mutex::new(None);
@@ -34,6 +36,16 @@ pub(crate) fn is_on() -> bool {
     lock(&CURRENT).is_some()
 }
 
+/// Which stream led to this file before its lines were numbered.
+pub(crate) fn led_to(file: &Metadata) -> Option<OwnStream> {
+    lock(&CURRENT).as_ref()?.led_to(file)
+}
+
+/// Why lines cannot be written, if they could not: who writes them is only told that nobody reads them.
+pub(crate) fn failure() -> Option<String> {
+    lock(&CURRENT).as_ref()?.failure()
+}
+
 /// Lines of a child, whose streams are piped, begin with its number.
 pub(crate) fn adopt(number: usize, child: &mut Child) -> io::Result<()> {
     match &*lock(&CURRENT) {
@@ -47,25 +59,30 @@ pub(crate) fn adopt(number: usize, child: &mut Child) -> io::Result<()> {
 /// # Errors
 /// What was written could not be told: the first reason.
 pub(crate) fn finish() -> io::Result<()> {
-    finish_by(|| drop(io::stdout().flush()), false)
+    finish_by(false)
 }
 
-/// As [`finish`], where somebody may have the lock of standard output for ever, or read nothing: what is still to be told
-/// is lost then.
+/// As [`finish`], where somebody may read nothing: what is still to be told is lost then.
 pub(crate) fn finish_soon() {
-    let flush = || drop(io::stdout().flush());
     // Nobody is there any more who could be told.
-    let _ = finish_by(|| within(SOON, flush), true);
+    let _ = finish_by(true);
 }
 
-fn finish_by(flush: impl FnOnce(), soon: bool) -> io::Result<()> {
+fn finish_by(soon: bool) -> io::Result<()> {
     let mut current = lock(&CURRENT);
     let Some(streams) = current.take() else {
         return Ok(());
     };
     // What is left in buffers goes the way of all that was written before.
-    flush();
+    flush(soon);
     streams.finish(soon)
+}
+
+/// Writes what is left in the buffer of standard output, unless somebody keeps its lock, as a process of the network or a thread of its own
+/// may for ever. Who has it because nobody reads yet what he writes is waited for, if not `soon`.
+fn flush(soon: bool) {
+    let is_busy = || !soon && system::is_full();
+    let _ = within_while(SOON, is_busy, || io::stdout().flush());
 }
 
 /// Lines to be written: what has come of the last, and what each begins with.
@@ -147,11 +164,10 @@ fn forward(
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
-    use std::ffi::{c_int, c_ulong, c_void};
-    use std::fs::File;
+    use std::ffi::{c_int, c_short, c_ulong, c_void};
+    use std::fs::{File, Metadata};
     use std::io::{self, Read, Write};
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-    use std::os::unix::fs::MetadataExt;
     use std::process::Child;
     use std::ptr;
     use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -161,6 +177,7 @@ mod system {
     use std::time::Duration;
 
     use super::{PipeReader, forward};
+    use crate::own_stream::{OwnStream, is_same_file};
     use crate::sync::lock;
 
     unsafe extern "C" {
@@ -271,7 +288,7 @@ mod system {
             for ((before, _), was) in streams.before.iter().zip(&WERE) {
                 was.store(before.as_raw_fd(), Ordering::SeqCst);
             }
-            io::stdout().flush()?;
+            super::flush(false);
             lead(&out_writer, STDOUT)?;
             lead(&err_writer, STDERR)?;
             Ok(streams)
@@ -285,6 +302,16 @@ mod system {
                 self.start(PipeReader::from(OwnedFd::from(err)), number, &self.err)?;
             }
             Ok(())
+        }
+
+        pub(super) fn led_to(&self, file: &Metadata) -> Option<OwnStream> {
+            let leads = |before: &OwnedFd| {
+                let before = before.try_clone().map(File::from);
+                let before = before.and_then(|before| before.metadata());
+                before.is_ok_and(|before| is_same_file(&before, file))
+            };
+            let mut both = self.before.iter().zip(OwnStream::BOTH);
+            both.find_map(|((before, _), own)| leads(before).then_some(own))
         }
 
         fn start(
@@ -305,15 +332,21 @@ mod system {
                 written
             };
             let failed = Arc::clone(&self.failed);
+            let mut from = from;
             let run = move || {
                 let _alive = alive;
-                // Whoever writes from now on is told by the pipe.
-                if let Err(error) = forward(from, number, write) {
+                if let Err(error) = forward(&mut from, number, write) {
                     lock(&failed).get_or_insert(error);
                 }
+                // Whoever writes from now on is told by the pipe, when it is known why.
+                drop(from);
             };
             let builder = thread::Builder::new().name(format!("output {number}"));
             builder.stack_size(64 << 10).spawn(run).map(drop)
+        }
+
+        pub(super) fn failure(&self) -> Option<String> {
+            lock(&self.failed).as_ref().map(io::Error::to_string)
         }
 
         pub(super) fn finish(self, soon: bool) -> io::Result<()> {
@@ -336,10 +369,29 @@ mod system {
         }
     }
 
+    /// Whether standard output takes no more for now, as nobody reads what is there.
+    pub(super) fn is_full() -> bool {
+        const POLLOUT: c_short = 4;
+        #[repr(C)]
+        struct Pollfd {
+            fd: c_int,
+            events: c_short,
+            came: c_short,
+        }
+        let mut out = Pollfd {
+            fd: STDOUT,
+            events: POLLOUT,
+            came: 0,
+        };
+        // SAFETY: there is one, and room for what is told of it.
+        let ready = unsafe { poll((&raw mut out).cast(), 1, 0) };
+        ready == 0 && out.came == 0
+    }
+
     /// Whether both lead to the same place.
     fn is_same(one: &File, other: &File) -> bool {
         match (one.metadata(), other.metadata()) {
-            (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+            (Ok(one), Ok(other)) => is_same_file(&one, &other),
             _ => false,
         }
     }
@@ -356,8 +408,11 @@ mod system {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
+    use std::fs::Metadata;
     use std::io;
     use std::process::Child;
+
+    use crate::own_stream::OwnStream;
 
     pub(super) struct Streams;
 
@@ -373,9 +428,21 @@ mod system {
             Ok(())
         }
 
+        pub(super) fn led_to(&self, _file: &Metadata) -> Option<OwnStream> {
+            None
+        }
+
+        pub(super) fn failure(&self) -> Option<String> {
+            None
+        }
+
         pub(super) fn finish(self, _soon: bool) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    pub(super) fn is_full() -> bool {
+        false
     }
 }
 

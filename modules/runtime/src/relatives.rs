@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Exit, RunError};
 use crate::link::shm::child;
+use crate::link::shm::cma;
 use crate::link::shm::control::{Control, FAILED, MOST};
 use crate::link::shm::memory::Memory;
 use crate::prefix;
@@ -26,8 +27,8 @@ const VARIABLE: &str = "GRAPHMAP_OS_PROCESS";
 const ITSELF: &str = "/proc/self/exe";
 /// How long the OS processes of a run that fails have to end by themselves, before they are killed.
 const GRACE: Duration = Duration::from_millis(1500);
-/// How long the first has to write what comes of a run that fails: its trace may be long.
-const WRITING: Duration = Duration::from_secs(60);
+/// How long the first has to say why a run fails, and to write what comes of it: more than its trace is given.
+const WRITING: Duration = Duration::from_secs(75);
 /// How often the first looks whether the run has failed. Who fails wakes it.
 const LOOK: Duration = Duration::from_secs(3600);
 
@@ -74,6 +75,15 @@ fn numbers(told: &OsStr) -> Option<([u32; 5], u64)> {
     let all = count.checked_mul(each)? as usize;
     let fits = me < count && (1..=MOST).contains(&all);
     fits.then_some(numbers).zip(key.parse().ok())
+}
+
+/// Lets the other OS processes of the run read the memory of this one: all have the first above them.
+pub(crate) fn permit_to_read(first: bool) {
+    cma::permit(if first {
+        process::id()
+    } else {
+        child::parent()
+    });
 }
 
 /// The other OS processes of a run, to be ended with it.
@@ -189,6 +199,7 @@ impl Relatives {
                 child::wait_for_end(id);
                 let status = lock(&child).wait();
                 if !control.is_done(at + 1) {
+                    control.has_gone(at + 1);
                     let error = RunError::Lost(lost(at + 1, status));
                     control.fail(&error.to_cause());
                 }

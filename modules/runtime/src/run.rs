@@ -4,10 +4,11 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
-use crate::chrome;
+use crate::chrome::{self, Unwritten};
 use crate::error::RunError;
 use crate::exec::directory::Directory;
 use crate::exec::outside::Outside;
@@ -22,6 +23,7 @@ use crate::link::between::{AnyLink, Doorbell, Job, State};
 use crate::link::shm::control::Control;
 use crate::link::shm::lanes::Lanes;
 use crate::options::Options;
+use crate::panics;
 use crate::pin::{self, Pins};
 use crate::relatives;
 use crate::stats::{self, Report};
@@ -37,10 +39,36 @@ const STACK: usize = 8 << 20;
 /// # Errors
 /// [`RunError`]: a process failed, the network is blocked, or something does not fit.
 pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
-    let network = network.into();
+    run_until_over(network.into(), options)?.finish()
+}
+
+/// A run that is over: how it ended, and what is still to be written of it.
+pub(crate) struct Over {
+    pub(crate) result: Result<Report, RunError>,
+    /// In the first OS process.
+    pub(crate) trace: Option<Unwritten>,
+}
+
+impl Over {
+    /// Writes what is to be written.
+    ///
+    /// # Errors
+    /// The run has failed, or the trace cannot be written, where that is the worst that has happened.
+    fn finish(self) -> Result<Report, RunError> {
+        let written = self.trace.map_or(Ok(()), |trace| trace.write());
+        let report = self.result?;
+        written.map(|()| report)
+    }
+}
+
+/// As [`run`], but for what is to be written.
+pub(crate) fn run_until_over(network: Arc<Network>, options: &Options) -> Result<Over, RunError> {
     chrome::probe(options)?;
     let directory: Arc<dyn Directory> = network.clone();
-    chrome::finish(run_here(&network, options), options, &directory, 1)
+    Ok(Over {
+        result: run_here(&network, options),
+        trace: Unwritten::of(options, &directory, 1),
+    })
 }
 
 /// Runs a network in this OS process.
@@ -133,14 +161,13 @@ pub fn run_over(
     options: &Options,
     job: &Rc<dyn Job>,
 ) -> Result<Report, RunError> {
+    let transport = Transport::Job(Rc::clone(job));
     // SAFETY: what it asks for is about shared memory.
-    unsafe { run_among(network.into(), options, &Transport::Job(Rc::clone(job))) }
+    unsafe { run_among(network.into(), options, &transport) }.finish()
 }
 
-/// Runs what lives in this OS process of a network that several share. The first reports on all.
-///
-/// # Errors
-/// As for [`run`]; of what happened in several OS processes, the first.
+/// Runs what lives in this OS process of a network that several share. The first reports on all. Of what fails in several OS
+/// processes, the first counts.
 ///
 /// # Safety
 /// If they share memory, it is called once in an OS process, with what joins that to the others.
@@ -148,15 +175,16 @@ pub(crate) unsafe fn run_among(
     network: Arc<Network>,
     options: &Options,
     transport: &Transport,
-) -> Result<Report, RunError> {
+) -> Over {
     let directory: Arc<dyn Directory> = network.clone();
     // SAFETY: the caller's promise.
     let result = unsafe { run_part(network, options, transport) };
     relatives::processes_have_ended();
-    match transport.place() {
-        (0, count) => chrome::finish(result, options, &directory, count),
-        _ => result,
-    }
+    let trace = match transport.place() {
+        (0, count) => Unwritten::of(options, &directory, count),
+        _ => None,
+    };
+    Over { result, trace }
 }
 
 /// As [`run_among`], but for the trace.
@@ -173,8 +201,11 @@ unsafe fn run_part(
     let (controls, first) = match transport {
         Transport::SharedMemory(control) => {
             let controls = control.schedulers();
+            if !options.copied {
+                relatives::permit_to_read(os_process == 0);
+            }
             // SAFETY: the caller's promise; that of the first scheduler.
-            let lanes = unsafe { Lanes::new(Arc::clone(&controls[0])) };
+            let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), !options.copied) };
             (controls, AnyLink::Lanes(lanes))
         }
         Transport::Job(job) => (Vec::new(), AnyLink::Other(Rc::clone(job))),
@@ -210,6 +241,8 @@ unsafe fn run_part(
     let place = Some(placement.clone());
     let shared = Shared::new(each, Arc::clone(&directory), place, options, Some(among));
     let exchange = Exchange::default();
+    // How many schedulers have processes that may run.
+    let working = AtomicUsize::new(each);
     let one = |at: usize, outside: Rc<Outside>| {
         pins.pin(at);
         let number = shared.number(at as u32);
@@ -228,6 +261,15 @@ unsafe fn run_part(
                 shared.end(RunError::Wiring(mistakes));
             }
         });
+        if working.fetch_sub(1, Ordering::SeqCst) == 1 {
+            relatives::processes_have_ended();
+        }
+        // The first hears of its own at the end.
+        if os_process > 0
+            && let Some(why) = panics::unwritten()
+        {
+            outside.link().fail(&panics::cannot_print(&why).to_cause());
+        }
         scheduler.gather(&outside, tally, &directory)
     };
     let tallies = thread::scope(|scope| {
@@ -236,7 +278,7 @@ unsafe fn run_part(
         for (at, control) in controls.iter().enumerate().skip(1) {
             let own = move || {
                 // SAFETY: the caller's promise; that of this scheduler.
-                let lanes = unsafe { Lanes::new(Arc::clone(control)) };
+                let lanes = unsafe { Lanes::new(Arc::clone(control), !options.copied) };
                 one(at, Rc::new(Outside::new(AnyLink::Lanes(lanes))))
             };
             match spawn(scope, at, own) {
@@ -318,5 +360,9 @@ pub(crate) fn local(
     let report = shared
         .outcome()
         .map(|growths| stats::report(directory, vec![tally], growths, 1, start.elapsed()));
-    chrome::finish(report, options, directory, 1)
+    let over = Over {
+        result: report,
+        trace: Unwritten::of(options, directory, 1),
+    };
+    over.finish()
 }

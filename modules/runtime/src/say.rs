@@ -5,32 +5,50 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 /// Says it, and ends the line. What cannot be written is left.
 pub(crate) fn say(text: &str) {
-    if let Ok(mut stream) = stream() {
-        // At once, so that the lines of several OS processes stay together.
-        let _ = stream.write_all(format!("{text}\n").as_bytes());
-    }
+    let _ = try_say(text);
+}
+
+/// As [`say`], and whether it could be written.
+pub(crate) fn try_say(text: &str) -> io::Result<()> {
+    // At once, so that the lines of several OS processes stay together.
+    stream()?.write_all(format!("{text}\n").as_bytes())
 }
 
 /// As [`say`], but nobody waits for longer than that.
 pub(crate) fn say_within(text: String, at_most: Duration) {
-    within(at_most, move || say(&text));
+    let _ = within(at_most, move || say(&text));
 }
 
-/// Does something, and waits for that no longer than so long.
-pub(crate) fn within(at_most: Duration, work: impl FnOnce() + Send + 'static) {
+/// Does something, and waits for that no longer than so long: what came of it, if it is done by then.
+pub(crate) fn within<R: Send + 'static>(
+    at_most: Duration,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Option<R> {
+    within_while(at_most, || false, work)
+}
+
+/// As [`within`], and as much longer as `is_busy` says each time that the time is over.
+pub(crate) fn within_while<R: Send + 'static>(
+    at_most: Duration,
+    is_busy: impl Fn() -> bool,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Option<R> {
     let (done, is_done) = mpsc::channel();
     let run = move || {
-        work();
-        let _ = done.send(());
+        let _ = done.send(work());
     };
-    if thread::Builder::new().spawn(run).is_ok() {
-        let _ = is_done.recv_timeout(at_most);
+    thread::Builder::new().spawn(run).ok()?;
+    loop {
+        match is_done.recv_timeout(at_most) {
+            Err(RecvTimeoutError::Timeout) if is_busy() => {}
+            came => return came.ok(),
+        }
     }
 }
 

@@ -62,6 +62,11 @@ pub struct SchedulerStats {
     pub wakes: u64,
     /// How often it went to sleep.
     pub sleeps: u64,
+    /// Frames that it sent over the link between OS processes: a token each, or what ends tell each other (room, an end). None
+    /// where all are in one.
+    pub frames: Option<u64>,
+    /// In how many messages of MPI it sent them, and what the link itself has to tell, where it is MPI.
+    pub messages: Option<u64>,
     /// The core that its OS process was pinned to, if it was to one.
     pub core: Option<u32>,
 }
@@ -112,6 +117,7 @@ pub(crate) fn report(
     let left_early: BTreeSet<u32> = tallies
         .iter()
         .flat_map(|tally| tally.left_early.iter().copied())
+        .filter(|&number| !directory.channel(number).control)
         .collect();
     let left_early = left_early.first().map(|&number| EarlyLeave {
         channels: left_early.len(),
@@ -143,7 +149,7 @@ pub(crate) fn report(
             stats.busy += *busy;
         }
         for (class, &tokens) in tally.classes.iter().enumerate() {
-            if let Some(class) = directory.class(class) {
+            if let Some(class) = directory.class(class).filter(|class| !class.control) {
                 kinds[class.from as usize].tokens_out += tokens;
                 kinds[class.to as usize].tokens_in += tokens;
             }
@@ -158,6 +164,8 @@ pub(crate) fn report(
         schedulers[at].switches = tally.switches;
         schedulers[at].wakes = tally.sent;
         schedulers[at].sleeps = tally.sleeps;
+        schedulers[at].frames = tally.frames.map(|(frames, _)| frames);
+        schedulers[at].messages = tally.frames.and_then(|(_, messages)| messages);
         profile.loads.extend(tally.loads);
         profile.traffic.extend(tally.traffic);
         profile.bytes.extend(tally.bytes);
@@ -176,6 +184,28 @@ pub(crate) fn report(
         left_early,
         growths,
         profile: profiled.then_some(profile),
+    }
+}
+
+impl Report {
+    /// A line with a number of each scheduler, if any has one.
+    fn of_each(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        what: &str,
+        number: impl Fn(&SchedulerStats) -> Option<u64>,
+    ) -> fmt::Result {
+        if self.schedulers.iter().all(|one| number(one).is_none()) {
+            return Ok(());
+        }
+        f.write_str(what)?;
+        for one in &self.schedulers {
+            match number(one) {
+                Some(number) => write!(f, " {number}")?,
+                None => f.write_str(" -")?,
+            }
+        }
+        writeln!(f)
     }
 }
 
@@ -230,7 +260,7 @@ impl Report {
             while measured.next_if(|&&(of, _)| of < number).is_some() {}
             let counted = measured.next_if(|&&(of, _)| of == number);
             let channel = directory.channel(number);
-            let (Some(from), Some(to)) = (channel.from, channel.to) else {
+            let (Some(from), Some(to), false) = (channel.from, channel.to, channel.control) else {
                 continue;
             };
             let class = directory.class(directory.class_of(number));
@@ -272,16 +302,20 @@ impl Report {
             );
         }
         for (n, s) in self.schedulers.iter().enumerate() {
+            let known = |name: &str, number: Option<u64>| {
+                number.map_or_else(String::new, |number| format!(",\"{name}\":{number}"))
+            };
             let _ = writeln!(
                 json,
-                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{}{}}}",
+                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{}{}{}{}}}",
                 s.processes,
                 s.switches,
                 s.sent,
                 s.wakes,
                 s.sleeps,
-                s.core
-                    .map_or_else(String::new, |core| format!(",\"core\":{core}")),
+                known("frames", s.frames),
+                known("messages", s.messages),
+                known("core", s.core.map(u64::from)),
             );
         }
         for growth in &self.growths {
@@ -354,16 +388,9 @@ impl fmt::Display for Report {
                 "{n:<width$} {processes:>12} {switches:>12} {sent:>12} {wakes:>12} {sleeps:>12}"
             )?;
         }
-        if self.schedulers.iter().any(|one| one.core.is_some()) {
-            f.write_str("pinned to cores")?;
-            for one in &self.schedulers {
-                match one.core {
-                    Some(core) => write!(f, " {core}")?,
-                    None => f.write_str(" -")?,
-                }
-            }
-            writeln!(f)?;
-        }
+        self.of_each(f, "frames over the link", |one| one.frames)?;
+        self.of_each(f, "in messages", |one| one.messages)?;
+        self.of_each(f, "pinned to cores", |one| one.core.map(u64::from))?;
         for growth in &self.growths {
             writeln!(f, "grown to {}: {}", growth.capacity, growth.channel)?;
         }

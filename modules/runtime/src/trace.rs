@@ -4,9 +4,10 @@
 //! A scheduler keeps the last of its events and no more than are asked for, so a trace is bounded however long the run
 //! and however large the network is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use crate::output_file::OutputFile;
 use crate::sync::lock;
 
 /// How many events each scheduler keeps where nothing else is said: some 2.5 MB, and five times as much in the file.
@@ -123,7 +124,7 @@ crate::payload!(Part {
 /// That a run is traced: into which file, and what its schedulers have handed in. Clones are the same trace.
 #[derive(Debug, Clone)]
 pub(crate) struct Trace {
-    file: PathBuf,
+    file: OutputFile,
     pub(crate) events: usize,
     parts: Arc<Mutex<Vec<Part>>>,
     notice: Arc<Mutex<Option<String>>>,
@@ -132,7 +133,7 @@ pub(crate) struct Trace {
 impl Trace {
     pub(crate) fn new(file: &Path) -> Self {
         Trace {
-            file: file.to_path_buf(),
+            file: OutputFile::new(file),
             events: EVENTS,
             parts: Arc::default(),
             notice: Arc::default(),
@@ -147,7 +148,7 @@ impl Trace {
         }
     }
 
-    pub(crate) fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &OutputFile {
         &self.file
     }
 

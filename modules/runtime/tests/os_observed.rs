@@ -26,6 +26,7 @@ fn program() {
     };
     let of = case.clone();
     let code = rt::main(|| match of.as_str() {
+        "computing alone" => alone(),
         "waiting" => farm(false),
         "computing" => farm(true),
         "circle" => circle(),
@@ -118,6 +119,29 @@ fn farm(computes: bool) -> Network {
         column: "1+0*4",
         ..Channels::new((workers, 1), (sink, 0), "0+1*4", "0+0*4")
     });
+    net
+}
+
+/// One keeps its scheduler for long while the next waits for a token of it, and the last has ended.
+fn alone() -> Network {
+    let mut net = Network::new("alone", "alone.dot");
+    let process = |mut p: Both<u64>| async move {
+        match rt::me().rank {
+            0 => {
+                for _ in 0..9 {
+                    rt::yield_now().await;
+                }
+                std::thread::sleep(Duration::from_secs(15));
+                p.outs[0].write(1).await?;
+            }
+            1 => println!("read {:?}", p.ins[0].read().await.unwrap()),
+            _ => {}
+        }
+        Ok::<(), Stopped>(())
+    };
+    let names = Names::Numbered("p", "0+1*3");
+    let kind = net.kind("p", names, "0+1*3", BOTH, process);
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0", "1"));
     net
 }
 
@@ -289,6 +313,18 @@ fn who_lets_no_others_run_is_told() {
         line.starts_with(told) && line.contains("`yield_now().await`"),
         "{line}"
     );
+}
+
+/// Nobody waits for a turn: one has ended, and the others wait for what is to come of it.
+#[test]
+fn who_keeps_nobody_from_running_is_not_told() {
+    let mut run = Run::new("computing alone", 1, &[]);
+    let told: Vec<String> = run.err.by_ref().map(Result::unwrap).collect();
+    assert!(
+        !told.iter().any(|line| line.contains("has kept")),
+        "{told:?}"
+    );
+    assert!(run.out.any(|line| line.unwrap().contains("read 1")));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use common::simulated::run_simulated;
 use common::ways::nap;
-use common::{BOTH, Both, Log, Random, accounted, program};
+use common::{BOTH, Both, Log, Random, accounted, flows, program};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, RunError, Sequence};
 
@@ -235,6 +235,23 @@ fn nothing_is_lost_on_a_late_link() {
             let seed = random.next();
             run_simulated(network, &Options::new(), os_processes, seed).unwrap();
             assert_eq!(log.sorted(), ends, "{os_processes}");
+        }
+    });
+}
+
+/// Ends of flow-controlled channels that open, ask, leave and close in any order, where what they tell each other is late.
+#[test]
+fn flow_controlled_channels_lose_nothing_on_a_late_link() {
+    seeds(150, |seed| {
+        let mut random = Random(!seed);
+        let log = Log::new();
+        let network = || flows::network(seed, log.adder());
+        rt::run(network(), &Options::new()).unwrap();
+        let total = log.take();
+        for os_processes in [2, 3, 6] {
+            let seed = random.next();
+            run_simulated(network, &Options::new(), os_processes, seed).unwrap();
+            assert_eq!(log.take(), total, "{os_processes}");
         }
     });
 }

@@ -35,14 +35,19 @@ fn program() {
 fn network(case: &str) -> Network {
     let (name, number) = case.split_once(':').unwrap_or((case, "0"));
     match name {
-        "pipeline" => pipeline(number.parse().unwrap(), false),
-        "panics" => pipeline(1, true),
+        "pipeline" => pipeline(number.parse().unwrap(), || {}),
+        "panics" => pipeline(1, fail),
+        "aborts" => pipeline(1, || std::process::abort()),
         _ => common::cases::network(name, number.parse().unwrap()),
     }
 }
 
-/// Numbers that go through filters, on channels of this capacity.
-fn pipeline(capacity: u32, panics: bool) -> Network {
+fn fail() {
+    panic!("too much");
+}
+
+/// Numbers that go through filters, on channels of this capacity. What the last does in the middle is said.
+fn pipeline(capacity: u32, middle: fn()) -> Network {
     let mut net = Network::new("pipeline", "pipeline.dot");
     let source = |mut p: Both<u64>| async move {
         for n in 0..TOKENS {
@@ -67,7 +72,9 @@ fn pipeline(capacity: u32, panics: bool) -> Network {
     let filters = net.kind("filter", names, "1+1*4", BOTH, filter);
     let sink = move |mut p: Both<u64>| async move {
         while let Some(n) = p.ins[0].read().await {
-            assert!(!panics || n < 50, "too much");
+            if n == 50 {
+                middle();
+            }
             if n % 10 == 0 {
                 rt::yield_now().await;
             }
@@ -264,7 +271,7 @@ fn a_trace_of_one_os_process() {
     for (schedulers, capacity) in [(1, 1), (1, 8), (3, 1), (3, 8), (6, 2)] {
         let file = file(&format!("one-{schedulers}-{capacity}.json"));
         let options = Options::new().os_processes(schedulers).threads(schedulers);
-        run(pipeline(capacity, false), &options.trace(&file)).unwrap();
+        run(pipeline(capacity, || {}), &options.trace(&file)).unwrap();
         let trace = read(&file);
         is_whole(&trace);
         assert!(trace.tracks.keys().all(|track| track.0 == 0));
@@ -275,7 +282,7 @@ fn a_trace_of_one_os_process() {
 #[test]
 fn turns_are_named_by_what_comes_next() {
     let file = file("names.json");
-    run(pipeline(1, false), &Options::new().trace(&file)).unwrap();
+    run(pipeline(1, || {}), &Options::new().trace(&file)).unwrap();
     let trace = read(&file);
     let names = |rank: i64| {
         let slices = trace.tracks[&(0, rank)].iter();
@@ -293,7 +300,7 @@ fn turns_are_named_by_what_comes_next() {
 fn the_last_events_are_kept() {
     let file = file("bounded.json");
     let options = Options::new().trace(&file).trace_events(50);
-    run(pipeline(1, false), &options).unwrap();
+    run(pipeline(1, || {}), &options).unwrap();
     let trace = read(&file);
     let slices: usize = trace.tracks.values().map(Vec::len).sum();
     assert!((1..=50).contains(&slices));
@@ -308,7 +315,7 @@ fn the_last_events_are_kept() {
 #[test]
 fn a_run_that_fails_is_traced() {
     let file = file("fails.json");
-    let error = run(pipeline(1, true), &Options::new().trace(&file)).unwrap_err();
+    let error = run(pipeline(1, fail), &Options::new().trace(&file)).unwrap_err();
     assert!(matches!(error, RunError::Failed(_)));
     let trace = read(&file);
     let sink = &trace.tracks[&(0, 5)];
@@ -417,18 +424,34 @@ fn traces_of_random_networks_of_several_os_processes() {
 #[cfg(target_os = "linux")]
 fn a_run_of_several_os_processes_that_fails_is_traced() {
     let file = file("several-fails.json");
-    let two = [("GRAPHMAP_OS_PROCESSES", "2")];
-    let (_, err) = program_of("panics", &two, &file);
-    assert!(err.contains("too much"), "{err}");
-    let trace = read(&file);
-    let there = |os_process| trace.tracks.keys().any(|track| track.0 == os_process);
-    let lost = trace.left_out["os_processes"].number();
-    assert_eq!((there(0), lost), (true, f64::from(!there(1))));
-    let (_, err) = program_of("abort", &two, &file);
+    // Whoever fails: one of the others, or the first.
+    for placement in ["0 1 1 2 2 1", "1 1 2 2 1 0"] {
+        for schedulers in ["1", "2"] {
+            let variables = [
+                ("GRAPHMAP_PLACEMENT", placement),
+                ("GRAPHMAP_SCHEDULERS", schedulers),
+            ];
+            let (_, err) = program_of("panics", &variables, &file);
+            assert!(
+                err.contains("too much") && !err.contains("is lost"),
+                "{err}"
+            );
+            let trace = read(&file);
+            let there: BTreeSet<_> = trace.tracks.keys().map(|track| track.0).collect();
+            assert_eq!(there, BTreeSet::from([0, 1, 2]), "{placement} {schedulers}");
+            assert_eq!(trace.left_out["os_processes"], Json::Number(0.0));
+            // The turn in which it failed.
+            let place = placement.split(' ').next_back().unwrap().parse().unwrap();
+            assert_eq!(trace.tracks[&(place, 5)].last().unwrap().name, "ends");
+        }
+    }
+    // Who is killed has recorded nothing for anybody; the others have.
+    let (_, err) = program_of("aborts", &[("GRAPHMAP_PLACEMENT", "0 0 0 2 2 1")], &file);
     let said = "what one OS process recorded is lost with the run";
     assert!(err.contains("signal: 6") && err.contains(said), "{err}");
     let trace = read(&file);
-    assert!(trace.tracks.keys().all(|track| track.0 == 0));
+    let there: BTreeSet<_> = trace.tracks.keys().map(|track| track.0).collect();
+    assert_eq!(there, BTreeSet::from([0, 2]));
     assert_eq!(trace.left_out["os_processes"], Json::Number(1.0));
 }
 

@@ -1,12 +1,13 @@
 //! Classes of channels: what is alike is said once.
 //!
 //! Channels between the same two ports of the same two kinds, with the same type, capacity, initial
-//! tokens and tag, are one class; which processes they join, and where in the graph they are
+//! tokens, tag and flow control, are one class; which processes they join, and where in the graph they are
 //! declared, are sequences of integers.
 
 use crate::positions::positions;
 use crate::sequence::encode;
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::declared::Flow;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::network::{ChannelId, Join, KindId, Network, PortId};
 use graphmap_kpn::source::Span;
@@ -28,6 +29,7 @@ struct Key {
     capacity: u32,
     initial: u32,
     tag: Option<i32>,
+    flow: Option<Flow>,
 }
 
 /// Channels that are alike, in the order of the source.
@@ -39,6 +41,7 @@ pub(crate) struct Class {
     pub(crate) capacity: u32,
     pub(crate) initial: u32,
     pub(crate) tag: Option<i32>,
+    pub(crate) flow: Option<Flow>,
     pub(crate) count: usize,
     /// Which process of the kind writes each.
     pub(crate) from_index: String,
@@ -73,6 +76,7 @@ pub(crate) fn classes(network: &Network) -> Vec<Class> {
             capacity: terms.capacity,
             initial: terms.initial,
             tag: terms.tag,
+            flow: terms.flow,
         };
         let class = *class_of.entry(key).or_insert_with(|| {
             members.push((key, Vec::new()));
@@ -102,6 +106,7 @@ pub(crate) fn classes(network: &Network) -> Vec<Class> {
             capacity: key.capacity,
             initial: key.initial,
             tag: key.tag,
+            flow: key.flow,
             count: channels.len(),
             from_index: sequence(&channels, &|c| process(network.channels[c].from)),
             to_index: sequence(&channels, &|c| process(network.channels[c].to)),

@@ -13,7 +13,7 @@ use crate::sequence;
 use crate::signature::{self, PortSignature};
 use crate::structure::Structure;
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::Direction;
+use graphmap_kpn::declared::{Direction, Flow};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::network::{Kind, KindPort, Network};
@@ -111,7 +111,9 @@ pub struct PortModel {
     pub direction: Direction,
     /// `select`, `gather`, `reduce`, `broadcast`, `scatter`, `switch`, `share`, or nothing.
     pub bundle: Option<&'static str>,
-    /// The bundle, else the direction.
+    /// `credits`, `round-robin`, or nothing: whether its channels are flow-controlled, and how.
+    pub flow: Option<&'static str>,
+    /// The bundle, else the direction; after `flow_` where its channels are flow-controlled.
     pub word: &'static str,
     /// Its Rust payload type as generated code writes it; empty where it is none.
     pub rust_type: String,
@@ -161,6 +163,8 @@ pub struct ClassModel {
     pub initial: u32,
     /// MPI tag.
     pub tag: Option<i32>,
+    /// `credits`, `round-robin`, or nothing: whether they are flow-controlled, and how.
+    pub flow: Option<&'static str>,
     /// How many channels.
     pub count: usize,
     /// Lines of their declarations, a sequence.
@@ -278,7 +282,8 @@ impl TypeModel {
         match self.untyped {
             true => format!("pub type {} = u64;", self.name),
             false => format!(
-                "#[derive(Clone, Debug, Default, PartialEq)] pub struct {};",
+                "#[derive(Clone, Debug, Default, PartialEq)] pub struct {0}; \
+                 graphmap_runtime::payload!({0});",
                 self.name
             ),
         }
@@ -445,15 +450,27 @@ fn ports(
             c: c_fields.take(name, Case::Kept).0,
             direction: port.direction,
             bundle,
-            word: bundle.unwrap_or(match port.direction {
-                Direction::Input => "input",
-                Direction::Output => "output",
-            }),
+            flow: port.flow.map(Flow::name),
+            word: word(port),
             rust_type: types.rust(port.ty),
             type_name: port.ty.map(|ty| network.name(ty).to_owned()),
         }
     };
     kind.ports.iter().map(port).collect()
+}
+
+/// What a port is in the code.
+fn word(port: &KindPort) -> &'static str {
+    match (port.flow, port.bundle, port.direction) {
+        (None, Some(bundle), _) => bundle.name(),
+        (None, None, Direction::Input) => "input",
+        (None, None, Direction::Output) => "output",
+        // Verification lets no other bundles have it.
+        (Some(_), Some(_), Direction::Input) => "flow_select",
+        (Some(_), Some(_), Direction::Output) => "flow_share",
+        (Some(_), None, Direction::Input) => "flow_input",
+        (Some(_), None, Direction::Output) => "flow_output",
+    }
 }
 
 /// Texts and numbers where every name is made of the same texts and as many plain numbers.
@@ -487,6 +504,7 @@ fn channel_class(
         capacity: class.capacity,
         initial: class.initial,
         tag: class.tag,
+        flow: class.flow.map(Flow::name),
         count: class.count,
         line: class.line,
         column: class.column,

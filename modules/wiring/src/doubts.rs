@@ -67,13 +67,17 @@ pub(crate) fn compare(
         }
     }
     diagnostics.extend(blank_functions(&blanks));
-    diagnostics.extend(functions_without_kind(root, model));
+    diagnostics.extend(functions_without_kind(root, model, &blanks));
     missing_types(root, network, model, &mut doubts);
     doubts
 }
 
 /// The files of functions that no kind has, told together.
-fn functions_without_kind(root: &Path, model: &Model) -> Option<Diagnostic> {
+fn functions_without_kind(
+    root: &Path,
+    model: &Model,
+    blanks: &[(&KindModel, &Kind, PathBuf)],
+) -> Option<Diagnostic> {
     let folder = root.join("src/processes");
     let entries = std::fs::read_dir(&folder).ok()?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -91,6 +95,16 @@ fn functions_without_kind(root: &Path, model: &Model) -> Option<Diagnostic> {
     };
     let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
         .help("delete what is of no use, or move it elsewhere");
+    // One is gone and one is new: it may be the same.
+    if let ([_], [(new, _, file)]) = (&paths[..], blanks) {
+        return Some(finding.help(format!(
+            "if it is `{}` now: move it to {}, in place of the blank, and write `{}` and `{}` for the old names in it",
+            new.name,
+            file.display(),
+            new.type_name,
+            new.function
+        )));
+    }
     for path in paths.iter().take(MOST_LISTED) {
         let names = model.kinds.iter().map(|kind| kind.function.as_str());
         if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {

@@ -11,6 +11,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Network;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -94,6 +95,26 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
                 .help("let the writer write them first, and leave `initial=` out"),
+        );
+    }
+    let is_flow = |terms| network.terms[terms].flow.is_some();
+    let mut told = FxHashSet::default();
+    for channel in network.channels.values() {
+        // Once, however often it is repeated.
+        if !family.lacks.contains(&Lack::Flow)
+            || !is_flow(channel.terms)
+            || !told.insert(channel.span)
+        {
+            continue;
+        }
+        let port = network.port_name(channel.from);
+        let message = format!("`{emitter}` has no flow-controlled channels: `{port}`");
+        findings.push(
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                .at(channel.span, "this channel")
+                .help(
+                    "let readers ask for tokens over channels of their own, and leave `flow=` out",
+                ),
         );
     }
     match findings.is_empty() {

@@ -63,6 +63,8 @@ pub enum Lack {
     Share,
     /// Channels that begin with tokens.
     Initial,
+    /// Flow-controlled channels.
+    Flow,
 }
 
 impl Lack {
@@ -76,7 +78,7 @@ impl Lack {
             Lack::Scatter => Some(BundleKind::Scatter),
             Lack::Switch => Some(BundleKind::Switch),
             Lack::Share => Some(BundleKind::Share),
-            Lack::Initial => None,
+            Lack::Initial | Lack::Flow => None,
         }
     }
 }

@@ -91,6 +91,19 @@ impl<'a> Explainer<'a> {
             let diagnostic = awaited(diagnostic, pointed);
             return diagnostic.also(span, label);
         }
+        // Fields were added, and the line that lists them was not changed.
+        if let Some(ty) = model
+            .types
+            .iter()
+            .find(|ty| quoted(text).any(|name| name == ty.name))
+            && pointed.contains("payload!")
+            && number == "E0423"
+        {
+            return diagnostic.help(format!(
+                "list its fields: `graphmap_runtime::payload!({} {{ first, second }})`",
+                ty.name
+            ));
+        }
         if !(file.ends_with("src/wiring.rs") || file.ends_with("src/processes/mod.rs")) {
             return diagnostic;
         }

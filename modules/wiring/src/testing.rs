@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 use graphmap_kpn::declared::{
-    BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, ModuleDecl, ModuleId, NodeDecl,
+    BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl,
     NodeId, kind_of_name,
 };
 use graphmap_kpn::mapping::{Mapped, Mapping};
@@ -153,6 +153,16 @@ impl Graph {
             ..ChannelExtra::default()
         });
         self.last().extra = extra;
+        self
+    }
+
+    /// Makes the last channel flow-controlled.
+    pub fn flow(&mut self, flow: Flow) -> &mut Graph {
+        let last = self.declared.channels.last();
+        let old = self.declared.extra(last.expect("after a channel"));
+        let mut extra = old.cloned().unwrap_or_default();
+        (extra.flow, extra.span) = (Some(flow), self.last().span);
+        self.last().extra = self.declared.add_extra(extra);
         self
     }
 

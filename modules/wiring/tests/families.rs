@@ -50,7 +50,7 @@ fn those_built_in_can_be_read() {
     for family in &families {
         assert!(skeletons.has(&format!("{}/explicit", family.name)));
     }
-    assert_eq!(families[0].lacks, [Lack::Share, Lack::Initial]);
+    assert_eq!(families[0].lacks, [Lack::Share, Lack::Initial, Lack::Flow]);
     assert_eq!(families[1].emitter, "wiring");
 }
 

@@ -4,7 +4,7 @@
 mod testing;
 
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::BundleKind;
+use graphmap_kpn::declared::{BundleKind, Flow};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
@@ -223,6 +223,16 @@ fn what_pilot_cannot_say_is_told_where_it_stands() {
             .iter()
             .all(|f| f.code.0 == 612 && f.primary.is_some()),
         "{findings:#?}"
+    );
+    let mut graph = Graph::new("pair");
+    graph.channel("a", "b").flow(Flow::Credits);
+    let findings = emit(&graph.mapped()).unwrap_err();
+    assert_eq!(findings.iter().count(), 1);
+    let first = findings.iter().next().unwrap();
+    assert!(
+        first
+            .message
+            .contains("no flow-controlled channels: `a.out`")
     );
     let findings = emit(&testing::pool(2).mapped()).unwrap_err();
     assert!(

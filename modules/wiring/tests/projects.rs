@@ -152,7 +152,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
 
 /// Names that no language likes, and every kind of port.
 fn odd() -> Graph {
-    use graphmap_kpn::declared::BundleKind;
+    use graphmap_kpn::declared::{BundleKind, Flow};
     let mut g = Graph::new("odd");
     g.node("lonely");
     for i in 1..30 {
@@ -183,7 +183,15 @@ fn odd() -> Graph {
         g.channel(&format!("{worker}.z"), "net.a")
             .ty("std::time::Duration");
         g.bundle(BundleKind::Select).holds(7, 3);
+        g.channel("type.loop", &format!("{worker}.if"))
+            .bundle(BundleKind::Share)
+            .flow(Flow::RoundRobin);
+        g.channel(&format!("{worker}.w"), "net.b")
+            .ty("String")
+            .bundle(BundleKind::Select)
+            .flow(Flow::Credits);
     }
+    g.channel("net.pair", "type.pair").flow(Flow::Credits);
     g
 }
 

@@ -464,6 +464,7 @@ impl Dialect<'_> {
             }
             extra.bundle_name = Some(symbol);
             extra.tag = extra.tag.or(draft.channel.tag);
+            extra.flow = extra.flow.or(draft.channel.flow);
             let extra = self.out.add_extra(extra);
             let initial = drawn.map(|c| c.initial).filter(|n| *n > 0);
             let traffic = drawn.map(|c| c.traffic).filter(|t| *t != 1.0);

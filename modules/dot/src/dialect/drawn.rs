@@ -108,6 +108,7 @@ impl Dialect<'_> {
                 .one_of(Key::Traffic, "`traffic=`", traffic)
                 .unwrap_or(1.0);
             more.tag = pair.one_of(Key::Tag, "`tag=`", [x.tag, y.tag]);
+            more.flow = pair.one_of(Key::Flow, "`flow=`", [x.flow, y.flow]);
             more.from_at = pair.one_of(Key::At, "`at=`", [x.from_at, y.from_at]);
             more.to_at = pair.one_of(Key::At, "`at=`", [x.to_at, y.to_at]);
             let steps = [x.step, y.step].map(|s| Some(s).filter(|s| !s.is_empty()));

@@ -7,7 +7,7 @@ use crate::events::Attribute;
 use crate::graph::{End, Preset};
 use crate::recent::Recent;
 use crate::token::{Id, Text};
-use graphmap_kpn::declared::{At, BundleKind, ChannelDecl, ChannelExtra, EndDecl};
+use graphmap_kpn::declared::{At, BundleKind, ChannelDecl, ChannelExtra, EndDecl, Flow};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
@@ -23,6 +23,7 @@ pub(super) struct Draft {
     pub(super) initial: Option<u32>,
     pub(super) traffic: Option<f64>,
     pub(super) tag: Option<i32>,
+    pub(super) flow: Option<Flow>,
     /// The keys that come from defaults, by [`Key::bit`].
     defaulted: u32,
     /// Index of what is unusual, made once for all edges of the statement.
@@ -141,10 +142,11 @@ impl Dialect<'_> {
         }
         list.clear();
         self.list = list;
-        // Each of these says where; a tag says so only if none of the others does.
+        // Each of these says where; a tag or `flow` says so only if none of the others does.
         if !unusual.span.is_none() {
             let extra = ChannelExtra {
                 tag: draft.tag,
+                flow: draft.flow,
                 bundle: unusual.bundle,
                 bundle_name: None,
                 from_at: unusual.at.map(|at| at.0),
@@ -181,7 +183,7 @@ impl Dialect<'_> {
         }
         match key {
             Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond => unusual.span = place,
-            Key::Tag if unusual.span.is_none() => unusual.span = place,
+            Key::Tag | Key::Flow if unusual.span.is_none() => unusual.span = place,
             _ => {}
         }
         if unusual.wrap == Some(true) && unusual.beyond == Some(true) {
@@ -210,6 +212,7 @@ impl Dialect<'_> {
             Key::Initial => draft.initial = self.read(attribute, value::count),
             Key::Traffic => draft.traffic = self.read(attribute, value::bytes),
             Key::Tag => draft.tag = self.read(attribute, value::tag),
+            Key::Flow => draft.flow = self.read(attribute, value::flow),
             _ => {}
         }
     }

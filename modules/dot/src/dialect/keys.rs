@@ -30,6 +30,7 @@ pub(crate) enum Key {
     Initial,
     Tag,
     Traffic,
+    Flow,
     At,
     Step,
     Wrap,
@@ -128,6 +129,7 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("initial", "", Key::Initial, &[Element::Edge, Element::Node]),
     ("tag", "", Key::Tag, &[Element::Edge, Element::Node]),
     ("traffic", "", Key::Traffic, &[Element::Edge, Element::Node]),
+    ("flow", "", Key::Flow, &[Element::Edge, Element::Node]),
     ("at", "", Key::At, &[Element::Edge]),
     ("step", "", Key::Step, &[Element::Edge]),
     ("wrap", "", Key::Wrap, &[Element::Edge]),
@@ -202,6 +204,7 @@ impl Key {
             Key::Step => 24,
             Key::Wrap => 25,
             Key::Beyond => 26,
+            Key::Flow => 27,
             Key::Level(_)
             | Key::Writer(_)
             | Key::WriterPort(_)
@@ -226,13 +229,16 @@ impl Key {
 
     /// Whether it says something of a bundle node's channels, or of its members.
     pub(crate) fn is_of_bundle_node(self) -> bool {
-        use Key::{Capacity, Initial, Reader, ReaderPort, Tag, Traffic, Type, Writer, WriterPort};
+        use Key::{
+            Capacity, Flow, Initial, Reader, ReaderPort, Tag, Traffic, Type, Writer, WriterPort,
+        };
         matches!(
             self,
             Type | Capacity
                 | Initial
                 | Tag
                 | Traffic
+                | Flow
                 | Writer(_)
                 | WriterPort(_)
                 | Reader(_)

@@ -1,7 +1,7 @@
 //! Values of attributes: what they may be, and what to say when they are not.
 
 use super::keys::Key;
-use graphmap_kpn::declared::{At, BundleKind};
+use graphmap_kpn::declared::{At, BundleKind, Flow};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
 use std::num::NonZeroU32;
@@ -120,6 +120,13 @@ pub(crate) fn bundle(value: &str) -> Result<BundleKind, Misfit> {
             value,
             &names,
         )
+    })
+}
+
+pub(crate) fn flow(value: &str) -> Result<Flow, Misfit> {
+    Flow::from_name(value).ok_or_else(|| {
+        let names = Flow::ALL.map(Flow::name);
+        Misfit::near("`credits` or `\"round-robin\"`", value, &names)
     })
 }
 

@@ -51,14 +51,30 @@ impl<E: Events> Parser<'_, '_, E> {
 
     fn attribute(&mut self, opener: Span) -> Read<()> {
         let new_line = self.token.first_of_line;
+        let value = self.value_before();
         if !self.is_id() {
+            if let Some(value) = value
+                && self.is_in_words()
+            {
+                return Err(self.unquoted(value, value));
+            }
             if ends_list(self.token.kind) {
                 let finding = mistakes::unclosed_bracket(opener, self.here());
                 return Err(self.report(finding));
             }
             return Err(self.unexpected("the name of an attribute or `]`"));
         }
+        let split = self.split.take();
         let name = self.id("the name of an attribute")?;
+        if let Some(value) = value
+            && !self.at(TokenKind::Equals)
+        {
+            return Err(self.unquoted(value, name.span));
+        }
+        // It is two words.
+        split
+            .into_iter()
+            .for_each(|finding| self.findings.push(finding));
         if !self.at(TokenKind::Equals) {
             let statement = new_line && self.at(TokenKind::Semicolon);
             if statement || ends_list(self.token.kind) {
@@ -89,12 +105,43 @@ impl<E: Events> Parser<'_, '_, E> {
             self.advance();
             return Err(self.leave_list());
         }
-        let value = self.id("the value of the attribute")?;
+        let value = match self.token.kind {
+            TokenKind::Number => {
+                let (number, split) = self.number();
+                self.split = split;
+                number
+            }
+            _ => self.id("the value of the attribute")?,
+        };
         self.attributes.push(Attribute { name, value });
         if matches!(self.token.kind, TokenKind::Comma | TokenKind::Semicolon) {
             self.advance();
         }
         Ok(())
+    }
+
+    /// A word that follows a value at once, and begins no attribute, is the rest of that value, up to where one ends.
+    fn unquoted(&mut self, value: Span, word: Span) -> Broken {
+        let mut whole = value.to(word);
+        while self.here().start == whole.end && (self.is_id() || self.is_in_words()) {
+            whole = whole.to(self.advance());
+        }
+        let finding = mistakes::unquoted(self.text, value, whole);
+        self.report(finding)
+    }
+
+    /// The value without quotes that ends where this token begins.
+    fn value_before(&self) -> Option<Span> {
+        let value = self.attributes.last()?.value.span;
+        let touches = value.end == self.here().start;
+        let quoted = self.text.raw(value).ends_with(['"', '>']);
+        (touches && !quoted).then_some(value)
+    }
+
+    /// Whether people write what stands here in the middle of a word: `std::vec::Vec`, `a-b`.
+    fn is_in_words(&self) -> bool {
+        use TokenKind::{Colon, Plus, Stray};
+        matches!(self.token.kind, Stray | Plus | Colon)
     }
 
     /// Passes the rest of a statement that was taken for a part of a list.

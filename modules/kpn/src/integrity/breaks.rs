@@ -3,7 +3,7 @@
 
 use crate::arena::{Arena, Id};
 use crate::declared::{
-    BundleKind, Constraint, ConstraintDecl, ConstraintTarget, Direction, ModuleId, NodeId,
+    BundleKind, Constraint, ConstraintDecl, ConstraintTarget, Direction, Flow, ModuleId, NodeId,
 };
 use crate::diagnostic::Diagnostics;
 use crate::infer::infer;
@@ -259,12 +259,14 @@ fn break_kind_port(dice: &mut Dice, port: &mut KindPort) {
         direction,
         ty,
         bundle,
+        flow,
         span,
     } = port;
     *name = dice.id();
     *direction = dice.direction();
     *ty = dice.maybe_id();
     *bundle = Some(dice.one_of(&BundleKind::ALL));
+    *flow = Some(dice.one_of(&Flow::ALL));
     dice.span(span);
 }
 
@@ -389,8 +391,9 @@ fn break_terms(dice: &mut Dice, terms: &mut Terms) -> &'static str {
         capacity,
         initial,
         tag,
+        flow,
     } = terms;
-    match dice.below(3) {
+    match dice.below(4) {
         0 => {
             *capacity = dice.whole();
             "capacity"
@@ -398,6 +401,10 @@ fn break_terms(dice: &mut Dice, terms: &mut Terms) -> &'static str {
         1 => {
             *initial = dice.whole();
             "initial"
+        }
+        2 => {
+            *flow = dice.one_of(&[None, Some(Flow::Credits), Some(Flow::RoundRobin)]);
+            "flow"
         }
         _ => {
             *tag = dice.one_of(&[None, Some(-1), Some(0), Some(i32::MIN)]);

@@ -4,7 +4,7 @@ use super::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
 use crate::arena::Id;
 use crate::declared::{
     BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,
-    EndDecl, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
+    EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::nearest::nearest;
@@ -144,6 +144,7 @@ struct ChannelJson<'a> {
     initial: u32,
     tag: Option<i32>,
     traffic: Option<f64>,
+    flow: Option<Flow>,
     bundle: Option<BundleKind>,
     #[serde(borrow)]
     bundle_name: Option<Cow<'a, str>>,
@@ -300,10 +301,11 @@ impl Reader<'_> {
                     .help("say its kind: `\"bundle\": \"select\"`"),
             );
         }
-        let extra = if channel.tag.is_some() || channel.bundle.is_some() {
+        let extra = if channel.tag.is_some() || channel.flow.is_some() || channel.bundle.is_some() {
             let bundle_name = channel.bundle_name.map(|name| self.intern(&name));
             self.declared.add_extra(ChannelExtra {
                 tag: channel.tag,
+                flow: channel.flow,
                 bundle: channel.bundle,
                 bundle_name,
                 span,

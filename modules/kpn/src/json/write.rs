@@ -4,7 +4,7 @@ use super::VERSION;
 use crate::arena::Id;
 use crate::bundles;
 use crate::controls;
-use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction};
+use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction, Flow};
 use crate::mapping::{Mapping, Place};
 use crate::network::{BundleId, ChannelId, Joined, Network, PortId};
 use crate::source::{Source, Span};
@@ -132,6 +132,8 @@ struct ChannelJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     traffic: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    flow: Option<Flow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bundle: Option<BundleKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bundle_name: Option<&'a str>,
@@ -175,6 +177,7 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
         initial: 0,
         tag: None,
         traffic: None,
+        flow: None,
         bundle: None,
         bundle_name: None,
         span: span(network, network.port_span(port)),
@@ -193,6 +196,7 @@ fn channel_json(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> C
         initial: terms.initial,
         tag: terms.tag,
         traffic: Some(channel.traffic),
+        flow: terms.flow,
         bundle: bundle.map(|b| b.kind),
         bundle_name: bundle.and_then(|b| b.name).map(|name| network.name(name)),
         span: span(network, channel.span),

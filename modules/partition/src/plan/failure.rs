@@ -162,8 +162,9 @@ pub(super) fn raised(
             .at(
                 process.span,
                 format!(
-                    "its load is {}, and no OS process is to have more than {most:.2}",
-                    process.load
+                    "its load is {}, and no OS process is to have more than {}",
+                    process.load,
+                    limit(most)
                 ),
             )
             .help(
@@ -334,6 +335,16 @@ impl Teller<'_> {
             n => format!("{}; and {} more", all[..2].join("; "), n - 2),
         }
     }
+}
+
+/// A bound on loads, as exactly as it takes to tell it from 0.
+fn limit(most: f64) -> String {
+    let places = if most < 0.1 {
+        2.0 - most.log10().floor()
+    } else {
+        2.0
+    };
+    format!("{most:.*}", places.clamp(2.0, 12.0) as usize)
 }
 
 /// "64G" as the rule says it, where that is exact.

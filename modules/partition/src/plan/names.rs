@@ -46,7 +46,10 @@ pub(super) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
             ("module", names.collect())
         }
     };
-    let message = format!("there is no {word} `{}`", name.text);
+    let message = match name.is_open() {
+        true => format!("no {word} matches `{}`", name.text),
+        false => format!("there is no {word} `{}`", name.text),
+    };
     let mut finding = Diagnostic::error(codes::NOBODY, message).at(name.span, "");
     if of == Of::Process {
         let kind = kinds().any(|kind| name.matches(kind)).then_some("kind");
@@ -74,6 +77,14 @@ pub(super) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
         };
     }
     let compared = &known[..known.len().min(MOST_COMPARED)];
+    if name.has_foreign_signs() {
+        finding = finding.help(
+            "in a name, `*` stands for any characters and `?` for one; all others are themselves",
+        );
+    }
+    if let Some((shorter, found)) = matching(name, compared) {
+        return finding.help(format!("did you mean `{shorter}`, as in `{found}`?"));
+    }
     if let Some(near) = nearest(&name.text, compared.iter().copied()) {
         return finding.help(format!("did you mean `{near}`?"));
     }
@@ -83,6 +94,22 @@ pub(super) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
         true => finding.help(format!("the network has no {word}")),
         false => finding.help(format!("there are: {}{more}", known.join(", "))),
     }
+}
+
+/// A pattern with as much before its first wildcard as leads to names there are, if that is half of it, and such a name.
+fn matching<'a>(name: &Pattern, known: &[&'a str]) -> Option<(String, &'a str)> {
+    let stem = name.stem()?;
+    let common = |other: &&str| {
+        let pairs = stem.char_indices().zip(other.chars());
+        pairs
+            .take_while(|((_, a), b)| a == b)
+            .last()
+            .map_or(0, |((at, a), _)| at + a.len_utf8())
+    };
+    // The first of several.
+    let found = known.iter().rev().max_by_key(|other| common(other))?;
+    let kept = common(found);
+    (kept * 2 > stem.len()).then(|| (format!("{}*", &stem[..kept]), *found))
 }
 
 /// A name that ends in a number, as the instances of what is repeated do: what is before the number
@@ -126,7 +153,36 @@ fn numbered(name: &str, known: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::numbered;
+    use super::{matching, numbered};
+    use crate::plan::pattern::Pattern;
+    use graphmap_kpn::source::Span;
+
+    #[test]
+    fn who_writes_a_pattern_of_nothing_is_told_one_of_something() {
+        let known = ["manager", "worker1", "worker2", "wörk"];
+        for (text, literal, said) in [
+            ("workers*", false, Some(("worker*", "worker1"))),
+            ("worker1?*", false, Some(("worker1*", "worker1"))),
+            ("work[12]", false, Some(("work*", "worker1"))),
+            ("wöx*", false, Some(("wö*", "wörk"))),
+            ("wrk*", false, None),
+            ("*x", false, None),
+            ("workers", false, None),
+            ("workers*", true, None),
+        ] {
+            let text = text.to_owned();
+            let pattern = Pattern {
+                text,
+                literal,
+                span: Span::NONE,
+            };
+            let found = matching(&pattern, &known);
+            let found = found
+                .as_ref()
+                .map(|(shorter, other)| (shorter.as_str(), *other));
+            assert_eq!(found, said, "{}", pattern.text);
+        }
+    }
 
     #[test]
     fn who_names_a_number_that_is_not_there_is_told_those_that_are() {

@@ -12,9 +12,29 @@ pub(super) struct Pattern {
     pub(super) span: Span,
 }
 
+/// What stands for others in the patterns of shells and in regular expressions, and here for itself.
+const FOREIGN: [char; 10] = ['[', ']', '{', '}', '(', ')', '^', '$', '|', '\\'];
+
 impl Pattern {
+    /// Whether something in it stands for other characters.
+    pub(super) fn is_open(&self) -> bool {
+        !self.literal && self.text.contains(['*', '?'])
+    }
+
+    /// Whether it looks like a pattern of another language.
+    pub(super) fn has_foreign_signs(&self) -> bool {
+        !self.literal && self.text.contains(FOREIGN)
+    }
+
+    /// What is before the first sign that stands for others, here or elsewhere; `None` where there is no such sign.
+    pub(super) fn stem(&self) -> Option<&str> {
+        let sign = |c: char| c == '*' || c == '?' || FOREIGN.contains(&c);
+        let end = self.text.find(sign).filter(|_| !self.literal)?;
+        Some(&self.text[..end])
+    }
+
     pub(super) fn matches(&self, name: &str) -> bool {
-        if self.literal || !self.text.contains(['*', '?']) {
+        if !self.is_open() {
             return self.text == name;
         }
         glob(self.text.as_bytes(), name)

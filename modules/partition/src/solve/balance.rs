@@ -1,7 +1,5 @@
 //! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
 
-use std::time::Instant;
-
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::Evaluation;
@@ -97,10 +95,9 @@ pub(super) fn settle(
     if inst.len() > SETTLED {
         return Ok((None, false));
     }
-    let share = |share: f64| budget.time.map(|t| Instant::now() + t.mul_f64(share));
-    let limit = |s: f64| Limit {
+    let limit = |share: f64| Limit {
         nodes: SETTLING,
-        stop_at: share(s),
+        stop_at: budget.settled_by(share),
         watch: options.watch,
     };
     let outcome = branch::feasible(inst, limit(FEASIBLE));

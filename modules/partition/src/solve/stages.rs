@@ -58,6 +58,8 @@ pub(super) struct Stages<'a> {
     random: Random,
     /// By what factor the load bounds were raised.
     raised: Option<f64>,
+    /// Time until they stood.
+    bounding_took: Duration,
     /// What keeps the bounds that were raised before the search.
     packed: Option<Vec<u32>>,
     unavoidable: bool,
@@ -104,6 +106,7 @@ impl<'a> Stages<'a> {
             group,
             random: Random::new(options.seed),
             raised: None,
+            bounding_took: Duration::ZERO,
             packed: None,
             unavoidable: false,
             remarks: Vec::new(),
@@ -129,6 +132,7 @@ impl<'a> Stages<'a> {
     /// Lowers the load bounds where the largest load is to be small, and raises them where it can
     /// be seen without a search that nothing keeps them.
     pub(super) fn bound_loads(&mut self) -> Result<(), Error> {
+        let begun = Instant::now();
         let (problem, options) = (self.problem, self.options);
         if problem.objective == Objective::LargestLoad {
             let inst = &self.inst;
@@ -156,10 +160,10 @@ impl<'a> Stages<'a> {
         } else if too_heavy(&self.inst).is_some() {
             self.unavoidable = true;
         }
-        if problem.objective != Objective::LargestLoad
-            && let Some(factor) = indivisible(&self.inst)
-        {
-            self.unavoidable = true;
+        if problem.objective != Objective::LargestLoad {
+            let counted = pigeonhole::counted(problem);
+            let factor = indivisible(&self.inst).unwrap_or(1.0).max(counted);
+            self.unavoidable |= factor > 1.0;
             least = factor.max(least);
         }
         if self.unavoidable {
@@ -175,6 +179,7 @@ impl<'a> Stages<'a> {
             }
             self.packed = Some(self.raise(least)?);
         }
+        self.bounding_took = begun.elapsed();
         Ok(())
     }
 
@@ -193,7 +198,10 @@ impl<'a> Stages<'a> {
 
     /// Raises the balance bound, no less than by a factor, and returns a mapping that keeps it.
     fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
-        let effort = self.packing(raising(&self.inst), BRIEF_PACKING);
+        let effort = pack::Effort {
+            steps: raising(&self.inst),
+            stop_at: self.budget.settled_by(BRIEF_PACKING),
+        };
         let (random, log) = (&mut self.random, &mut self.log);
         let (more, packed) = raise(
             self.problem,
@@ -267,7 +275,10 @@ impl<'a> Stages<'a> {
         if let Some(packed) = self.packed.take() {
             starts.push(self.touched_up(packed));
         } else if starts.is_empty() || (broken && auto::is_small(&self.inst)) {
-            let effort = self.packing(packing(&self.inst), PACKING);
+            let mut effort = self.packing(packing(&self.inst), PACKING);
+            if starts.is_empty() {
+                effort.stop_at = self.budget.settled_by(PACKING);
+            }
             let packed = pack::pack_tightly(&self.inst, &mut self.random, effort);
             if packed.feasible() {
                 starts.push(self.touched_up(packed.block));
@@ -376,7 +387,8 @@ impl<'a> Stages<'a> {
     /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
     /// others), as a multiple of what everything until here took.
     fn keep_time(&mut self) {
-        let after = self.budget.start.elapsed() * AFTER;
+        let plain = self.budget.start.elapsed();
+        let after = plain.saturating_sub(self.bounding_took) * AFTER;
         self.budget.time = self.budget.time.map(|t| t.saturating_sub(after));
         self.effort.stop_at = self
             .effort
@@ -555,3 +567,6 @@ fn old_mapping(problem: &Problem<'_>, inst: &Instance, group: &[u32]) -> Option<
     }
     Some(block)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ mod inside;
 pub(crate) mod metis;
 mod outside;
 mod round_robin;
-mod rounds;
+pub(crate) mod rounds;
 mod small;
 mod stack;
 mod start;
@@ -61,6 +61,10 @@ impl From<Vec<u32>> for Found {
 /// Nanoseconds of a step of annealing, about.
 const STEP: u128 = 12;
 
+/// Share of a time limit in which it is settled, at the end, what bounds a search has to keep: what that
+/// takes does not grow with the time.
+const SETTLED: f64 = 0.25;
+
 /// How long a strategy may search: until a time, or for a number of steps (proposed moves).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
@@ -75,6 +79,13 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn stop_at(&self) -> Option<Instant> {
         self.time.map(|t| self.start + t)
+    }
+
+    /// Until when to look whether anything keeps all bounds: for a share of the time, and while the
+    /// search has hardly begun.
+    pub(crate) fn settled_by(&self, share: f64) -> Option<Instant> {
+        self.time
+            .map(|t| (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLED)))
     }
 
     /// All of it in steps, about.

@@ -19,10 +19,17 @@ use crate::solve::STEPS;
 const GROWTH: u32 = 3;
 /// The round at whose end the default number of steps is.
 const DEFAULT: u32 = 3;
-/// Share of a time limit that rounds in steps may take.
-const STEPPED: f64 = 0.12;
+/// Share of what is left of a time limit that rounds in steps may take: where a search without a time
+/// is over in that, all that it does is done, and nothing worse is found.
+const STEPPED: f64 = 0.25;
 /// Share of a time limit after which a proof that is near must be found.
 const PROVED: f64 = 0.5;
+
+#[cfg(test)]
+thread_local! {
+    /// Ends a search with a time after its rounds in steps: what it has found then depends on no clock.
+    pub(crate) static STEPS_ONLY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
 
 /// Steps of a search at the end of each of its rounds.
 fn end_of(round: u32) -> u64 {
@@ -34,6 +41,11 @@ fn end_of(round: u32) -> u64 {
 
 pub(super) fn search(context: &mut Context<'_>) -> Found {
     let budget = context.budget;
+    // Of what is left: much may have gone by before, as where bounds were raised.
+    let begun = Instant::now();
+    let left = budget
+        .stop_at()
+        .map(|end| end.saturating_duration_since(begun).mul_f64(STEPPED));
     let mut search = Search::new(context, 0);
     let (mut number, mut last) = (0, Duration::ZERO);
     loop {
@@ -44,10 +56,10 @@ pub(super) fn search(context: &mut Context<'_>) -> Found {
         }
         last = last.max(start.elapsed());
         number += 1;
-        if let Some(time) = budget.time {
-            let next = budget.start.elapsed() + last * (1 << GROWTH);
+        if let (Some(time), Some(left)) = (budget.time, left) {
+            let next = begun.elapsed() + last * (1 << GROWTH);
             // They take one thread, however many there are: no more of them than without a time.
-            if number > DEFAULT || next > time.mul_f64(STEPPED) {
+            if number > DEFAULT || next > left {
                 return timed(search, context, time);
             }
         }
@@ -99,6 +111,10 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64) -> bool
 
 /// The rest of a time, in one round; before it a proof, where that is near.
 fn timed(mut search: Search<'_>, context: &mut Context<'_>, time: Duration) -> Found {
+    #[cfg(test)]
+    if STEPS_ONLY.get() {
+        return found(search, true);
+    }
     let budget = context.budget;
     let near = structure::is_near(context.inst);
     if near {

@@ -183,11 +183,9 @@ impl Search<'_> {
             Kind::Combine => {
                 let others = self.elite.len() + self.pool.len();
                 (others > 0 && self.now.feasible()).then(|| {
-                    // Those that were improved are worth more.
-                    let other = match self.elite.len() {
-                        0 => &self.pool[random.below(others)],
-                        some => &self.elite[random.below(some)],
-                    };
+                    // Starts too: early in a round what was improved is one mapping, that of the round before.
+                    let mut all = self.elite.iter().chain(&self.pool);
+                    let other = all.nth(random.below(others)).expect("fewer than there are");
                     combine(inst, &self.now, &other.block, stop_at, random)
                 })
             }

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::atomic_file;
 use crate::error::RunError;
 use crate::exec::directory::Directory;
 use crate::options::Options;
@@ -24,43 +23,58 @@ pub(crate) const WHAT: &str = "the trace";
 pub(crate) fn probe(options: &Options) -> Result<(), RunError> {
     match &options.trace {
         Some(trace) => {
-            atomic_file::probe(trace.file()).map_err(|error| cannot_write(trace, &error))
+            let probed = trace.file().probe();
+            probed.map_err(|error| cannot_write(trace, &error))
         }
         None => Ok(()),
     }
 }
 
 fn cannot_write(trace: &Trace, error: &io::Error) -> RunError {
-    RunError::cannot_write(WHAT, trace.file(), error)
+    RunError::cannot_write(WHAT, trace.file().path(), error)
 }
 
-/// A run of so many OS processes is over: writes its trace, if it was to be traced.
-///
-/// # Errors
-/// The file cannot be written, where that is the worst that has happened.
-pub(crate) fn finish<R>(
-    result: Result<R, RunError>,
-    options: &Options,
-    directory: &Arc<dyn Directory>,
+/// The trace of a run that is over.
+pub(crate) struct Unwritten {
+    trace: Trace,
+    /// How many events each scheduler kept.
+    kept: usize,
+    directory: Arc<dyn Directory>,
     os_processes: usize,
-) -> Result<R, RunError> {
-    let Some(trace) = &options.trace else {
-        return result;
-    };
-    let written = write(trace, &**directory, os_processes);
-    match (written, result) {
-        (Ok(left_out), result) => {
-            let kept = options.recording().map_or(0, |trace| trace.events);
-            if let Some(notice) = left_out.notice(trace, kept) {
-                trace.note(notice);
-            }
-            result
+}
+
+impl Unwritten {
+    /// Of a run of so many OS processes, if it was to be traced.
+    pub(crate) fn of(
+        options: &Options,
+        directory: &Arc<dyn Directory>,
+        os_processes: usize,
+    ) -> Option<Self> {
+        let trace = options.recording()?;
+        Some(Unwritten {
+            kept: trace.events,
+            trace,
+            directory: Arc::clone(directory),
+            os_processes,
+        })
+    }
+
+    /// Writes it. What there is to be said of it is noted.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write(&self) -> Result<(), RunError> {
+        let left_out = write(&self.trace, &*self.directory, self.os_processes)
+            .map_err(|error| cannot_write(&self.trace, &error))?;
+        if let Some(notice) = left_out.notice(&self.trace, self.kept) {
+            self.trace.note(notice);
         }
-        (Err(error), Ok(_)) => Err(cannot_write(trace, &error)),
-        (Err(error), Err(first)) => {
-            trace.note(cannot_write(trace, &error).to_string());
-            Err(first)
-        }
+        Ok(())
+    }
+
+    /// The trace that it is of.
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
     }
 }
 
@@ -101,7 +115,7 @@ impl LeftOut {
             };
             said.push(format!("what {lost} recorded is lost with the run"));
         }
-        let file = trace.file().display();
+        let file = trace.file().path().display();
         (!said.is_empty()).then(|| format!("trace {file}: {}", said.join("; ")))
     }
 }
@@ -119,9 +133,9 @@ fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::R
         backward: arrows.backward,
         os_processes: os_processes.saturating_sub(here.len()) as u64,
     };
-    atomic_file::write(trace.file(), |out| {
-        json::write(out, directory, &parts, &shifts, &arrows, &left_out)
-    })?;
+    trace
+        .file()
+        .write(|out| json::write(out, directory, &parts, &shifts, &arrows, &left_out))?;
     Ok(left_out)
 }
 

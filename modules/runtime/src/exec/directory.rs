@@ -24,6 +24,8 @@ pub(crate) struct ChannelInfo {
     pub(crate) from: Option<EndInfo>,
     pub(crate) to: Option<EndInfo>,
     pub(crate) place: Option<Place>,
+    /// It carries what the ends of a flow-controlled channel tell each other.
+    pub(crate) control: bool,
 }
 
 /// An end of a channel, as the process sees it that has it.
@@ -47,6 +49,8 @@ pub(crate) struct ClassInfo<'a> {
     pub(crate) token: &'a str,
     pub(crate) size: usize,
     pub(crate) is_payload: bool,
+    /// They carry what ends of flow-controlled channels tell each other.
+    pub(crate) control: bool,
 }
 
 /// What the scheduler asks of a network.

@@ -76,7 +76,15 @@ impl Ready {
         self.numbers.replace(numbers);
     }
 
-    /// A member is not waited for any more, ever.
+    /// A member is waited for, whose channel has this number.
+    pub(crate) fn enter(&self, member: u32, number: u32) {
+        if let Some(of) = self.numbers.borrow_mut().get_mut(member as usize) {
+            *of = number;
+        }
+        self.push(member);
+    }
+
+    /// A member is not waited for any more, unless it [enters](Self::enter) again.
     pub(crate) fn leave(&self, member: u32) {
         if let Some(number) = self.numbers.borrow_mut().get_mut(member as usize) {
             *number = NO_NUMBER;

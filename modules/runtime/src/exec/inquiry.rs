@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::queue::Waiting;
 use super::registry::Look;
 use super::scheduler::Scheduler;
 use super::shared::Shared;
@@ -49,12 +50,14 @@ pub(crate) struct Inquiry {
 struct Seat {
     /// Where it says which process it runs, and the id of its first: while it lives.
     beacon: Option<(NonNull<Beacon>, u32)>,
+    /// Who can run there: as long.
+    waiting: Option<NonNull<Waiting>>,
     asked: bool,
     answer: Option<Snapshot>,
 }
 
-// SAFETY: a beacon may be looked at by other threads (`waker.rs`), and the pointer is used under the lock under
-// which its owner takes it away before it goes.
+// SAFETY: a beacon may be looked at by other threads (`waker.rs`), as what waits in a queue may, and the pointers are used under
+// the lock under which their owner takes them away before it goes.
 unsafe impl Send for Seat {}
 
 impl Inquiry {
@@ -74,7 +77,7 @@ impl Drop for Seated<'_> {
     fn drop(&mut self) {
         let inquiry = &self.0.beacon.shared.inquiry;
         if let Some(seat) = lock(&inquiry.seats).get_mut(self.0.index()) {
-            (seat.beacon, seat.asked) = (None, false);
+            (seat.beacon, seat.waiting, seat.asked) = (None, None, false);
         }
         inquiry.answered.notify_all();
     }
@@ -134,6 +137,24 @@ impl Shared {
         });
         seats.collect()
     }
+
+    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or by other threads. What has come from
+    /// other OS processes is not looked at.
+    pub(super) fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
+        let seats = lock(&self.inquiry.seats);
+        let Some(Seat {
+            beacon: Some((_, base)),
+            waiting: Some(waiting),
+            ..
+        }) = seats.get(scheduler)
+        else {
+            return false;
+        };
+        let id = base.wrapping_add(process);
+        // SAFETY: it is taken away under this lock before it goes.
+        let is_queued = unsafe { waiting.as_ref() }.has_other(id);
+        is_queued || self.inbox(scheduler).has_other(id)
+    }
 }
 
 impl Scheduler {
@@ -142,6 +163,7 @@ impl Scheduler {
         let beacon = Some((NonNull::from(&self.beacon), self.base));
         if let Some(seat) = lock(&self.beacon.shared.inquiry.seats).get_mut(self.index()) {
             seat.beacon = beacon;
+            seat.waiting = Some(NonNull::from(self.queue.waiting()));
         }
         Seated(self)
     }

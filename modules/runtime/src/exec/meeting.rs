@@ -1,18 +1,18 @@
 //! The meeting of the schedulers of all OS processes of a run about a standstill: each tells the first what it knows,
 //! and the first decides for all.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::directory::Directory;
 use super::guard;
-use super::outside::{CLOSE, CREDIT, DATA, FarReader, LEFT, Mail, Outside, TALLY, TOLD, VERDICT};
+use super::outside::{
+    ALSO, CLOSE, CREDIT, DATA, EXPOSED, FarReader, LEFT, Mail, Outside, READ, TALLY, TOLD, VERDICT,
+};
 use super::point::Side;
-use super::recorder::Recorder;
 use super::report;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
-use super::tally::Tally;
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
 use crate::link::between::{Header, State};
@@ -78,7 +78,7 @@ impl Scheduler {
     }
 
     #[inline(never)]
-    fn exchange_with(&self, outside: &Outside) -> bool {
+    pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
         outside.flush();
         let mut came = false;
         if outside.is_ready() {
@@ -102,17 +102,32 @@ impl Scheduler {
     fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
         match header.kind {
             DATA => {
-                let Some(reader) = outside.reader(from, header.number) else {
-                    return;
-                };
-                // To read it is code of the user.
-                let mut read = Ok(());
-                if let Err(panic) = guard::caught(|| read = reader.deliver(bytes)) {
-                    read = Err(format!("cannot be read: panicked: {panic}"));
+                if let Some(reader) = outside.reader(from, header.number) {
+                    self.deliver(&*reader, |reader| reader.deliver(bytes));
                 }
-                if let Err(why) = read {
-                    self.fail_to_read(&*reader, &why);
+                for reader in outside.take_also(from) {
+                    if let Some(reader) = outside.reader(from, reader) {
+                        self.deliver(&*reader, |reader| reader.deliver(bytes));
+                    }
                 }
+            }
+            EXPOSED => {
+                let readers = outside.take_also(from);
+                for reader in [header.number].into_iter().chain(readers) {
+                    if let Some(reader) = outside.reader(from, reader) {
+                        let memory = outside.memory_of(from);
+                        self.deliver(&*reader, |reader| reader.deliver_exposed(bytes, &memory));
+                    }
+                }
+                outside.send(from as u32, READ, header.extra, 0, &[]);
+            }
+            ALSO => outside.is_also_for(from, bytes),
+            READ => {
+                if let Some((channel, token)) = outside.was_read(header.number) {
+                    self.drop_token(channel, token);
+                }
+                // It may have had ends of channels.
+                self.debts.settle();
             }
             CLOSE => drop(outside.remove_reader(from, header.number)),
             CREDIT | LEFT => {
@@ -121,11 +136,44 @@ impl Scheduler {
                 }
             }
             TOLD | VERDICT | TALLY => {
-                let bytes = bytes.to_vec();
-                outside.mail.borrow_mut().push_back(Mail { from, bytes });
+                let (kind, bytes) = (header.kind, bytes.to_vec());
+                let mail = Mail { from, kind, bytes };
+                outside.mail.borrow_mut().push_back(mail);
             }
             _ => {}
         }
+    }
+
+    /// Has a token delivered, which is to be read: code of the user.
+    #[inline]
+    fn deliver(
+        &self,
+        reader: &dyn FarReader,
+        deliver: impl FnOnce(&dyn FarReader) -> Result<(), String>,
+    ) {
+        let mut read = Ok(());
+        if let Err(panic) = guard::caught(|| read = deliver(reader)) {
+            read = Err(format!("cannot be read: panicked: {panic}"));
+        }
+        if let Err(why) = read {
+            self.fail_to_read(reader, &why);
+        }
+    }
+
+    /// Drops a token of a channel that starts here, which its reader has read: code of the user.
+    pub(super) fn drop_token(&self, channel: u32, token: Box<dyn Any>) {
+        let Err(panic) = guard::caught(|| drop(token)) else {
+            return;
+        };
+        let directory = self.directory();
+        let process = directory.peers(channel).0.map(|rank| {
+            let (kind, index) = directory.of_rank(rank);
+            directory.process(kind, index)
+        });
+        let channel = report::channel(directory, channel);
+        let message =
+            format!("a token that went over {channel} panicked when it was dropped: {panic}");
+        self.beacon.shared.fail(process, message);
     }
 
     /// A token has come that is none: the run fails at its reader.
@@ -198,39 +246,6 @@ impl Scheduler {
         }
     }
 
-    /// Sends what was counted to the first scheduler, which gathers what all have, in their order; none if the run has
-    /// failed.
-    pub(crate) fn gather(
-        &self,
-        outside: &Outside,
-        mut tally: Tally,
-        directory: &Arc<dyn Directory>,
-    ) -> Option<Vec<Tally>> {
-        let trace = self.recorder().map(Recorder::trace);
-        if outside.link().me() > 0 {
-            // Those of OS process 0 hand in to the same trace as the first.
-            if let (Some(trace), Some((1.., _))) = (trace, self.beacon.shared.os_process()) {
-                tally.recorded = trace.take();
-            }
-            outside.send(0, TALLY, 0, 0, &tally.to_bytes());
-            while !outside.flush() && outside.state() != State::Failed {
-                outside.sleep(|| false, None);
-            }
-            return Some(Vec::new());
-        }
-        let mut all: Vec<_> = (0..outside.link().count()).map(|_| None).collect();
-        all[0] = Some(tally);
-        for _ in 1..all.len() {
-            let message = self.next_mail(outside)?;
-            let mut tally = Tally::from_bytes(&message.bytes, directory);
-            if let (Some(tally), Some(trace)) = (&mut tally, trace) {
-                tally.recorded.drain(..).for_each(|part| trace.add(part));
-            }
-            all[message.from] = tally;
-        }
-        all.into_iter().collect()
-    }
-
     fn follow(&self, outside: &Outside, told: &Told) -> Verdict {
         outside.send(0, TOLD, 0, 0, &Encoder::to_vec(told));
         let Some(message) = self.next_mail(outside) else {
@@ -288,7 +303,7 @@ impl Scheduler {
     }
 
     /// The next message that is not about a channel; none if the run has failed.
-    fn next_mail(&self, outside: &Outside) -> Option<Mail> {
+    pub(super) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
         loop {
             self.exchange_with(outside);
             let mail = outside.mail.borrow_mut().pop_front();

@@ -1,8 +1,10 @@
 //! What a scheduler has to do with those in other OS processes: frames to and from each of them, and
 //! whose they are.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,6 +15,7 @@ use super::point::Side;
 use super::registry::CrossEnd;
 use crate::link::between::{AnyLink, Header, Link, State};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
+use crate::payload::remote::Memory;
 
 /// A token, or a part of one.
 pub(crate) const DATA: u32 = 1;
@@ -27,6 +30,12 @@ pub(crate) const TOLD: u32 = 5;
 pub(crate) const VERDICT: u32 = 6;
 /// What was counted in a run.
 pub(crate) const TALLY: u32 = 7;
+/// A token whose large slices are to be read in the memory of its writer.
+pub(crate) const EXPOSED: u32 = 8;
+/// They have been read.
+pub(crate) const READ: u32 = 9;
+/// The next token is for these channels as well.
+pub(crate) const ALSO: u32 = 10;
 
 /// The reading end's side of a channel whose writer is in another OS process.
 pub(crate) trait FarReader {
@@ -36,6 +45,8 @@ pub(crate) trait FarReader {
     fn token(&self) -> &'static str;
     /// A token has come.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
+    /// A token has come whose large slices are to be read in the memory of its writer.
+    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn Memory) -> Result<(), String>;
 }
 
 /// The writing end's side of a channel whose reader is in another OS process: how many tokens may be
@@ -173,15 +184,27 @@ struct Peer {
 /// A message that is not about a channel.
 pub(crate) struct Mail {
     pub(crate) from: usize,
+    pub(crate) kind: u32,
     pub(crate) bytes: Vec<u8>,
 }
+
+/// The number of a channel, and a token that went over it.
+type Exposed = (u32, Box<dyn Any>);
 
 /// All other schedulers.
 pub(crate) struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
     owing: RefCell<Vec<Rc<Owed>>>,
+    /// Tokens that others read in the memory of this OS process, by number, each with its channel, and the numbers that
+    /// are free.
+    exposed: RefCell<Vec<Option<Exposed>>>,
+    free: RefCell<Vec<u32>>,
     pub(super) mail: RefCell<VecDeque<Mail>>,
+    /// Who has sent which of the reading ends here get the next token as well, and these.
+    also: RefCell<Vec<(usize, Vec<u32>)>>,
+    /// Frames that were sent.
+    frames: Cell<u64>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
     /// Something has run since this one was last counted asleep: what others bring to a meeting that was called before
@@ -196,6 +219,10 @@ impl Outside {
             link,
             peers: RefCell::new((0..count).map(|_| Peer::default()).collect()),
             owing: RefCell::default(),
+            exposed: RefCell::default(),
+            free: RefCell::default(),
+            also: RefCell::default(),
+            frames: Cell::new(0),
             mail: RefCell::default(),
             met: Cell::new(0),
             moved: Cell::new(false),
@@ -252,8 +279,35 @@ impl Outside {
             number,
             extra,
         };
+        self.frames.set(self.frames.get() + 1);
         self.link.send(to as usize, header, bytes);
         with_current(|scheduler| scheduler.debts().note());
+    }
+
+    /// How many frames were sent, and in how many messages, where the link packs them into such.
+    pub(crate) fn sent(&self) -> (u64, Option<u64>) {
+        (self.frames.get(), self.link.messages())
+    }
+
+    /// The next token to this scheduler is for these of its reading ends as well.
+    pub(crate) fn send_also(&self, to: u32, readers: &[u32]) {
+        let bytes: Vec<u8> = readers.iter().flat_map(|at| at.to_ne_bytes()).collect();
+        self.send(to, ALSO, 0, 0, &bytes);
+    }
+
+    /// The next token is for these reading ends as well.
+    pub(super) fn is_also_for(&self, from: usize, bytes: &[u8]) {
+        let (numbers, _) = bytes.as_chunks();
+        let readers = numbers.iter().map(|at| u32::from_ne_bytes(*at)).collect();
+        self.also.borrow_mut().push((from, readers));
+    }
+
+    /// The reading ends that a token is for as well.
+    #[inline]
+    pub(super) fn take_also(&self, from: usize) -> Vec<u32> {
+        let mut also = self.also.borrow_mut();
+        let at = also.iter().position(|(sender, _)| *sender == from);
+        at.map(|at| also.swap_remove(at).1).unwrap_or_default()
     }
 
     /// Memory for the bytes of a token.
@@ -270,8 +324,57 @@ impl Outside {
             number: writer.index,
             extra: 0,
         };
+        self.frames.set(self.frames.get() + 1);
         self.link.send_now(writer.peer as usize, header, bytes);
         with_current(|scheduler| scheduler.debts().note());
+    }
+
+    /// Whether large slices may stay where they are for any reader.
+    #[inline]
+    pub(crate) fn may_expose(&self) -> bool {
+        self.link.may_expose()
+    }
+
+    /// Whether the large slices of a token may stay where they are: its reader can read them there.
+    #[inline]
+    pub(crate) fn has_access(&self, to: u32) -> bool {
+        self.link.has_access(to as usize)
+    }
+
+    /// Sends a token of which `bytes` tell where its large slices are: it is kept until they have been read.
+    pub(crate) fn send_exposed(&self, writer: &FarWriter, token: Box<dyn Any>, bytes: &[u8]) {
+        let mut exposed = self.exposed.borrow_mut();
+        let at = self.free.borrow_mut().pop().unwrap_or_else(|| {
+            exposed.push(None);
+            exposed.len() as u32 - 1
+        });
+        exposed[at as usize] = Some((writer.number, token));
+        drop(exposed);
+        self.send(writer.peer, EXPOSED, writer.index, at, bytes);
+    }
+
+    /// Whether others have yet to read tokens here.
+    #[inline]
+    pub(super) fn is_exposed(&self) -> bool {
+        self.exposed.borrow().len() > self.free.borrow().len()
+    }
+
+    /// An exposed token that has been read, and its channel. To drop it is code of the user.
+    pub(super) fn was_read(&self, number: u32) -> Option<Exposed> {
+        let exposed = self.exposed.borrow_mut().get_mut(number as usize)?.take()?;
+        self.free.borrow_mut().push(number);
+        Some(exposed)
+    }
+
+    /// All tokens that are still exposed: for when the run is over. To drop them is code of the user.
+    pub(super) fn take_exposed(&self) -> impl Iterator<Item = Exposed> {
+        self.free.take();
+        self.exposed.take().into_iter().flatten()
+    }
+
+    /// The memory of another scheduler.
+    pub(super) fn memory_of(&self, scheduler: usize) -> impl Memory {
+        MemoryOf(&self.link, scheduler)
     }
 
     /// A token was read: its room is given back when that is worth a frame.
@@ -349,5 +452,13 @@ impl Outside {
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.pay_all();
         self.link.get().sleep(&stay, at_most);
+    }
+}
+
+struct MemoryOf<'a>(&'a AnyLink, usize);
+
+impl Memory for MemoryOf<'_> {
+    fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
+        self.0.read_memory(self.1, address, to)
     }
 }

@@ -22,11 +22,12 @@ struct Seen {
 }
 
 impl Overlong {
-    /// Looks at what each scheduler runs now. Tells scheduler and process, and for how long that has run.
+    /// Looks at what each scheduler runs now. Tells scheduler and process, and for how long that has run, where `others` of it can run.
     pub(super) fn look(
         &mut self,
         now: Instant,
         at_work: &[Option<(u32, u32)>],
+        others: impl Fn(usize, u32) -> bool,
     ) -> Vec<(usize, u32, Duration)> {
         let never = || Seen {
             at_work: None,
@@ -43,6 +44,7 @@ impl Overlong {
             let lasted = now.duration_since(seen.since);
             if let Some((_, process)) = at_work
                 && lasted >= seen.patience
+                && others(scheduler, process)
             {
                 seen.patience = seen.patience.saturating_mul(LONGER);
                 told.push((scheduler, process, lasted));
@@ -61,7 +63,8 @@ mod tests {
         let (mut seen, start) = (Overlong::default(), Instant::now());
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut look = |seconds: u64, work: &[Option<(u32, u32)>]| {
-            let told = seen.look(at(seconds), work);
+            // Alone in the fourth minute.
+            let told = seen.look(at(seconds), work, |_, _| !(180..240).contains(&seconds));
             told.into_iter()
                 .map(|(scheduler, process, lasted)| (scheduler, process, lasted.as_secs()))
                 .collect::<Vec<_>>()
@@ -79,6 +82,8 @@ mod tests {
         assert_eq!(look(60, &[Some((7, 4)), None]), none);
         // It is not told for each process anew.
         assert_eq!(look(100, &[Some((7, 4)), None]), none);
-        assert_eq!(look(220, &[Some((7, 4)), None]), [(0, 4, 160)]);
+        // Who keeps nobody from running is not told, until he does.
+        assert_eq!(look(239, &[Some((7, 4)), None]), none);
+        assert_eq!(look(240, &[Some((7, 4)), None]), [(0, 4, 180)]);
     }
 }

@@ -7,6 +7,8 @@
 //! others waiting.
 
 use std::cell::Cell;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::link::waiter::NOBODY;
 
@@ -15,13 +17,36 @@ const STREAK: u32 = 256;
 
 /// The queue; shuffled, it gives ids out in a random but reproducible order.
 pub(crate) struct Queue {
-    next: Cell<u32>,
+    waiting: Waiting,
     streak: Cell<u32>,
-    ids: Box<[Cell<u32>]>,
-    head: Cell<u32>,
-    tail: Cell<u32>,
     /// State of the generator; 0 when the queue is not shuffled.
     random: Cell<u64>,
+}
+
+/// The ids in it. One thread changes them; any may look, so they are atomic, and Relaxed: as good as plain memory.
+pub(crate) struct Waiting {
+    next: AtomicU32,
+    ids: Box<[AtomicU32]>,
+    head: AtomicU32,
+    tail: AtomicU32,
+}
+
+impl Waiting {
+    #[inline(always)]
+    fn slot(&self, at: u32) -> &AtomicU32 {
+        let at = at as usize & (self.ids.len() - 1);
+        // SAFETY: the length is a power of two, so the mask keeps `at` below it.
+        unsafe { self.ids.get_unchecked(at) }
+    }
+
+    /// Whether there seems to be another than this one: for threads that only look, at a queue that may change meanwhile.
+    pub(crate) fn has_other(&self, than: u32) -> bool {
+        let is_other = |id: u32| id != NOBODY && id != than;
+        let (head, tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
+        let len = tail.wrapping_sub(head).min(self.ids.len() as u32);
+        is_other(self.next.load(Relaxed))
+            || (0..len).any(|at| is_other(self.slot(head.wrapping_add(at)).load(Relaxed)))
+    }
 }
 
 impl Queue {
@@ -29,35 +54,44 @@ impl Queue {
     pub(crate) fn new(processes: usize, shuffle: Option<u64>) -> Self {
         let size = processes.max(1).next_power_of_two();
         Queue {
-            next: Cell::new(NOBODY),
+            waiting: Waiting {
+                next: AtomicU32::new(NOBODY),
+                ids: (0..size).map(|_| AtomicU32::new(0)).collect(),
+                head: AtomicU32::new(0),
+                tail: AtomicU32::new(0),
+            },
             streak: Cell::new(0),
-            ids: vec![Cell::new(0); size].into_boxed_slice(),
-            head: Cell::new(0),
-            tail: Cell::new(0),
             // Not 0, whatever the seed.
             random: Cell::new(shuffle.map_or(0, |seed| mix(seed) | 1)),
         }
     }
 
-    #[inline(always)]
-    fn slot(&self, at: u32) -> &Cell<u32> {
-        let at = at as usize & (self.ids.len() - 1);
-        // SAFETY: the length is a power of two, so the mask keeps `at` below it.
-        unsafe { self.ids.get_unchecked(at) }
+    /// What other threads may look at.
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.waiting
     }
 
     #[inline]
     pub(crate) fn push(&self, id: u32) {
-        let tail = self.tail.get();
-        self.slot(tail).set(id);
-        self.tail.set(tail.wrapping_add(1));
+        let Waiting { tail: end, .. } = &self.waiting;
+        let tail = end.load(Relaxed);
+        self.waiting.slot(tail).store(id, Relaxed);
+        end.store(tail.wrapping_add(1), Relaxed);
+    }
+
+    /// Puts this one at the front, and takes out who was there.
+    #[inline(always)]
+    fn replace_next(&self, id: u32) -> u32 {
+        let next = self.waiting.next.load(Relaxed);
+        self.waiting.next.store(id, Relaxed);
+        next
     }
 
     /// Gives the id the place at the front; who had it goes to the end.
     #[inline]
     pub(crate) fn push_next(&self, id: u32) {
         let id = if self.random.get() == 0 {
-            self.next.replace(id)
+            self.replace_next(id)
         } else {
             id
         };
@@ -68,7 +102,7 @@ impl Queue {
 
     #[inline]
     pub(crate) fn pop(&self) -> Option<u32> {
-        let next = self.next.replace(NOBODY);
+        let next = self.replace_next(NOBODY);
         if next != NOBODY {
             let streak = self.streak.get();
             self.streak.set(streak + 1);
@@ -78,25 +112,31 @@ impl Queue {
             self.push(next);
         }
         self.streak.set(0);
-        let head = self.head.get();
-        if head == self.tail.get() {
+        let head = self.waiting.head.load(Relaxed);
+        if head == self.waiting.tail.load(Relaxed) {
             return None;
         }
         if self.random.get() != 0 {
             self.draw();
         }
-        self.head.set(head.wrapping_add(1));
-        Some(self.slot(head).get())
+        self.waiting.head.store(head.wrapping_add(1), Relaxed);
+        Some(self.waiting.slot(head).load(Relaxed))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.head.get() == self.tail.get() && self.next.get() == NOBODY
+        let Waiting {
+            next, head, tail, ..
+        } = &self.waiting;
+        head.load(Relaxed) == tail.load(Relaxed) && next.load(Relaxed) == NOBODY
     }
 
     /// How many ids are in it.
     pub(crate) fn len(&self) -> u32 {
-        let front = u32::from(self.next.get() != NOBODY);
-        self.tail.get().wrapping_sub(self.head.get()) + front
+        let Waiting {
+            next, head, tail, ..
+        } = &self.waiting;
+        let front = u32::from(next.load(Relaxed) != NOBODY);
+        tail.load(Relaxed).wrapping_sub(head.load(Relaxed)) + front
     }
 
     /// Brings a random one of those in the queue to its head.
@@ -108,11 +148,14 @@ impl Queue {
         x ^= x >> 7;
         x ^= x << 17;
         self.random.set(x);
-        let head = self.head.get();
-        let waiting = self.tail.get().wrapping_sub(head);
+        let head = self.waiting.head.load(Relaxed);
+        let waiting = self.waiting.tail.load(Relaxed).wrapping_sub(head);
         let chosen = ((x >> 32) * u64::from(waiting)) >> 32;
-        self.slot(head)
-            .swap(self.slot(head.wrapping_add(chosen as u32)));
+        let slot = |at| self.waiting.slot(at);
+        let (first, chosen) = (slot(head), slot(head.wrapping_add(chosen as u32)));
+        let was = first.load(Relaxed);
+        first.store(chosen.load(Relaxed), Relaxed);
+        chosen.store(was, Relaxed);
     }
 }
 
@@ -159,6 +202,19 @@ mod tests {
             (Some(1), Some(2), None)
         );
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn others_are_seen() {
+        let queue = Queue::new(2, None);
+        let others = |than| queue.waiting().has_other(than);
+        assert!(!others(1));
+        queue.push_next(1);
+        assert!(!others(1) && others(0));
+        queue.push(0);
+        assert!(others(1) && others(0));
+        assert_eq!((queue.pop(), queue.pop()), (Some(1), Some(0)));
+        assert!(!others(1) && !others(0));
     }
 
     #[test]

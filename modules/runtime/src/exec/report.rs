@@ -136,6 +136,7 @@ fn wait(side: &Update, directory: &dyn Directory) -> BlockedWait {
     BlockedWait {
         write,
         stop: side.wait.is_some_and(|wait| wait.stop),
+        control: channel.control,
         port: own.map(|end| end.port).unwrap_or_default(),
         peer: peer.map(|end| (end.process, end.port)),
         capacity: side.wait.map_or(0, |wait| wait.capacity) as usize,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::acks::Acks;
 use super::current::{CURRENT, with_current};
@@ -30,6 +30,9 @@ use crate::link::waiter::{ELSEWHERE, NOBODY};
 
 /// How many processes run before the inbox is looked at again.
 pub(super) const BATCH: usize = 64;
+/// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
+/// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
+const COPYING: Duration = Duration::from_micros(500);
 /// Most processes on the schedulers of one thread: their ids have 28 bits.
 pub(crate) const MOST: u32 = ELSEWHERE - 1;
 
@@ -324,6 +327,11 @@ impl Scheduler {
             task.set(None);
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
+        if let Some(outside) = &self.outside {
+            for (channel, token) in outside.take_exposed() {
+                self.drop_token(channel, token);
+            }
+        }
         self.registry.clear();
         self.hooks.clear();
         while self.hooks.has_loose() {
@@ -494,10 +502,18 @@ impl Scheduler {
             }
             // Most waits are over by now, and to ask for the time takes as long as some of them.
             let start = *start.get_or_insert_with(Instant::now);
-            if start.elapsed() > patience {
+            let elapsed = start.elapsed();
+            if elapsed > patience && (elapsed > COPYING || !self.is_being_read()) {
                 return false;
             }
         }
+    }
+
+    /// Whether another OS process is at reading a token in the memory of this one: it may answer soon.
+    fn is_being_read(&self) -> bool {
+        self.outside
+            .as_ref()
+            .is_some_and(|outside| outside.is_exposed())
     }
 
     /// Arms what was looked after: the scheduler is going to sleep. True if it need not.

@@ -22,14 +22,13 @@ impl Tell for Shared {
     }
 
     fn overlong(&self) -> Vec<String> {
-        let told = lock(&self.overlong).look(Instant::now(), &self.at_work());
+        let others = |scheduler, process| self.others_can_run(scheduler, process);
+        let told = lock(&self.overlong).look(Instant::now(), &self.at_work(), others);
         let told = told.into_iter().filter_map(|(scheduler, process, lasted)| {
-            // Who is alone there keeps nobody from running.
-            self.resident(scheduler, 1)?;
             let process = self.named(self.resident(scheduler, process)?);
             let seconds = lasted.as_secs();
             Some(format!(
-                "{process} has kept its scheduler busy for {seconds} s, and others there wait: `yield_now().await` between the parts of a \
+                "{process} has kept its scheduler busy for {seconds} s, and others there wait for a turn: `yield_now().await` between the parts of a \
                  long computation lets them run"
             ))
         });

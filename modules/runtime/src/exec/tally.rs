@@ -29,6 +29,8 @@ pub(crate) struct Tally {
     pub(crate) switches: u64,
     pub(crate) sent: u64,
     pub(crate) sleeps: u64,
+    /// Frames that were sent over the link between OS processes, and in how many messages, where it packs them into such.
+    pub(crate) frames: Option<(u64, Option<u64>)>,
     pub(crate) processes: usize,
     /// The core that it was pinned to.
     pub(crate) core: Option<u32>,
@@ -62,7 +64,7 @@ impl Tally {
             (tally.measured, tally.profiled, tally.kinds, tally.classes),
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.processes),
-            (left_early, tally.core, tally.recorded),
+            (left_early, tally.core, tally.frames, tally.recorded),
         ))
         .clone()
     }
@@ -73,7 +75,7 @@ impl Tally {
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
         let (switches, sent, sleeps, processes) = numbers;
-        let (left_early, core, recorded) = rest;
+        let (left_early, core, frames, recorded) = rest;
         let left_early: Vec<u32> = left_early;
         Some(Tally {
             measured,
@@ -90,6 +92,7 @@ impl Tally {
             switches,
             sent,
             sleeps,
+            frames,
             processes,
             core,
             left_early: left_early.into_iter().collect(),

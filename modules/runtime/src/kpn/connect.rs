@@ -4,6 +4,7 @@ use std::any::TypeId;
 
 use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
 use super::end::End;
+use super::flow::{Control, FlowInput, FlowOutput, FlowSelect, FlowShare};
 use super::ports::{Input, Output};
 
 /// The ports of a kind, as a struct.
@@ -63,9 +64,24 @@ impl Drop for PortEnds {
     }
 }
 
+/// What the members of a kind that live here have at one port.
+#[derive(Default)]
+pub(super) struct KindPort {
+    pub(super) tokens: PortEnds,
+    /// Where the port is flow-controlled: the ends of the channels of controls.
+    pub(super) tells: PortEnds,
+    pub(super) hears: PortEnds,
+}
+
+impl KindPort {
+    pub(super) fn lists(&mut self) -> [&mut PortEnds; 3] {
+        [&mut self.tokens, &mut self.tells, &mut self.hears]
+    }
+}
+
 /// The ends of the channels of one process, handed out port by port to [`Ports::connect`].
 pub struct Ends<'a> {
-    pub(super) ports: &'a mut [PortEnds],
+    pub(super) ports: &'a mut [KindPort],
     pub(super) names: &'a [String],
     pub(super) next: usize,
     pub(super) member: u32,
@@ -87,11 +103,33 @@ impl Ends<'_> {
         self.names.len() - self.next
     }
 
-    /// The next port's ends, which are the caller's to take; none if there is a mistake.
-    fn next_port<T: 'static>(&mut self, input: bool) -> &mut [Placed] {
+    /// Goes on to the next port, which is flow-controlled or not.
+    fn advance(&mut self, flow: bool) {
         let at = self.next;
         self.next += 1;
-        let Some(port) = self.ports.get_mut(at) else {
+        let Some(port) = self.ports.get(at).filter(|port| port.tokens.port.is_some()) else {
+            return;
+        };
+        let is_flow = port.hears.port.is_some();
+        if is_flow != flow && self.mistakes.len() < 20 {
+            let is = |flow| if flow { "is" } else { "is not" };
+            self.mistakes.push(format!(
+                "port `{}` {} flow-controlled in the graph, but {} in the struct",
+                self.names[at],
+                is(is_flow),
+                is(flow),
+            ));
+        }
+    }
+
+    /// Ends of the port that is being connected, which are the caller's to take; none if there is a mistake.
+    fn ends<T: 'static>(
+        &mut self,
+        input: bool,
+        of: impl FnOnce(&mut KindPort) -> &mut PortEnds,
+    ) -> &mut [Placed] {
+        let at = self.next - 1;
+        let Some(port) = self.ports.get_mut(at).map(of) else {
             return &mut [];
         };
         let Some((token, token_name, is_input, _)) = port.port else {
@@ -121,9 +159,13 @@ impl Ends<'_> {
         &mut ends[..count]
     }
 
-    /// The next port, as all its ends, in the order of their slots.
-    fn all<T: 'static>(&mut self, input: bool) -> impl Iterator<Item = End<T>> {
-        self.next_port::<T>(input).iter_mut().map(|placed| {
+    /// All ends of the port, in the order of their slots.
+    fn all<T: 'static>(
+        &mut self,
+        input: bool,
+        of: impl FnOnce(&mut KindPort) -> &mut PortEnds,
+    ) -> impl Iterator<Item = End<T>> {
+        self.ends::<T>(input, of).iter_mut().map(|placed| {
             let raw = std::mem::replace(&mut placed.2, std::ptr::null_mut());
             // SAFETY: the type was compared, and each end is taken once: a cursor does not come back.
             unsafe { End::from_raw(raw) }
@@ -132,7 +174,8 @@ impl Ends<'_> {
 
     /// The next port, as its one end.
     fn one<T: 'static>(&mut self, input: bool) -> End<T> {
-        match self.next_port::<T>(input) {
+        self.advance(false);
+        match self.ends::<T>(input, |port| &mut port.tokens) {
             [] => End::NONE,
             [placed] => {
                 let raw = std::mem::replace(&mut placed.2, std::ptr::null_mut());
@@ -159,12 +202,18 @@ impl Ends<'_> {
 
     /// The next port, as the inputs of all its channels, in the order of their slots.
     pub fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
-        self.all(true).map(Input::new).collect()
+        self.advance(false);
+        self.all(true, |port| &mut port.tokens)
+            .map(Input::new)
+            .collect()
     }
 
     /// The next port, as the outputs of all its channels, in the order of their slots.
     pub fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
-        self.all(false).map(Output::new).collect()
+        self.advance(false);
+        self.all(false, |port| &mut port.tokens)
+            .map(Output::new)
+            .collect()
     }
 
     /// The next port, an input.
@@ -210,5 +259,63 @@ impl Ends<'_> {
     /// The next port, a switch bundle.
     pub fn switch<T: 'static>(&mut self) -> Switch<T> {
         self.outputs().into()
+    }
+
+    /// The ends of controls of the port that is being connected, in the order of their slots.
+    fn controls(&mut self) -> impl Iterator<Item = (Output<Control>, Input<Control>)> + use<> {
+        let tells = self.all(false, |port| &mut port.tells).map(Output::new);
+        let tells: Vec<_> = tells.collect();
+        let hears = self.all(true, |port| &mut port.hears).map(Input::new);
+        let hears: Vec<_> = hears.collect();
+        tells.into_iter().zip(hears)
+    }
+
+    /// The next port, as the flow-controlled inputs of all its channels, in the order of their slots.
+    pub fn flow_inputs<T: 'static>(&mut self) -> Vec<FlowInput<T>> {
+        self.advance(true);
+        // An end that is none's yet frees nothing: where a zip passes one by, it has to be an input.
+        let tokens = self.all(true, |port| &mut port.tokens).map(Input::new);
+        let tokens: Vec<_> = tokens.collect();
+        let ends = tokens.into_iter().zip(self.controls());
+        ends.map(|(tokens, (tells, hears))| FlowInput::new(tokens, tells, hears))
+            .collect()
+    }
+
+    /// The next port, as the flow-controlled outputs of all its channels, in the order of their slots.
+    pub fn flow_outputs<T: 'static>(&mut self) -> Vec<FlowOutput<T>> {
+        self.advance(true);
+        let tokens = self.all(false, |port| &mut port.tokens).map(Output::new);
+        let tokens: Vec<_> = tokens.collect();
+        let ends = tokens.into_iter().zip(self.controls());
+        ends.map(|(tokens, (tells, hears))| FlowOutput::new(tokens, tells, hears))
+            .collect()
+    }
+
+    /// The next port, a flow-controlled input.
+    pub fn flow_input<T: 'static>(&mut self) -> FlowInput<T> {
+        let mut all = self.flow_inputs();
+        if all.len() > 1 {
+            self.too_many(all.len());
+        }
+        all.pop().unwrap_or_else(FlowInput::unconnected)
+    }
+
+    /// The next port, a flow-controlled output.
+    pub fn flow_output<T: 'static>(&mut self) -> FlowOutput<T> {
+        let mut all = self.flow_outputs();
+        if all.len() > 1 {
+            self.too_many(all.len());
+        }
+        all.pop().unwrap_or_else(FlowOutput::unconnected)
+    }
+
+    /// The next port, many flow-controlled channels to one reader.
+    pub fn flow_select<T: 'static>(&mut self) -> FlowSelect<T> {
+        self.flow_inputs().into()
+    }
+
+    /// The next port, one writer to many flow-controlled channels.
+    pub fn flow_share<T: 'static>(&mut self) -> FlowShare<T> {
+        self.flow_outputs().into()
     }
 }

@@ -75,6 +75,7 @@ impl Directory for Network {
                 from: None,
                 to: None,
                 place: None,
+                control: false,
             };
         };
         ChannelInfo {
@@ -84,6 +85,7 @@ impl Directory for Network {
                 .map(|index| self.end(class.from, index)),
             to: class.to_index.get(n).map(|index| self.end(class.to, index)),
             place: self.place_of(&class.line, &class.column, n),
+            control: class.control,
         }
     }
 
@@ -116,6 +118,7 @@ impl Directory for Network {
             token: class.token_name,
             size: class.size,
             is_payload: self.formats.has(class.token),
+            control: class.control,
         })
     }
 
@@ -128,7 +131,7 @@ impl Directory for Network {
 
     fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf> {
         let mut ends: Vec<(u32, u32, EndOf)> = Vec::new();
-        for class in &self.classes {
+        for class in self.classes.iter().filter(|class| !class.control) {
             for (writes, (of, port), indices, slots) in [
                 (true, class.from, &class.from_index, &class.from_slot),
                 (false, class.to, &class.to_index, &class.to_slot),

@@ -4,6 +4,7 @@
 //! reader gives back. The reader's end is a channel within its scheduler, into which tokens are put as they
 //! come; it is never full, as credits bound it.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::exec::outside::{CLOSE, FarReader, FarWriter, LEFT, Outside, Owed};
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
-use crate::payload::{Decoder, Format};
+use crate::payload::remote::{Fetched, Memory, RemoteSlice, Remotely};
+use crate::payload::{DecodeError, Decoder, Encoder, Format};
 
 /// Room of a channel that others bound.
 const UNBOUNDED: u32 = u32::MAX / 4;
@@ -28,11 +30,29 @@ pub(crate) struct FarOutput<T> {
     writer: Arc<FarWriter>,
     outside: Rc<Outside>,
     format: Format<T>,
+    expose: Expose<T>,
     sent: Cell<u64>,
     run: u64,
 }
 
-impl<T> FarOutput<T> {
+type Expose<T> = fn(T, Format<T>) -> (Box<dyn Any>, Vec<u8>);
+
+/// A token in memory of its own, and its bytes but those of its large slices, of which it is said where they are.
+fn expose<T: 'static>(token: T, format: Format<T>) -> (Box<dyn Any>, Vec<u8>) {
+    let token = Box::new(token);
+    let (bytes, left) = format.slices(&token);
+    let mut before = 0;
+    let slice = |(copied, slice): (usize, &[u8])| RemoteSlice {
+        gap: copied - std::mem::replace(&mut before, copied),
+        address: slice.as_ptr().expose_provenance() as u64,
+        len: slice.len(),
+    };
+    let slices: Vec<_> = left.into_iter().map(slice).collect();
+    let bytes = Encoder::to_vec(&(slices, bytes));
+    (token, bytes)
+}
+
+impl<T: 'static> FarOutput<T> {
     pub(crate) fn new(
         number: u32,
         peer: u32,
@@ -50,11 +70,14 @@ impl<T> FarOutput<T> {
             writer,
             outside: Rc::clone(outside),
             format,
+            expose: expose::<T>,
             sent: Cell::new(0),
             run: scheduler.run(),
         }
     }
+}
 
+impl<T> FarOutput<T> {
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.run == run).then_some(self.writer.number)
     }
@@ -67,7 +90,9 @@ impl<T> FarOutput<T> {
         if !self.writer.has_room() {
             return Put::Full(token);
         }
-        self.send(&token);
+        if !self.send(&token) {
+            self.expose(token);
+        }
         Put::Done
     }
 
@@ -77,14 +102,59 @@ impl<T> FarOutput<T> {
         self.writer.has_room() && !self.writer.reader_has_left()
     }
 
-    /// Sends a token, for which there has to be room.
+    /// Sends a token, for which there has to be room; false: it was not sent, and is to be [exposed](FarOutput::expose).
     #[inline]
-    pub(crate) fn send(&self, token: &T) {
+    pub(crate) fn send(&self, token: &T) -> bool {
+        self.send_to(token, &[])
+    }
+
+    /// As [`FarOutput::send`], to the readers of others as well, which are on the scheduler of this one's.
+    #[inline(always)]
+    pub(crate) fn send_to(&self, token: &T, also: &[&Self]) -> bool {
         // Code of the user, which may do anything but use this end.
-        let bytes = self.format.bytes_into(token, self.outside.buffer());
-        self.writer.spend();
-        self.sent.set(self.sent.get() + 1);
+        let buffer = self.outside.buffer();
+        let bytes = match !self.format.is_small && self.outside.may_expose() {
+            true => match self.format.small_into(token, buffer) {
+                Ok(bytes) => bytes,
+                Err(_) if self.outside.has_access(self.writer.peer) => return false,
+                Err(buffer) => self.format.bytes_into(token, buffer),
+            },
+            false => self.format.bytes_into(token, buffer),
+        };
+        self.spend(also);
         self.outside.send_token(&self.writer, bytes);
+        true
+    }
+
+    /// A token is going to be sent, for those as well.
+    #[inline(always)]
+    fn spend(&self, also: &[&Self]) {
+        for output in [self].iter().chain(also) {
+            output.writer.spend();
+            output.sent.set(output.sent.get() + 1);
+        }
+        if !also.is_empty() {
+            let readers: Vec<u32> = also.iter().map(|output| output.writer.index).collect();
+            self.outside.send_also(self.writer.peer, &readers);
+        }
+    }
+
+    /// Has the reader read the large slices of a token where they are: it is kept until then.
+    #[cold]
+    pub(crate) fn expose(&self, token: T) {
+        self.expose_to(token, &[]);
+    }
+
+    /// As [`FarOutput::expose`], for the readers of others as well.
+    pub(crate) fn expose_to(&self, token: T, also: &[&Self]) {
+        let (token, bytes) = (self.expose)(token, self.format);
+        self.spend(also);
+        self.outside.send_exposed(&self.writer, token, &bytes);
+    }
+
+    /// The scheduler of the reader.
+    pub(crate) fn peer(&self) -> u32 {
+        self.writer.peer
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -181,8 +251,30 @@ impl<T> FarReader for FarInput<T> {
     }
 
     fn deliver(&self, bytes: &[u8]) -> Result<(), String> {
-        let token =
-            Decoder::of(bytes, self.format).map_err(|error| format!("cannot be read: {error}"))?;
+        self.put(Decoder::of(bytes, self.format))
+    }
+
+    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn Memory) -> Result<(), String> {
+        let fetched = Fetched::default();
+        let told: Result<(Vec<RemoteSlice>, Vec<u8>), _> = Decoder::from_slice(bytes);
+        match told {
+            Ok((slices, bytes)) => {
+                let remotely = Remotely {
+                    slices: &slices,
+                    memory,
+                    fetched: &fetched,
+                };
+                self.put(Decoder::of_remote(&bytes, remotely, self.format))
+            }
+            Err(error) => self.put(Err(error)),
+        }
+    }
+}
+
+impl<T> FarInput<T> {
+    #[inline]
+    fn put(&self, token: Result<T, DecodeError>) -> Result<(), String> {
+        let token = token.map_err(|error| format!("cannot be read: {error}"))?;
         let put = self.output.borrow_mut().put(token);
         match put {
             Put::Done | Put::Stopped(_) => Ok(()),

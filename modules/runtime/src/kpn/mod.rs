@@ -8,6 +8,7 @@ mod digest;
 mod directory;
 pub(crate) mod end;
 pub(crate) mod far;
+pub(crate) mod flow;
 mod leaving;
 pub(crate) mod meter;
 mod names;

@@ -8,9 +8,10 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use super::connect::{Ends, Ports};
+use super::flow::{CONTROLS, Control};
 use super::meter::Formats;
 use super::names::NameTable;
-use super::wire::{Maker, TypedMaker};
+use super::wire::{Maker, TypedMaker, is_control};
 use crate::error::RunError;
 use crate::exec::outcome::Outcome;
 use crate::exec::point;
@@ -140,6 +141,8 @@ pub(crate) struct Class {
     pub(crate) token: TypeId,
     pub(crate) token_name: &'static str,
     pub(crate) size: usize,
+    /// Its tokens are what ends of flow-controlled channels tell each other.
+    pub(crate) control: bool,
     pub(crate) maker: Box<dyn Maker>,
 }
 
@@ -298,6 +301,31 @@ impl Network {
         self.add::<T>(channels, TypedMaker::<T>::filled(initial, Box::new(token)));
     }
 
+    /// Adds a class of flow-controlled channels that carry tokens of type `T`. Each is three channels: of tokens, and of
+    /// what its ends tell each other in either direction, which no profile or trace counts.
+    pub fn flow_channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
+        let mistakes = self.mistakes.len();
+        self.channels::<T>(channels);
+        if self.mistakes.len() > mistakes {
+            return; // they would be told of the others once more
+        }
+        self.payload(Some(Format::<Control>::new()));
+        let forward = Channels {
+            capacity: CONTROLS,
+            ..channels
+        };
+        self.channels::<Control>(forward);
+        self.channels::<Control>(Channels {
+            from: channels.to,
+            to: channels.from,
+            from_index: channels.to_index,
+            to_index: channels.from_index,
+            from_slot: channels.to_slot,
+            to_slot: channels.from_slot,
+            ..forward
+        });
+    }
+
     /// Says how tokens of a type are laid out as bytes, if they are: a profile then counts the bytes
     /// that went over channels of that type. Of others it has their number times what one takes in
     /// memory, without what it owns elsewhere.
@@ -427,6 +455,7 @@ impl Network {
             token: TypeId::of::<T>(),
             token_name: std::any::type_name::<T>(),
             size: size_of::<T>(),
+            control: is_control::<T>(),
             maker: Box::new(maker),
         });
     }

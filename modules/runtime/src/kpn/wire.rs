@@ -4,15 +4,17 @@
 //! one between two schedulers, the first to come makes both ends and leaves the other's in the
 //! [`Exchange`]. The lists of ends are gone when the last process has its own.
 
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Mutex;
 
 use super::channel::Put;
-use super::connect::{Ends, Free, Placed, PortEnds};
+use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
 use super::cross::Cross;
 use super::end::End;
 use super::far::{self, FarOutput};
+use super::flow::Control;
 use super::meter::{Counts, Formats, Meter};
 use super::network::{Class, Network};
 use super::ports::{Input, Output};
@@ -126,10 +128,15 @@ impl<T> TypedMaker<T> {
     }
 }
 
-impl<T> TypedMaker<T> {
+/// Whether a type is what the ends of flow-controlled channels tell each other, which is not counted.
+pub(super) fn is_control<T: 'static>() -> bool {
+    TypeId::of::<T>() == TypeId::of::<Control>()
+}
+
+impl<T: 'static> TypedMaker<T> {
     /// The writing end, which counts what is written where the run is traced.
     fn traced(&self, writer: End<T>, number: u32, scheduler: &Scheduler) -> End<T> {
-        if scheduler.recorder().is_none() {
+        if scheduler.recorder().is_none() || is_control::<T>() {
             return writer;
         }
         let counts = Counts::of_writer(self.initial, number, scheduler.run());
@@ -169,8 +176,9 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             End::<T>::cross(Cross::create(number, capacity, homes, scheduler.shared()))
         };
         self.put_initial(writer, n);
-        let (run, traced) = (scheduler.run(), scheduler.recorder().is_some());
-        let format = formats.and_then(Formats::get::<T>);
+        let (run, counted) = (scheduler.run(), !is_control::<T>());
+        let traced = counted && scheduler.recorder().is_some();
+        let format = formats.filter(|_| counted).and_then(Formats::get::<T>);
         let reader = match Counts::of_reader(format, traced, number, run) {
             None => reader,
             counts => End::metered(Meter::new(reader, None, counts)),
@@ -199,9 +207,10 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             Side::Read => {
                 let (end, credits) =
                     far::input(number, far.peer, capacity, scheduler, outside, format);
-                let counted = scheduler.tally().borrow().profiled.then_some(format);
-                let (run, traced) = (scheduler.run(), scheduler.recorder().is_some());
-                let counts = Counts::of_reader(counted, traced, number, run);
+                let (run, counted) = (scheduler.run(), !is_control::<T>());
+                let traced = counted && scheduler.recorder().is_some();
+                let profiled = counted && scheduler.tally().borrow().profiled;
+                let counts = Counts::of_reader(profiled.then_some(format), traced, number, run);
                 End::metered(Meter::new(end, Some(credits), counts))
             }
         };
@@ -238,10 +247,29 @@ pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Ve
 fn no_payload(network: &Network, class: &Class, number: u32, between: (usize, usize)) -> String {
     let channel = report::channel(network, number);
     let (token, (from, to)) = (class.token_name, between);
+    let name = match token.contains(['<', '(', '[', '&']) {
+        true => "Type",
+        false => token.rsplit("::").next().unwrap_or(token),
+    };
     format!(
         "{channel} goes from OS process {from} to {to}, and {token} is no payload: write \
-         `graphmap_runtime::payload!(Type {{ its, fields }});` beside the type"
+         `graphmap_runtime::payload!({name} {{ its, fields }});` beside the type"
     )
+}
+
+/// Where the ends of a class go, of those of a port.
+fn list<'a>(
+    kinds: &'a mut [Vec<KindPort>],
+    class: &Class,
+    (kind, port): (u32, u32),
+    input: bool,
+) -> &'a mut PortEnds {
+    let port = &mut kinds[kind as usize][port as usize];
+    match (class.control, input) {
+        (false, _) => &mut port.tokens,
+        (true, false) => &mut port.tells,
+        (true, true) => &mut port.hears,
+    }
 }
 
 /// Makes the channels and processes of `scheduler`.
@@ -256,9 +284,9 @@ pub(crate) fn build(
     let profiled = scheduler.tally().borrow().profiled;
     let formats = profiled.then_some(&network.formats);
     let mut mistakes = Vec::new();
-    let mut kinds: Vec<Vec<PortEnds>> = Vec::new();
+    let mut kinds: Vec<Vec<KindPort>> = Vec::new();
     for table in &network.kinds {
-        kinds.push(table.ports.iter().map(|_| PortEnds::default()).collect());
+        kinds.push(table.ports.iter().map(|_| KindPort::default()).collect());
     }
     for class in &network.classes {
         let (free_output, free_input) = class.maker.frees();
@@ -266,7 +294,7 @@ pub(crate) fn build(
             (class.from, false, free_output),
             (class.to, true, free_input),
         ] {
-            let known = &mut kinds[kind as usize][port as usize].port;
+            let known = &mut list(&mut kinds, class, (kind, port), input).port;
             let this = (class.token, class.token_name, input, free);
             let old = *known.get_or_insert(this);
             if (old.0, old.2) != (this.0, this.2) {
@@ -361,20 +389,22 @@ pub(crate) fn build(
             };
             if homes.0 == me {
                 let slot = class.from_slot.get(n).unwrap_or(number);
-                kinds[class.from.0 as usize][class.from.1 as usize]
+                list(&mut kinds, class, class.from, false)
                     .ends
                     .push((from, slot, output));
             }
             if homes.1 == me {
                 let slot = class.to_slot.get(n).unwrap_or(number);
-                kinds[class.to.0 as usize][class.to.1 as usize]
+                list(&mut kinds, class, class.to, true)
                     .ends
                     .push((to, slot, input));
             }
         }
     }
     for (table, ports) in network.kinds.iter().zip(&mut kinds) {
-        for (name, port) in table.ports.iter().zip(ports) {
+        let ports = table.ports.iter().zip(ports);
+        let lists = ports.flat_map(|(name, port)| port.lists().map(|list| (name, list)));
+        for (name, port) in lists {
             let place = |end: &Placed| (end.0, end.1);
             if !port.ends.is_sorted_by_key(place) {
                 port.ends.sort_by_key(place);

@@ -4,6 +4,7 @@
 //! [`Link`] is what a run needs of it. Shared memory (`shm/`) is one that the runtime has itself;
 //! others are crates of their own, so that who does not have what they stand on builds programs all the same.
 
+use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,6 +93,11 @@ pub trait Link {
     fn cause(&self) -> Option<Vec<u8>>;
     /// This OS process has done all it had to.
     fn done(&self);
+    /// The run has failed: whether frames of this scheduler may come all the same, which are what it has recorded. Of a link that ends
+    /// all OS processes then, none do.
+    fn may_come_from(&self, _scheduler: usize) -> bool {
+        false
+    }
 }
 
 /// What started this program several times, as its environment tells.
@@ -114,6 +120,9 @@ pub trait Job: Link {
     fn receive(&self) -> Result<Option<Message>, String>;
     /// Gives the bytes of a message back, to be used again.
     fn done_with(&self, bytes: Vec<u8>);
+
+    /// How many messages were sent so far, each of which holds one frame or several.
+    fn messages(&self) -> u64;
 
     /// The host of each OS process, by name; none if that is not known.
     fn hosts(&self) -> Vec<String> {
@@ -177,6 +186,44 @@ impl AnyLink {
         match self {
             AnyLink::Lanes(lanes) => lanes.send_now(to, header, bytes),
             AnyLink::Other(job) => job.send_owned(to, header, bytes),
+        }
+    }
+
+    /// Whether others may read the memory of this OS process, if they can.
+    #[inline]
+    pub(crate) fn may_expose(&self) -> bool {
+        matches!(self, AnyLink::Lanes(lanes) if lanes.may_expose())
+    }
+
+    /// Whether another scheduler can read the memory of this OS process.
+    pub(crate) fn has_access(&self, to: usize) -> bool {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.has_access(to),
+            AnyLink::Other(_) => false,
+        }
+    }
+
+    /// How many messages were sent, where frames are packed into such.
+    pub(crate) fn messages(&self) -> Option<u64> {
+        match self {
+            AnyLink::Lanes(_) => None,
+            AnyLink::Other(job) => Some(job.messages()),
+        }
+    }
+
+    /// Fills `to` with what is in the memory of another scheduler.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn read_memory(
+        &self,
+        of: usize,
+        address: u64,
+        to: &mut [MaybeUninit<u8>],
+    ) -> Result<(), String> {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.read_memory(of, address, to),
+            AnyLink::Other(_) => Err("there is no access to it".into()),
         }
     }
 

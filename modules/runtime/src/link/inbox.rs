@@ -5,6 +5,7 @@
 
 use std::mem;
 
+use super::waiter::NOBODY;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 
 /// Ids of processes and hooks to wake. In a cache line of its own: its owner looks at it often.
@@ -34,6 +35,11 @@ impl Inbox {
     #[inline]
     pub(crate) fn is_filled(&self) -> bool {
         self.filled.load(Ordering::SeqCst)
+    }
+
+    /// Whether somebody else than this one is to be woken.
+    pub(crate) fn has_other(&self, than: u32) -> bool {
+        lock(&self.ids).iter().any(|&id| id != NOBODY && id != than)
     }
 
     /// Swaps the contents with `empty`, which must be empty.

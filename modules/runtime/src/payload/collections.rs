@@ -59,8 +59,8 @@ macro_rules! texts {
 
             fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
                 let count = from.length()?;
-                let bytes = from.bytes(count)?;
-                let text = std::str::from_utf8(bytes).map_err(|_| from.error("UTF-8"))?;
+                let bytes = u8::decode_all(count, from)?;
+                let text = String::from_utf8(bytes).map_err(|_| from.error("UTF-8"))?;
                 Ok(text.into())
             }
         }

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
+use std::mem::MaybeUninit;
 
+use super::remote::{Remote, Remotely};
 use super::{Format, Payload};
 
 /// How deep boxes and collections may be within each other: else bytes could be made that overflow the
@@ -14,9 +16,11 @@ const AHEAD: usize = 1 << 20;
 /// Gives the bytes of payloads back: see [`Payload::decode`].
 #[derive(Debug)]
 pub struct Decoder<'a> {
+    /// Those that are here, up to where others follow that are not.
     bytes: &'a [u8],
     at: usize,
     depth: u32,
+    remote: Option<Remote<'a>>,
 }
 
 impl<'a> Decoder<'a> {
@@ -30,21 +34,46 @@ impl<'a> Decoder<'a> {
 
     /// As [`Decoder::from_slice`], by a format.
     pub(crate) fn of<T>(bytes: &'a [u8], format: Format<T>) -> Result<T, DecodeError> {
-        let mut decoder = Decoder {
+        let decoder = Decoder {
             bytes,
             at: 0,
             depth: 0,
+            remote: None,
         };
-        let value = (format.decode)(&mut decoder)?;
-        match decoder.remaining() {
+        decoder.whole(format)
+    }
+
+    /// As [`Decoder::of`], of a value whose large slices are in the memory of another OS process.
+    pub(crate) fn of_remote<T>(
+        bytes: &'a [u8],
+        remotely: Remotely<'a>,
+        format: Format<T>,
+    ) -> Result<T, DecodeError> {
+        let decoder = Decoder {
+            bytes: &[],
+            at: 0,
+            depth: 0,
+            remote: Remote::new(bytes, remotely),
+        };
+        match decoder.remote {
+            Some(_) => decoder.whole(format),
+            None => Err(decoder.error("slices that are of one value")),
+        }
+    }
+
+    #[inline]
+    fn whole<T>(mut self, format: Format<T>) -> Result<T, DecodeError> {
+        let value = (format.decode)(&mut self)?;
+        match self.remaining() {
             0 => Ok(value),
-            _ => Err(decoder.error("the end")),
+            _ => Err(self.error("the end")),
         }
     }
 
     /// How many bytes are left.
     pub fn remaining(&self) -> usize {
-        self.bytes.len() - self.at
+        let here = self.bytes.len() - self.at;
+        here + self.remote.as_ref().map_or(0, Remote::remaining)
     }
 
     /// The next bytes.
@@ -55,11 +84,110 @@ impl<'a> Decoder<'a> {
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let rest = &self.bytes[self.at..];
         let Some(bytes) = rest.get(..count) else {
-            let what = format!("{count} bytes, of which {} are there", rest.len());
-            return Err(self.error(what));
+            return self.bytes_beyond(count);
         };
         self.at += count;
         Ok(bytes)
+    }
+
+    /// More bytes than there are before the next that are elsewhere.
+    #[cold]
+    #[inline(never)]
+    fn bytes_beyond(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        self.look_for(count)?;
+        while self.at == self.bytes.len() && self.go_on()? {
+            if let Some(bytes) = self.bytes[self.at..].get(..count) {
+                self.at += count;
+                return Ok(bytes);
+            }
+        }
+        let mut all = self.room(count)?;
+        self.fill(&mut all.spare_capacity_mut()[..count])?;
+        // SAFETY: so many were filled.
+        unsafe { all.set_len(count) };
+        match &mut self.remote {
+            Some(remote) => Ok(remote.keep(all)),
+            None => Err(self.error("the end")),
+        }
+    }
+
+    /// Fills memory with the next bytes.
+    ///
+    /// # Errors
+    /// There are fewer.
+    #[inline]
+    pub(super) fn fill(&mut self, to: &mut [MaybeUninit<u8>]) -> Result<(), DecodeError> {
+        if let Some(bytes) = self.bytes[self.at..].get(..to.len()) {
+            // SAFETY: both are as long, and one is borrowed for writing.
+            unsafe {
+                let to = to.as_mut_ptr().cast::<u8>();
+                to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            }
+            self.at += bytes.len();
+            return Ok(());
+        }
+        self.fill_beyond(to)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill_beyond(&mut self, mut to: &mut [MaybeUninit<u8>]) -> Result<(), DecodeError> {
+        self.look_for(to.len())?;
+        while !to.is_empty() {
+            let here = self.bytes.len() - self.at;
+            let (now, later) = to.split_at_mut(here.min(to.len()));
+            self.fill(now)?;
+            to = later;
+            if to.is_empty() {
+                break;
+            }
+            let read = match &mut self.remote {
+                Some(remote) => remote.fill(to),
+                None => Ok(0),
+            };
+            let read = read.map_err(|why| self.error(why))?;
+            to = &mut to[read..];
+            if read == 0 && !self.go_on()? {
+                return Err(self.error("more bytes"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on to the bytes behind those that are here, which are passed by; false: there are none.
+    fn go_on(&mut self) -> Result<bool, DecodeError> {
+        let Some(remote) = &mut self.remote else {
+            return Ok(false);
+        };
+        let next = match remote.here() {
+            Some(bytes) => Some(bytes),
+            None => remote.fetch().map_err(|why| self.error(why))?,
+        };
+        let (before, found) = (self.bytes.len(), next.is_some());
+        (self.bytes, self.at) = (next.unwrap_or_default(), 0);
+        if let Some(remote) = &mut self.remote {
+            remote.pass(before);
+        }
+        Ok(found)
+    }
+
+    /// Whether there are so many bytes.
+    #[inline]
+    fn look_for(&self, count: usize) -> Result<(), DecodeError> {
+        let there = self.remaining();
+        if count > there {
+            return Err(self.error(format!("{count} bytes, of which {there} are there")));
+        }
+        Ok(())
+    }
+
+    /// Memory for so many values: what is only announced may be more than there is.
+    pub(super) fn room<T>(&self, count: usize) -> Result<Vec<T>, DecodeError> {
+        let mut room = Vec::new();
+        match room.try_reserve_exact(count) {
+            Ok(()) => Ok(room),
+            Err(_) => Err(self.error(format!("no more than memory can hold, not {count} values"))),
+        }
     }
 
     /// The next bytes, as an array.
@@ -122,7 +250,7 @@ impl<'a> Decoder<'a> {
             let left = self.remaining();
             return Err(self.error(format!("{count} values, and {left} bytes are there")));
         }
-        let here = self.remaining().max(AHEAD) / size_of::<T>().max(1);
+        let here = (self.bytes.len() - self.at).max(AHEAD) / size_of::<T>().max(1);
         Ok(count.min(here))
     }
 
@@ -137,10 +265,12 @@ impl<'a> Decoder<'a> {
 
     /// An error at this place, by what should have been there.
     pub fn error(&self, expected: impl Into<String>) -> DecodeError {
+        let before = self.remote.as_ref().map_or(0, Remote::passed);
+        let at = before + self.at;
         DecodeError {
             expected: expected.into(),
-            at: self.at,
-            of: self.bytes.len(),
+            at,
+            of: at + self.remaining(),
         }
     }
 }

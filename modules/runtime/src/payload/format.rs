@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::encoder::LARGE;
 use super::{DecodeError, Decoder, Encoder, Payload};
 
 /// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
@@ -10,6 +11,8 @@ pub struct Format<T> {
     pub(crate) size: fn(&T) -> usize,
     pub(crate) encode: for<'a> fn(&'a T, &mut Encoder<'a>),
     pub(crate) decode: fn(&mut Decoder<'_>) -> Result<T, DecodeError>,
+    /// No value has large slices.
+    pub(crate) is_small: bool,
 }
 
 impl<T: Payload> Format<T> {
@@ -19,16 +22,33 @@ impl<T: Payload> Format<T> {
             size: T::size,
             encode: T::encode,
             decode: T::decode,
+            is_small: matches!(T::SIZE, Some(..LARGE)),
         }
     }
 }
 
 impl<T> Format<T> {
     /// Puts the bytes of a value into a buffer, in place of what is there.
+    #[inline]
     pub(crate) fn bytes_into(&self, value: &T, buffer: Vec<u8>) -> Vec<u8> {
         let mut encoder = Encoder::with_buffer(buffer);
         (self.encode)(value, &mut encoder);
+        encoder.into_buffer()
+    }
+
+    /// The same, where no slice of the value is large: else the buffer comes back.
+    #[inline]
+    pub(crate) fn small_into(&self, value: &T, buffer: Vec<u8>) -> Result<Vec<u8>, Vec<u8>> {
+        let mut encoder = Encoder::seeking(buffer);
+        (self.encode)(value, &mut encoder);
         encoder.into_bytes()
+    }
+
+    /// The bytes of a value but those of its large slices, which are told apart.
+    pub(crate) fn slices<'a>(&self, value: &'a T) -> (Vec<u8>, Vec<(usize, &'a [u8])>) {
+        let mut encoder = Encoder::leaving();
+        (self.encode)(value, &mut encoder);
+        encoder.into_slices()
     }
 }
 

@@ -44,6 +44,29 @@ macro_rules! format_of {
 /// }
 /// ```
 ///
+/// A type that another library can already write down, such as one that has serde's derives, needs no fields listed: `by`
+/// names the functions of a format. The first makes bytes of a reference, the second a value of a slice; each gives a
+/// `Result`. What cannot be written down ends the process that sends it as a panic does.
+///
+/// ```
+/// # fn to_text(seconds: &Seconds) -> Result<String, String> { Ok(seconds.0.to_string()) }
+/// # fn from_text(bytes: &[u8]) -> Result<Seconds, String> {
+/// #     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+/// #     text.parse().map(Seconds).map_err(|error| format!("{text}: {error}"))
+/// # }
+/// use graphmap_runtime::{Decoder, Encoder};
+///
+/// // With `#[derive(serde::Serialize, serde::Deserialize)]`: `by postcard::to_allocvec, postcard::from_bytes`, or those of
+/// // serde_json, rmp_serde and so on.
+/// #[derive(Debug, PartialEq)]
+/// struct Seconds(u8);
+/// graphmap_runtime::payload!(Seconds by to_text, from_text);
+///
+/// let bytes = Encoder::to_vec(&Seconds(77));
+/// assert_eq!(Decoder::from_slice(&bytes), Ok(Seconds(77)));
+/// assert!(Decoder::from_slice::<Seconds>(&bytes[..2]).is_err());
+/// ```
+///
 /// A field or variant that is left out is an error of the compiler, and so is one whose type is no
 /// payload:
 ///
@@ -64,6 +87,42 @@ macro_rules! payload {
     };
     ($name:ident $(<$($of:ident),+ $(,)?>)?) => {
         $crate::payload!(@struct [$name [$($($of)+)?]] ($name));
+    };
+
+    ($name:ident $(<$($of:ty),+ $(,)?>)? by $write:expr, $read:expr $(,)?) => {
+        impl $crate::Payload for $name $(<$($of),+>)? {
+            fn size(&self) -> usize {
+                let length = match $write(self) {
+                    ::core::result::Result::Ok(bytes) => {
+                        ::core::convert::AsRef::<[u8]>::as_ref(&bytes).len()
+                    }
+                    // To encode it tells why.
+                    ::core::result::Result::Err(_) => 0,
+                };
+                $crate::Encoder::size_of_length(length) + length
+            }
+            fn encode<'payload>(&'payload self, to: &mut $crate::Encoder<'payload>) {
+                match $write(self) {
+                    ::core::result::Result::Ok(bytes) => {
+                        let bytes: &[u8] = ::core::convert::AsRef::as_ref(&bytes);
+                        to.length(bytes.len());
+                        to.copy(bytes);
+                    }
+                    ::core::result::Result::Err(error) => {
+                        ::core::panic!("a {} cannot be written down: {error}", ::core::stringify!($name))
+                    }
+                }
+            }
+            fn decode(
+                from: &mut $crate::Decoder<'_>,
+            ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                let length = from.length()?;
+                let bytes = from.bytes(length)?;
+                $read(bytes).map_err(|error| {
+                    from.error(::std::format!("a {} ({error})", ::core::stringify!($name)))
+                })
+            }
+        }
     };
 
     (@struct [$name:ident [$($of:ident)*]] ($($whole:tt)*) $($field:ident)*) => {

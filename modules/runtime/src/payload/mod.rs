@@ -12,6 +12,7 @@ mod encoder;
 mod format;
 mod macros;
 mod numbers;
+pub(crate) mod remote;
 mod standard;
 
 pub use decoder::{DecodeError, Decoder};

@@ -1,5 +1,6 @@
 //! Plain numbers: their bytes are the memory they are in, also where there are many.
 
+use std::mem::MaybeUninit;
 use std::num::{NonZero, Wrapping};
 use std::slice;
 
@@ -34,26 +35,23 @@ macro_rules! numbers {
 
             fn decode_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
                 let bytes = from.room_for_all::<Self>(count)?;
-                let bytes = from.bytes(bytes)?;
-                let mut all = Vec::<$number>::with_capacity(count);
-                // SAFETY: there is room for `count` numbers, which have just so many bytes; any bytes
-                // are numbers. The memory is new, so it is not that of `bytes`.
-                unsafe {
-                    all.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-                    all.set_len(count);
-                }
+                let mut all = from.room::<$number>(count)?;
+                let to = all.spare_capacity_mut().as_mut_ptr().cast::<MaybeUninit<u8>>();
+                // SAFETY: there is room for `count` numbers, which have just so many bytes.
+                from.fill(unsafe { slice::from_raw_parts_mut(to, bytes) })?;
+                // SAFETY: all of them were filled, and any bytes are numbers.
+                unsafe { all.set_len(count) };
                 Ok(all)
             }
 
             fn decode_array<const N: usize>(
                 from: &mut Decoder<'_>,
             ) -> Result<[Self; N], DecodeError> {
-                let bytes = from.bytes(size_of::<[Self; N]>())?;
                 let mut all = [<$number>::default(); N];
-                // SAFETY: both are as long as the array, and any bytes are numbers.
-                unsafe {
-                    all.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-                }
+                let to = (&raw mut all).cast::<MaybeUninit<u8>>();
+                // SAFETY: it is the array, for as long as it is borrowed; any bytes are numbers, and what is not filled
+                // stays what it was.
+                from.fill(unsafe { slice::from_raw_parts_mut(to, size_of::<[Self; N]>()) })?;
                 Ok(all)
             }
         }

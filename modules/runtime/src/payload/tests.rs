@@ -1,9 +1,159 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt::Debug;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{DecodeError, Decoder, Encoder, Payload};
+use super::encoder::LARGE;
+use super::remote::{Fetched, Memory, RemoteSlice, Remotely};
+use super::{DecodeError, Decoder, Encoder, Format, Payload};
+
+/// The memory of another OS process, whose addresses begin at 1000.
+struct Elsewhere<'a>(&'a [u8]);
+
+impl Memory for Elsewhere<'_> {
+    fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
+        let start = address.checked_sub(1000).ok_or("too low")? as usize;
+        let there = start
+            .checked_add(to.len())
+            .and_then(|end| self.0.get(start..end));
+        let there = there.ok_or("not there")?;
+        to.iter_mut()
+            .zip(there)
+            .for_each(|(to, byte)| _ = to.write(*byte));
+        Ok(())
+    }
+}
+
+/// Reads a value of which the bytes in these ranges are elsewhere.
+fn from_elsewhere<T: Payload>(bytes: &[u8], ranges: &[Range<usize>]) -> Result<T, DecodeError> {
+    let (mut here, mut slices, mut end) = (Vec::new(), Vec::new(), 0);
+    for range in ranges {
+        slices.push(RemoteSlice {
+            gap: range.start - end,
+            address: 1000 + range.start as u64,
+            len: range.len(),
+        });
+        here.extend_from_slice(&bytes[end..range.start]);
+        end = range.end;
+    }
+    here.extend_from_slice(&bytes[end..]);
+    from_slices(&here, &slices, bytes)
+}
+
+fn from_slices<T: Payload>(
+    here: &[u8],
+    slices: &[RemoteSlice],
+    there: &[u8],
+) -> Result<T, DecodeError> {
+    let remotely = Remotely {
+        slices,
+        memory: &Elsewhere(there),
+        fetched: &Fetched::default(),
+    };
+    Decoder::of_remote(here, remotely, Format::new())
+}
+
+/// Wherever its bytes are, a value is the same, and no value is made of fewer or more.
+#[track_caller]
+fn same_from_elsewhere<T: Payload + PartialEq + Debug>(value: &T, bytes: &[u8]) {
+    let cuts: Vec<_> = (0..=bytes.len())
+        .step_by(bytes.len().div_ceil(12).max(1))
+        .collect();
+    for (i, &from) in cuts.iter().enumerate() {
+        for (j, &to) in cuts.iter().enumerate().skip(i) {
+            for third in cuts.iter().skip(j) {
+                let ranges = [from..to, to..*third];
+                assert_eq!(
+                    from_elsewhere(bytes, &ranges).as_ref(),
+                    Ok(value),
+                    "{ranges:?}"
+                );
+                let ranges = [from..to, *third..bytes.len()];
+                assert_eq!(
+                    from_elsewhere(bytes, &ranges).as_ref(),
+                    Ok(value),
+                    "{ranges:?}"
+                );
+                let fewer = &bytes[..bytes.len().saturating_sub(1)];
+                if *third < bytes.len() {
+                    let ranges = [from..to, to..*third];
+                    assert!(from_elsewhere::<T>(fewer, &ranges).is_err());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn large_slices_stay_where_they_are() {
+    let small = vec![1u8; LARGE - 1];
+    let format = Format::<(Vec<u8>, Vec<f64>, String)>::new();
+    let value = (small.clone(), vec![0.5; LARGE], "a".repeat(LARGE));
+    assert!(format.small_into(&value, vec![1]).is_err());
+    let (here, slices) = format.slices(&value);
+    assert_eq!(slices.len(), 2);
+    assert_eq!(here.len(), LARGE - 1 + 3 + 3 + 3);
+    assert_eq!(slices[0].0, LARGE - 1 + 3 + 3);
+    assert!(std::ptr::eq(slices[1].1, value.2.as_bytes()));
+    assert_eq!(
+        format.bytes_into(&value, Vec::new()),
+        Encoder::to_vec(&value)
+    );
+
+    let small = (small, vec![], String::new());
+    assert_eq!(
+        format.small_into(&small, vec![1]),
+        Ok(Encoder::to_vec(&small))
+    );
+    assert!(format.slices(&small).1.is_empty());
+}
+
+#[test]
+fn forged_slices_are_errors() {
+    let there = [7; 64];
+    let slice = |gap, address, len| RemoteSlice { gap, address, len };
+    let read = |here: &[u8], slices: &[RemoteSlice]| -> Result<Vec<u8>, _> {
+        from_slices(here, slices, &there)
+    };
+    assert_eq!(read(&[64], &[slice(1, 1000, 64)]), Ok(vec![7; 64]));
+    assert_eq!(
+        read(&[64], &[slice(0, 1000, 0), slice(1, 1000, 64)]),
+        Ok(vec![7; 64])
+    );
+    for (here, slices) in [
+        (&[64][..], &[slice(1, 1001, 64)][..]),
+        (&[64], &[slice(1, 0, 64)]),
+        (&[64], &[slice(1, u64::MAX, 64)]),
+        (&[64], &[slice(9, 1000, 64)]),
+        (&[64], &[slice(1, 1000, 65)]),
+        (&[64], &[slice(1, 1000, 64), slice(0, 1000, 1)]),
+        (
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+            &[slice(10, 1000, usize::MAX), slice(0, 1000, usize::MAX)],
+        ),
+        (
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
+            &[slice(9, 1000, usize::MAX / 2)],
+        ),
+    ] {
+        assert!(read(here, slices).is_err(), "{slices:?}");
+    }
+    let many: Result<Vec<u64>, _> = from_slices(
+        &[0xff, 0xff, 0xff, 0x7f],
+        &[slice(4, 1000, usize::MAX)],
+        &there,
+    );
+    assert!(many.is_err());
+    let text: Result<String, _> = from_slices(&[64], &[slice(1, 1000, 64)], &[0xc0; 64]);
+    assert!(text.is_err());
+    let all: Result<Vec<Option<u8>>, _> = from_slices(
+        &[0xff, 0xff, 0xff, 0x7f],
+        &[slice(4, 1000, usize::MAX)],
+        &there,
+    );
+    assert!(all.is_err());
+}
 
 /// There and back; every cut is an error, and no wrong byte a panic.
 #[track_caller]
@@ -12,6 +162,7 @@ fn round<T: Payload + PartialEq + Debug>(value: T, size: usize) {
     assert_eq!((bytes.len(), value.size()), (size, size), "{value:?}");
     assert!(T::SIZE.is_none_or(|all| all == size));
     assert_eq!(Decoder::from_slice::<T>(&bytes).as_ref(), Ok(&value));
+    same_from_elsewhere(&value, &bytes);
     for cut in 0..size {
         assert!(
             Decoder::from_slice::<T>(&bytes[..cut]).is_err(),

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{BOTH, Both, accounted, program, shapes};
+use super::{BOTH, Both, accounted, exposed, flows, program, shapes, together};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
 
@@ -19,6 +19,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "accounted" => accounted::network(program::program(number), |(rank, state)| {
             println!("end {rank} {state:016x}")
         }),
+        "flows" => flows::network(number, |total| println!("end {total}")),
         "artificial" => ring(number, 8, 8),
         "deadlock" => ring(number, 0, 1),
         "error" => pair(|_| async { Err("it is broken".into()) }, idle),
@@ -45,15 +46,6 @@ pub fn network(name: &str, number: u64) -> Network {
         ),
         "long panic" => pair(idle, move |_| async move {
             panic!("{}", "x".repeat(number as usize))
-        }),
-        "prints" => pair(idle, |_| async {
-            println!("ready");
-            let file = std::env::var("GRAPHMAP_TEST_FILE").unwrap();
-            while !std::fs::exists(&file).unwrap() {
-                thread::yield_now();
-            }
-            println!("printed");
-            Ok(())
         }),
         "garbled" | "unreadable" => unreadable(name == "garbled"),
         "stop" => pair(source, |mut p| async move {
@@ -133,6 +125,10 @@ pub fn network(name: &str, number: u64) -> Network {
             );
             net
         }
+        "together" => together::network(),
+        "exposed" => exposed::network(),
+        "unread" => exposed::unread(),
+        "fragile" => exposed::fragile(),
         "bundles" => bundles(),
         "opaque" => opaque(),
         "differs" => {

@@ -3,11 +3,14 @@
 
 pub mod accounted;
 pub mod cases;
+pub mod exposed;
+pub mod flows;
 pub mod itself;
 pub mod json;
 pub mod program;
 pub mod shapes;
 pub mod simulated;
+pub mod together;
 pub mod token;
 pub mod ways;
 

@@ -218,6 +218,10 @@ impl Job for Simulated {
 
     fn done_with(&self, _bytes: Vec<u8>) {}
 
+    fn messages(&self) -> u64 {
+        0
+    }
+
     fn begin(&self, _network: u64) {}
 
     fn finish(&self, _code: u8) {}

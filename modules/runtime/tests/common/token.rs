@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
+use super::shapes::mix;
 use graphmap_runtime::{DecodeError, Decoder, Encoder, Payload};
 
 /// What has become of a token.
@@ -15,6 +16,8 @@ pub struct Token {
     /// Counted from 0 in its channel; in a farm, where a share chooses the channel, among all.
     number: u64,
     value: u64,
+    /// Of some more than is copied into shared memory.
+    more: Vec<u8>,
     pub fate: Arc<AtomicU8>,
     /// How many there are in this run.
     alive: Option<Arc<AtomicI64>>,
@@ -25,9 +28,14 @@ impl Token {
         if let Some(alive) = alive {
             alive.fetch_add(1, Ordering::SeqCst);
         }
+        let more = match mix(number, value) % 128 {
+            0 => vec![value as u8; 100_000],
+            _ => Vec::new(),
+        };
         Token {
             number,
             value,
+            more,
             fate: Arc::default(),
             alive: alive.cloned(),
         }
@@ -37,6 +45,7 @@ impl Token {
     pub fn open(self) -> (u64, u64) {
         let before = self.fate.swap(READ, Ordering::SeqCst);
         assert_eq!(before, UNDER_WAY, "token {} was read before", self.number);
+        assert!(self.more.iter().all(|&byte| byte == self.value as u8));
         (self.number, self.value)
     }
 }
@@ -52,18 +61,19 @@ impl Drop for Token {
 }
 
 impl Payload for Token {
-    const SIZE: Option<usize> = Some(16);
-
     fn size(&self) -> usize {
-        16
+        16 + self.more.size()
     }
 
     fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
         self.number.encode(to);
         self.value.encode(to);
+        self.more.encode(to);
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        Ok(Token::new(u64::decode(from)?, u64::decode(from)?, None))
+        let mut token = Token::new(u64::decode(from)?, u64::decode(from)?, None);
+        token.more = Vec::decode(from)?;
+        Ok(token)
     }
 }

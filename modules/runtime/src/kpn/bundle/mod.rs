@@ -35,15 +35,15 @@ use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 
 /// The ready list of a bundle and its members' hooks, which put them on it.
-struct Hooked {
-    ready: Rc<Ready>,
-    hooks: Vec<u32>,
+pub(super) struct Hooked {
+    pub(super) ready: Rc<Ready>,
+    pub(super) hooks: Vec<u32>,
     /// The run the hooks are of: 0 before the first.
     run: u64,
 }
 
 impl Hooked {
-    fn new(members: usize, side: Side) -> Self {
+    pub(super) fn new(members: usize, side: Side) -> Self {
         Hooked {
             ready: Ready::new(members, side),
             hooks: Vec::new(),
@@ -55,7 +55,11 @@ impl Hooked {
     /// there from another, and then every member has to be looked at anew. `number` tells the number
     /// of a member's channel.
     #[inline]
-    fn settle(&mut self, members: usize, number: impl Fn(&Scheduler, usize) -> Option<u32>) {
+    pub(super) fn settle(
+        &mut self,
+        members: usize,
+        number: impl Fn(&Scheduler, usize) -> Option<u32>,
+    ) {
         waiting(|scheduler| {
             if self.run != scheduler.run() {
                 self.settle_now(scheduler, members, number);
@@ -80,16 +84,21 @@ impl Hooked {
 
     /// Has whoever polls with `context` woken when a member, or the one member, is put on the list.
     /// To clone a foreign waker is code of the user, so the list may have something after it.
-    fn wait(&self, context: &Context<'_>, only: Option<u32>) {
+    pub(super) fn wait(&self, context: &Context<'_>, only: Option<u32>) {
         waiting(|scheduler| scheduler.wait_for_bundle(context, &self.ready, only));
     }
 
     /// Nobody waits for the bundle any more: a future is dropped.
     #[inline]
-    fn turn_away(&self) {
+    pub(super) fn turn_away(&self) {
         if self.ready.is_waited_for() {
             self.turn_away_now();
         }
+    }
+
+    /// A member is to be looked at, and is waited for from now on.
+    pub(super) fn enter(&self, member: u32, number: Option<u32>) {
+        self.ready.enter(member, number.unwrap_or(NO_NUMBER));
     }
 
     #[cold]

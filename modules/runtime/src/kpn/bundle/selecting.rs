@@ -153,24 +153,13 @@ impl<T> Select<T> {
 
     /// The next token, or the next end that no read has come to before.
     #[inline]
-    fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, Option<T>)>> {
+    pub(crate) fn poll_change(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<(usize, Option<T>)>> {
         loop {
-            self.settle();
-            while let Some(member) = self.hooked.ready.pop() {
-                let at = member as usize;
-                match self.members[at].take() {
-                    Take::Token(token) => {
-                        self.hooked.ready.push(member);
-                        return Poll::Ready(Some((at, Some(token))));
-                    }
-                    Take::End if self.leave(at) => return Poll::Ready(Some((at, None))),
-                    Take::End => {}
-                    Take::Empty => {
-                        if !self.members[at].arm(self.hooked.hooks[at]) {
-                            self.hooked.ready.push(member);
-                        }
-                    }
-                }
+            if let Some(change) = self.try_change() {
+                return Poll::Ready(Some(change));
             }
             if self.live == 0 {
                 return Poll::Ready(None);
@@ -180,6 +169,29 @@ impl<T> Select<T> {
                 return Poll::Pending;
             }
         }
+    }
+
+    /// As [`Select::poll_change`], of what is there.
+    #[inline]
+    pub(crate) fn try_change(&mut self) -> Option<(usize, Option<T>)> {
+        self.settle();
+        while let Some(member) = self.hooked.ready.pop() {
+            let at = member as usize;
+            match self.members[at].take() {
+                Take::Token(token) => {
+                    self.hooked.ready.push(member);
+                    return Some((at, Some(token)));
+                }
+                Take::End if self.leave(at) => return Some((at, None)),
+                Take::End => {}
+                Take::Empty => {
+                    if !self.members[at].arm(self.hooked.hooks[at]) {
+                        self.hooked.ready.push(member);
+                    }
+                }
+            }
+        }
+        None
     }
 
     fn poll_read_from(&mut self, member: usize, context: &mut Context<'_>) -> Poll<Option<T>> {

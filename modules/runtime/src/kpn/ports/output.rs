@@ -12,6 +12,7 @@ use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Put};
 use crate::kpn::cross::Offer;
 use crate::kpn::end::{End, Make};
+use crate::kpn::far::FarOutput;
 use crate::kpn::leaving::Finally;
 use crate::kpn::stop::Stop;
 use crate::link::spsc::Hand;
@@ -104,6 +105,30 @@ impl<T> Output<T> {
             meter.count_written();
         }
         put
+    }
+
+    /// Writes the token as soon as there is room, and leaves none in hand: until then it is the caller's.
+    pub(crate) fn poll_put(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Option<T>,
+    ) -> Poll<Result<(), Stopped>> {
+        while let Some(value) = token.take() {
+            match self.put(value) {
+                Put::Done => break,
+                Put::Stopped(_) => return Poll::Ready(Err(Stopped)),
+                Put::Full(value) => *token = Some(value),
+            }
+            if self.wait_for_room(context) {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Has whoever polls with `context` woken when there is room, or the reader has left; false: that is so already.
+    pub(crate) fn wait_for_room(&self, context: &Context<'_>) -> bool {
+        self.end.wait_for_change(context, Side::Write)
     }
 
     /// As [`Output::put`], for who waits for room: the token may be left in hand.
@@ -214,9 +239,13 @@ impl<T> Output<T> {
             && let Some(output) = self.end.far_output()
             && output.has_room()
         {
-            output.send(fresh);
+            let sent = output.send(fresh);
             // Not before: to drop it is code of the user.
-            drop(mem::replace(token, Token::Done));
+            if let Token::Fresh(fresh) = mem::replace(token, Token::Done)
+                && !sent
+            {
+                output.expose(fresh);
+            }
             return Poll::Ready(Ok(()));
         }
         if let Some(meter) = self.end.meter()
@@ -277,6 +306,26 @@ impl<T> Output<T> {
         }
     }
 
+    /// What sends to another OS process, if the reader is in one.
+    pub(crate) fn far(&self) -> Option<&FarOutput<T>> {
+        match self.end.make() {
+            Make::Far(output) => Some(output),
+            _ => None,
+        }
+    }
+
+    /// Waits until there is room at a reader in another OS process, or it has left.
+    pub(crate) fn room(&mut self) -> Room<'_, T> {
+        Room(self)
+    }
+
+    /// A token was sent with that of another output.
+    pub(crate) fn count_written(&self) {
+        if let Some(meter) = self.end.meter() {
+            meter.count_written();
+        }
+    }
+
     /// Has a hook woken when something changes; false: it has changed already.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
@@ -296,6 +345,31 @@ impl<T> Output<T> {
     /// The number of the channel, if it is one of the scheduler's run.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         self.end.number(scheduler)
+    }
+}
+
+/// The future of [`Output::room`].
+pub(crate) struct Room<'a, T>(&'a mut Output<T>);
+
+impl<T> Future for Room<'_, T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match self.0.far() {
+                Some(output) if !output.has_room() && !output.is_stopped() => {}
+                _ => return Poll::Ready(()),
+            }
+            if self.0.wait_for_room(context) {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<T> Drop for Room<'_, T> {
+    fn drop(&mut self) {
+        self.0.turn_away();
     }
 }
 

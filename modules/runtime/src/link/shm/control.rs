@@ -32,11 +32,16 @@ pub(crate) const RUNNING: u32 = 0;
 pub(crate) const ENDED: u32 = 1;
 pub(crate) const FAILED: u32 = 2;
 
+/// What an OS process has come to.
+const DONE: u32 = 1;
+const GONE: u32 = 2;
+
 #[repr(C, align(64))]
 struct Bell {
     /// 1 while its owner sleeps.
     asleep: AtomicU32,
-    /// 1 from when the OS process whose first scheduler it is has done all it had to.
+    /// [`DONE`] from when the OS process whose first scheduler it is has done all it had to, [`GONE`] when it has ended
+    /// without that.
     done: AtomicU32,
 }
 
@@ -117,6 +122,11 @@ impl Control {
         // SAFETY: within the memory, at its start, so aligned; all of it is atomics, for which any bytes
         // are a value.
         unsafe { page.as_ref() }
+    }
+
+    /// What all relatives know, and nobody else.
+    pub(crate) fn key(&self) -> u64 {
+        self.page().key.load(Ordering::SeqCst)
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -318,11 +328,25 @@ impl Control {
 
     /// This OS process has done all it had to: by its first scheduler.
     pub(crate) fn done(&self) {
-        self.page().bells[self.me].done.store(1, Ordering::SeqCst);
+        self.page().bells[self.me]
+            .done
+            .store(DONE, Ordering::SeqCst);
     }
 
     pub(crate) fn is_done(&self, os_process: usize) -> bool {
-        let first = &self.page().bells[os_process * self.each];
-        first.done.load(Ordering::SeqCst) == 1
+        self.end_of(os_process).load(Ordering::SeqCst) == DONE
+    }
+
+    /// An OS process has ended without having done all it had to: nothing more comes of it.
+    pub(crate) fn has_gone(&self, os_process: usize) {
+        self.end_of(os_process).store(GONE, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_gone(&self, os_process: usize) -> bool {
+        self.end_of(os_process).load(Ordering::SeqCst) == GONE
+    }
+
+    fn end_of(&self, os_process: usize) -> &AtomicU32 {
+        &self.page().bells[os_process * self.each].done
     }
 }

@@ -23,7 +23,9 @@ use crate::link::between::Header;
 
 /// Bytes that are on the way at most: a power of two.
 const ROOM: u64 = 1 << 18;
-/// Where the bytes begin, behind the counter and a line that nobody uses: two lines come at a time.
+/// Where a word is that says whether the reader can read the memory of the writer: in a line that is hardly ever looked at.
+const ACCESS: usize = 64;
+/// Where the bytes begin, behind the counter and that line: two lines come at a time.
 const BYTES: usize = 128;
 /// What a lane takes.
 pub(crate) const LANE: usize = BYTES + ROOM as usize;
@@ -37,6 +39,10 @@ pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
 const NOTHING: u32 = 0;
 /// In place of that: the next frame begins at the start of the ring.
 const PASS: u32 = u32::MAX;
+
+/// Whether the reader can read the memory of the writer; 0: it has not said so.
+const GRANTED: u32 = 1;
+const DENIED: u32 = 2;
 
 /// A frame that cannot be.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,6 +73,12 @@ impl Ring {
     fn head(&self) -> &AtomicU64 {
         // SAFETY: within the memory, aligned as a lane is, and used as an atomic by everybody.
         unsafe { self.head.as_ref() }
+    }
+
+    #[inline]
+    fn access(&self) -> &AtomicU32 {
+        // SAFETY: between the counter and the bytes, so within the memory, aligned, and used as an atomic by everybody.
+        unsafe { self.head.byte_add(ACCESS).cast().as_ref() }
     }
 
     /// The place of an index, and how many bytes there are from it to the end of the ring.
@@ -192,6 +204,14 @@ impl Sender {
         self.ring.first(at).store(word, Ordering::Release);
     }
 
+    /// Whether the reader can read the memory of this OS process, once it has said so.
+    pub(crate) fn access(&self) -> Option<bool> {
+        match self.ring.access().load(Ordering::Acquire) {
+            0 => None,
+            access => Some(access == GRANTED),
+        }
+    }
+
     /// Publishes what is withheld.
     #[inline]
     pub(crate) fn publish(&self) {
@@ -224,6 +244,12 @@ impl Receiver {
             ring: Ring::new(memory, at),
             head: Cell::new(0),
         }
+    }
+
+    /// Says whether this OS process can read the memory of the writer.
+    pub(crate) fn tell_access(&self, granted: bool) {
+        let access = if granted { GRANTED } else { DENIED };
+        self.ring.access().store(access, Ordering::Release);
     }
 
     /// Whether a frame is there.

@@ -4,10 +4,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+use std::process;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::cma;
 use super::control::{Control, ENDED, RUNNING};
 use super::lane::{self, Frame, Receiver, Sender};
 use crate::link::between::{Doorbell, Header, Link, State};
@@ -17,6 +20,11 @@ const MORE: u32 = 1 << 31;
 /// Most memory that is taken because of such a hint, and that is kept to be used again.
 const AHEAD: usize = 64 << 20;
 const KEPT: usize = 8 << 20;
+
+/// A frame for the link itself, with [`MORE`]: where the memory of its sender can be read, if it can, and its OS process.
+const ACCESS: u32 = u32::MAX;
+/// How long is waited to learn why memory cannot be read: its OS process may have been lost.
+const LEARN: Duration = Duration::from_secs(1);
 
 /// After how long a full lane is looked at again: about as long as it takes to empty it.
 const RETRY: Duration = Duration::from_micros(50);
@@ -40,6 +48,10 @@ struct Peer {
     parts: RefCell<Vec<u8>>,
     /// In the list of those to whom something was sent since their bells were looked at.
     dirty: Cell<bool>,
+    /// It was asked whether it can read the memory of this OS process.
+    asked: Cell<bool>,
+    /// Its OS process, from when that can be read.
+    pid: Cell<u32>,
 }
 
 /// All lanes of a scheduler.
@@ -54,6 +66,8 @@ pub(crate) struct Lanes {
     /// Memory for the bytes of a message, to be used again: else each large one would have the pages it lies in from
     /// the system, and give them back.
     buffer: Cell<Vec<u8>>,
+    /// What others read to see whether they can; none if they are not to.
+    proof: Option<Box<u64>>,
 }
 
 /// Frames of a lane are looked at: no others are, until that is over, be it by a panic.
@@ -78,9 +92,11 @@ impl Drop for Passing<'_> {
 }
 
 impl Lanes {
+    /// With `single_copy`, others may read large slices in the memory of this OS process.
+    ///
     /// # Safety
     /// They are the only ones of this scheduler for this run.
-    pub(crate) unsafe fn new(control: Arc<Control>) -> Self {
+    pub(crate) unsafe fn new(control: Arc<Control>, single_copy: bool) -> Self {
         let (me, memory) = (control.me(), control.memory());
         let peer = |other: usize| {
             (other != me).then(|| Peer {
@@ -91,6 +107,8 @@ impl Lanes {
                 waiting: RefCell::default(),
                 parts: RefCell::default(),
                 dirty: Cell::new(false),
+                asked: Cell::new(false),
+                pid: Cell::new(0),
             })
         };
         Lanes {
@@ -98,6 +116,7 @@ impl Lanes {
             dirty: RefCell::default(),
             taking: Cell::new(false),
             buffer: Cell::default(),
+            proof: single_copy.then(|| Box::new(control.key())),
             control,
         }
     }
@@ -134,6 +153,8 @@ impl Lanes {
                 let bytes = unsafe { passing.frame.bytes.as_ref() };
                 if header.extra & MORE == 0 && peer.parts.borrow().is_empty() {
                     take(from, header, bytes);
+                } else if header.kind == ACCESS {
+                    self.try_access(peer, header.number, bytes);
                 } else if let Some(whole) = peer.add_part(header, bytes) {
                     drop(passing);
                     take(from, header, &whole);
@@ -142,6 +163,72 @@ impl Lanes {
             }
         }
         Ok(count)
+    }
+
+    #[inline]
+    pub(crate) fn may_expose(&self) -> bool {
+        self.proof.is_some()
+    }
+
+    /// Whether another scheduler can read the memory of this OS process; at first it is asked, and the answer is no.
+    pub(crate) fn has_access(&self, to: usize) -> bool {
+        let (Some(Some(peer)), Some(proof)) = (self.peers.get(to), &self.proof) else {
+            return false;
+        };
+        if !peer.asked.replace(true) {
+            let address = (&raw const **proof).expose_provenance() as u64;
+            let header = Header {
+                kind: ACCESS,
+                number: process::id(),
+                extra: MORE,
+            };
+            self.send(to, header, &address.to_ne_bytes());
+        }
+        peer.sender.access() == Some(true)
+    }
+
+    /// Tries whether the memory of another scheduler can be read, and says so.
+    #[cold]
+    fn try_access(&self, peer: &Peer, pid: u32, bytes: &[u8]) {
+        let address = bytes.try_into().map_or(0, u64::from_ne_bytes);
+        let mut word = [const { MaybeUninit::new(0) }; 8];
+        let read = cma::read(pid, address, &mut word);
+        // SAFETY: all were initialised from the start.
+        let word = word.map(|byte| unsafe { byte.assume_init() });
+        let granted = read.is_ok() && u64::from_ne_bytes(word) == self.control.key();
+        peer.pid.set(if granted { pid } else { 0 });
+        peer.receiver.tell_access(granted);
+    }
+
+    /// Fills `to` with what is in the memory of another scheduler.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn read_memory(
+        &self,
+        of: usize,
+        address: u64,
+        to: &mut [MaybeUninit<u8>],
+    ) -> Result<(), String> {
+        let peer = self.peers.get(of).and_then(Option::as_ref);
+        let pid = peer.map_or(0, |peer| peer.pid.get());
+        let read = match pid {
+            0 => Err("nobody has said that it can be read".to_string()),
+            pid => cma::read(pid, address, to).map_err(|error| error.to_string()),
+        };
+        // Who is lost can be read no more, and that is to be told instead. Who knows that a run is over lets go of its memory.
+        if read.is_err() {
+            self.control.wait_for_failure(LEARN);
+        }
+        match self.control.state() {
+            RUNNING => read.map_err(|why| {
+                format!(
+                    "memory that may be read there (the kernel says: {why}; \
+                     with GRAPHMAP_SINGLE_COPY=0 nothing has to be)"
+                )
+            }),
+            _ => Err("a run that goes on".into()),
+        }
     }
 
     /// Memory for the bytes of a message, with what an older one has left.
@@ -394,5 +481,9 @@ impl Link for Lanes {
 
     fn done(&self) {
         self.control.done();
+    }
+
+    fn may_come_from(&self, scheduler: usize) -> bool {
+        !self.control.is_gone(self.control.os_process_of(scheduler))
     }
 }

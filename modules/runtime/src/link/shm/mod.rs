@@ -1,9 +1,12 @@
 //! Shared memory between the OS processes of one run: [`memory`] is the memory, a [`lane`] passes
 //! frames from one OS process to another, the [`lanes`] are all that one has, the [`control`] page says who is awake and how the run ends.
 //!
+//! What is large is read where it lies ([`cma`]), if the kernel permits that.
+//!
 //! Nothing is left behind: the memory has no name, and goes with the last who has it.
 
 pub(crate) mod child;
+pub(crate) mod cma;
 pub(crate) mod control;
 pub(crate) mod lane;
 pub(crate) mod lanes;

@@ -1,0 +1,32 @@
+//! What travels over the channels.
+
+/// One of the source's tokens; every 4,096th is large.
+#[derive(Clone, Debug)]
+pub struct Token {
+    pub number: u64,
+    pub more: Vec<u8>,
+}
+graphmap_runtime::payload!(Token { number, more });
+
+impl Token {
+    pub fn new(number: u64) -> Token {
+        let length = if number.is_multiple_of(4096) {
+            100_000
+        } else {
+            0
+        };
+        let more = vec![number as u8; length];
+        Token { number, more }
+    }
+
+    /// Whether it is what the source made.
+    pub fn is_whole(&self) -> bool {
+        let made = Token::new(self.number);
+        self.more == made.more
+    }
+}
+
+/// Which worker a token goes to.
+pub fn worker(number: u64, workers: usize) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % workers
+}

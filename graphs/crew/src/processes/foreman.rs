@@ -1,0 +1,16 @@
+use crate::wiring::Foreman;
+use graphmap_runtime::State;
+
+/// Hands out one number after the other, until there are no more or nobody wants one.
+pub async fn foreman(mut p: Foreman) -> Result<(), String> {
+    for number in 1..=crate::numbers()? {
+        if p.tasks.state() == State::Closing {
+            break;
+        }
+        if p.tasks.write(number).await.is_err() {
+            break;
+        }
+    }
+    p.tasks.close();
+    Ok(())
+}

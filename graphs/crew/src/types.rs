@@ -1,0 +1,22 @@
+//! What travels on the channels.
+
+/// How many steps of Collatz a number takes to 1, and in which shift that was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The number.
+    pub number: u64,
+    /// Halved if even, else tripled and one more, so many times.
+    pub steps: u64,
+    /// The first shift of whoever answers is 1.
+    pub shift: u64,
+}
+graphmap_runtime::payload!(Answer {
+    number,
+    steps,
+    shift
+});
+
+/// The helpers may come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Start;
+graphmap_runtime::payload!(Start);

@@ -1,0 +1,141 @@
+//! Which ports of kinds are flow-controlled.
+//!
+//! The type of a port in generated code tells that, so it is the same for all channels at a port, in all
+//! processes of a kind. Nothing is spread: a channel is flow-controlled where that is said of it.
+
+use crate::arena::Id;
+use crate::codes;
+use crate::declared::{BundleKind, Flow};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::network::{ChannelId, KindPort, Network, PortId};
+use crate::source::Span;
+use rustc_hash::FxHashSet;
+
+/// Fills in whether the ports of kinds are flow-controlled, and tells what contradicts. `place` is that of each
+/// port in the row of the ports of all kinds.
+pub(super) fn infer(network: &mut Network, place: &[u32], diagnostics: &mut Diagnostics) {
+    // Most networks have none.
+    if network.terms.values().all(|terms| terms.flow.is_none()) {
+        return;
+    }
+    let total = network.kinds.values().map(|kind| kind.ports.len()).sum();
+    let mut said: Vec<Option<(Option<Flow>, ChannelId)>> = vec![None; total];
+    // Of the two ends of one edge, and of what repeats it, the first is enough.
+    let mut told: FxHashSet<u32> = FxHashSet::default();
+    let mut places: FxHashSet<Span> = FxHashSet::default();
+    for (id, channel) in network.channels.iter() {
+        let flow = network.terms(id).flow;
+        for port in [channel.from, channel.to] {
+            let at = place[port.index()];
+            let &mut (known, first) = said[at as usize].get_or_insert((flow, id));
+            if known != flow && told.insert(at) && places.insert(channel.span) {
+                diagnostics.push(conflict(network, port, [(first, known), (id, flow)]));
+            }
+        }
+    }
+    let mut rest = said.iter();
+    for kind in network.kinds.values_mut() {
+        for (port, said) in kind.ports.iter_mut().zip(&mut rest) {
+            port.flow = said.and_then(|(flow, _)| flow);
+        }
+    }
+    senseless(network, place, diagnostics);
+}
+
+/// Tells of flow control of channels that cannot have it, once for each place.
+fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
+    let ports: Vec<&KindPort> = network
+        .kinds
+        .values()
+        .flat_map(|kind| &kind.ports)
+        .collect();
+    let bundle = |port: PortId| ports[place[port.index()] as usize].bundle;
+    let mut told: FxHashSet<Span> = FxHashSet::default();
+    for (id, channel) in network.channels.iter() {
+        let terms = network.terms(id);
+        let Some(flow) = terms.flow else { continue };
+        let ends = (bundle(channel.from), bundle(channel.to));
+        let Some((what, help)) = wrong(flow, ends, terms.initial) else {
+            continue;
+        };
+        if told.insert(channel.span) {
+            let (from, to) = (
+                network.port_name(channel.from),
+                network.port_name(channel.to),
+            );
+            let message =
+                format!("the channel from `{from}` to `{to}` cannot be flow-controlled: {what}");
+            diagnostics.push(
+                Diagnostic::error(codes::FLOW_WITHOUT_SENSE, message)
+                    .at(channel.span, "")
+                    .help(help),
+            );
+        }
+    }
+}
+
+/// Why a channel between such ends cannot be flow-controlled, and what to do.
+fn wrong(
+    flow: Flow,
+    ends: (Option<BundleKind>, Option<BundleKind>),
+    initial: u32,
+) -> Option<(String, &'static str)> {
+    let one_to_many = matches!(ends.0, Some(BundleKind::Share));
+    match ends {
+        (Some(kind), _) if kind != BundleKind::Share => Some((
+            format!(
+                "each token of a `{}` bundle has its reader, whether that is open or not",
+                kind.name()
+            ),
+            "say `bundle=share`, or leave `flow=` out",
+        )),
+        (_, Some(kind)) if kind != BundleKind::Select => Some((
+            format!(
+                "a `{}` bundle reads a token of each writer, whether that is open or not",
+                kind.name()
+            ),
+            "say `bundle=select`, or leave `flow=` out",
+        )),
+        (Some(_), Some(_)) => Some((
+            "it has others beside it at both its ends, and nobody who knows which of them are open"
+                .to_owned(),
+            "put a process between many writers and many readers",
+        )),
+        _ if initial > 0 => Some((
+            "it is new until both its ends open it, and holds nothing before".to_owned(),
+            "leave `initial=` out, and let the writer write first",
+        )),
+        _ if flow == Flow::RoundRobin && !one_to_many => Some((
+            "it has one reader, and turns are for those of a `share` bundle".to_owned(),
+            "say `flow=credits`",
+        )),
+        _ => None,
+    }
+}
+
+fn conflict(
+    network: &Network,
+    port: PortId,
+    [(first, was), (second, is)]: [(ChannelId, Option<Flow>); 2],
+) -> Diagnostic {
+    let name = network.name(network.ports[port].name);
+    let kind = network.kind_name(network.ports[port].process);
+    let says = |flow: Option<Flow>| match flow {
+        Some(flow) => format!("says `flow={}`", quoted(flow)),
+        None => "says no `flow=`".to_owned(),
+    };
+    let message =
+        format!("the channels at port `{name}` of kind `{kind}` are not flow-controlled alike");
+    Diagnostic::error(codes::FLOW_CONFLICT, message)
+        .at(network.channels[second].span, says(is))
+        .also(network.channels[first].span, says(was))
+        .help("say the same of all: the type of the port in the code tells it")
+}
+
+/// As written in a drawing.
+fn quoted(flow: Flow) -> String {
+    match flow.name() {
+        name if name.contains('-') => format!("\"{name}\""),
+        name => name.to_owned(),
+    }
+}

@@ -1,0 +1,36 @@
+//! A file that grows beyond what is allowed (`ulimit -f`): an error of who writes it, instead of the end of the program.
+
+/// From now on, unless somebody has said what is to happen then.
+pub(crate) fn is_an_error() {
+    system::is_an_error();
+}
+
+#[cfg(all(unix, not(miri)))]
+mod system {
+    use std::ffi::c_int;
+
+    unsafe extern "C" {
+        fn signal(signal: c_int, handler: usize) -> usize;
+    }
+
+    const SIGXFSZ: c_int = 25;
+    const SIG_DFL: usize = 0;
+
+    /// Unlike a signal that is ignored, one that is caught is as it was in what a process starts.
+    extern "C" fn nothing(_signal: c_int) {}
+
+    pub(super) fn is_an_error() {
+        // SAFETY: the handler does nothing; one that somebody has set is set again.
+        unsafe {
+            let was = signal(SIGXFSZ, nothing as *const () as usize);
+            if was != SIG_DFL {
+                signal(SIGXFSZ, was);
+            }
+        }
+    }
+}
+
+#[cfg(not(all(unix, not(miri))))]
+mod system {
+    pub(super) fn is_an_error() {}
+}

@@ -1,0 +1,61 @@
+//! Waiting for the readers to ask for the end.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use super::{FlowOutput, FlowShare};
+use crate::kpn::select::Source;
+
+/// The future of [`FlowOutput::closing`] and [`FlowShare::closing`]: ready when the last reader has
+/// asked for the end, or when the channel is closed.
+///
+/// In a [`select!`](crate::select!) it does not count as a port that may still have something.
+#[must_use = "this does nothing unless it is awaited"]
+pub struct Closing<'a, T>(pub(super) Writer<'a, T>);
+
+/// Whose.
+pub(super) enum Writer<'a, T> {
+    One(&'a mut FlowOutput<T>),
+    Share(&'a mut FlowShare<T>),
+}
+
+impl<T> Source for Closing<'_, T> {
+    type Item = ();
+    const STREAM: bool = false;
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
+        match &mut self.0 {
+            Writer::One(output) => output.poll_closing(context),
+            Writer::Share(share) => share.poll_closing(context),
+        }
+        .map(Some)
+    }
+
+    fn turn_away(&mut self) {
+        match &mut self.0 {
+            Writer::One(output) => output.turn_away(),
+            Writer::Share(share) => share.turn_away(),
+        }
+    }
+}
+
+impl<T> Future for Closing<'_, T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.get_mut().poll_next(context).map(|_| ())
+    }
+}
+
+impl<T> Drop for Closing<'_, T> {
+    fn drop(&mut self) {
+        self.turn_away();
+    }
+}
+
+impl<T> fmt::Debug for Closing<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Closing").finish_non_exhaustive()
+    }
+}

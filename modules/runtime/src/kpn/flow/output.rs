@@ -1,0 +1,271 @@
+//! One writer.
+
+use std::fmt;
+use std::task::{Context, Poll};
+
+use super::closing::{Closing, Writer};
+use super::waiting::{Until, Waits};
+use super::{Control, Line, Session, State};
+use crate::exec::outcome::Stopped;
+use crate::kpn::ports::{Input, Output};
+
+/// The writing end of a flow-controlled channel: alone, or one of many whose tokens a
+/// [`FlowSelect`](super::FlowSelect) reads.
+///
+/// It opens with its first write, or with [`open`](Self::open), and closes with [`close`](Self::close) or when it
+/// is dropped: all that was written is read before the reader is told. One of many leaves when it
+/// closes, and may open anew as long as another is open; when the last closes, the channel is closed for
+/// ever.
+///
+/// ```
+/// use graphmap_runtime::{Local, Options, State};
+///
+/// let mut net = Local::new();
+/// let (mut tx, mut rx) = net.flow_channel::<u64>(4);
+/// net.spawn(async move {
+///     assert_eq!(tx.state(), State::New);
+///     assert_eq!(tx.open().await, State::Open);
+///     for n in 0..10 {
+///         tx.write(n).await.unwrap();
+///     }
+///     tx.close();
+///     assert_eq!(tx.state(), State::Closed);
+/// });
+/// net.spawn(async move {
+///     let mut sum = 0;
+///     while let Some(n) = rx.read().await {
+///         sum += n;
+///     }
+///     assert_eq!((sum, rx.state()), (45, State::Closed));
+/// });
+/// net.run(&Options::new()).unwrap();
+/// ```
+pub struct FlowOutput<T> {
+    pub(super) tokens: Output<T>,
+    pub(super) line: Line,
+    pub(super) session: Session,
+    /// How many tokens were written since it opened.
+    pub(super) written: u64,
+    /// There is one writer and one reader: to close is to close for ever. Known when the reader has opened, which may
+    /// be before this end does.
+    pub(super) alone: Option<bool>,
+    /// All is read that was written when it was open last.
+    done: bool,
+    /// The reader has asked for the end.
+    pub(super) asked: bool,
+    connected: bool,
+}
+
+impl<T> FlowOutput<T> {
+    pub(crate) fn new(tokens: Output<T>, tells: Output<Control>, hears: Input<Control>) -> Self {
+        let connected = tokens.is_connected();
+        FlowOutput {
+            line: Line::new(tells, hears),
+            session: match connected {
+                true => Session::Fresh,
+                false => Session::Closed,
+            },
+            written: 0,
+            alone: None,
+            done: true,
+            asked: false,
+            connected,
+            tokens,
+        }
+    }
+
+    /// An end that is joined to nothing: the channel is closed from the start.
+    pub fn unconnected() -> Self {
+        let tokens = Output::unconnected();
+        FlowOutput::new(tokens, Output::unconnected(), Input::unconnected())
+    }
+
+    /// Whether a channel is joined to the port. It stays so when the channel is closed.
+    pub fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    /// Opens this end, and waits until the reader has opened the other: [`State::Open`] or
+    /// [`State::Closing`], or [`State::Closed`] if the channel is closed for ever. A writer that has closed opens
+    /// anew. Dropping the future before it is ready leaves the end as one that opens.
+    pub fn open(&mut self) -> impl Future<Output = State> {
+        let poll = |end: &mut Self, context: &mut Context<'_>| {
+            // Not before all is read that it wrote when it was open last.
+            match end.poll_while(|end| end.session == Session::Left && !end.done, context) {
+                Poll::Ready(()) => end.poll_open(true, context),
+                Poll::Pending => Poll::Pending,
+            }
+        };
+        Until { end: self, poll }
+    }
+
+    /// Writes a token, as soon as there is room for it. Opens the end if it never was open, and waits for the reader to
+    /// open. Dropping the future before it is ready drops the token, unwritten.
+    ///
+    /// # Errors
+    /// [`Stopped`] if the channel is closed, or this end is: the token is dropped.
+    #[inline]
+    pub fn write(&mut self, token: T) -> impl Future<Output = Result<(), Stopped>> {
+        let mut token = Some(token);
+        let poll =
+            move |end: &mut Self, context: &mut Context<'_>| end.poll_write(context, &mut token);
+        Until { end: self, poll }
+    }
+
+    /// Closes this end; what was written will be read. If it is the last, the channel is closed for
+    /// ever. On an end that is not open this does nothing: an end that is dropped is out for good.
+    pub fn close(&mut self) {
+        match self.session {
+            Session::Open if self.alone == Some(true) => self.end(),
+            Session::Opening | Session::Open => {
+                let after = self.written;
+                self.line.tell(Control::Close { after });
+                self.session = Session::Left;
+                (self.written, self.asked) = (0, false);
+                (self.alone, self.done) = (None, false);
+            }
+            Session::Fresh | Session::Left | Session::Closed => {}
+        }
+    }
+
+    /// What the channel is, as far as this end knows now. What it answers depends on how fast others are, so a process
+    /// that asks is not deterministic.
+    pub fn state(&mut self) -> State {
+        while self.session != Session::Closed {
+            match self.line.try_hear() {
+                Ok(Some(control)) => self.hear(control),
+                Ok(None) => self.end(),
+                Err(_) => break,
+            }
+        }
+        self.known()
+    }
+
+    /// Waits until the reader has asked for the end, or the channel is closed, without writing: a writer that reads for
+    /// long before it writes again learns of it in a [`select!`](crate::select!). Opens the end if it never was open. Ready
+    /// at once if this end is closed.
+    pub fn closing(&mut self) -> Closing<'_, T> {
+        Closing(Writer::One(self))
+    }
+
+    fn known(&self) -> State {
+        match self.session {
+            Session::Fresh | Session::Opening | Session::Left => State::New,
+            Session::Open if self.asked => State::Closing,
+            Session::Open => State::Open,
+            Session::Closed => State::Closed,
+        }
+    }
+
+    fn hear(&mut self, control: Control) {
+        match control {
+            // What comes before all is read is of when it was open last.
+            _ if !self.done && control != Control::Done => {}
+            Control::Open { alone, asked } => {
+                (self.alone, self.asked) = (Some(alone), self.asked || asked);
+                if self.session == Session::Opening {
+                    self.session = Session::Open;
+                }
+            }
+            Control::Ask => self.asked = true,
+            Control::Done => self.done = true,
+            Control::Close { .. } | Control::Left { .. } => {}
+        }
+    }
+
+    /// The channel is closed.
+    pub(super) fn end(&mut self) {
+        self.session = Session::Closed;
+        self.tokens = Output::unconnected();
+        self.line = Line::unconnected();
+    }
+
+    /// Hears what comes as long as this holds.
+    fn poll_while(&mut self, holds: impl Fn(&Self) -> bool, context: &mut Context<'_>) -> Poll<()> {
+        while holds(self) {
+            match self.line.poll(context) {
+                Poll::Ready(Some(control)) => self.hear(control),
+                Poll::Ready(None) => self.end(),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Opens, also `anew`, and waits for the reader to open.
+    fn poll_open(&mut self, anew: bool, context: &mut Context<'_>) -> Poll<State> {
+        if self.session == Session::Fresh || anew && self.session == Session::Left {
+            self.session = match self.alone {
+                Some(_) => Session::Open,
+                None => Session::Opening,
+            };
+            self.line.tell(Control::Open {
+                alone: true,
+                asked: false,
+            });
+        }
+        self.poll_while(|end| end.session == Session::Opening, context)
+            .map(|()| self.known())
+    }
+
+    #[inline]
+    fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Option<T>,
+    ) -> Poll<Result<(), Stopped>> {
+        if token.is_none() {
+            return Poll::Ready(Ok(())); // it is written
+        }
+        if self.session != Session::Open {
+            match self.poll_open(false, context) {
+                Poll::Ready(State::Open | State::Closing) => {}
+                Poll::Ready(State::New | State::Closed) => return Poll::Ready(Err(Stopped)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let polled = self.tokens.poll_put(context, token);
+        match polled {
+            Poll::Ready(Ok(())) => self.written += 1,
+            Poll::Ready(Err(Stopped)) => self.end(),
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    pub(super) fn poll_closing(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match self.poll_open(false, context) {
+                Poll::Ready(State::Open) => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+            match self.line.poll(context) {
+                Poll::Ready(Some(control)) => self.hear(control),
+                Poll::Ready(None) => self.end(),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn turn_away(&mut self) {
+        self.tokens.turn_away();
+        self.line.hears.turn_away();
+    }
+}
+
+impl<T> Waits for FlowOutput<T> {
+    #[inline]
+    fn turn_away(&mut self) {
+        FlowOutput::turn_away(self);
+    }
+}
+
+impl<T> fmt::Debug for FlowOutput<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlowOutput")
+            .field("state", &self.known())
+            .finish_non_exhaustive()
+    }
+}
