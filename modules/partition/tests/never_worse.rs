@@ -81,6 +81,22 @@ fn none_is_worse(case: &Case, steps: &[u64], seed: u64) -> Result<(), TestCaseEr
     Ok(())
 }
 
+/// METIS draws from a state that all threads share: whoever is beside it must not change what it gives.
+#[test]
+fn metis_gives_the_same_beside_others() {
+    let case = sized(&mut Dice(6_962_205_621_077_643_995), 2000);
+    let cost = || run(&case, "metis", 1, 3).map(|found| found.minimised);
+    let alone = cost();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| (0..10).map(|_| cost()).collect::<Vec<_>>()))
+            .collect();
+        for other in others {
+            assert_eq!(other.join().unwrap(), vec![alone; 10]);
+        }
+    });
+}
+
 /// How many networks, where nobody says it.
 fn cases(few: u32) -> ProptestConfig {
     let said = std::env::var("PROPTEST_CASES")

@@ -3,7 +3,10 @@
 //! What it does not do itself: it prints to standard output when there are more parts than
 //! vertices (not asked then), holds weights in 32 bits (scaled down here), ignores distances
 //! (its parts are matched to blocks here), knows neither pins nor pairs kept apart (repaired here),
-//! and may break balance (told by the evaluation).
+//! may break balance (told by the evaluation), and draws its random numbers from `rand` of the C
+//! library, whose state all threads share (one call at a time here: the same seed gives the same parts).
+
+use std::sync::{Mutex, PoisonError};
 
 use ::metis::option::{Opt, Seed, UFactor};
 
@@ -12,6 +15,9 @@ use crate::error::Error;
 use crate::instance::{Instance, NO_LIMIT};
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::refine::rebalance::repair_rules;
+
+/// Held while METIS works: two calls at a time would take each other's random numbers.
+static RANDOM: Mutex<()> = Mutex::new(());
 
 /// So many vertices a block METIS wants at least.
 const FEW: usize = 8;
@@ -139,11 +145,13 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     .set_adjwgt(&weights)
     .set_tpwgts(&share)
     .set_options(&options);
+    let alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     match method {
         Method::Kway => graph.part_kway(&mut part),
         Method::Recursive => graph.part_recursive(&mut part),
     }
     .map_err(|e| Error::Solver(format!("METIS: {e}")))?;
+    drop(alone);
     let mut block: Vec<u32> = part.iter().map(|&p| p as u32).collect();
     repair_rules(inst, &mut block);
     Ok(block)
