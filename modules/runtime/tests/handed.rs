@@ -125,19 +125,22 @@ fn told(read: usize) -> Vec<bool> {
         };
         two(writer, reader)
     };
+    let mut runs = 0;
     everywhere(network, |outcome| {
         outcome.unwrap();
         all.append(&mut log.take());
+        runs += 1;
     });
+    assert_eq!(all.len(), runs);
     all
 }
 
 #[test]
 fn who_leaves_without_it_refuses_it() {
-    assert_eq!(told(0), [false; 5]);
+    assert!(told(0).iter().all(|&read| !read));
 }
 
 #[test]
 fn who_leaves_after_it_has_read_it() {
-    assert_eq!(told(2), [true; 5]);
+    assert!(told(2).iter().all(|&read| read));
 }

@@ -44,6 +44,7 @@ fn what_is_counted() {
     for schedulers in [1, 2] {
         let options = Options::new()
             .os_processes(schedulers)
+            .threads(schedulers)
             .stats(true)
             .profile(true);
         let report = run(pair(), &options).unwrap();

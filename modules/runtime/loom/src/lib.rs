@@ -1,6 +1,6 @@
-//! Every interleaving of the ring between schedulers, of the inbox, and of sleeping: loom runs
-//! each test for all orders, and all values that the memory model lets a load return. A lost
-//! wake-up shows as a deadlock, a race on a slot as an error.
+//! Every interleaving of the ring between schedulers, of the inbox, of sleeping, and of the lanes
+//! between OS processes: loom runs each test for all orders, and all values that the memory model
+//! lets a load return. A lost wake-up shows as a deadlock, a race on a slot as an error.
 #![cfg(loom)]
 #![allow(dead_code)]
 
@@ -9,6 +9,8 @@ mod doze;
 
 #[path = "../../src/link/mod.rs"]
 mod link;
+
+mod lanes;
 
 /// Of what `link` knows, a constant; here it is small, for each word of that many bytes is watched.
 mod error {

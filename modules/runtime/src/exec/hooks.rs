@@ -393,7 +393,7 @@ mod tests {
         let hooks = Hooks::new(0);
         let kept: Vec<_> = (0..100).map(|_| Ready::new(1, Side::Read)).collect();
         kept.iter().for_each(|ready| hooks.wait(ready, None, 0));
-        for _ in 0..10_000 {
+        for _ in 0..if cfg!(miri) { 1500 } else { 10_000 } {
             let ready = Ready::new(1, Side::Read);
             hooks.wait(&ready, None, 0);
             hooks.turn_away(&ready);

@@ -180,6 +180,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri keeps files and the time of day away")]
     fn turns_of_a_scheduler_have_no_moment_in_common() {
         let trace = Trace::new("x".as_ref());
         let recorder = Recorder::new(trace.clone());

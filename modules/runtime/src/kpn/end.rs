@@ -132,10 +132,11 @@ impl<T> End<T> {
     where
         T: Send + 'static,
     {
-        if let Make::Cross(channel) = self.make() {
-            let pointer: *const Cross<T> = channel;
+        let end = self.plain();
+        if end.is_some() && end.mark() == CROSS {
+            // The pointer that the Arc was turned into, not one to the channel alone: counts lie beside it.
             // SAFETY: the end has a count of its own, which the Arc made here does not use up.
-            let channel = ManuallyDrop::new(unsafe { Arc::from_raw(pointer) });
+            let channel = ManuallyDrop::new(unsafe { Arc::from_raw(end.unmarked::<Cross<T>>()) });
             channel.register(registry, side);
         }
     }

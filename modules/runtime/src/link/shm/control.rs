@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::lane::LANE;
 use super::memory::{self, Memory};
+use super::ring::LANE;
 use crate::error::CAUSE;
 
 /// Most schedulers of a run on one host.

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use super::cma;
 use super::control::{Control, ENDED, RUNNING};
-use super::lane::{self, Frame, Receiver, Sender};
+use super::lane::{Frame, Receiver, Sender};
+use super::ring::{MOST, Ring};
 use crate::link::between::{Doorbell, Header, Link, State};
 
 /// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
@@ -101,9 +102,9 @@ impl Lanes {
         let peer = |other: usize| {
             (other != me).then(|| Peer {
                 // SAFETY: each scheduler has one end of each lane, and makes it once.
-                sender: unsafe { Sender::new(memory, control.lane(me, other)) },
+                sender: unsafe { Sender::new(Ring::new(memory, control.lane(me, other))) },
                 // SAFETY: as above.
-                receiver: unsafe { Receiver::new(memory, control.lane(other, me)) },
+                receiver: unsafe { Receiver::new(Ring::new(memory, control.lane(other, me))) },
                 waiting: RefCell::default(),
                 parts: RefCell::default(),
                 dirty: Cell::new(false),
@@ -274,7 +275,7 @@ impl Lanes {
         let mut waiting = peer.waiting.borrow_mut();
         while let Some(first) = waiting.front_mut() {
             let rest = &first.bytes[first.sent..];
-            let part = &rest[..rest.len().min(lane::MOST)];
+            let part = &rest[..rest.len().min(MOST)];
             let left = rest.len() - part.len();
             let extra = match left {
                 0 => first.header.extra,
@@ -345,7 +346,7 @@ impl Peer {
     /// Whether a message is one frame, and is not behind others.
     #[inline(always)]
     fn can_send(&self, len: usize) -> bool {
-        len <= lane::MOST && !self.waits()
+        len <= MOST && !self.waits()
     }
 
     fn can_go_on(&self) -> bool {
@@ -353,7 +354,7 @@ impl Peer {
         let first = waiting.front();
         first.is_some_and(|first| {
             let rest = first.bytes.len() - first.sent;
-            self.sender.is_ready(rest.min(lane::MOST))
+            self.sender.is_ready(rest.min(MOST))
         })
     }
 

@@ -205,7 +205,56 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(miri)]
+mod system {
+    //! To Miri it is memory of the one program that there is: so it sees what threads do with it.
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::io;
+    use std::ptr::NonNull;
+    use std::sync::atomic::AtomicU32;
+    use std::thread;
+    use std::time::Duration;
+
+    fn layout(len: usize) -> Layout {
+        Layout::from_size_align(len, 4096).expect("as the kernel would map it")
+    }
+
+    pub(super) fn create() -> io::Result<i32> {
+        Ok(-1)
+    }
+
+    pub(super) fn inherited(_fd: i32, _key: u64) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn resize(_fd: i32, len: usize) -> io::Result<()> {
+        match len {
+            0 => Err(io::ErrorKind::InvalidInput.into()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn map(_fd: i32, len: usize) -> io::Result<NonNull<u8>> {
+        // SAFETY: `resize` has let no empty memory pass.
+        let start = unsafe { alloc_zeroed(layout(len)) };
+        NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    pub(super) fn unmap(start: NonNull<u8>, len: usize) {
+        // SAFETY: `map` allocated it so, and whoever had it has let it go.
+        unsafe { dealloc(start.as_ptr(), layout(len)) };
+    }
+
+    pub(super) fn close(_fd: i32) {}
+
+    pub(super) fn futex_wait(_word: &AtomicU32, _value: u32, _at_most: Option<Duration>) {
+        thread::yield_now();
+    }
+
+    pub(super) fn futex_wake(_word: &AtomicU32) {}
+}
+
+#[cfg(not(any(target_os = "linux", miri)))]
 mod system {
     //! Elsewhere there is none, and nobody gets as far as to use it.
     use std::io;

@@ -11,3 +11,4 @@ pub(crate) mod control;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod memory;
+mod ring;

@@ -1,0 +1,224 @@
+//! A lane as it is, in memory whose every access loom sees.
+
+#[path = "../../src/link/shm/lane.rs"]
+mod lane;
+
+/// In place of `link/shm/ring.rs`: four units, so that few frames go around its end.
+mod ring {
+    use std::ptr::NonNull;
+
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    use crate::link::between::Header;
+
+    pub(super) const ROOM: u64 = 128;
+    pub(super) const HEADER: usize = 16;
+    pub(super) const UNIT: u64 = 32;
+    pub(super) const MOST: usize = 2 * UNIT as usize - HEADER;
+    const UNITS: usize = (ROOM / UNIT) as usize;
+
+    /// What is found where a first word will be, and a frame has other bytes: it would be no frame.
+    const OTHER: u32 = PASS - 1;
+    const PASS: u32 = u32::MAX;
+
+    /// The ring of a lane, for one of its ends.
+    #[derive(Clone)]
+    pub(crate) struct Ring(Arc<Lane>);
+
+    struct Lane {
+        head: AtomicU64,
+        access: AtomicU32,
+        units: [Unit; UNITS],
+        bytes: std::cell::UnsafeCell<[u8; ROOM as usize]>,
+    }
+
+    /// What loom watches of each unit: its first word may be looked at while the rest is written.
+    struct Unit {
+        first: AtomicU32,
+        looked: UnsafeCell<()>,
+        rest: UnsafeCell<()>,
+    }
+
+    // SAFETY: loom watches a cell for every byte.
+    unsafe impl Send for Lane {}
+    // SAFETY: as above.
+    unsafe impl Sync for Lane {}
+
+    impl Ring {
+        pub(super) fn empty() -> Self {
+            Ring(Arc::new(Lane {
+                head: AtomicU64::new(0),
+                access: AtomicU32::new(0),
+                units: std::array::from_fn(|_| Unit {
+                    first: AtomicU32::new(0),
+                    looked: UnsafeCell::new(()),
+                    rest: UnsafeCell::new(()),
+                }),
+                bytes: std::cell::UnsafeCell::new([0; ROOM as usize]),
+            }))
+        }
+
+        pub(super) fn head(&self) -> &AtomicU64 {
+            &self.0.head
+        }
+
+        pub(super) fn access(&self) -> &AtomicU32 {
+            &self.0.access
+        }
+
+        pub(super) fn rest(&self, at: u64) -> u64 {
+            ROOM - at % ROOM
+        }
+
+        pub(super) fn first(&self, at: u64) -> &AtomicU32 {
+            let unit = &self.0.units[(at % ROOM / UNIT) as usize];
+            unit.looked.with(|_| ());
+            &unit.first
+        }
+
+        fn units(&self, at: u64, len: usize) -> &[Unit] {
+            let from = (at % ROOM / UNIT) as usize;
+            &self.0.units[from..from + (HEADER + len).div_ceil(UNIT as usize)]
+        }
+
+        fn place(&self, at: u64) -> *mut u8 {
+            let start: *mut u8 = self.0.bytes.get().cast();
+            start.wrapping_add((at % ROOM) as usize)
+        }
+
+        pub(super) unsafe fn write(&self, at: u64, header: Header, bytes: &[u8]) {
+            for (n, unit) in self.units(at, bytes.len()).iter().enumerate() {
+                unit.rest.with_mut(|_| ());
+                // Of other units than its own, a frame takes the first word as well.
+                if n > 0 {
+                    unit.looked.with_mut(|_| ());
+                    unit.first.store(OTHER, Ordering::Relaxed);
+                }
+            }
+            let words = [header.kind, header.number, header.extra];
+            // SAFETY: within the bytes, and watched.
+            unsafe {
+                let place = self.place(at);
+                place.add(4).cast::<[u32; 3]>().write_unaligned(words);
+                place
+                    .add(HEADER)
+                    .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            }
+        }
+
+        pub(super) unsafe fn read(&self, at: u64, len: usize) -> (Header, NonNull<[u8]>) {
+            for (n, unit) in self.units(at, len).iter().enumerate() {
+                unit.rest.with(|_| ());
+                if n > 0 {
+                    unit.looked.with(|_| ());
+                }
+            }
+            let place = self.place(at);
+            // SAFETY: within the bytes, and watched.
+            let [kind, number, extra] = unsafe { place.add(4).cast::<[u32; 3]>().read_unaligned() };
+            let header = Header {
+                kind,
+                number,
+                extra,
+            };
+            let bytes = NonNull::new(place.wrapping_add(HEADER)).unwrap();
+            (header, NonNull::slice_from_raw_parts(bytes, len))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom::thread;
+
+    use super::lane::{Receiver, Sender};
+    use super::ring::Ring;
+    use crate::link::between::Header;
+
+    fn lane() -> (Sender, Receiver) {
+        let ring = Ring::empty();
+        // SAFETY: the one sender and the one receiver.
+        unsafe { (Sender::new(ring.clone()), Receiver::new(ring)) }
+    }
+
+    fn header(number: u32) -> Header {
+        Header {
+            kind: 1,
+            number,
+            extra: !number,
+        }
+    }
+
+    fn bytes(number: u32, len: usize) -> Vec<u8> {
+        vec![number as u8 + 1; len]
+    }
+
+    fn receive(receiver: &Receiver, number: u32, len: usize) {
+        let frame = loop {
+            match receiver.next().expect("what was sent is a frame") {
+                Some(frame) => break frame,
+                None => thread::yield_now(),
+            }
+        };
+        // Whoever writes over it too early does it here.
+        thread::yield_now();
+        // SAFETY: it was not passed yet.
+        let got = unsafe { frame.bytes.as_ref() };
+        assert_eq!(
+            (frame.header, got),
+            (header(number), &bytes(number, len)[..])
+        );
+        receiver.pass(&frame);
+    }
+
+    fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound.get_or_insert(preemptions);
+        builder.check(f);
+    }
+
+    /// Frames of these lengths, of which those with `true` may be withheld.
+    fn frames_arrive(frames: &'static [(usize, bool)]) {
+        model(3, move || {
+            let (sender, receiver) = lane();
+            let writer = thread::spawn(move || {
+                for (&(len, wait), number) in frames.iter().zip(0..) {
+                    while !sender.try_send(header(number), &bytes(number, len), wait) {
+                        sender.publish();
+                        thread::yield_now();
+                    }
+                }
+                sender.publish();
+            });
+            for (&(len, _), number) in frames.iter().zip(0..) {
+                receive(&receiver, number, len);
+            }
+            assert!(receiver.next().expect("no frame").is_none());
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn frames_arrive_whole_and_in_order_around_the_end() {
+        frames_arrive(&[(48, false), (8, false), (48, false), (16, false)]);
+    }
+
+    #[test]
+    fn what_is_withheld_arrives_with_what_follows_or_is_published() {
+        frames_arrive(&[(8, true), (48, true), (8, false), (48, true), (0, true)]);
+    }
+
+    #[test]
+    fn what_the_reader_says_of_its_access_is_heard() {
+        model(3, || {
+            let (sender, receiver) = lane();
+            let reader = thread::spawn(move || receiver.tell_access(true));
+            let early = sender.access();
+            assert!(early.is_none() || early == Some(true));
+            reader.join().unwrap();
+            assert_eq!(sender.access(), Some(true));
+        });
+    }
+}

@@ -1,0 +1,255 @@
+//! The bytes of a [`lane`](super::lane) in shared memory, and where what is in them.
+//!
+//! A file of its own, so that loom can have another in its place (`modules/runtime/loom`) and see every access.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::memory::Memory;
+use crate::link::between::Header;
+
+/// Bytes that are on the way at most: a power of two.
+pub(super) const ROOM: u64 = 1 << 18;
+/// Where a word is that says whether the reader can read the memory of the writer: in a line that is hardly ever looked at.
+const ACCESS: usize = 64;
+/// Where the bytes begin, behind the counter and that line: two lines come at a time.
+const BYTES: usize = 128;
+/// What a lane takes.
+pub(crate) const LANE: usize = BYTES + ROOM as usize;
+/// What a frame begins with.
+pub(super) const HEADER: usize = 16;
+/// Frames begin at multiples of this: half a cache line, so that small ones are within one.
+pub(super) const UNIT: u64 = 32;
+/// Most that one frame carries: a quarter of the ring, so that writing and reading overlap.
+pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
+
+/// Where a lane is, in memory that is kept as long.
+pub(crate) struct Ring {
+    head: NonNull<AtomicU64>,
+    bytes: NonNull<u8>,
+    _memory: Arc<Memory>,
+}
+
+// SAFETY: it points into memory that is everybody's, by the rules of a lane: each end has one user at a time.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// The lane that starts at a place of the memory.
+    pub(crate) fn new(memory: &Arc<Memory>, at: usize) -> Self {
+        assert!(at.is_multiple_of(64));
+        Ring {
+            head: memory.at(at, 8).cast(),
+            bytes: memory.at(at + BYTES, ROOM as usize),
+            _memory: Arc::clone(memory),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn head(&self) -> &AtomicU64 {
+        // SAFETY: within the memory, aligned as a lane is, and used as an atomic by everybody.
+        unsafe { self.head.as_ref() }
+    }
+
+    #[inline]
+    pub(super) fn access(&self) -> &AtomicU32 {
+        // SAFETY: between the counter and the bytes, so within the memory, aligned, and used as an atomic by everybody.
+        unsafe { self.head.byte_add(ACCESS).cast().as_ref() }
+    }
+
+    #[inline(always)]
+    pub(super) fn place(&self, at: u64) -> NonNull<u8> {
+        // SAFETY: the masked index is within the bytes.
+        unsafe { self.bytes.add((at & (ROOM - 1)) as usize) }
+    }
+
+    /// How many bytes there are from an index to the end of the ring.
+    #[inline(always)]
+    pub(super) fn rest(&self, at: u64) -> u64 {
+        ROOM - (at & (ROOM - 1))
+    }
+
+    /// The first word of a frame at an index, which is a multiple of [`UNIT`].
+    #[inline(always)]
+    pub(super) fn first(&self, at: u64) -> &AtomicU32 {
+        debug_assert!(at.is_multiple_of(UNIT));
+        // SAFETY: a unit is within the bytes, aligned; what may be a first word to anybody is used as an atomic by
+        // both, or is written where the reader does not look.
+        unsafe { self.place(at).cast().as_ref() }
+    }
+
+    /// Writes a frame at an index, but for its first word.
+    ///
+    /// # Safety
+    /// It is within the ring, and nobody reads there.
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, at: u64, header: Header, bytes: &[u8]) {
+        let place = self.place(at);
+        let words = [header.kind, header.number, header.extra];
+        // SAFETY: the caller's promise; the frame is aligned.
+        unsafe {
+            place.cast::<u32>().add(1).cast::<[u32; 3]>().write(words);
+            let to = place.add(HEADER);
+            to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+        }
+    }
+
+    /// The header of the frame at an index, and where its bytes are.
+    ///
+    /// # Safety
+    /// It is within the ring, was written, and nobody writes there.
+    #[inline(always)]
+    pub(super) unsafe fn read(&self, at: u64, len: usize) -> (Header, NonNull<[u8]>) {
+        let place = self.place(at);
+        // SAFETY: the caller's promise; the frame is aligned, and any bytes are numbers.
+        let [kind, number, extra] = unsafe { place.cast::<u32>().add(1).cast::<[u32; 3]>().read() };
+        // SAFETY: as above.
+        let bytes = NonNull::slice_from_raw_parts(unsafe { place.add(HEADER) }, len);
+        let header = Header {
+            kind,
+            number,
+            extra,
+        };
+        (header, bytes)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::super::lane::{Garbled, Receiver, Sender};
+    use super::*;
+
+    /// Frames, or rounds: around the end of the ring some times.
+    const MANY: u32 = if cfg!(miri) { 150 } else { 20_000 };
+
+    fn lane() -> (Arc<Memory>, Sender, Receiver) {
+        let memory = Arc::new(Memory::new(LANE).unwrap());
+        // SAFETY: the one sender, the one receiver.
+        let (sender, receiver) = unsafe {
+            (
+                Sender::new(Ring::new(&memory, 0)),
+                Receiver::new(Ring::new(&memory, 0)),
+            )
+        };
+        (memory, sender, receiver)
+    }
+
+    /// Takes the next frame out, with what it carries.
+    fn receive(receiver: &Receiver, bytes: &mut Vec<u8>) -> Result<Option<Header>, Garbled> {
+        bytes.clear();
+        let Some(frame) = receiver.next()? else {
+            return Ok(None);
+        };
+        // SAFETY: it was not passed yet.
+        bytes.extend_from_slice(unsafe { frame.bytes.as_ref() });
+        receiver.pass(&frame);
+        Ok(Some(frame.header))
+    }
+
+    fn header(number: u32) -> Header {
+        Header {
+            kind: 1,
+            number,
+            extra: 7,
+        }
+    }
+
+    #[test]
+    fn frames_of_all_sizes_arrive_in_order_between_threads() {
+        let (_memory, sender, receiver) = lane();
+        let size = |n: u32| {
+            (n as usize * 7919) % 3000 + usize::from(n.is_multiple_of(1000)) * (MOST - 3000)
+        };
+        let other = std::thread::spawn(move || {
+            for n in 0..MANY {
+                let bytes = vec![n as u8; size(n)];
+                while !sender.try_send(header(n), &bytes, n % 3 == 0) {
+                    sender.publish();
+                    std::thread::yield_now();
+                }
+            }
+        });
+        let mut bytes = Vec::new();
+        for n in 0..MANY {
+            let got = loop {
+                if let Some(got) = receive(&receiver, &mut bytes).unwrap() {
+                    break got;
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(got, header(n));
+            assert!(bytes == vec![n as u8; size(n)]);
+        }
+        other.join().unwrap();
+        assert_eq!(receive(&receiver, &mut bytes), Ok(None));
+    }
+
+    #[test]
+    fn what_cannot_be_a_frame_is_an_error() {
+        const PASS: u32 = u32::MAX;
+        for (units, words) in [
+            (0, [PASS, 1, 1, 1]),
+            (0, [MOST as u32 + 2, 1, 1, 1]),
+            (0, [PASS - 1, 1, 1, 1]),
+            (ROOM / UNIT - 1, [40, 1, 1, 1]),
+            (ROOM / UNIT - 1, [PASS, 1, 1, 1]),
+        ] {
+            let (memory, sender, receiver) = lane();
+            let mut bytes = Vec::new();
+            for _ in 0..units {
+                assert!(sender.try_send(header(1), &[], false));
+                assert_eq!(receive(&receiver, &mut bytes), Ok(Some(header(1))));
+            }
+            let ring = Ring::new(&memory, 0);
+            // At the start there is no frame.
+            ring.first(0).store(0, Ordering::Relaxed);
+            // SAFETY: it is within the ring.
+            unsafe { ring.place(units * UNIT).cast::<[u32; 4]>().write(words) };
+            assert_eq!(
+                receive(&receiver, &mut bytes),
+                Err(Garbled),
+                "{units} {words:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_withheld_comes_with_the_next_or_when_it_is_published() {
+        let (_memory, sender, receiver) = lane();
+        let mut bytes = Vec::new();
+        let mut got = || {
+            receive(&receiver, &mut bytes)
+                .unwrap()
+                .map(|header| header.number)
+        };
+        // Around the end of the ring, too.
+        for round in 0..MANY {
+            assert!(sender.try_send(header(1), &[1; 3000], true));
+            assert!(sender.try_send(header(2), &[2; 8], true));
+            assert_eq!(got(), None);
+            if round % 2 == 0 {
+                sender.publish();
+            } else {
+                assert!(sender.try_send(header(3), &[3; 100], false));
+            }
+            assert_eq!((got(), got()), (Some(1), Some(2)));
+            assert_eq!(got(), (round % 2 == 1).then_some(3));
+            assert_eq!(got(), None);
+        }
+    }
+
+    #[test]
+    fn a_full_lane_says_so() {
+        let (_memory, sender, receiver) = lane();
+        let bytes = vec![1; MOST];
+        let sent = (0..).take_while(|&n| sender.try_send(header(n), &bytes, false));
+        assert_eq!(sent.count(), 3);
+        let mut got = Vec::new();
+        assert_eq!(receive(&receiver, &mut got), Ok(Some(header(0))));
+        assert!(
+            sender.try_send(header(3), &bytes, false) && !sender.try_send(header(4), &bytes, false)
+        );
+    }
+}
