@@ -14,6 +14,7 @@ pub mod together;
 pub mod token;
 pub mod ways;
 
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
 
 use graphmap_runtime::{
@@ -139,7 +140,7 @@ impl Random {
 /// Forgets a value as `mem::forget` does. Its memory can still be reached, so that nothing tells it as a
 /// leak: what forgetting does to the runtime is what is tested.
 pub fn forget<T>(value: T) {
-    static FORGOTTEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    static FORGOTTEN: Mutex<Vec<AtomicPtr<u8>>> = Mutex::new(Vec::new());
     let kept = Box::into_raw(Box::new(std::mem::ManuallyDrop::new(value)));
-    FORGOTTEN.lock().unwrap().push(kept.expose_provenance());
+    FORGOTTEN.lock().unwrap().push(AtomicPtr::new(kept.cast()));
 }
