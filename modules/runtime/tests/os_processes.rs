@@ -281,6 +281,31 @@ fn what_was_counted_of_a_block_keeps_nobody() {
     assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
 }
 
+/// Neighbours in other OS processes: more ends between two of them than a lane has room for, which go when the run is over.
+#[test]
+fn a_block_of_many_far_channels_ends() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-turn.map");
+    std::fs::write(&file, "0 1 2 ".repeat(20_000)).unwrap();
+    let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
+    for schedulers in ["1", "2"] {
+        let (out, err) = start("deadlock:60000", 3, &[mapping, (SCHEDULERS, schedulers)]);
+        assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
+    }
+}
+
+/// Room is given back also by who never sleeps.
+#[test]
+fn who_never_sleeps_keeps_no_room() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("never-asleep.map");
+    std::fs::write(&file, "0 1 1").unwrap();
+    let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
+    let (out, err) = start("never asleep", 2, &[mapping]);
+    assert!(
+        out.contains("read all") && out.contains(&code(Exit::Ok)),
+        "{out}{err}"
+    );
+}
+
 #[test]
 fn true_blocks_are_told() {
     let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];

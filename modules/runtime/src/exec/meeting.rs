@@ -79,6 +79,7 @@ impl Scheduler {
 
     #[inline(never)]
     pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
+        outside.pay_at_times();
         outside.flush();
         let mut came = false;
         if outside.is_ready() {

@@ -191,11 +191,16 @@ pub(crate) struct Mail {
 /// The number of a channel, and a token that went over it.
 type Exposed = (u32, Box<dyn Any>);
 
+/// After so many looks at the link, one after each batch of turns, room that is owed is given back in any case.
+const PAYING: u32 = 16;
+
 /// All other schedulers.
 pub(crate) struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
     owing: RefCell<Vec<Rc<Owed>>>,
+    /// How often what is owed was looked past.
+    unpaid: Cell<u32>,
     /// Tokens that others read in the memory of this OS process, by number, each with its channel, and the numbers that
     /// are free.
     exposed: RefCell<Vec<Option<Exposed>>>,
@@ -219,6 +224,7 @@ impl Outside {
             link,
             peers: RefCell::new((0..count).map(|_| Peer::default()).collect()),
             owing: RefCell::default(),
+            unpaid: Cell::new(0),
             exposed: RefCell::default(),
             free: RefCell::default(),
             also: RefCell::default(),
@@ -391,6 +397,23 @@ impl Outside {
         let tokens = owed.tokens.replace(0);
         if tokens > 0 {
             self.send(owed.peer, CREDIT, owed.index, tokens, &[]);
+        }
+    }
+
+    /// Says that an end has gone. Once the run is over nobody reads that any more, and lanes may be full of it.
+    pub(crate) fn take_leave(&self, to: u32, kind: u32, channel: u32) {
+        if self.state() == State::Running {
+            self.send(to, kind, channel, 0, &[]);
+        }
+    }
+
+    /// The same now and then: who never sleeps does not keep for ever what others wait for.
+    #[inline]
+    pub(super) fn pay_at_times(&self) {
+        let count = self.unpaid.get() + 1;
+        self.unpaid.set(count % PAYING);
+        if count == PAYING {
+            self.pay_all();
         }
     }
 

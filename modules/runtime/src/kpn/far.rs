@@ -224,7 +224,7 @@ impl<T> Drop for FarOutput<T> {
         self.unhook(self.writer.word());
         self.writer.set_word(GONE);
         self.outside.remove_writer(&self.writer);
-        self.outside.send(peer, CLOSE, index, 0, &[]);
+        self.outside.take_leave(peer, CLOSE, index);
         current::with_run(self.run, |scheduler| {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);
@@ -300,7 +300,7 @@ impl Credits {
 impl Drop for Credits {
     fn drop(&mut self) {
         let Owed { index, peer, .. } = *self.owed;
-        self.outside.send(peer, LEFT, index, 0, &[]);
+        self.outside.take_leave(peer, LEFT, index);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "flows" => flows::network(number, |total| println!("end {total}")),
         "artificial" => ring(number, 8, 8),
         "deadlock" => ring(number, 0, 1),
+        "never asleep" => never_asleep(),
         "error" => pair(|_| async { Err("it is broken".into()) }, idle),
         "panic" => pair(idle, |_| async { panic!("no more") }),
         "abort" => pair(idle, |_| async { std::process::abort() }),
@@ -295,6 +297,45 @@ fn ring(members: u64, writes: u64, reads: u64) -> Network {
     net.payload(rt::format_of!(u64));
     let next = format!("1+1*{} 0", members - 1);
     net.channels::<u64>(Channels::new((kind, 1), (kind, 0), &all, &next));
+    net
+}
+
+/// The reader has read three of eight tokens of one channel and waits at another, whose writer waits for room in the first; beside it
+/// somebody is busy until it has read all.
+fn never_asleep() -> Network {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let mut net = Network::new("never asleep", "never.dot");
+    let writer = |mut p: Both<u64>| async move {
+        for n in 0..11 {
+            p.outs[0].write(n).await?;
+        }
+        p.outs[1].write(11).await?;
+        Ok::<(), Stopped>(())
+    };
+    let reader = |mut p: Both<u64>| async move {
+        for n in 0..3 {
+            assert_eq!(p.ins[0].read().await, Some(n));
+        }
+        assert_eq!(p.ins[1].read().await, Some(11));
+        while p.ins[0].read().await.is_some() {}
+        println!("read all");
+        DONE.store(true, Ordering::Relaxed);
+    };
+    let busy = |_: Both<u64>| async {
+        while !DONE.load(Ordering::Relaxed) {
+            rt::yield_now().await;
+        }
+    };
+    let w = net.kind("writer", Names::Listed(&["w"]), "0", BOTH, writer);
+    let r = net.kind("reader", Names::Listed(&["r"]), "1", BOTH, reader);
+    net.kind("busy", Names::Listed(&["b"]), "2", BOTH, busy);
+    net.payload(rt::format_of!(u64));
+    for _ in 0..2 {
+        net.channels::<u64>(Channels {
+            capacity: 8,
+            ..Channels::new((w, 1), (r, 0), "0", "0")
+        });
+    }
     net
 }
 
