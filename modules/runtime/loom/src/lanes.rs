@@ -88,6 +88,8 @@ mod ring {
             start.wrapping_add((at % ROOM) as usize)
         }
 
+        /// # Safety
+        /// As of the one that it stands for.
         pub(super) unsafe fn write(&self, at: u64, header: Header, bytes: &[u8]) {
             for (n, unit) in self.units(at, bytes.len()).iter().enumerate() {
                 unit.rest.with_mut(|_| ());
@@ -108,6 +110,8 @@ mod ring {
             }
         }
 
+        /// # Safety
+        /// As of the one that it stands for.
         pub(super) unsafe fn read(&self, at: u64, len: usize) -> (Header, NonNull<[u8]>) {
             for (n, unit) in self.units(at, len).iter().enumerate() {
                 unit.rest.with(|_| ());

@@ -199,7 +199,7 @@ pub(crate) struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
     owing: RefCell<Vec<Rc<Owed>>>,
-    /// How often what is owed was looked past.
+    /// How often the link was looked at since what is owed was last given back.
     unpaid: Cell<u32>,
     /// Tokens that others read in the memory of this OS process, by number, each with its channel, and the numbers that
     /// are free.
@@ -407,7 +407,7 @@ impl Outside {
         }
     }
 
-    /// The same now and then: who never sleeps does not keep for ever what others wait for.
+    /// Gives all room back that is owed, now and then: who never sleeps does not keep for ever what others wait for.
     #[inline]
     pub(super) fn pay_at_times(&self) {
         let count = self.unpaid.get() + 1;
