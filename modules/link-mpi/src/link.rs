@@ -275,7 +275,7 @@ impl Link for MpiLink {
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
-        let start = Instant::now();
+        let (start, state) = (Instant::now(), self.known.state.get());
         let mut nap = Nap::new();
         loop {
             let flushed = self.messages.borrow_mut().push(true);
@@ -297,7 +297,7 @@ impl Link for MpiLink {
                 return;
             }
             nap.take(&self.bell, rest.into_iter().chain(left).min());
-            if self.known.state.get() != State::Running {
+            if self.known.state.get() != state {
                 self.look();
                 return;
             }

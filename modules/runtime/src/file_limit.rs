@@ -5,32 +5,30 @@ pub(crate) fn is_an_error() {
     system::is_an_error();
 }
 
-#[cfg(all(unix, not(miri)))]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod system {
     use std::ffi::c_int;
+
+    use crate::os_signal::{Action, action};
 
     unsafe extern "C" {
         fn signal(signal: c_int, handler: usize) -> usize;
     }
 
     const SIGXFSZ: c_int = 25;
-    const SIG_DFL: usize = 0;
 
     /// Unlike a signal that is ignored, one that is caught is as it was in what a process starts.
     extern "C" fn nothing(_signal: c_int) {}
 
     pub(super) fn is_an_error() {
-        // SAFETY: the handler does nothing; one that somebody has set is set again.
-        unsafe {
-            let was = signal(SIGXFSZ, nothing as *const () as usize);
-            if was != SIG_DFL {
-                signal(SIGXFSZ, was);
-            }
+        if action(SIGXFSZ as u32) == Some(Action::Default) {
+            // SAFETY: the handler does nothing.
+            unsafe { signal(SIGXFSZ, nothing as *const () as usize) };
         }
     }
 }
 
-#[cfg(not(all(unix, not(miri))))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
     pub(super) fn is_an_error() {}
 }

@@ -104,6 +104,7 @@ mod launcher;
 mod link;
 mod local;
 mod options;
+mod os_signal;
 mod output_file;
 mod outputs;
 mod overgrown;

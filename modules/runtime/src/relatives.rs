@@ -51,19 +51,29 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
             told.to_string_lossy()
         )));
     };
-    // What a copy starts inherits the variable, and is no copy.
-    if parent != child::parent() {
-        return Ok(None);
-    }
     let memory = i32::try_from(fd)
         .map_err(io::Error::other)
-        .and_then(|fd| Memory::inherit(fd, key))
-        .map_err(|error| RunError::Lost(format!("OS process {me} cannot share memory: {error}")))?;
+        .and_then(|fd| Memory::inherit(fd, key));
+    let memory = match memory {
+        Ok(memory) => memory,
+        // What a copy starts inherits the variable, and is no copy.
+        Err(_) if parent != child::parent() => return Ok(None),
+        Err(error) => {
+            let message = format!("OS process {me} cannot share memory: {error}");
+            return Err(RunError::Lost(message));
+        }
+    };
     if memory.len() < Control::size(count as usize * each as usize) {
         let message = format!("OS process {me}: what it is to share is no memory of a run");
         return Err(RunError::Lost(message));
     }
     let control = Control::new(Arc::new(memory), me as usize, count as usize, each as usize);
+    // What it starts before it has come here inherits the memory as well.
+    if !control.is_of(process::id()) {
+        return Ok(None);
+    }
+    child::die_with(parent)
+        .map_err(|_| RunError::Lost(format!("OS process {me} has lost the one that started it")))?;
     Ok(Some(Arc::new(control)))
 }
 
@@ -140,7 +150,7 @@ pub(crate) fn start(
             if prefix::is_on() {
                 command.stdout(Stdio::piped()).stderr(Stdio::piped());
             }
-            child::bind(&mut command, me, fd);
+            child::bind(&mut command, &control, other);
             command
         };
         let started = match command(&program).spawn() {

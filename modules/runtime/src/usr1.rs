@@ -54,11 +54,11 @@ pub(crate) fn listen(
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
     use std::ffi::c_int;
-    use std::fs;
     use std::ptr;
     use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
     use crate::link::shm::memory;
+    use crate::os_signal::{Action, action};
 
     unsafe extern "C" {
         fn signal(signal: c_int, handler: usize) -> usize;
@@ -82,25 +82,13 @@ mod system {
     }
 
     pub(super) fn catch() {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        if status.is_empty() || is_taken(&status) {
+        if action(SIGUSR1 as u32) != Some(Action::Default) {
             return;
         }
         count_own();
         // SAFETY: the handler does what a handler may do.
         unsafe { signal(SIGUSR1, count as *const () as usize) };
         CAUGHT.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether the signal is ignored or caught.
-    pub(super) fn is_taken(status: &str) -> bool {
-        let sets = status.lines().filter_map(|line| {
-            let set = line
-                .strip_prefix("SigIgn:")
-                .or_else(|| line.strip_prefix("SigCgt:"));
-            u64::from_str_radix(set?.trim(), 16).ok()
-        });
-        sets.fold(0, |all, set| all | set) & (1 << (SIGUSR1 - 1)) != 0
     }
 
     fn count_own() {
@@ -126,22 +114,5 @@ mod system {
 
     pub(super) fn count_in(_word: &'static AtomicU32) -> bool {
         false
-    }
-}
-
-#[cfg(all(test, target_os = "linux", not(miri)))]
-mod tests {
-    #[test]
-    fn whether_the_signal_is_taken() {
-        let taken = super::system::is_taken;
-        assert!(!taken(
-            "SigIgn:\t0000000000001000\nSigCgt:\t0000000180000440\n"
-        ));
-        assert!(taken(
-            "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000000\n"
-        ));
-        assert!(taken(
-            "SigIgn:\t0000000000000000\nSigCgt:\t0000000180000640\n"
-        ));
     }
 }

@@ -126,6 +126,19 @@ fn what_is_written_does_not_wait_for_others_to_compute() {
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 
+/// A run within a process does not keep for itself what is written to the outside.
+#[test]
+fn what_a_nested_run_writes_to_the_outside_is_sent() {
+    let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("around.read");
+    let _gone = std::fs::remove_file(&read);
+    let (out, err) = start(
+        "around",
+        2,
+        &[("GRAPHMAP_TEST_FILE", read.to_str().unwrap())],
+    );
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
 #[test]
 fn bundles_across() {
     assert_ends("bundles", 6, Exit::Ok, &["sum 1001000"]);

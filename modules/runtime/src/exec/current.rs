@@ -73,6 +73,19 @@ pub(crate) fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R
     None
 }
 
+/// Sends what waits for other OS processes in the runs around that of a scheduler of this thread, which do not come to it
+/// themselves. Whether nothing is left.
+pub(crate) fn flush_around(scheduler: &Scheduler) -> bool {
+    let mut all = true;
+    let mut around = scheduler.outer.get();
+    // SAFETY: as in `with_run`.
+    while let Some(this) = unsafe { around.as_ref() } {
+        all &= this.outside().is_none_or(|outside| outside.flush());
+        around = this.outer.get();
+    }
+    all
+}
+
 /// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
 pub(crate) fn forget(end: *const ()) {
     let mut scheduler = CURRENT.get();

@@ -41,7 +41,10 @@ impl Scheduler {
                     // What has been recorded is wanted all the same.
                     State::Failed if trace.is_none() || start.elapsed() > ALL => break,
                     State::Failed => thread::sleep(LOOK),
-                    _ => outside.sleep(|| false, None),
+                    // It is over when all is sent.
+                    _ => {
+                        outside.sleep(|| outside.flush() || outside.state() == State::Failed, None)
+                    }
                 }
             }
             return Some(Vec::new());

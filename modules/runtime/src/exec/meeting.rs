@@ -3,8 +3,10 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use super::current;
 use super::guard;
 use super::outside::{
     ALSO, CLOSE, CREDIT, DATA, EXPOSED, FarReader, LEFT, Mail, Outside, READ, TALLY, TOLD, VERDICT,
@@ -45,6 +47,9 @@ crate::payload!(Grow { number, capacity });
 /// Most frames that are taken before processes run.
 const FRAMES: usize = 1024;
 
+/// How often a run within another looks whether there is room for what that one sends.
+const ROOM: Duration = Duration::from_micros(100);
+
 /// Verdicts as numbers, with the channels that grow.
 const RESUME: u8 = 0;
 const CENSUS: u8 = 1;
@@ -67,6 +72,29 @@ impl Scheduler {
         if let Some(outside) = &self.outside {
             outside.flush();
         }
+        if !self.outer.get().is_null() {
+            self.flush_around();
+        }
+    }
+
+    /// Sends what ports of the runs around this one have for other OS processes, as far as there is room; false: this one is not
+    /// to sleep yet.
+    #[cold]
+    fn flush_around(&self) -> bool {
+        let flushed = current::flush_around(self);
+        if !flushed {
+            self.debts.note();
+        }
+        flushed
+    }
+
+    /// Before this one sleeps: waits a little if runs around it have something to send for which there is no room. Whether it did.
+    pub(super) fn waits_for_room_around(&self) -> bool {
+        let waits = !self.outer.get().is_null() && !self.flush_around();
+        if waits {
+            thread::sleep(ROOM);
+        }
+        waits
     }
 
     /// Takes what has come from other OS processes, and sends what waits; whether something came.
@@ -219,7 +247,10 @@ impl Scheduler {
         let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
         let stay = || {
             let inbox = shared.inbox(self.index());
-            inbox.is_filled() || shared.stopped() || outside.is_called()
+            inbox.is_filled()
+                || shared.stopped()
+                || outside.is_called()
+                || outside.state() != State::Running
         };
         outside.sleep(stay, at_most);
         quiet.filter(|at| *at <= Instant::now()).map(|_| {
@@ -311,10 +342,11 @@ impl Scheduler {
             if mail.is_some() {
                 return mail;
             }
-            if outside.state() == State::Failed {
+            let failed = || outside.state() == State::Failed;
+            if failed() {
                 return None;
             }
-            outside.sleep(|| false, None);
+            outside.sleep(failed, None);
         }
     }
 }

@@ -275,7 +275,7 @@ impl Scheduler {
             {
                 continue;
             }
-            if self.hooks.has_loose() {
+            if self.hooks.has_loose() || self.waits_for_room_around() {
                 continue;
             }
             let ran = self.ran.replace(false);

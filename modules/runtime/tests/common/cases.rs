@@ -58,6 +58,7 @@ pub fn network(name: &str, number: u64) -> Network {
             Ok(())
         }),
         "before" => before(),
+        "around" => around(),
         "large" => pair(large, |mut p| async move {
             let mut bytes = 0;
             while let Some(token) = p.ins[0].read().await {
@@ -255,6 +256,33 @@ fn before() -> Network {
     };
     net.kind("computer", Names::Listed(&["carol"]), "2", &[], compute);
     net
+}
+
+/// A run within a process writes to the outside, and ends when that has been read.
+fn around() -> Network {
+    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
+    let write = move |mut p: Ports| async move {
+        // The reader sleeps by then.
+        std::thread::sleep(Duration::from_millis(300));
+        let mut inner = rt::Local::new();
+        inner.spawn(async move {
+            p.outs[0].write(vec![1]).await?;
+            let start = std::time::Instant::now();
+            while !std::path::Path::new(&file()).exists() {
+                // For ever, where what was written waits for the run around this one.
+                assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
+                rt::yield_now().await;
+            }
+            Ok::<(), Stopped>(())
+        });
+        inner.run(&rt::Options::new())?;
+        Ok(())
+    };
+    pair(write, move |mut p| async move {
+        p.ins[0].read().await;
+        std::fs::write(file(), "it has come")?;
+        Ok(())
+    })
 }
 
 /// A writer in OS process 0, a reader in 1, and a channel of capacity 2.

@@ -1,11 +1,24 @@
 //! Other OS processes as this one's children.
 
+use std::io;
 use std::process::Command;
+use std::sync::Arc;
 
-/// Has the kernel kill what the command starts when the thread that starts it ends. `me` is this OS
-/// process, `fd` the file that the child inherits.
-pub(crate) fn bind(command: &mut Command, me: u32, fd: i32) {
-    system::bind(command, me, fd);
+use super::control::Control;
+
+/// Has what the command starts be OS process `number` of the run, which inherits its memory, and the kernel kill it when
+/// the thread that starts it ends.
+pub(crate) fn bind(command: &mut Command, control: &Arc<Control>, number: usize) {
+    system::bind(command, Arc::clone(control), number);
+}
+
+/// Has the kernel kill this OS process when the one that started it ends, if that is still `parent`: a program to which
+/// its file gives rights of its own has lost that when it was begun.
+///
+/// # Errors
+/// It has ended already.
+pub(crate) fn die_with(parent: u32) -> io::Result<()> {
+    system::die_with(parent)
 }
 
 /// Who has inherited that the ends of children are of no interest could not wait for them.
@@ -38,7 +51,11 @@ mod system {
     use std::ffi::{c_int, c_uint, c_ulong};
     use std::io;
     use std::os::unix::process::CommandExt;
-    use std::process::Command;
+    use std::process::{self, Command};
+    use std::sync::Arc;
+
+    use super::super::control::Control;
+    use crate::os_signal::{Action, action};
 
     unsafe extern "C" {
         fn prctl(option: c_int, argument: c_ulong) -> c_int;
@@ -54,7 +71,6 @@ mod system {
     const SIGKILL: c_ulong = 9;
     const SIGCHLD: c_int = 17;
     const SIG_DFL: usize = 0;
-    const SIG_IGN: usize = 1;
     const F_SETFD: c_int = 2;
     const P_PID: c_int = 1;
     const WEXITED: c_int = 4;
@@ -64,25 +80,25 @@ mod system {
     #[repr(C, align(8))]
     struct Siginfo([u8; 128]);
 
-    pub(super) fn bind(command: &mut Command, me: u32, fd: i32) {
+    pub(super) fn bind(command: &mut Command, control: Arc<Control>, number: usize) {
+        let (me, fd) = (process::id(), control.memory().fd());
         let prepare = move || {
+            control.has_started(number, process::id());
             // SAFETY: it takes numbers: the file is not closed by `exec`.
             match unsafe { fcntl(fd, F_SETFD, 0) } {
-                0 => die_with_parent(me),
+                0 => die_with(me),
                 _ => Err(io::Error::last_os_error()),
             }
         };
-        // SAFETY: what is called between `fork` and `exec` is system calls, which is allowed there.
+        // SAFETY: what is called between `fork` and `exec` is system calls, and a store to memory that is there in both:
+        // all of that is allowed there.
         unsafe { command.pre_exec(prepare) };
     }
 
     pub(super) fn can_be_waited_for() {
-        // SAFETY: numbers; a handler that somebody has set is set again.
-        unsafe {
-            let was = signal(SIGCHLD, SIG_DFL);
-            if was != SIG_IGN {
-                signal(SIGCHLD, was);
-            }
+        if action(SIGCHLD as u32) == Some(Action::Ignored) {
+            // SAFETY: numbers.
+            unsafe { signal(SIGCHLD, SIG_DFL) };
         }
     }
 
@@ -96,7 +112,7 @@ mod system {
         unsafe { atexit(call) };
     }
 
-    fn die_with_parent(of: u32) -> io::Result<()> {
+    pub(super) fn die_with(of: u32) -> io::Result<()> {
         // SAFETY: it takes numbers.
         if unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL) } != 0 {
             return Err(io::Error::last_os_error());
@@ -127,9 +143,17 @@ mod system {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
+    use std::io;
     use std::process::Command;
+    use std::sync::Arc;
 
-    pub(super) fn bind(_command: &mut Command, _me: u32, _fd: i32) {}
+    use super::super::control::Control;
+
+    pub(super) fn bind(_command: &mut Command, _control: Arc<Control>, _number: usize) {}
+
+    pub(super) fn die_with(_parent: u32) -> io::Result<()> {
+        Ok(())
+    }
 
     pub(super) fn can_be_waited_for() {}
 

@@ -43,6 +43,8 @@ struct Bell {
     /// [`DONE`] from when the OS process whose first scheduler it is has done all it had to, [`GONE`] when it has ended
     /// without that.
     done: AtomicU32,
+    /// Which OS process of this host that is.
+    id: AtomicU32,
 }
 
 #[repr(C)]
@@ -208,14 +210,14 @@ impl Control {
     }
 
     /// Sleeps until somebody rings, or for a time. `stay` is asked once the flag is up whether there is
-    /// something to do after all. Who is the last to fall asleep, where something has run since the last
+    /// something to do after all: by then perhaps the run has ended, of which all are told by ringing once. Who is the last to fall asleep, where something has run since the last
     /// meeting, calls one.
     pub(crate) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         let page = self.page();
         let asleep = &page.bells[self.me].asleep;
         asleep.store(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        if stay() || self.state() != RUNNING {
+        if stay() {
             // Whoever has taken the flag down has counted this one once more.
             if asleep.swap(0, Ordering::SeqCst) == 0 {
                 self.leave();
@@ -320,10 +322,23 @@ impl Control {
 
     /// Sleeps until the run fails, or for a time.
     pub(crate) fn wait_for_failure(&self, at_most: Duration) -> bool {
-        if self.state() == RUNNING {
-            memory::wait(&self.page().state, RUNNING, Some(at_most));
+        let state = self.state();
+        if state != FAILED {
+            memory::wait(&self.page().state, state, Some(at_most));
         }
         self.state() == FAILED
+    }
+
+    /// OS process `number` of the run has been started, and is this one of the host. All that is done is a store.
+    pub(crate) fn has_started(&self, number: usize, id: u32) {
+        self.page().bells[number * self.each]
+            .id
+            .store(id, Ordering::SeqCst);
+    }
+
+    /// Whether that one of the host is this OS process of the run.
+    pub(crate) fn is_of(&self, id: u32) -> bool {
+        self.page().bells[self.me].id.load(Ordering::SeqCst) == id
     }
 
     /// This OS process has done all it had to: by its first scheduler.

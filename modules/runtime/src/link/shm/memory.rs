@@ -1,4 +1,5 @@
-//! A piece of memory without a name, and sleeping on a word of it. Linux alone has what this needs.
+//! A piece of memory without a name, and sleeping on a word of it. Linux alone has what this needs, of which the numbers are known here
+//! for some machines.
 
 use std::io;
 use std::ptr::NonNull;
@@ -78,7 +79,17 @@ pub(crate) fn wake(word: &AtomicU32) {
     system::futex_wake(word);
 }
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        target_arch = "loongarch64"
+    ),
+    not(miri)
+))]
 mod system {
     //! The C library has all of this, and std links it anyway: so there is no crate to depend on.
     use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
@@ -106,21 +117,19 @@ mod system {
         #[link_name = "close"]
         fn close_fd(fd: c_int) -> c_int;
         fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-        fn signal(signal: c_int, handler: usize) -> usize;
         fn syscall(number: c_long, ...) -> c_long;
     }
 
     const MFD_CLOEXEC: c_uint = 1;
     const F_SETFD: c_int = 2;
     const FD_CLOEXEC: c_int = 1;
-    const SIGXFSZ: c_int = 25;
-    const SIG_IGN: usize = 1;
     const PROT_READ_WRITE: c_int = 3;
     const MAP_SHARED: c_int = 1;
     const FUTEX_WAIT: c_int = 0;
     const FUTEX_WAKE: c_int = 1;
     #[cfg(target_arch = "x86_64")]
     const SYS_FUTEX: c_long = 202;
+    /// Of the machines that came to Linux later all have the same numbers.
     #[cfg(not(target_arch = "x86_64"))]
     const SYS_FUTEX: c_long = 98;
 
@@ -157,16 +166,10 @@ mod system {
 
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
         let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // SAFETY: numbers all of them. Beyond the limit on files (`ulimit -f`) a signal would end the program.
-        unsafe {
-            let was = signal(SIGXFSZ, SIG_IGN);
-            let resized = ftruncate64(fd, len);
-            let error = io::Error::last_os_error();
-            signal(SIGXFSZ, was);
-            match resized {
-                0 => Ok(()),
-                _ => Err(error),
-            }
+        // SAFETY: numbers both of them. What is beyond the limit on files (`ulimit -f`) is an error: `file_limit`.
+        match unsafe { ftruncate64(fd, len) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
         }
     }
 
@@ -254,18 +257,31 @@ mod system {
     pub(super) fn futex_wake(_word: &AtomicU32) {}
 }
 
-#[cfg(not(any(target_os = "linux", miri)))]
+#[cfg(not(any(
+    miri,
+    all(
+        target_os = "linux",
+        target_pointer_width = "64",
+        any(
+            target_arch = "x86_64",
+            target_arch = "aarch64",
+            target_arch = "riscv64",
+            target_arch = "loongarch64"
+        )
+    )
+)))]
 mod system {
-    //! Elsewhere there is none, and nobody gets as far as to use it.
+    //! Elsewhere there is none, and who waits for a word looks at it now and then.
     use std::io;
     use std::ptr::NonNull;
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
     use std::time::Duration;
 
     pub(super) fn create() -> io::Result<i32> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "shared memory is there on Linux only",
+            "shared memory is there on Linux only, on x86-64, aarch64, riscv64 and loongarch64",
         ))
     }
 
@@ -285,12 +301,30 @@ mod system {
 
     pub(super) fn close(_fd: i32) {}
 
-    pub(super) fn futex_wait(_word: &AtomicU32, _value: u32, _at_most: Option<Duration>) {}
+    /// Whoever waits looks again after this time.
+    const LOOK: Duration = Duration::from_millis(10);
+
+    pub(super) fn futex_wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
+        if word.load(Ordering::SeqCst) == value {
+            thread::sleep(at_most.unwrap_or(LOOK).min(LOOK));
+        }
+    }
 
     pub(super) fn futex_wake(_word: &AtomicU32) {}
 }
 
-#[cfg(all(test, target_os = "linux", not(miri)))]
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        target_arch = "loongarch64"
+    ),
+    not(miri)
+))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::mem::ManuallyDrop;

@@ -3,6 +3,9 @@
 //!
 //! What is large is read where it lies ([`cma`]), if the kernel permits that.
 //!
+//! The OS processes of a run are one program, and trust each other as its threads do: a frame is read where it lies, which
+//! the others could write and do not until it has been read. What is garbled in it is told all the same.
+//!
 //! Nothing is left behind: the memory has no name, and goes with the last who has it.
 
 pub(crate) mod child;
