@@ -265,6 +265,7 @@ fn every_code_has_a_page_and_every_page_a_code() {
 /// beside it in the same folder.
 const RUNTIME: &[&str] = &[
     "visible",
+    "os_signal",
     "file_limit",
     "unnamed",
     "own_stream",
