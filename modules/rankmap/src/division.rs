@@ -10,6 +10,9 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
+    /// One that goes into no number.
+    pub(crate) const NEVER: Divisor = Divisor { reciprocal: 0 };
+
     /// A divisor of at least 1.
     pub(crate) fn new(divisor: u32) -> Self {
         // For 1 this wraps to 0, which stands for it.
@@ -29,7 +32,23 @@ impl Divisor {
     /// [`Divisor::divide`] by a divisor that is not 1.
     #[inline]
     pub(crate) fn divide_by_more(self, number: u32) -> u32 {
-        ((u128::from(self.reciprocal) * u128::from(number)) >> 64) as u32
+        self.divide_and_rest(number).0
+    }
+
+    /// How often a divisor that is not 1 goes into a number, and what is left in the order of
+    /// [`Divisor::rest_of`]: whether that is a number or more costs no multiplication.
+    #[inline]
+    pub(crate) fn divide_and_rest(self, number: u32) -> (u32, u64) {
+        let product = u128::from(self.reciprocal) * u128::from(number);
+        ((product >> 64) as u32, product as u64)
+    }
+
+    /// The least that [`Divisor::divide_and_rest`] says is left where this is, which is less than the divisor.
+    ///
+    /// For `n = q d + r` the lower half of `c n` is `q e + r c`, where `e = c d - 2^64 < d`. Since
+    /// `q e < q d <= n < 2^32 <= c`, it is below `(r + 1) c`.
+    pub(crate) fn rest_of(self, rest: u32) -> u64 {
+        self.reciprocal.wrapping_mul(u64::from(rest))
     }
 }
 
@@ -68,6 +87,11 @@ mod tests {
                         number / divisor,
                         "{number} / {divisor}"
                     );
+                    if divisor > 1 {
+                        let (rest, left) = (number % divisor, fast.divide_and_rest(number).1);
+                        assert!(left >= fast.rest_of(rest), "{number} % {divisor}");
+                        assert!(rest + 1 == divisor || left < fast.rest_of(rest + 1));
+                    }
                 }
             }
         }

@@ -100,7 +100,7 @@ impl RankMap {
 
     /// SELECT: the world rank of a rank of the group, if the group has so many. For the cost see the
     /// [crate](crate).
-    #[inline]
+    #[inline(always)]
     pub fn select(&self, rank: u32) -> Option<u32> {
         // One look at the form, not two, where that is most of the cost.
         let known = u64::from(rank);

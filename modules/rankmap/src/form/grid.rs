@@ -1,7 +1,12 @@
 //! Regular sections: the closed form of what Cartesian topologies make.
 
+mod derived;
+mod simplify;
+mod steps;
+
 use crate::division::Divisor;
 use crate::error::Error;
+use crate::form::grid::steps::Steps;
 use crate::progression::Progression;
 
 /// One axis of a regular section.
@@ -56,55 +61,19 @@ struct Scale {
     next: u32,
 }
 
-/// What a step of an axis adds beyond all steps of the next one, modulo 2^32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Jump {
-    /// By how many members one coordinate of the axis stands for.
-    divisor: Divisor,
-    jump: u32,
-}
-
-/// Where an axis of a torus closes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seam {
-    count: u32,
-    /// From this coordinate on the shifted one is beyond the circumference,
-    first: u32,
-    /// which is so long in ranks, modulo 2^32.
-    circumference: u32,
-}
-
-impl Seam {
-    /// What is to be taken off after so many steps of this axis and so many of the one before.
-    #[inline]
-    fn taken_off(&self, steps: u32, before: u32) -> u32 {
-        let coordinate = steps.wrapping_sub(before.wrapping_mul(self.count));
-        // Without a branch: on which side of the seam cannot be foreseen.
-        self.circumference & u32::from(coordinate >= self.first).wrapping_neg()
-    }
-}
-
 /// A regular section (Havlak and Kennedy, *An implementation of interprocedural bounded regular section
 /// analysis*, 1991) of the world: nested ranges with strides, the first axis being the slowest.
 ///
 /// SELECT and RANK take one multiplication by a reciprocal for each axis, of which there are at most 32; those
-/// of SELECT do not wait for each other: where `q` is how often the axis was stepped in all, a rank is the sum
-/// of `q` times what such a step adds beyond all those of the next axis.
+/// of SELECT do not wait for each other (`grid/steps.rs`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// The first member, modulo 2^32: the sums in `at` begin with it.
-    start: u32,
+    steps: Steps,
     /// The rank whose coordinates are all those of the smallest rank.
     base: u32,
     len: u64,
     scales: Box<[Scale]>,
-    /// Of all axes but the fastest, whose stride is `step`.
-    jumps: Box<[Jump]>,
-    step: u32,
-    /// Of all axes, if one wraps.
-    seams: Box<[Seam]>,
     ascending: bool,
-    wraps: bool,
 }
 
 /// What axes come to: often less than a grid.
@@ -115,154 +84,6 @@ pub(crate) enum Closed {
 }
 
 impl Grid {
-    /// The first `len` members of the section that begins at `start`, simplified.
-    ///
-    /// An error if a member is no rank, or if a stride is not larger than all that the smaller ones reach
-    /// together, since then RANK would have to search.
-    pub(crate) fn closed(start: i64, axes: &[Axis], len: u64) -> Result<Closed, Error> {
-        let mut start = start;
-        let mut kept: Vec<Axis> = Vec::new();
-        if axes.iter().any(|axis| axis.count == 0) || len == 0 {
-            return Ok(Closed::Progression(Progression::EMPTY));
-        }
-        for axis in axes {
-            if axis.modulus < axis.count || (axis.modulus > 0 && axis.shift >= axis.modulus) {
-                return Err(Error::Topology("an axis is longer than its torus"));
-            }
-            let mut axis = *axis;
-            if !axis.wraps() {
-                start = i64::from(axis.shift)
-                    .checked_mul(axis.stride)
-                    .and_then(|moved| start.checked_add(moved))
-                    .ok_or(Error::BeyondRanks)?;
-                axis = Axis::line(axis.count, axis.stride);
-            }
-            if axis.count == 1 {
-                continue;
-            }
-            let merged = kept.last().is_some_and(|outer: &Axis| {
-                !outer.wraps()
-                    && !axis.wraps()
-                    && axis.stride.checked_mul(i64::from(axis.count)) == Some(outer.stride)
-            });
-            match kept.last_mut().filter(|_| merged) {
-                Some(outer) => {
-                    let count = u64::from(outer.count) * u64::from(axis.count);
-                    *outer = match u32::try_from(count) {
-                        Ok(count) => Axis::line(count, axis.stride),
-                        // All ranks that there are.
-                        Err(_) if kept.len() == 1 && len >= count && axis.stride.abs() == 1 => {
-                            return Progression::new(ranked(start)?, axis.stride, count)
-                                .map(Closed::Progression);
-                        }
-                        Err(_) => return Err(Error::BeyondRanks),
-                    };
-                }
-                None => kept.push(axis),
-            }
-        }
-        let product = kept
-            .iter()
-            .try_fold(1_u64, |all, axis| all.checked_mul(u64::from(axis.count)));
-        let product = product
-            .filter(|all| *all <= 1 << 32)
-            .ok_or(Error::BeyondRanks)?;
-        let len = len.min(product);
-        // No more of the slowest axis than is needed.
-        if let Some(first) = kept.first().copied() {
-            let weight = product / u64::from(first.count);
-            let needed = len.div_ceil(weight) as u32;
-            if needed < first.count {
-                kept[0].count = needed;
-                if !kept[0].wraps() {
-                    // Simplified again, now that it is shorter.
-                    return Grid::closed(start, &kept, len);
-                }
-            }
-        }
-        match kept[..] {
-            [] => Progression::new(ranked(start)?, 1, 1).map(Closed::Progression),
-            [axis] if !axis.wraps() => {
-                Progression::new(ranked(start)?, axis.stride, len).map(Closed::Progression)
-            }
-            _ => Grid::of(start, &kept, len).map(Closed::Grid),
-        }
-    }
-
-    fn of(start: i64, axes: &[Axis], len: u64) -> Result<Grid, Error> {
-        let mut order: Vec<usize> = (0..axes.len()).collect();
-        order.sort_by_key(|k| std::cmp::Reverse(axes[*k].stride.unsigned_abs()));
-        let mut reach = 0_u64;
-        let mut base = start;
-        for k in order.iter().rev() {
-            let (stride, steps) = (axes[*k].stride, u64::from(axes[*k].modulus - 1));
-            let size = stride.unsigned_abs();
-            if size <= reach {
-                return Err(Error::Topology("the axes overlap"));
-            }
-            reach = size
-                .checked_mul(steps)
-                .and_then(|more| reach.checked_add(more))
-                .ok_or(Error::BeyondRanks)?;
-            if reach > u64::from(u32::MAX) {
-                return Err(Error::BeyondRanks);
-            }
-            if stride < 0 {
-                base = base
-                    .checked_add(stride * steps as i64)
-                    .ok_or(Error::BeyondRanks)?;
-            }
-        }
-        let base = ranked(base)?;
-        ranked(i64::from(base) + reach as i64)?;
-        let mut weight = 1_u32;
-        let mut scales: Vec<Scale> = Vec::with_capacity(axes.len());
-        for (k, axis) in axes.iter().enumerate().rev() {
-            scales.push(Scale {
-                axis: *axis,
-                weight,
-                by_stride: Divisor::new(axis.stride.unsigned_abs() as u32),
-                next: order[k] as u32,
-            });
-            // The slowest of all has no need of it.
-            weight = weight.wrapping_mul(axis.count);
-        }
-        scales.reverse();
-        let jumps = axes.iter().zip(&axes[1..]).zip(&scales);
-        let jumps = jumps.map(|((axis, next), scale)| Jump {
-            divisor: Divisor::new(scale.weight),
-            jump: axis
-                .stride
-                .wrapping_sub(i64::from(next.count).wrapping_mul(next.stride))
-                as u32,
-        });
-        let rising = axes.iter().all(|axis| axis.stride > 0 && !axis.wraps());
-        let wraps = axes.iter().any(Axis::wraps);
-        let seams = axes.iter().filter(|_| wraps).map(|axis| Seam {
-            count: axis.count,
-            // Never, where there is no shift.
-            first: if axis.wraps() {
-                axis.modulus - axis.shift
-            } else {
-                u32::MAX
-            },
-            circumference: (i64::from(axis.modulus).wrapping_mul(axis.stride)) as u32,
-        });
-        let shifts = axes.iter().map(|axis| i64::from(axis.shift) * axis.stride);
-        let shifted = start.wrapping_add(shifts.sum::<i64>());
-        Ok(Grid {
-            start: shifted as u32,
-            seams: seams.collect(),
-            base,
-            len,
-            ascending: rising && order.iter().copied().eq(0..axes.len()),
-            wraps,
-            jumps: jumps.collect(),
-            step: axes[axes.len() - 1].stride as u32,
-            scales: scales.into(),
-        })
-    }
-
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -279,32 +100,7 @@ impl Grid {
     /// The member at a group rank.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
-        if self.wraps {
-            return self.at_wrapped(index);
-        }
-        let mut rank = self.start.wrapping_add(index.wrapping_mul(self.step));
-        for jump in &self.jumps {
-            let steps = jump.divisor.divide_by_more(index);
-            rank = rank.wrapping_add(steps.wrapping_mul(jump.jump));
-        }
-        rank
-    }
-
-    /// The same where an axis wraps: behind its seam, the circumference is taken off.
-    #[inline]
-    fn at_wrapped(&self, index: u32) -> u32 {
-        let (mut rank, mut before) = (self.start, 0_u32);
-        for (jump, seam) in self.jumps.iter().zip(&self.seams) {
-            let steps = jump.divisor.divide_by_more(index);
-            rank = rank.wrapping_add(steps.wrapping_mul(jump.jump));
-            rank = rank.wrapping_sub(seam.taken_off(steps, before));
-            before = steps;
-        }
-        rank = rank.wrapping_add(index.wrapping_mul(self.step));
-        match self.seams.last() {
-            Some(seam) => rank.wrapping_sub(seam.taken_off(index, before)),
-            None => rank,
-        }
+        self.steps.at(index)
     }
 
     /// The group rank of a world rank.
@@ -371,7 +167,7 @@ impl Grid {
 
     /// In how many progressions its members lie at the most.
     pub(crate) fn pieces(&self) -> u64 {
-        let parts = if self.wraps { 2 } else { 1 };
+        let parts = if self.steps.wraps() { 2 } else { 1 };
         self.len.div_ceil(self.innermost()) * parts
     }
 
@@ -399,60 +195,9 @@ impl Grid {
         }
     }
 
-    /// The first `len` of its members.
-    pub(crate) fn prefix(&self, len: u64) -> Result<Closed, Error> {
-        let axes: Vec<Axis> = self.axes().collect();
-        Grid::closed(self.origin(), &axes, len.min(self.len))
-    }
-
-    /// The same grid with every world rank `r` turned into `start + step * r`.
-    pub(crate) fn scaled(&self, start: u32, step: i64) -> Result<Closed, Error> {
-        let first = i64::from(start) + step * self.origin();
-        let axes: Vec<Axis> = self
-            .axes()
-            .map(|axis| Axis {
-                stride: axis.stride * step,
-                ..axis
-            })
-            .collect();
-        Grid::closed(first, &axes, self.len)
-    }
-
-    /// The rank all of whose positions are 0; where an axis wraps it need not be a member, nor a rank.
-    pub(crate) fn origin(&self) -> i64 {
-        let down = self.axes().filter(|axis| axis.stride < 0);
-        i64::from(self.base)
-            + down
-                .map(|axis| -axis.stride * i64::from(axis.modulus - 1))
-                .sum::<i64>()
-    }
-
-    /// The same members in ascending order, if that too is a grid.
-    pub(crate) fn sorted(&self) -> Option<Closed> {
-        if self.len
-            < self
-                .scales
-                .iter()
-                .map(|s| u64::from(s.axis.count))
-                .product()
-        {
-            return self.ascending.then(|| Closed::Grid(self.clone()));
-        }
-        let mut axes = Vec::with_capacity(self.scales.len());
-        for place in &self.scales {
-            let axis = self.scales[place.next as usize].axis;
-            let stride = axis.stride.abs();
-            if axis.wraps() && axis.count < axis.modulus {
-                return None;
-            }
-            axes.push(Axis::line(axis.count, stride));
-        }
-        Grid::closed(i64::from(self.base), &axes, self.len).ok()
-    }
-
     /// The bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.scales) + size_of_val(&*self.jumps) + size_of_val(&*self.seams)
+        size_of_val(&*self.scales) + self.steps.bytes()
     }
 }
 

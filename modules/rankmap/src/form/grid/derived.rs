@@ -1,0 +1,57 @@
+//! Grids out of grids.
+
+use crate::error::Error;
+use crate::form::grid::{Axis, Closed, Grid};
+
+impl Grid {
+    /// The first `len` of its members.
+    pub(crate) fn prefix(&self, len: u64) -> Result<Closed, Error> {
+        let axes: Vec<Axis> = self.axes().collect();
+        Grid::closed(self.origin(), &axes, len.min(self.len))
+    }
+
+    /// The same grid with every world rank `r` turned into `start + step * r`.
+    pub(crate) fn scaled(&self, start: u32, step: i64) -> Result<Closed, Error> {
+        let first = i64::from(start) + step * self.origin();
+        let axes: Vec<Axis> = self
+            .axes()
+            .map(|axis| Axis {
+                stride: axis.stride * step,
+                ..axis
+            })
+            .collect();
+        Grid::closed(first, &axes, self.len)
+    }
+
+    /// The rank all of whose positions are 0; where an axis wraps it need not be a member, nor a rank.
+    pub(crate) fn origin(&self) -> i64 {
+        let down = self.axes().filter(|axis| axis.stride < 0);
+        i64::from(self.base)
+            + down
+                .map(|axis| -axis.stride * i64::from(axis.modulus - 1))
+                .sum::<i64>()
+    }
+
+    /// The same members in ascending order, if that too is a grid.
+    pub(crate) fn sorted(&self) -> Option<Closed> {
+        if self.len
+            < self
+                .scales
+                .iter()
+                .map(|s| u64::from(s.axis.count))
+                .product()
+        {
+            return self.ascending.then(|| Closed::Grid(self.clone()));
+        }
+        let mut axes = Vec::with_capacity(self.scales.len());
+        for place in &self.scales {
+            let axis = self.scales[place.next as usize].axis;
+            let stride = axis.stride.abs();
+            if axis.wraps() && axis.count < axis.modulus {
+                return None;
+            }
+            axes.push(Axis::line(axis.count, stride));
+        }
+        Grid::closed(i64::from(self.base), &axes, self.len).ok()
+    }
+}
