@@ -5,6 +5,7 @@ use graphmap_rankmap::{Builder, RankMap, Representation, Strategy};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
 use std::io::Read;
+use vers_vecs::EliasFanoVec;
 
 /// SELECT and RANK; `None` for what a representation cannot do but by walking through all of it.
 pub trait Contestant {
@@ -116,6 +117,20 @@ impl Contestant for RoaringBitmap {
     }
 }
 
+/// The Elias-Fano vector of `vers-vecs`, whose numbers have 64 bits.
+impl Contestant for EliasFanoVec {
+    fn bytes(&self) -> usize {
+        self.heap_size() + size_of::<EliasFanoVec>()
+    }
+    fn select(&self, rank: u32) -> Option<u32> {
+        self.get(rank as usize).map(|world| world as u32)
+    }
+    fn rank(&self, world: u32) -> Option<u32> {
+        let below = self.rank(u64::from(world)) as usize;
+        (self.get(below) == Some(u64::from(world))).then_some(below as u32)
+    }
+}
+
 /// The thesis' last resort: blocks of 1,000 ranks, each compressed by bzip2.
 pub struct Blocks(Vec<Vec<u8>>);
 
@@ -154,7 +169,7 @@ impl Contestant for Blocks {
     }
 }
 
-pub const FORMS: [Representation; 12] = [
+pub const FORMS: [Representation; 13] = [
     Representation::Progression,
     Representation::Grid,
     Representation::Runs,
@@ -167,6 +182,7 @@ pub const FORMS: [Representation; 12] = [
     Representation::Shortcuts,
     Representation::Inverse,
     Representation::Wavelet,
+    Representation::DecisionDiagram,
 ];
 
 /// Builds a contestant, if it can represent these ranks.
@@ -189,6 +205,11 @@ pub fn build(name: &str, ranks: &[u32]) -> Option<Box<dyn Contestant>> {
             let mut bitmap = RoaringBitmap::from_sorted_iter(ranks.iter().copied()).ok()?;
             bitmap.optimize();
             return Some(Box::new(bitmap));
+        }
+        "vers-vecs" => {
+            let wide: Vec<u64> = ranks.iter().map(|rank| u64::from(*rank)).collect();
+            return ascending
+                .then(|| Box::new(EliasFanoVec::from_slice(&wide)) as Box<dyn Contestant>);
         }
         "bzip2 blocks" => return Some(Box::new(Blocks::new(ranks))),
         form => {

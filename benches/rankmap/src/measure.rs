@@ -3,6 +3,7 @@
 use crate::classes::Random;
 use crate::contestants::{Contestant, build};
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What one contestant costs for one communicator. Times are in nanoseconds.
@@ -19,17 +20,26 @@ pub struct Costs {
     pub iterate: f64,
 }
 
+/// How long a round of look-ups goes on at the most, in microseconds.
+static ROUND: AtomicU64 = AtomicU64::new(6000);
+
+/// Short rounds, where there are so many communicators that their number makes up for it.
+pub fn hurry() {
+    ROUND.store(500, Ordering::Relaxed);
+}
+
 /// The least of some rounds, a call.
 fn time(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
+    let round = Duration::from_micros(ROUND.load(Ordering::Relaxed));
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         let (mut asked, mut sum, start) = (0, 0_u32, Instant::now());
-        for some in queries.chunks(2048) {
+        for some in queries.chunks(256) {
             for query in some {
                 sum = sum.wrapping_add(ask(*query));
             }
             asked += some.len();
-            if start.elapsed() > Duration::from_millis(6) {
+            if start.elapsed() > round {
                 break;
             }
         }

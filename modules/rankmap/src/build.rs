@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::choose::{Estimate, Representation, Strategy, estimates};
+use crate::choose::{
+    Estimate, Representation, Strategy, around_diagram, estimates, of_diagram, time,
+};
 use crate::error::Error;
 use crate::form::bitmap::Bitmap;
+use crate::form::diagram::{Diagram, Unique, height_of};
 use crate::form::elias_fano::EliasFano;
 use crate::form::list::List;
 use crate::form::permutation::Permutation;
@@ -18,6 +21,9 @@ use crate::survey::Survey;
 
 /// Calls back with ranks, as often as it is asked.
 pub(crate) type Source<'a> = &'a dyn Fn(&mut dyn FnMut(Progression));
+
+/// Of so few ranges no decision diagram takes less.
+const FEW_RANGES: u64 = 16;
 
 /// Makes rank maps by a strategy, or in a representation of one's choice.
 ///
@@ -84,12 +90,20 @@ impl Builder {
         self.source(&|give| ranges.iter().for_each(|range| give(*range)))
     }
 
-    /// What each representation would cost, without building any. `O(n)`, or `O(r)` where the ranks come in
-    /// `r` ranges.
+    /// What each representation would cost, without building any but a decision diagram: whether that takes fewer
+    /// bytes than all others is not known before, but soon given up where it does not. `O(n)`, or `O(r)` where the
+    /// ranks come in `r` ranges.
     pub fn estimates(&self, map: &RankMap) -> Vec<Estimate> {
         let survey = Survey::of(|give| map.all(give));
         let complement = complement_of(&survey, &|give| map.all(give));
-        estimates(&survey, complement.as_ref())
+        let mut found = estimates(&survey, complement.as_ref());
+        let by_space = Builder {
+            strategy: Strategy::Space,
+            ..*self
+        };
+        let diagram = by_space.diagram(&survey, &found, f64::INFINITY, &|give| map.all(give));
+        found.extend(diagram.as_ref().map(of_diagram));
+        found
     }
 
     /// Another representation of the same group, by this strategy.
@@ -113,6 +127,8 @@ impl Builder {
         }
         let complement = complement_of(&survey, each);
         let mut choices = estimates(&survey, complement.as_ref());
+        let mut diagram = self.diagram(&survey, &choices, most, each);
+        choices.extend(diagram.as_ref().map(of_diagram));
         choices.retain(|choice| self.only.is_none_or(|only| only == choice.representation));
         choices.sort_by(|a, b| self.strategy.weight(a).total_cmp(&self.strategy.weight(b)));
         let mut found: Result<(f64, RankMap), Error> = Err(Error::Unsuitable);
@@ -121,7 +137,13 @@ impl Builder {
             if foreseen > most || found.as_ref().is_ok_and(|(weight, _)| *weight <= foreseen) {
                 break;
             }
-            match self.build(choice.representation, &survey, each) {
+            let built = match diagram
+                .take_if(|_| choice.representation == Representation::DecisionDiagram)
+            {
+                Some(diagram) => Ok(RankMap::of(Form::Diagram(Arc::new(diagram)))),
+                None => self.build(choice.representation, &survey, each),
+            };
+            match built {
                 Err(Error::Unsuitable) => {}
                 Err(other) if found.is_err() => found = Err(other),
                 Err(_) => {}
@@ -202,6 +224,37 @@ impl Builder {
 }
 
 impl Builder {
+    /// The decision diagram, if it is asked for or weighs less than all other choices and than this: nothing but building it tells
+    /// how large it is, so that is given up as soon as it is too large.
+    fn diagram(
+        &self,
+        survey: &Survey,
+        choices: &[Estimate],
+        most: f64,
+        each: Source<'_>,
+    ) -> Option<Diagram> {
+        let end = u64::from(survey.max) + 1;
+        if !survey.ascending || survey.len == 0 {
+            return None;
+        }
+        if self.only == Some(Representation::DecisionDiagram) {
+            return Unique::collect(end, usize::MAX, each);
+        }
+        if self.only.is_some() || survey.closed.is_some() || survey.ranges < FEW_RANGES {
+            return None;
+        }
+        let least =
+            |of: &dyn Fn(&Estimate) -> f64| choices.iter().map(of).fold(f64::INFINITY, f64::min);
+        let time = time::diagram(height_of(end));
+        let lightest = least(&|choice| self.weigh(choice)).min(most);
+        let most = self.strategy.most_bytes(lightest, time);
+        // Never many times the bytes of another, however fast it is.
+        let most = most.min(4.0 * least(&|choice| choice.bytes as f64)) as usize;
+        let limit = most.checked_sub(around_diagram())?;
+        let found = Unique::collect(end, limit, each)?;
+        (of_diagram(&found).bytes <= most).then_some(found)
+    }
+
     /// A set and what becomes of it.
     fn permuted(
         &self,
@@ -354,6 +407,7 @@ impl RankMap {
             Form::Permutation(permutation) if permutation.has_inverse() => Representation::Inverse,
             Form::Permutation(_) => Representation::Shortcuts,
             Form::Wavelet(_) => Representation::Wavelet,
+            Form::Diagram(_) => Representation::DecisionDiagram,
             Form::Complement(_) => Representation::Complement,
             Form::Composition(_) => Representation::Composition,
             Form::Concatenation(_) => Representation::Concatenation,

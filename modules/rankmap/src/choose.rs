@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::form::bitmap::Bitmap;
+use crate::form::diagram::Diagram;
 use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Closed, Grid};
 use crate::form::list::List;
@@ -39,6 +40,8 @@ pub enum Representation {
     Inverse,
     /// The merges that would sort a permutation of few ascending sequences: the wavelet tree on runs.
     Wavelet,
+    /// Halves of halves, of which equal ones are there once: a binary decision diagram.
+    DecisionDiagram,
     /// What another map leaves out.
     Complement,
     /// One map after the other: a set and a permutation, or a child and its parent.
@@ -61,6 +64,7 @@ impl fmt::Display for Representation {
             Representation::Shortcuts => "permutation with shortcuts",
             Representation::Inverse => "permutation with inverse",
             Representation::Wavelet => "wavelet tree on runs",
+            Representation::DecisionDiagram => "decision diagram",
             Representation::Complement => "complement",
             Representation::Composition => "composition",
             Representation::Concatenation => "concatenation",
@@ -98,6 +102,21 @@ impl Strategy {
             Strategy::Space => space,
             Strategy::Time => time,
             Strategy::Hybrid { alpha } => alpha * time + (1.0 - alpha) * space,
+        }
+    }
+}
+
+impl Strategy {
+    /// Up to how many bytes a form that takes such times weighs no more than this.
+    pub(crate) fn most_bytes(&self, weight: f64, (select, rank): time::Time) -> f64 {
+        let time = ((select + rank) / 2.0).ln();
+        match self {
+            Strategy::Space => weight.exp(),
+            Strategy::Hybrid { alpha } if *alpha < 1.0 => {
+                ((weight - alpha * time) / (1.0 - alpha)).exp()
+            }
+            _ if time <= weight => f64::INFINITY,
+            _ => 0.0,
         }
     }
 }
@@ -241,6 +260,22 @@ pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Est
     found
 }
 
+/// The bytes of a decision diagram beside those of its nodes and words.
+pub(crate) fn around_diagram() -> usize {
+    around::<Diagram>()
+}
+
+/// What a decision diagram costs that was made.
+pub(crate) fn of_diagram(diagram: &Diagram) -> Estimate {
+    let (select, rank) = time::diagram(diagram.height());
+    Estimate {
+        representation: Representation::DecisionDiagram,
+        bytes: around_diagram() + diagram.bytes(),
+        select,
+        rank,
+    }
+}
+
 impl RankMap {
     /// How long SELECT and RANK of random ranks take, in nanoseconds, as far as the form tells.
     pub(crate) fn time(&self) -> (f64, f64) {
@@ -258,6 +293,7 @@ impl RankMap {
             Form::Permutation(permutation) if permutation.has_inverse() => time::INVERSE,
             Form::Permutation(_) => time::SHORTCUTS,
             Form::Wavelet(wavelet) => time::wavelet(wavelet.sequences() as u64),
+            Form::Diagram(diagram) => time::diagram(diagram.height()),
             Form::Complement(complement) => {
                 let (select, rank) = complement.of.time();
                 time::complement(complement.of.len(), select, rank)
@@ -303,6 +339,12 @@ pub(crate) mod time {
     pub(crate) fn wavelet(sequences: u64) -> Time {
         let levels = (sequences.max(1) as f64).log2();
         (10.0 + 80.0 * levels, 5.0 + 22.0 * levels)
+    }
+
+    /// A node for each halving, at most; many that choose nothing are not there.
+    pub(crate) fn diagram(height: u32) -> Time {
+        let height = f64::from(height);
+        (15.0 + 7.0 * height, 8.0 + 4.0 * height)
     }
 
     pub(crate) fn grid(axes: usize) -> Time {

@@ -65,6 +65,15 @@ impl Builder {
         })
     }
 
+    /// The same map in a form that weighs less, if there is one and it is found soon.
+    pub(crate) fn shorter(&self, map: RankMap) -> RankMap {
+        if map.pieces() > WORTH {
+            return map;
+        }
+        let most = self.weigh(&map.cost());
+        self.within(most, &|give| map.all(give)).unwrap_or(map)
+    }
+
     /// The ranks from 0 up to before `end` that an ascending map, all below `end`, leaves out.
     pub(crate) fn rest(&self, of: &RankMap, end: u64) -> RankMap {
         if let Some(closed) = rest_closed(of, end) {
@@ -74,11 +83,7 @@ impl Builder {
             of: of.clone(),
             end,
         })));
-        if lazy.pieces() > WORTH {
-            return lazy;
-        }
-        let most = self.weight_of(&lazy, lazy.bytes());
-        self.within(most, &|give| lazy.all(give)).unwrap_or(lazy)
+        self.shorter(lazy)
     }
 
     /// Maps one behind the other that have nothing in common.

@@ -2,6 +2,7 @@
 //! are two sequences of gaps; `map.rs` puts them together.
 
 pub(crate) mod bitmap;
+pub(crate) mod diagram;
 pub(crate) mod elias_fano;
 pub(crate) mod grid;
 pub(crate) mod list;

@@ -1,7 +1,10 @@
 //! The operations on groups, as MPI names and orders them, on forms as they are.
 
+use std::sync::Arc;
+
 use crate::build::{Builder, Source};
 use crate::error::Error;
+use crate::form::diagram::{Combination, Unique};
 use crate::form::runs::Runs;
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
@@ -36,6 +39,9 @@ impl RankMap {
     /// Nothing is written out but the result.
     pub fn intersection(&self, other: &RankMap) -> RankMap {
         let builder = Builder::new();
+        if let Some(made) = combined(&builder, Combination::Intersection, self, other) {
+            return made;
+        }
         let both = positions(&builder, self, other);
         builder.join(self, &both)
     }
@@ -45,6 +51,9 @@ impl RankMap {
     /// The cost of [`RankMap::intersection`].
     pub fn difference(&self, other: &RankMap) -> RankMap {
         let builder = Builder::new();
+        if let Some(made) = combined(&builder, Combination::Difference, self, other) {
+            return made;
+        }
         let both = positions(&builder, self, other);
         let rest = builder.rest(&both, self.len());
         builder.join(self, &rest)
@@ -199,7 +208,6 @@ impl RankMap {
 
     /// Whether two maps are one, or closed forms that are equal.
     fn is_same(&self, other: &RankMap) -> bool {
-        use std::sync::Arc;
         match (&self.form, &other.form) {
             (Form::Progression(a), Form::Progression(b)) => a == b,
             (Form::Grid(a), Form::Grid(b)) => Arc::ptr_eq(a, b) || a == b,
@@ -210,6 +218,7 @@ impl RankMap {
             (Form::List(a), Form::List(b)) => Arc::ptr_eq(a, b),
             (Form::Permutation(a), Form::Permutation(b)) => Arc::ptr_eq(a, b),
             (Form::Wavelet(a), Form::Wavelet(b)) => Arc::ptr_eq(a, b),
+            (Form::Diagram(a), Form::Diagram(b)) => Arc::ptr_eq(a, b) || a == b,
             (Form::Complement(a), Form::Complement(b)) => {
                 Arc::ptr_eq(a, b) || (a.end == b.end && a.of.is_same(&b.of))
             }
@@ -309,6 +318,18 @@ fn of_ranges(ranges: &[RangeTriplet], len: u64) -> Result<RankMap, Error> {
         return Ok(Builder::new().behind(&parts));
     }
     Builder::new().progressions(&given)
+}
+
+/// What becomes of two decision diagrams, node by node: how many members they have does not matter.
+fn combined(builder: &Builder, with: Combination, a: &RankMap, b: &RankMap) -> Option<RankMap> {
+    let (Form::Diagram(a), Form::Diagram(b)) = (&a.form, &b.form) else {
+        return None;
+    };
+    let made = Unique::combine(with, a, b)?;
+    Some(match made.len() {
+        0 => RankMap::empty(),
+        _ => builder.shorter(RankMap::of(Form::Diagram(Arc::new(made)))),
+    })
 }
 
 /// The ranks in `a` of those of its members that are also in `b`, ascending.

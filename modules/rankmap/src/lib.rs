@@ -36,27 +36,29 @@
 //! | permutation with shortcuts | `n` (log(`n`) + 2)/7 | 1 | 16 steps at most | Munro et al. 2003 |
 //! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |
 //! | wavelet tree on runs | 0.14 `n` log `k`, of `k` ascending sequences | log `k` log `n` | log `k` | Barbay and Navarro 2009 |
+//! | decision diagram | 8 a word, about 6 a node | log `u` | log `u` | Bryant 1986; SELECT as Mir Taheri 2011 |
 //! | complement | those of what is left out | log of its size | 1 * | |
 //! | composition | of both, where not shared | of both | of both | |
 //! | concatenation | of its parts | log of the parts | of the parts | |
 //!
 //! \* and a logarithm where members crowd. What a form would cost is told from a single walk through the
-//! members, without building it; see [`Builder`] and [`Strategy`].
+//! members, without building it, but for a decision diagram, which is begun and given up as soon as it is too large; see [`Builder`] and [`Strategy`].
 //!
 //! # What operations cost
 //!
 //! | operation | on closed forms | on `p` progressions | else |
 //! |---|---|---|---|
 //! | [`compose`](RankMap::compose), [`include`](RankMap::include) | 1 | `p` | `n` |
-//! | [`intersection`](RankMap::intersection), [`union`](RankMap::union), [`difference`](RankMap::difference) | `p` log `p` | `p` log `p` | `n`, of the smaller where it is much smaller |
+//! | [`intersection`](RankMap::intersection), [`union`](RankMap::union), [`difference`](RankMap::difference) | `p` log `p` | `p` log `p` | `n`, of the smaller where it is much smaller; of two decision diagrams their nodes, at most multiplied |
 //! | [`exclude`](RankMap::exclude) of `k` ranks | `k` log `k` | `k` log `k` | `k` log `k` |
 //! | [`compare`](RankMap::compare) | 1 if equal | `p` | `n` |
 //! | [`split`](RankMap::split) | `n` log `n` | `n` log `n` | `n` log `n` |
+//! | [`split_for`](RankMap::split_for) one colour | `n` | `n` | `n`, log `n` where keys change the order |
 //! | [`iter`](RankMap::iter) | `n` | `n` | `n` |
 //! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
 //!
 //! What is made is made out of progressions as they come, not out of an array of members; but for
-//! [`split`](RankMap::split), lists that do not ascend when they are given, and [`to_set`](RankMap::to_set) of forms
+//! [`split`](RankMap::split) where colours or keys have no order, lists that do not ascend when they are given, and [`to_set`](RankMap::to_set) of forms
 //! that do not know their ascending order (a part of a permuted group, or a grid cut off or wrapped in part). Maps are immutable; clones share what is on the heap, between threads too.
 
 #![forbid(unsafe_code)]

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::form::bitmap::Bitmap;
+use crate::form::diagram::Diagram;
 use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Closed, Grid};
 use crate::form::list::List;
@@ -36,6 +37,7 @@ pub(crate) enum Form {
     List(Arc<List>),
     Permutation(Arc<Permutation>),
     Wavelet(Arc<Wavelet>),
+    Diagram(Arc<Diagram>),
     Complement(Arc<Complement>),
     Composition(Arc<Composition>),
     Concatenation(Arc<Concatenation>),
@@ -54,6 +56,7 @@ macro_rules! each_form {
             Form::List($inner) => $do,
             Form::Permutation($inner) => $do,
             Form::Wavelet($inner) => $do,
+            Form::Diagram($inner) => $do,
             Form::Complement($inner) => $do,
             Form::Composition($inner) => $do,
             Form::Concatenation($inner) => $do,
@@ -143,6 +146,7 @@ impl RankMap {
             Form::List(list) => list.find(u64::from(world)).1,
             Form::Permutation(permutation) => permutation.rank(world),
             Form::Wavelet(wavelet) => wavelet.rank(world),
+            Form::Diagram(diagram) => found(diagram.find(u64::from(world))),
             Form::Complement(complement) => found(complement.find(u64::from(world))),
             Form::Composition(both) => both.rank(world),
             Form::Concatenation(parts) => parts.rank(world),
@@ -166,9 +170,11 @@ impl RankMap {
             Form::List(list) => list.is_ascending(),
             Form::Permutation(_) => self.len() < 2,
             Form::Wavelet(wavelet) => wavelet.sequences() < 2,
-            Form::RunLengths(_) | Form::Bitmap(_) | Form::EliasFano(_) | Form::Complement(_) => {
-                true
-            }
+            Form::RunLengths(_)
+            | Form::Bitmap(_)
+            | Form::EliasFano(_)
+            | Form::Diagram(_)
+            | Form::Complement(_) => true,
             Form::Composition(both) => both.is_ascending(),
             Form::Concatenation(parts) => parts.is_ascending(),
         }
@@ -184,6 +190,7 @@ impl RankMap {
             Form::RunLengths(runs) => runs.find(world),
             Form::Bitmap(bitmap) => bitmap.find(world),
             Form::EliasFano(gaps) => gaps.find(world),
+            Form::Diagram(diagram) => diagram.find(world),
             Form::List(list) => {
                 let (below, equal) = list.find(world);
                 (below, equal.is_some())
@@ -211,6 +218,7 @@ impl RankMap {
         match &self.form {
             Form::Bitmap(bitmap) => bitmap.read(from, out),
             Form::EliasFano(gaps) => gaps.read(from, out),
+            Form::Diagram(diagram) => diagram.read(from, out),
             Form::List(list) => list.read(from, out),
             Form::Permutation(permutation) => permutation.read(from, out),
             Form::Wavelet(wavelet) => {
@@ -247,6 +255,7 @@ impl RankMap {
             Form::Grid(grid) => grid.each(from, to, give),
             Form::Runs(runs) => runs.each(from, to, give),
             Form::RunLengths(runs) => runs.each(from, to, give),
+            Form::Diagram(diagram) => diagram.each(from, to, give),
             Form::Complement(complement) => complement.each(from, to, give),
             Form::Composition(both) => both.each(from, to, give),
             Form::Concatenation(parts) => parts.each(from, to, give),
@@ -292,6 +301,7 @@ impl RankMap {
             Form::Grid(grid) => grid.pieces(),
             Form::Runs(runs) => runs.count() as u64,
             Form::RunLengths(runs) => runs.count(),
+            Form::Diagram(diagram) => diagram.ranges(),
             Form::Bitmap(_)
             | Form::EliasFano(_)
             | Form::List(_)

@@ -64,6 +64,7 @@ impl Memory {
             Form::List(form) => self.once(form, form.bytes()),
             Form::Permutation(form) => self.once(form, form.bytes()),
             Form::Wavelet(form) => self.once(form, form.bytes()),
+            Form::Diagram(form) => self.once(form, form.bytes()),
             Form::Complement(form) => {
                 self.once(form, 0);
                 self.heap(&form.of);

@@ -28,6 +28,7 @@ const CONCATENATION: u8 = 10;
 const SHORTCUTS: u8 = 11;
 const INVERSE: u8 = 12;
 const WAVELET: u8 = 13;
+const DIAGRAM: u8 = 14;
 
 impl RankMap {
     /// This map as bytes, not many more or fewer than it takes in memory. Linear in their number.
@@ -176,6 +177,21 @@ impl Writer {
                 let lengths = first.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
                 lengths.for_each(|length| self.number(length));
                 self.words(bits);
+            }
+            Form::Diagram(diagram) => {
+                let (words, nodes, root) = diagram.parts();
+                let nodes: Vec<_> = nodes.collect();
+                self.bytes.push(DIAGRAM);
+                self.number(u64::from(diagram.height()));
+                self.number(words.len() as u64);
+                self.words(words);
+                self.number(nodes.len() as u64);
+                for (level, low, high) in nodes {
+                    self.number(u64::from(level));
+                    self.number(u64::from(low));
+                    self.number(u64::from(high));
+                }
+                self.number(u64::from(root));
             }
             Form::Complement(complement) => {
                 self.bytes.push(COMPLEMENT);

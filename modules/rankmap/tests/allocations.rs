@@ -1,7 +1,9 @@
 //! No form is written out to be asked, combined, compared or sent: what is allocated on worlds of a thousand
 //! million ranks is counted. One test, since the count is of the whole program.
 
-use graphmap_rankmap::{Axis, Builder, Cartesian, Comparison, Error, RankMap, Representation};
+use graphmap_rankmap::{
+    Axis, Builder, Cartesian, Choice, Comparison, Error, RankMap, Representation,
+};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 
@@ -147,6 +149,33 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
     });
     make("set of a transpose", &|| transposed.to_set());
     make("rebuilt", &|| Builder::new().rebuild(&window).unwrap());
+
+    // A world that is walked through rank by rank, so not as large.
+    let large = RankMap::identity(10_000_000);
+    for (what, colour) in [
+        ("rows", (|rank| rank / 1_000_000) as fn(u32) -> u32),
+        ("columns", |rank| rank % 20),
+    ] {
+        let choice = |rank| Choice {
+            colour: Some(colour(rank)),
+            key: i64::from(rank),
+        };
+        let parts = little(what, || large.split(choice).unwrap());
+        let one = little(what, || large.split_for(3, choice).unwrap());
+        assert_eq!((&one, one.bytes()), (&parts[3].1, size_of::<RankMap>()));
+    }
+
+    let as_diagram = |map: &RankMap| {
+        let builder = Builder::new().representation(Representation::DecisionDiagram);
+        builder.rebuild(map).unwrap()
+    };
+    let halves = RankMap::hypercube_face(30, 1 << 25 | 1 << 20, 1 << 20).unwrap();
+    let others = RankMap::hypercube_face(30, 1 << 27 | 1 << 22, 1 << 27).unwrap();
+    let halves = make("face as a diagram", &|| as_diagram(&halves));
+    let others = make("other face as a diagram", &|| as_diagram(&others));
+    make("both faces", &|| halves.intersection(&others));
+    make("one face, not the other", &|| halves.difference(&others));
+    make("one face after the other", &|| halves.union(&others));
 
     let same = |a: &RankMap, b: &RankMap| little("comparing", || a.compare(b));
     assert_eq!(same(&world, &down), Comparison::Similar);

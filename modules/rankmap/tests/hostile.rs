@@ -82,6 +82,12 @@ fn every_bit_of_small_maps_is_looked_at() {
             .representation(Representation::Runs)
             .slice(&ranks),
         Builder::new()
+            .representation(Representation::DecisionDiagram)
+            .slice(&ranks),
+        Builder::new()
+            .representation(Representation::DecisionDiagram)
+            .slice(&[3, 70, 200, 326, 1000, u32::MAX]),
+        Builder::new()
             .representation(Representation::List)
             .slice(&ranks),
         Builder::new()
@@ -107,7 +113,7 @@ fn every_bit_of_small_maps_is_looked_at() {
 #[test]
 fn lengths_that_nobody_has_memory_for_are_refused() {
     // Each form with numbers of 2^63 where it has lengths.
-    for form in 0..16 {
+    for form in 0..20 {
         for numbers in 0..6 {
             let mut bytes = vec![1, form];
             for _ in 0..numbers {

@@ -135,6 +135,25 @@ proptest! {
             members.sort_unstable();
             let ranks: Vec<u32> = members.iter().map(|(_, rank)| in_a[*rank]).collect();
             agree(group, &ranks);
+            let alone = a.split_for(*colour, |rank| choices[rank as usize]).unwrap();
+            prop_assert!(alone == *group);
+        }
+        let none = a.split_for(colours, |rank| choices[rank as usize]).unwrap();
+        prop_assert!(none.is_empty());
+    }
+
+    /// As many as there are, so that one array holds them all.
+    #[test]
+    fn a_split_of_many_puts_each_where_it_says(seed in any::<u32>(), colours in 1..5000_u32) {
+        let colour = |rank: u32| (rank ^ seed).wrapping_mul(0x9E37_79B9).rotate_left(9) % colours;
+        let world = RankMap::identity(30_000);
+        let found = world.split(|rank| Choice { colour: Some(colour(rank)), key: 0 }).unwrap();
+        let mut expected: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        (0..30_000).for_each(|rank| expected.entry(colour(rank)).or_default().push(rank));
+        prop_assert_eq!(found.len(), expected.len());
+        for ((colour, group), (expected, members)) in found.iter().zip(expected) {
+            prop_assert_eq!(*colour, expected);
+            prop_assert!(group.iter().eq(members));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::bits::{Packed, width_of, words_for};
 use crate::build::{Builder, order_of};
 use crate::error::Error;
 use crate::form::bitmap::Bitmap;
+use crate::form::diagram::Diagram;
 use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Axis, Grid};
 use crate::form::list::List;
@@ -18,8 +19,8 @@ use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
 use crate::wire::{
-    BARE_BITMAP, BITMAP, COMPLEMENT, COMPOSITION, CONCATENATION, ELIAS_FANO, GRID, INVERSE, LIST,
-    PROGRESSION, RUN_LENGTHS, RUNS, SHORTCUTS, WAVELET,
+    BARE_BITMAP, BITMAP, COMPLEMENT, COMPOSITION, CONCATENATION, DIAGRAM, ELIAS_FANO, GRID,
+    INVERSE, LIST, PROGRESSION, RUN_LENGTHS, RUNS, SHORTCUTS, WAVELET,
 };
 
 /// In how many progressions parts may lie that are looked at for members in common.
@@ -188,6 +189,7 @@ impl Reader<'_> {
                 Form::Permutation(Arc::new(made))
             }
             WAVELET => self.wavelet()?,
+            DIAGRAM => self.diagram()?,
             COMPLEMENT => {
                 let (end, of) = (self.len()?, self.map(depth + 1)?);
                 let beyond =
@@ -260,6 +262,22 @@ impl Reader<'_> {
         Ok(Form::Wavelet(Arc::new(Wavelet::from_parts(
             first, words, len,
         )?)))
+    }
+
+    fn diagram(&mut self) -> Result<Form, Error> {
+        let (height, words) = (self.small()?, self.number()?);
+        let words = usize::try_from(words).or(wrong("they end too early"))?;
+        let words = self.words(words)?;
+        let mut nodes = Vec::new();
+        for _ in 0..self.number()? {
+            nodes.push((self.small()?, self.small()?, self.small()?));
+        }
+        let root = self.small()?;
+        let made = Diagram::new(height, words, &nodes, root)?;
+        match made.len() {
+            0 => wrong("a diagram of nothing"),
+            _ => Ok(Form::Diagram(Arc::new(made))),
+        }
     }
 
     fn parts(&mut self, depth: usize) -> Result<Form, Error> {

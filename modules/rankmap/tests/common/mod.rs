@@ -45,7 +45,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-pub(crate) const REPRESENTATIONS: [Representation; 12] = [
+pub(crate) const REPRESENTATIONS: [Representation; 13] = [
     Representation::Progression,
     Representation::Grid,
     Representation::Runs,
@@ -58,6 +58,7 @@ pub(crate) const REPRESENTATIONS: [Representation; 12] = [
     Representation::Shortcuts,
     Representation::Inverse,
     Representation::Wavelet,
+    Representation::DecisionDiagram,
 ];
 
 pub(crate) fn builder(tape: &mut Tape<'_>) -> Builder {
@@ -324,7 +325,7 @@ pub(crate) fn map(tape: &mut Tape<'_>, depth: u32) -> (RankMap, Vec<u32>) {
             (a.complement(u64::from(end)).unwrap(), rest)
         }
         _ => {
-            let kind = REPRESENTATIONS[tape.below(12) as usize];
+            let kind = REPRESENTATIONS[tape.below(13) as usize];
             if matches!(
                 kind,
                 Representation::Bitmap | Representation::BareBitmap | Representation::Complement
