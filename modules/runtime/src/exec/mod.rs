@@ -12,6 +12,7 @@ pub(crate) mod guard;
 pub(crate) mod hooks;
 mod inquiry;
 pub(crate) mod join;
+mod lookout;
 pub(crate) mod me;
 mod meeting;
 pub(crate) mod outcome;

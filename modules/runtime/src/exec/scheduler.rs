@@ -17,6 +17,7 @@ use super::directory::Directory;
 use super::doze::Rest;
 use super::guard;
 use super::hooks::{Hooks, Loose};
+use super::lookout::Lookout;
 use super::outside::Outside;
 use super::queue::Queue;
 use super::recorder::Recorder;
@@ -64,6 +65,7 @@ pub(crate) struct Scheduler {
     pub(super) watches: Watches,
     pub(super) debts: Debts,
     acks: Acks,
+    lookout: Lookout,
     /// Other OS processes of the run.
     pub(super) outside: Option<Rc<Outside>>,
     /// The scheduler in one of whose processes this one runs.
@@ -111,6 +113,7 @@ impl Scheduler {
             watches: Watches::new(),
             debts: Debts::new(),
             acks: Acks::new(),
+            lookout: Lookout::new(),
             outside: None,
             outer: Cell::new(ptr::null()),
             mail: Cell::default(),
@@ -489,6 +492,7 @@ impl Scheduler {
         };
         let inbox = shared.inbox(self.index());
         let mut start = None;
+        let patient = self.lookout.is_patient() || self.is_being_read();
         loop {
             for _ in 0..64 {
                 if self.watches.look(true, |id| self.wake(id))
@@ -496,14 +500,22 @@ impl Scheduler {
                     || shared.stopped()
                     || self.has_mail()
                 {
+                    if start.is_some() {
+                        self.lookout.has_paid();
+                    }
                     return true;
                 }
                 hint::spin_loop();
+            }
+            if !patient {
+                self.lookout.was_in_vain();
+                return false;
             }
             // Most waits are over by now, and to ask for the time takes as long as some of them.
             let start = *start.get_or_insert_with(Instant::now);
             let elapsed = start.elapsed();
             if elapsed > patience && (elapsed > COPYING || !self.is_being_read()) {
+                self.lookout.was_in_vain();
                 return false;
             }
         }
