@@ -18,6 +18,7 @@ mod load;
 mod mapping;
 mod new;
 mod output;
+mod page;
 mod partition;
 mod passes;
 mod paths;

@@ -292,12 +292,19 @@ fn explaining() {
         .args("explain G0009")
         .run()
         .status(0)
-        .stdout_has("# G0009: ");
+        .stdout_has("G0009: ");
     net()
         .args("explain g9")
         .run()
         .status(0)
-        .stdout_has("# G0009: ");
+        .stdout_has("G0009: ");
+    // No marks of Markdown on a terminal.
+    net()
+        .args("explain 708")
+        .run()
+        .status(0)
+        .stdout_has("See\nlaunching (chapter `launching` of the book).\n")
+        .stdout_has("    $ graphmap run net.dot -n 2 --link mpi\n");
     net()
         .args("explain")
         .run()

@@ -1,6 +1,7 @@
 //! `graphmap explain`: what an error means.
 
 use super::exit::Exit;
+use super::page;
 use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
     });
     match page {
         Some(page) => {
-            session.show(page)?;
+            session.show(&page::as_text(page))?;
             Ok(Exit::Ok)
         }
         None => {

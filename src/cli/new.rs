@@ -63,6 +63,11 @@ pub(crate) struct NewArgs {
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
 enum Link {
     Mpi,
+    // What all have.
+    #[value(hide = true)]
+    Threads,
+    #[value(hide = true)]
+    Shm,
 }
 
 /// The graph of a project that is made from none.
@@ -97,6 +102,18 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     {
         let message = "`--runtime`, `--link` and `--member` are for projects in Rust";
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+    }
+    if let Some(link @ (Link::Threads | Link::Shm)) = args.link {
+        let link = match link {
+            Link::Shm => "shm",
+            _ => "threads",
+        };
+        let message = format!("every project has the link `{link}`: there is none to be made");
+        let help = format!(
+            "leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over it"
+        );
+        let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
+        return session.fail(Exit::Usage, diagnostic);
     }
     if folder.join("Cargo.toml").exists() {
         let help = "`graphmap run` writes what is generated anew when the graph has changed";

@@ -3,9 +3,9 @@
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::mapping::MappingArgs;
-use super::run::hosts;
+use super::run::{hosts, link_helps};
 use super::session::{Outcome, Session};
-use super::{output, shown_plan};
+use super::{output, paths, shown_plan};
 use crate::codes;
 use graphmap_binding::command::Launcher;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -90,6 +90,18 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         let mut files = Files::new();
         let project = hosts::project_of(&args.file);
         let mapping = plan.mapped.mapping();
+        if let Some(project) = &project
+            && args.mapping.hosts.is_some()
+            && !project.mpi
+            && !options.contains_key("program")
+        {
+            let message = format!(
+                "what is to be launched cannot join its OS processes: the project {} has no MPI link",
+                paths::shown(&project.root)
+            );
+            let warning = Diagnostic::warning(codes::NO_LINK, message);
+            session.find(link_helps(warning).help("`--set program=PATH` names another program"));
+        }
         hosts::describe(&mut options, project.as_ref(), mapping, folder, &mut files);
         let mut found = Diagnostics::new();
         for (name, file) in names {

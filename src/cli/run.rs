@@ -123,7 +123,7 @@ pub(crate) struct RunArgs {
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     no_run: bool,
-    /// Write what is generated anew, but do not build
+    /// Write what is generated anew (on hosts, what the launcher reads too), but do not build
     #[arg(long, conflicts_with = "no_run", help_heading = "Build")]
     no_build: bool,
     #[command(flatten)]
@@ -133,6 +133,13 @@ pub(crate) struct RunArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<std::ffi::OsString>,
+}
+
+impl RunArgs {
+    /// Whether the program is built with optimisation.
+    fn optimised(&self) -> bool {
+        self.release || !self.dev
+    }
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
@@ -216,16 +223,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let (project, doubts) = find_project(args, session, &network)?;
     if args.no_build {
-        let asks = format!(
-            "`graphmap run {} --no-run` asks the compiler",
-            word(&args.file)
-        );
-        for doubt in doubts {
-            session.find(match doubt.certain {
-                true => doubt.unasked,
-                false => doubt.unasked.help(asks.as_str()),
-            });
-        }
+        unasked(args, session, doubts);
         return Ok(Exit::Ok);
     }
     let program = build(args, session, &network, &project, doubts, None)?;
@@ -339,14 +337,35 @@ fn ended(session: &mut Session<'_>, program: &Path, result: io::Result<End>) -> 
 /// A project whose program mpiexec would start several times, each for itself.
 fn no_link<T>(session: &mut Session<'_>, project: &Project) -> Outcome<T> {
     let message = format!("the project {} has no MPI link", shown(&project.root));
-    let diagnostic = Diagnostic::error(codes::NO_LINK, message)
+    session.fail(
+        Exit::Usage,
+        link_helps(Diagnostic::error(codes::NO_LINK, message)),
+    )
+}
+
+/// How a project gets an MPI link.
+pub(crate) fn link_helps(diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic
         .help("`graphmap new FOLDER --from FILE --link mpi` makes a project that has it")
         .help(
             "or copy its vendor/graphmap-link-mpi, add `graphmap-link-mpi = { path = \
              \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml, and call \
              `graphmap_link_mpi::main` in src/main.rs instead of `graphmap_runtime::main`",
-        );
-    session.fail(Exit::Usage, diagnostic)
+        )
+}
+
+/// What may not fit, where the compiler is not asked.
+fn unasked(args: &RunArgs, session: &mut Session<'_>, doubts: Vec<Doubt>) {
+    let asks = format!(
+        "`graphmap run {} --no-run` asks the compiler",
+        word(&args.file)
+    );
+    for doubt in doubts {
+        session.find(match doubt.certain {
+            true => doubt.unasked,
+            false => doubt.unasked.help(asks.as_str()),
+        });
+    }
 }
 
 /// A build that takes longer than this is waited for.
@@ -363,7 +382,7 @@ fn build(
     let root = &*project.root;
     let build = Build {
         project: root,
-        release: args.release || !args.dev,
+        release: args.optimised(),
         mpi,
         talk: session.may_talk(),
         waits: match session.may_tell() {

@@ -1,10 +1,10 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
-use super::{RunArgs, build, ended, find_project, no_link, obeyed};
+use super::{RunArgs, build, ended, find_project, no_link, obeyed, unasked};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
-use crate::cli::paths::word;
+use crate::cli::paths::{shown, word};
 use crate::cli::session::{Outcome, Session};
 use crate::codes;
 use crate::plugins;
@@ -82,6 +82,14 @@ impl Mpi {
     fn target(launcher: &str, project: &Project) -> PathBuf {
         project.root.join(format!("target/mpi-{launcher}"))
     }
+
+    /// The program that is built for it.
+    fn program(launcher: &str, project: &Project, release: bool) -> PathBuf {
+        let profile = if release { "release" } else { "debug" };
+        Mpi::target(launcher, project)
+            .join(profile)
+            .join(&project.package)
+    }
 }
 
 /// What launch files say of a program of ours: where it is, and where its processes are to run. A
@@ -95,9 +103,7 @@ pub(crate) fn describe(
 ) {
     let launcher = options.get("launcher").map_or("mpich", String::as_str);
     if let Some(project) = project.filter(|project| project.mpi) {
-        let program = Mpi::target(launcher, project)
-            .join("release")
-            .join(&project.package);
+        let program = Mpi::program(launcher, project, true);
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
@@ -134,16 +140,26 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let mapped = mapped(args, session, network, (&onto.platform, &how))?;
     let target = Mpi::target(mpi.launcher, &project);
     let build_for = Some((mpi.compiler, &*target));
-    let program = build(args, session, mapped.network(), &project, doubts, build_for)?;
+    let program = match args.no_build {
+        false => build(args, session, mapped.network(), &project, doubts, build_for)?,
+        true => {
+            unasked(args, session, doubts);
+            Mpi::program(mpi.launcher, &project, args.optimised())
+        }
+    };
     session.unless_denied()?;
     let folder = project.root.join(FOLDER);
     let mapped = (&mapped, onto.hardware.as_ref());
     let script = write(args, session, mapped, &project, &program, options, &folder)?;
     if args.print {
+        if !program.is_file() {
+            let built = format!("the program is not built yet: {}\n", shown(&program));
+            session.tell(&format!("graphmap: {built}"));
+        }
         session.show(&format!("sh {}\n", word(&script)))?;
         return Ok(Exit::Ok);
     }
-    if args.no_run {
+    if args.no_run || args.no_build {
         return Ok(Exit::Ok);
     }
     session.flush();
