@@ -76,6 +76,18 @@ fn every_graph_of_the_book_is_checked() {
 }
 
 /// The anchors of a chapter's headings, as mdBook makes them.
+#[test]
+fn the_finding_of_the_chapter_on_diagnostics_is_the_one_that_is_told() {
+    let page = include_str!("../docs/src/diagnostics.md");
+    let block = |tag: &str| {
+        let mut blocks = blocks(page).into_iter();
+        blocks.find(|(_, found, _)| found == tag).unwrap().2
+    };
+    let test = Test::new().file("farm.dot", block("dot,fails"));
+    let checked = test.args("check farm.dot").run();
+    checked.status(1).stderr_is(&block("text"));
+}
+
 fn anchors(chapter: &str) -> Vec<String> {
     let mut inside = false;
     let headings = chapter.lines().filter(|line| {

@@ -287,6 +287,21 @@ fn a_misspelt_verb() {
 }
 
 #[test]
+fn a_link_that_every_project_has_is_not_made() {
+    for link in ["shm", "threads"] {
+        net()
+            .args(&format!("new x --from net.json --link {link}"))
+            .run()
+            .status(2)
+            .stderr_is(&format!(
+                "error[G0011]: every project has the link `{link}`: there is none to be made\n  = help: \
+                 leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over \
+                 it\n\ngraphmap: 1 error\n"
+            ));
+    }
+}
+
+#[test]
 fn explaining() {
     net()
         .args("explain G0009")

@@ -132,12 +132,18 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     };
     let run = ["run", "farm.dot", "--dev", "--print", "--set", &launcher];
     let more = ["--set", "env.UCX_TLS=tcp", "--", "300", "200"];
-    let shown = graphmap(folder, &[&run[..], where_to, &more].concat());
-    assert!(shown.status.success(), "{}", said(&shown));
-    let line = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
-    assert_eq!(line, "sh farm/target/graphmap/hosts/mpiexec.sh");
-
     let program = folder.join(format!("farm/target/mpi-{mpi}/debug/farm"));
+    let unbuilt: [&[&str]; 2] = [&["--no-build"], &[]];
+    for no_build in unbuilt {
+        let shown = graphmap(folder, &[&run[..], no_build, where_to, &more].concat());
+        assert!(shown.status.success(), "{}", said(&shown));
+        let line = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
+        assert_eq!(line, "sh farm/target/graphmap/hosts/mpiexec.sh");
+        assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
+        let told = said(&shown).contains("the program is not built yet: farm/target/mpi-");
+        assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
+    }
+
     let mut alone = Command::new(program);
     let alone = alone.args(["300", "200"]).current_dir(folder).output();
     let alone = result(folder, &alone.unwrap());
@@ -147,7 +153,9 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         Some(hosts) => Command::new(hosts.0.join("on-first")),
         None => Command::new("env"),
     };
-    command.current_dir(folder).args(line.split(' '));
+    command
+        .current_dir(folder)
+        .args(["sh", "farm/target/graphmap/hosts/mpiexec.sh"]);
     if let Some(hosts) = &hosts {
         let agent = hosts.0.join("agent").display().to_string();
         let options = match mpi {
@@ -213,5 +221,19 @@ fn what_cannot_be_started_on_hosts_is_told() {
         let output = graphmap(folder, &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
         assert!(said(&output).contains(told), "{args:?}: {}", said(&output));
+    }
+    // A script that starts it is written, since it may be meant for another program.
+    let partition = ["partition", "net.dot", "--hosts", "hosts=2", "-o"];
+    let warning = "warning[G0708]: what is to be launched cannot join its OS processes";
+    for (folder_of_plan, program, warned) in [
+        ("plan", &[][..], true),
+        ("other", &["--set", "program=./mine"], false),
+    ] {
+        let output = graphmap(
+            folder,
+            &[&partition[..], &[folder_of_plan], program].concat(),
+        );
+        assert!(output.status.success(), "{}", said(&output));
+        assert_eq!(said(&output).contains(warning), warned, "{}", said(&output));
     }
 }
