@@ -71,6 +71,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
 const COMMAND: [&str; 7] = [
     "binding",
     "dot",
+    "mpi",
     "kpn",
     "partition",
     "platform",
@@ -290,6 +291,7 @@ const RUNTIME: &[&str] = &[
     "link",
     "usr1",
     "exec",
+    "mpi",
     "kpn",
     "stats",
     "chrome",

@@ -40,8 +40,12 @@ pub struct BlockedProcess {
 }
 
 /// What a process in a block waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockedWait {
+    /// The call of [`mpi`](crate::mpi) in which it waits, in words; then nothing else is told but `place`, which is
+    /// that of the call.
+    pub call: Option<String>,
     /// Waiting to write to a full channel; otherwise to read from an empty one.
     pub write: bool,
     /// Waiting for the reader to leave ([`Output::stopped`](crate::Output::stopped)); `write` is
@@ -55,7 +59,7 @@ pub struct BlockedWait {
     pub peer: Option<(String, String)>,
     /// How many tokens the channel may hold.
     pub capacity: usize,
-    /// Where the channel is drawn.
+    /// Where the channel is drawn, or where the call is in the program.
     pub place: Option<Place>,
 }
 
@@ -75,6 +79,7 @@ crate::payload!(BlockedProcess {
     more
 });
 crate::payload!(BlockedWait {
+    call,
     write,
     stop,
     control,
@@ -188,6 +193,21 @@ impl fmt::Display for BlockedProcess {
 
 impl fmt::Display for BlockedWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(call) = &self.call {
+            write!(f, "waits in {call}")?;
+        } else {
+            self.at_channel(f)?;
+        }
+        if let Some(place) = &self.place {
+            write!(f, ": {place}")?;
+        }
+        Ok(())
+    }
+}
+
+impl BlockedWait {
+    /// What it waits for at a channel.
+    fn at_channel(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.stop {
             "waits for the reader to leave"
         } else if self.control {
@@ -209,9 +229,6 @@ impl fmt::Display for BlockedWait {
         }
         if self.write && !self.stop {
             write!(f, ", full with {}", self.capacity)?;
-        }
-        if let Some(place) = &self.place {
-            write!(f, ": {place}")?;
         }
         Ok(())
     }

@@ -103,6 +103,7 @@ mod kpn;
 mod launcher;
 mod link;
 mod local;
+pub mod mpi;
 mod options;
 mod os_signal;
 mod output_file;

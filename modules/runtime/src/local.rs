@@ -68,6 +68,7 @@ struct Names {
     /// The sizes of tokens: from which channel on which.
     sizes: Vec<(u32, usize)>,
     processes: u32,
+    channels: u32,
 }
 
 impl fmt::Debug for Local {
@@ -90,6 +91,7 @@ impl Local {
     /// If there are 2^31 - 1 channels already.
     pub fn channel<T: 'static>(&mut self, capacity: u32) -> (Output<T>, Input<T>) {
         let number = self.registry.next();
+        self.names.channels = number + 1;
         let sizes = &mut self.names.sizes;
         if sizes.last().is_none_or(|last| last.1 != size_of::<T>()) {
             sizes.push((number, size_of::<T>()));
@@ -176,6 +178,10 @@ impl Drop for Local {
 impl Directory for Names {
     fn processes(&self) -> usize {
         self.processes as usize
+    }
+
+    fn channels(&self) -> u32 {
+        self.channels
     }
 
     fn kinds(&self) -> usize {

@@ -1,6 +1,7 @@
 //! How much channels may grow by, all of a run together.
 
 use super::directory::Directory;
+use super::floor::Calls;
 use super::report;
 use super::waits::{Grow, WaitGraph};
 use crate::overgrown::Overgrown;
@@ -23,6 +24,7 @@ impl Ceiling {
         &mut self,
         growths: &[Grow],
         graph: &WaitGraph,
+        calls: &Calls,
         directory: &dyn Directory,
     ) -> Result<(), Overgrown> {
         let Some(ceiling) = self.most else {
@@ -37,7 +39,7 @@ impl Ceiling {
             grown = grown.saturating_add(more.saturating_mul(token as u64));
             if grown > ceiling {
                 let (cycle, cycle_len) =
-                    report::processes(&graph.cycle(grow.number), graph, directory);
+                    report::processes(&graph.cycle(grow.number), graph, calls, directory);
                 return Err(Overgrown {
                     channel: report::channel(directory, grow.number),
                     capacity: capacity as usize,

@@ -57,6 +57,8 @@ pub(crate) struct ClassInfo<'a> {
 pub(crate) trait Directory: Send + Sync {
     fn processes(&self) -> usize;
     fn kinds(&self) -> usize;
+    /// How many channels there are: their numbers begin at 0.
+    fn channels(&self) -> u32;
     fn kind(&self, kind: u32) -> (String, usize);
     fn process(&self, kind: u32, index: u32) -> ProcessInfo;
     fn rank(&self, kind: u32, index: u32) -> u32;

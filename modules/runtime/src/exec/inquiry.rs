@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::floor::Call;
 use super::queue::Waiting;
 use super::registry::Look;
 use super::scheduler::Scheduler;
@@ -36,6 +37,8 @@ pub(crate) struct Snapshot {
     pub(crate) waiting: Vec<(u32, u32)>,
     /// At which channels they wait.
     pub(crate) waits: Vec<Update>,
+    /// In which calls they wait.
+    pub(crate) calls: Vec<Call>,
 }
 
 /// The question, and what has been answered.
@@ -211,6 +214,7 @@ impl Scheduler {
                 snapshot.waits.push(update);
             }
         });
+        snapshot.calls = self.calls();
         snapshot
     }
 

@@ -40,7 +40,9 @@ crate::payload!(Told {
     foreign,
     updates,
     ended,
-    ranks
+    ranks,
+    above,
+    calls
 });
 crate::payload!(Grow { number, capacity });
 

@@ -7,6 +7,7 @@ pub(crate) mod current;
 pub(crate) mod directory;
 pub(crate) mod discovery;
 pub(crate) mod doze;
+pub(crate) mod floor;
 mod gathering;
 pub(crate) mod guard;
 pub(crate) mod hooks;

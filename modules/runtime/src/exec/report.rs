@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::directory::Directory;
+use super::floor::Calls;
 use super::point::Side;
 use super::waits::{Update, WaitGraph};
 use crate::block::{Block, BlockedProcess, BlockedWait};
@@ -16,6 +17,7 @@ const WAITS: usize = 4;
 pub(crate) fn describe(
     graph: &mut WaitGraph,
     mut ranks: Vec<u32>,
+    calls: &Calls,
     directory: &dyn Directory,
 ) -> Block {
     ranks.sort_unstable();
@@ -79,7 +81,7 @@ pub(crate) fn describe(
         }
         cycle.drain(..place_of(&cycle, rank));
     }
-    let told = |rank: &u32| process(*rank, graph, directory);
+    let told = |rank: &u32| process(*rank, graph, calls, directory);
     let listed = cycle.iter().take(LISTED).map(told).collect::<Vec<_>>();
     // Those who wait for nothing that is known come first: they are what all others wait for.
     others.sort_by_key(|&rank| (graph.sides(rank).next().is_some(), rank));
@@ -102,9 +104,10 @@ pub(crate) fn describe(
 pub(crate) fn processes(
     ranks: &[u32],
     graph: &WaitGraph,
+    calls: &Calls,
     directory: &dyn Directory,
 ) -> (Vec<BlockedProcess>, usize) {
-    let told = |rank: &u32| process(*rank, graph, directory);
+    let told = |rank: &u32| process(*rank, graph, calls, directory);
     (ranks.iter().take(LISTED).map(told).collect(), ranks.len())
 }
 
@@ -112,11 +115,19 @@ fn place_of(cycle: &[u32], rank: u32) -> usize {
     cycle.iter().position(|&of| of == rank).unwrap_or(0)
 }
 
-fn process(rank: u32, graph: &WaitGraph, directory: &dyn Directory) -> BlockedProcess {
+fn process(
+    rank: u32,
+    graph: &WaitGraph,
+    calls: &Calls,
+    directory: &dyn Directory,
+) -> BlockedProcess {
     let (kind, index) = directory.of_rank(rank);
     let mut sides: Vec<Update> = graph.sides(rank).collect();
     sides.sort_by_key(|side| (side.number, side.side as u32));
-    let listed = sides.iter().take(WAITS).map(|side| wait(side, directory));
+    let listed = sides
+        .iter()
+        .take(WAITS)
+        .map(|side| wait(side, calls, directory));
     BlockedProcess {
         name: directory.process(kind, index).name,
         rank: rank as usize,
@@ -125,7 +136,14 @@ fn process(rank: u32, graph: &WaitGraph, directory: &dyn Directory) -> BlockedPr
     }
 }
 
-fn wait(side: &Update, directory: &dyn Directory) -> BlockedWait {
+fn wait(side: &Update, calls: &Calls, directory: &dyn Directory) -> BlockedWait {
+    if let Some(call) = calls.get(side.number) {
+        return BlockedWait {
+            call: Some(call.text.clone()),
+            place: Some(call.place.clone()),
+            ..BlockedWait::default()
+        };
+    }
     let channel = directory.channel(side.number);
     let write = side.side == Side::Write;
     let (own, peer) = if write {
@@ -134,6 +152,7 @@ fn wait(side: &Update, directory: &dyn Directory) -> BlockedWait {
         (channel.to, channel.from)
     };
     BlockedWait {
+        call: None,
         write,
         stop: side.wait.is_some_and(|wait| wait.stop),
         control: channel.control,

@@ -15,6 +15,7 @@ use super::acks::Acks;
 use super::current::{CURRENT, with_current};
 use super::directory::Directory;
 use super::doze::Rest;
+use super::floor::Above;
 use super::guard;
 use super::hooks::{Hooks, Loose};
 use super::lookout::Lookout;
@@ -61,6 +62,8 @@ pub(crate) struct Scheduler {
     pub(super) asked: Cell<u32>,
     pub(super) plain: bool,
     pub(super) hooks: Hooks,
+    /// What else than channels its processes wait at.
+    pub(crate) above: Above,
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) watches: Watches,
     pub(super) debts: Debts,
@@ -109,6 +112,7 @@ impl Scheduler {
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !timed,
             hooks: Hooks::new(hooks),
+            above: Above::default(),
             registry,
             watches: Watches::new(),
             debts: Debts::new(),
@@ -330,6 +334,7 @@ impl Scheduler {
             task.set(None);
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
+        self.above.close();
         if let Some(outside) = &self.outside {
             for (channel, token) in outside.take_exposed() {
                 self.drop_token(channel, token);

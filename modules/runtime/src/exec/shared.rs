@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::ceiling::Ceiling;
 use super::directory::{Directory, ProcessInfo};
 use super::doze::{Doze, Rest};
+use super::floor::{Call, Calls};
 use super::guard;
 use super::inquiry::Inquiry;
 use super::overlong::Overlong;
@@ -46,6 +47,9 @@ pub(crate) struct Told {
     pub(crate) ended: Vec<u32>,
     /// All that are left, by rank; only where that was asked for.
     pub(crate) ranks: Vec<u32>,
+    /// Some may wait in calls, of which is told only where that was asked for.
+    pub(crate) above: bool,
+    pub(crate) calls: Vec<Call>,
 }
 
 impl Told {
@@ -58,6 +62,8 @@ impl Told {
         self.updates.append(&mut other.updates);
         self.ended.append(&mut other.ended);
         self.ranks.append(&mut other.ranks);
+        self.above |= other.above;
+        self.calls.append(&mut other.calls);
     }
 }
 
@@ -242,7 +248,7 @@ impl Shared {
         ranks.filter(of).nth(at as usize)
     }
 
-    pub(super) fn inboxes(&self) -> usize {
+    pub(crate) fn inboxes(&self) -> usize {
         self.inboxes.len()
     }
 
@@ -371,6 +377,8 @@ impl Shared {
         // Later ones come later: what was told by those who arrived first concerns other channels.
         meeting.told.updates.append(&mut told.updates);
         meeting.told.ranks.append(&mut told.ranks);
+        meeting.told.above |= told.above;
+        meeting.told.calls.append(&mut told.calls);
         if meeting.arrived < self.inboxes.len() {
             let number = meeting.number;
             while meeting.number == number {
@@ -423,24 +431,63 @@ impl Shared {
             return Verdict::Resume(Arc::default());
         }
         if !told.ranks.is_empty() {
-            let block = report::describe(&mut meeting.graph, told.ranks, &*self.directory);
-            return self.tell(meeting, block, foreign);
+            let calls = Calls::new(self.directory.channels(), told.calls);
+            calls
+                .updates(false)
+                .for_each(|wait| meeting.graph.update(wait));
+            let verdict = self.decide_by_all(meeting, told.ranks, &calls, foreign);
+            calls
+                .updates(true)
+                .for_each(|wait| meeting.graph.update(wait));
+            return verdict;
         }
         let grow = meeting.graph.grow();
         if !grow.is_empty() {
-            let Meeting { ceiling, graph, .. } = &mut *meeting;
-            if let Err(overgrown) = ceiling.admit(&grow, graph, &*self.directory) {
-                self.end(RunError::Memory(overgrown));
-                return Verdict::End;
-            }
-            meeting.growths.extend_from_slice(&grow);
-            return Verdict::Resume(grow.into());
+            return self.resume(meeting, grow, &Calls::default());
         }
-        if foreign && !meeting.asked {
-            self.stirred.store(false, Ordering::SeqCst);
-            return Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet));
+        // Calls are known once all is told.
+        if foreign && !meeting.asked && !told.above {
+            return self.wait(meeting);
         }
         Verdict::Census
+    }
+
+    /// Decides when all processes that are left are known, and the calls in which they wait.
+    fn decide_by_all(
+        &self,
+        meeting: &mut Meeting,
+        ranks: Vec<u32>,
+        calls: &Calls,
+        foreign: bool,
+    ) -> Verdict {
+        if !calls.is_empty() {
+            let grow = meeting.graph.grow_for_calls();
+            if !grow.is_empty() {
+                return self.resume(meeting, grow, calls);
+            }
+        }
+        if foreign && !meeting.asked {
+            return self.wait(meeting);
+        }
+        let block = report::describe(&mut meeting.graph, ranks, calls, &*self.directory);
+        self.tell(meeting, block, foreign)
+    }
+
+    /// Channels are to grow, if they may.
+    fn resume(&self, meeting: &mut Meeting, grow: Vec<Grow>, calls: &Calls) -> Verdict {
+        let Meeting { ceiling, graph, .. } = &mut *meeting;
+        if let Err(overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
+            self.end(RunError::Memory(overgrown));
+            return Verdict::End;
+        }
+        meeting.growths.extend_from_slice(&grow);
+        Verdict::Resume(grow.into())
+    }
+
+    /// Something outside of the network may wake somebody.
+    fn wait(&self, meeting: &Meeting) -> Verdict {
+        self.stirred.store(false, Ordering::SeqCst);
+        Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet))
     }
 
     /// A standstill has been described: it is told, and ends the run unless something outside of

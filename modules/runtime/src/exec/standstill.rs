@@ -19,6 +19,7 @@ impl Scheduler {
             let ranks = (0..self.tasks.len() as u32).filter_map(|at| self.rank(self.base + at));
             verdict = self.meet(Told {
                 ranks: ranks.collect(),
+                calls: self.calls(),
                 ..self.tell()
             });
         }
@@ -45,6 +46,7 @@ impl Scheduler {
                 || self.hooks.has_loose()
                 || self.beacon.shared.inbox(self.index()).is_filled(),
             foreign,
+            above: self.has_floor_above(),
             ended: ended
                 .into_iter()
                 .map(|(kind, index)| self.directory.rank(kind, index))
@@ -137,7 +139,7 @@ impl Scheduler {
     }
 
     /// The rank of a process that has not ended.
-    fn rank(&self, id: u32) -> Option<u32> {
+    pub(super) fn rank(&self, id: u32) -> Option<u32> {
         let header = self.header(id)?;
         Some(self.directory.rank(header.kind(), header.index()))
     }

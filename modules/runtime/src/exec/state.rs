@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::floor::Calls;
 use super::inquiry::{Answer, Snapshot};
 use super::report;
 use super::shared::Shared;
@@ -15,6 +16,9 @@ use crate::sync::lock;
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Most ways to wait that are listed.
 const LISTED: usize = 20;
+
+/// A way to wait: in which call, or at which class of channels, to write, for the reader to leave.
+type Way = (Option<String>, usize, bool, bool);
 
 impl Tell for Shared {
     fn state(&self) -> Option<String> {
@@ -54,12 +58,14 @@ impl Shared {
                     ready,
                     waiting,
                     waits,
+                    calls,
                 }) => {
                     let waiting_len = waiting.len();
                     let wait = if waiting_len == 1 { "waits" } else { "wait" };
                     lines.push(format!("{who}: {ready} ready, {waiting_len} {wait}"));
                     all.waiting.extend(waiting);
                     all.waits.extend(waits);
+                    all.calls.extend(calls);
                 }
                 Answer::Busy(process) => {
                     let doing = match process {
@@ -87,15 +93,18 @@ impl Shared {
     /// A line for each way in which processes of a kind wait.
     fn waiting(&self, mut all: Snapshot) -> Vec<String> {
         let mut graph = WaitGraph::default();
-        let mut ways: HashMap<u32, Vec<(usize, bool, bool)>> = HashMap::new();
-        for update in all.waits {
+        let mut ways: HashMap<u32, Vec<Way>> = HashMap::new();
+        let calls = Calls::new(self.directory.channels(), all.calls);
+        for update in all.waits.into_iter().chain(calls.updates(false)) {
             graph.update(update);
             if let Some(wait) = update.wait {
-                let class = self.directory.class_of(update.number);
+                let call = calls.get(update.number);
+                let class = call.map_or_else(|| self.directory.class_of(update.number), |_| 0);
+                let call = call.map(|call| call.place.to_string());
                 let write = matches!(update.side, super::point::Side::Write);
                 ways.entry(wait.rank)
                     .or_default()
-                    .push((class, write, wait.stop));
+                    .push((call, class, write, wait.stop));
             }
         }
         all.waiting.sort_unstable();
@@ -113,7 +122,7 @@ impl Shared {
         }
         let mut lines = Vec::new();
         for &(rank, count) in groups.iter().take(LISTED) {
-            let (processes, _) = report::processes(&[rank], &graph, &*self.directory);
+            let (processes, _) = report::processes(&[rank], &graph, &calls, &*self.directory);
             let more = match count - 1 {
                 0 => String::new(),
                 1 => "; another of its kind waits alike".to_string(),

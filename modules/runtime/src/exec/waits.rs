@@ -274,8 +274,31 @@ impl WaitGraph {
         if grow.is_empty() && unsure && !self.is_deadlocked() {
             grow = self.full_on_unseen_cycles();
         }
-        grow.sort_unstable();
-        let grow = grow.into_iter().map(|side| Grow {
+        self.doubled(grow)
+    }
+
+    /// As [`WaitGraph::grow`], where waits in calls have been told: some of them are for any of several. Full
+    /// channels whose readers wait so, or for somebody who does, may be what all wait for.
+    pub(crate) fn grow_for_calls(&mut self) -> Vec<Grow> {
+        let grow = self.grow();
+        if !grow.is_empty() || self.is_deadlocked() {
+            return grow;
+        }
+        let mut full: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        full.retain(|&side| self.at(side).rank != NONE && self.may_grow(side));
+        let roots: Vec<u32> = full.iter().map(|&side| self.at(side).rank).collect();
+        let leads = self.lead_to_unknown(&roots);
+        full.retain(|&side| self.leads(self.at(side), &leads));
+        self.search.clear();
+        let least = full.iter().map(|&side| self.at(side).capacity).min();
+        full.retain(|&side| Some(self.at(side).capacity) == least);
+        self.doubled(full)
+    }
+
+    /// These full sides are to hold twice as much.
+    fn doubled(&self, mut sides: Vec<u32>) -> Vec<Grow> {
+        sides.sort_unstable();
+        let grow = sides.into_iter().map(|side| Grow {
             number: side / 2,
             capacity: self.at(side).capacity.saturating_mul(2).min(u32::MAX / 2),
         });

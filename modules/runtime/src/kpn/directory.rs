@@ -35,6 +35,10 @@ impl Directory for Network {
         self.processes as usize
     }
 
+    fn channels(&self) -> u32 {
+        self.channels
+    }
+
     fn kinds(&self) -> usize {
         self.kinds.len()
     }

@@ -1,0 +1,408 @@
+//! Communicators: ranks that send each other messages which no other communicator sees.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::entry::NONE;
+use super::envelope::{Envelope, Source, Status, TagOf};
+use super::error::Error;
+use super::group::Group;
+use super::matching::{Mode, Sent};
+use super::parcel::Parcel;
+use super::probe::{Message, Probing, look};
+use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
+use super::world::{World, wake, wake_next};
+use crate::payload::Payload;
+
+/// A slice of more bytes than this is sent when it is received: its sender waits, and there is one copy less to be kept.
+const EAGER_BYTES: usize = 64 << 10;
+
+/// What a message may be: a value that can also leave its OS process. All [`Payload`]s that threads may hand to each
+/// other are.
+pub trait Value: Payload + Send + 'static {}
+
+impl<T: Payload + Send + 'static> Value for T {}
+
+/// What the ranks of a communicator share.
+pub(super) struct Shared {
+    pub(super) world: Rc<World>,
+    number: u32,
+    group: Group,
+    name: OnceCell<String>,
+}
+
+impl Shared {
+    pub(super) fn new(world: Rc<World>, number: u32, group: Group, name: String) -> Self {
+        Shared {
+            world,
+            number,
+            group,
+            name: name.into(),
+        }
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.name.get().map_or("", String::as_str)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.world.forget(self.number);
+    }
+}
+
+/// A communicator, as one of its ranks has it: who uses it is that rank.
+#[derive(Clone)]
+pub struct Communicator {
+    shared: Rc<Shared>,
+    rank: u32,
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Communicator");
+        debug.field("name", &self.name()).field("rank", &self.rank);
+        debug.field("size", &self.size()).finish()
+    }
+}
+
+/// The communicator of all processes of the run, ranked as in the network.
+///
+/// # Errors
+/// [`Error::NoProcess`] outside of a process of a run, [`Error::NotCollocated`] in a run of several schedulers or OS
+/// processes: those cannot be joined yet.
+pub fn world() -> Result<Communicator, Error> {
+    let (shared, rank) = World::current()?;
+    Ok(Communicator { shared, rank })
+}
+
+impl Communicator {
+    /// The rank of who has this, from 0.
+    pub fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.shared.group.size()
+    }
+
+    /// Its name: what reports call it.
+    pub fn name(&self) -> &str {
+        self.shared.name()
+    }
+
+    /// Its processes.
+    pub fn group(&self) -> &Group {
+        &self.shared.group
+    }
+
+    fn world(&self) -> &Rc<World> {
+        &self.shared.world
+    }
+
+    /// The rank in the world of the one that has this.
+    #[inline]
+    fn home(&self) -> u32 {
+        self.shared.group.at(self.rank).unwrap_or(NONE)
+    }
+
+    /// What a receive takes.
+    #[inline]
+    fn selector(&self, source: Source, tag: TagOf) -> Result<Envelope, Error> {
+        let wrong = || Error::rank(source, self.shared.group.len());
+        let source = match source {
+            Source::Any => None,
+            Source::Rank(rank) => {
+                let rank = u32::try_from(rank)
+                    .ok()
+                    .filter(|&rank| rank < self.shared.group.len());
+                Some(rank.ok_or_else(wrong)?)
+            }
+        };
+        let tag = match tag {
+            TagOf::Any => None,
+            TagOf::Tag(tag) if tag < 0 => return Err(Error::Tag(tag)),
+            TagOf::Tag(tag) => Some(tag),
+        };
+        Ok(Envelope::new(self.shared.number, source, tag))
+    }
+
+    #[inline]
+    fn post(
+        &self,
+        parcel: Parcel,
+        dest: usize,
+        tag: i32,
+        mode: Mode,
+        at: &'static Location<'static>,
+    ) -> Sending {
+        let world = self.world();
+        let home = u32::try_from(dest)
+            .ok()
+            .and_then(|dest| self.shared.group.at(dest));
+        let failed = |error: Error| {
+            let failed = Parcel::one(error);
+            world.change(|matching| matching.failed(failed, at))
+        };
+        let entry = match home {
+            None => {
+                let size = self.size();
+                failed(Error::Rank { rank: dest, size })
+            }
+            Some(_) if tag < 0 => failed(Error::Tag(tag)),
+            Some(home) => {
+                let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
+                let sent = world.change(|matching| match matching.is_over {
+                    true => Err(parcel),
+                    false => Ok(matching.send(home, envelope, parcel, mode, at)),
+                });
+                match sent {
+                    Ok(Sent::Taken(word)) => {
+                        wake_next(word);
+                        NONE
+                    }
+                    Ok(Sent::Left) => NONE,
+                    Ok(Sent::Held(entry)) => entry,
+                    // Code of the user, after all else.
+                    Ok(Sent::Refused(parcel)) => {
+                        drop(parcel);
+                        failed(Error::NotReady)
+                    }
+                    Err(parcel) => {
+                        drop(parcel);
+                        failed(Error::Over)
+                    }
+                }
+            }
+        };
+        Sending::new(world, entry)
+    }
+
+    /// Sends a value to a rank: in MPI's words a standard send. It is under way at once, not when this is awaited, and is
+    /// moved, not copied. What is returned is done when the sender may go on: at once, unless 64 messages wait at that
+    /// rank already; then when this one has been received. To let go of it takes nothing back.
+    ///
+    /// # Errors
+    /// Of what is returned: [`Error::Rank`], [`Error::Tag`], [`Error::Over`].
+    #[track_caller]
+    #[inline]
+    pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        self.post(
+            Parcel::one(value),
+            dest,
+            tag,
+            Mode::Standard,
+            Location::caller(),
+        )
+    }
+
+    /// As [`send`](Self::send), and done only when a receive has taken the message: a synchronous send.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn ssend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        self.post(
+            Parcel::one(value),
+            dest,
+            tag,
+            Mode::Synchronous,
+            Location::caller(),
+        )
+    }
+
+    /// As [`send`](Self::send), and always done at once: a buffered send. What it takes is memory.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn bsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        self.post(
+            Parcel::one(value),
+            dest,
+            tag,
+            Mode::Buffered,
+            Location::caller(),
+        )
+    }
+
+    /// As [`send`](Self::send) to a rank that waits to receive already: a ready send.
+    ///
+    /// # Errors
+    /// As there; [`Error::NotReady`] if no receive waits for it, and then it is not sent.
+    #[track_caller]
+    pub fn rsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        self.post(
+            Parcel::one(value),
+            dest,
+            tag,
+            Mode::Ready,
+            Location::caller(),
+        )
+    }
+
+    /// Sends a copy of a slice to a rank, as [`send`](Self::send) does a value; of one of more than 64 KiB the sender waits
+    /// until it has been received. It may be received [into a slice](Self::recv_into) or as a vector.
+    ///
+    /// # Errors
+    /// As for [`send`](Self::send).
+    #[track_caller]
+    pub fn send_slice<T: Value + Copy>(&self, values: &[T], dest: usize, tag: i32) -> Sending {
+        let mode = match size_of_val(values) > EAGER_BYTES {
+            true => Mode::Synchronous,
+            false => Mode::Standard,
+        };
+        self.post(
+            Parcel::many(values.to_vec()),
+            dest,
+            tag,
+            mode,
+            Location::caller(),
+        )
+    }
+
+    fn receive(&self, source: Source, tag: TagOf, at: &'static Location<'static>) -> u32 {
+        let world = self.world();
+        let selector = self.selector(source, tag);
+        let (entry, word) = world.change(|matching| match selector {
+            Ok(_) if matching.is_over => (matching.failed(Parcel::one(Error::Over), at), 0),
+            Ok(selector) => matching.receive(self.home(), selector, at),
+            Err(error) => (matching.failed(Parcel::one(error), at), 0),
+        });
+        wake(word);
+        entry
+    }
+
+    /// Receives a value from a rank or [`ANY_SOURCE`](super::ANY_SOURCE), with a tag or
+    /// [`ANY_TAG`](super::ANY_TAG). It is under way at once, not when this is awaited; who lets go of it
+    /// before takes no message.
+    ///
+    /// # Errors
+    /// Of what is returned: [`Error::Rank`], [`Error::Tag`], [`Error::Over`]; [`Error::Type`] if the message is
+    /// no `T`.
+    #[track_caller]
+    #[inline]
+    pub fn recv<T: Value>(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Receiving<T> {
+        let entry = self.receive(source.into(), tag.into(), Location::caller());
+        Receiving::new(self.world(), entry)
+    }
+
+    /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] says how many elements there are.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv), and [`Error::Truncated`] if there are more than there is room for.
+    #[track_caller]
+    pub fn recv_into<'a, T: Value + Copy>(
+        &self,
+        room: &'a mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<TagOf>,
+    ) -> ReceivingInto<'a, T> {
+        let entry = self.receive(source.into(), tag.into(), Location::caller());
+        ReceivingInto::new(self.world(), entry, room)
+    }
+
+    /// Waits for a message, and takes it from the others without opening it: a matched probe.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv), but for the type.
+    #[track_caller]
+    pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> ReceivingMessage {
+        let entry = self.receive(source.into(), tag.into(), Location::caller());
+        ReceivingMessage::new(self.world(), entry)
+    }
+
+    /// As [`mprobe`](Self::mprobe), if there is such a message now. If not, all others have a turn first.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn improbe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagOf>,
+    ) -> impl Future<Output = Result<Option<Message>, Error>> {
+        let (at, home) = (Location::caller(), self.home());
+        let selector = self.selector(source.into(), tag.into());
+        let world = Rc::clone(self.world());
+        look(move || {
+            let selector = selector.clone()?;
+            let taken = world.change(|matching| match matching.is_over {
+                true => Err(Error::Over),
+                false => Ok(matching.receive_now(home, selector, at)),
+            })?;
+            let message = taken.map(|(entry, word)| {
+                wake(word);
+                Message::new(&world, entry)
+            });
+            Ok(message)
+        })
+    }
+
+    /// Waits until there is a message that a receive would take, and leaves it there.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv), but for the type.
+    #[track_caller]
+    pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Probing {
+        let at = Location::caller();
+        let selector = self.selector(source.into(), tag.into());
+        let entry = self.world().change(|matching| match selector {
+            Ok(selector) => matching.probe(self.home(), selector, at),
+            Err(error) => matching.failed(Parcel::one(error), at),
+        });
+        Probing::new(self.world(), entry)
+    }
+
+    /// As [`probe`](Self::probe), without waiting: `None` if there is no such message. Then all others have a turn
+    /// first.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn iprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagOf>,
+    ) -> impl Future<Output = Result<Option<Status>, Error>> {
+        let selector = self.selector(source.into(), tag.into());
+        let (world, home) = (Rc::clone(self.world()), self.home());
+        look(move || {
+            let selector = selector.clone()?;
+            let matching = world.matching.borrow();
+            if matching.is_over {
+                return Err(Error::Over);
+            }
+            let found = matching.find(home, selector);
+            Ok(found.map(|message| matching.slab.entries[message as usize].status()))
+        })
+    }
+
+    /// Sends a value to one rank and receives another from one, neither before the other.
+    ///
+    /// # Errors
+    /// As for [`send`](Self::send) and [`recv`](Self::recv).
+    #[track_caller]
+    pub fn sendrecv<T: Value, U: Value>(
+        &self,
+        value: T,
+        dest: usize,
+        tag: i32,
+        source: impl Into<Source>,
+        of_tag: impl Into<TagOf>,
+    ) -> impl Future<Output = Result<(U, Status), Error>> {
+        let received = self.recv::<U>(source, of_tag);
+        let sent = self.send(value, dest, tag);
+        async move {
+            sent.await?;
+            received.await
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is kept of a message or of a receive, and the slab they are all in.
+
+use std::panic::Location;
+
+use super::envelope::Envelope;
+use super::parcel::Parcel;
+
+/// No entry.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What has become of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// There is none; `next` is the next of those.
+    Free,
+    /// A receive waits for a message.
+    Posted,
+    /// A probe waits for a message, which it leaves where it is.
+    Probing,
+    /// A message waits for a receive. Nobody waits for that.
+    Unexpected,
+    /// A message waits for a receive, and a request of its sender for that.
+    Held,
+    /// The message that a receive was to take.
+    Taken,
+    /// What a sender waited for: its message was taken. Or a call that could not be made: the error is the parcel.
+    Done,
+}
+
+pub(super) struct Entry {
+    /// Of a message, or what a receive takes.
+    pub(super) envelope: Envelope,
+    /// The rank in the world at which it is.
+    pub(super) home: u32,
+    /// Counts up through all messages and receives.
+    pub(super) order: u64,
+    pub(super) previous: u32,
+    pub(super) next: u32,
+    /// Among those of the same envelope, where there is an index.
+    pub(super) same_before: u32,
+    pub(super) same_next: u32,
+    /// The word of who waits for a change: as in a channel.
+    pub(super) word: u32,
+    pub(super) state: State,
+    pub(super) parcel: Option<Parcel>,
+    /// Where the call is.
+    pub(super) at: &'static Location<'static>,
+}
+
+/// All entries of a scheduler's ranks. Who has the number of one has it until it gives it back.
+pub(super) struct Slab {
+    pub(super) entries: Vec<Entry>,
+    free: u32,
+}
+
+impl Slab {
+    pub(super) fn new() -> Self {
+        Slab {
+            entries: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    /// A new entry: its number.
+    ///
+    /// # Panics
+    /// If there are 2^32 - 1.
+    #[inline]
+    pub(super) fn add(&mut self, entry: Entry) -> u32 {
+        if let Some(free) = self.entries.get_mut(self.free as usize) {
+            let at = std::mem::replace(&mut self.free, free.next);
+            *free = entry;
+            return at;
+        }
+        let at = u32::try_from(self.entries.len()).ok();
+        let at = at.filter(|&at| at != NONE);
+        let at = at.expect("fewer than 2^32 messages and requests at a time");
+        self.entries.push(entry);
+        at
+    }
+
+    /// Gives an entry back. Its parcel has been taken out.
+    #[inline]
+    pub(super) fn remove(&mut self, at: u32) {
+        let entry = &mut self.entries[at as usize];
+        debug_assert!(entry.parcel.is_none() && entry.state != State::Free);
+        entry.state = State::Free;
+        entry.word = 0;
+        entry.next = self.free;
+        self.free = at;
+    }
+}

@@ -1,0 +1,115 @@
+//! What can be wrong with a call.
+
+use std::fmt;
+use std::panic::Location;
+
+use super::envelope::Source;
+
+/// Why a call has not done what it was to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The call was not made in a process of a run.
+    NoProcess,
+    /// The run has several schedulers or OS processes; ranks of one scheduler only can be joined so far.
+    NotCollocated,
+    /// The run is over.
+    Over,
+    /// There is no such rank in the communicator.
+    Rank {
+        /// The rank that was asked for.
+        rank: usize,
+        /// How many ranks there are.
+        size: usize,
+    },
+    /// A tag is at least 0.
+    Tag(i32),
+    /// The message is of another type than was asked for. It has been received, and is lost.
+    Type {
+        /// The type of what was sent.
+        sent: &'static str,
+        /// The type that was asked for.
+        asked: &'static str,
+    },
+    /// The message has more elements than there is room for. As many as there is room for have been received.
+    Truncated {
+        /// How many elements were sent.
+        sent: usize,
+        /// For how many there is room.
+        room: usize,
+    },
+    /// A ready send has found no receive that waits for it. The message was not sent.
+    NotReady,
+    /// The request was completed or cancelled before.
+    Inactive,
+    /// The ranks of a communicator have not made the same collective call, or not with the same root, type or count.
+    /// Each of them is told so.
+    Mismatch(Box<Mismatch>),
+    /// A group names a rank twice, or ranks that the other one does not have.
+    Group(&'static str),
+    /// There have been more than 2^32 - 1 communicators in this run.
+    TooMany,
+}
+
+/// Two calls of ranks of a communicator that do not go together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The rank in the communicator that came first, its call and the place of that.
+    pub first: (usize, String, &'static Location<'static>),
+    /// The rank whose call does not fit.
+    pub second: (usize, String, &'static Location<'static>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoProcess => f.write_str("only processes of a run are ranks"),
+            Error::NotCollocated => f.write_str(
+                "the run has several schedulers or OS processes, and ranks of one scheduler only can be joined",
+            ),
+            Error::Over => f.write_str("the run is over"),
+            Error::Rank { rank, size } => {
+                write!(f, "there is no rank {}: the communicator has {size}", *rank as isize)
+            }
+            Error::Tag(tag) => write!(f, "{tag} is no tag: it must not be less than 0"),
+            Error::Type { sent, asked } => {
+                write!(f, "a message of type `{sent}` was received as `{asked}`")
+            }
+            Error::Truncated { sent, room } => {
+                write!(f, "a message of {sent} elements, and room for {room}")
+            }
+            Error::NotReady => f.write_str("a ready send, and no receive that waits for it"),
+            Error::Inactive => f.write_str("the request was completed or cancelled before"),
+            Error::Mismatch(mismatch) => mismatch.fmt(f),
+            Error::Group(what) => f.write_str(what),
+            Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
+        }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, second) = (&self.first, &self.second);
+        write!(
+            f,
+            "collective calls that do not go together: rank {} makes {} ({}), rank {} makes {} ({})",
+            first.0, first.1, first.2, second.0, second.1, second.2
+        )
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// A rank that the communicator does not have.
+    pub(super) fn rank(source: Source, size: u32) -> Self {
+        let rank = match source {
+            Source::Any => usize::MAX,
+            Source::Rank(rank) => rank,
+        };
+        Error::Rank {
+            rank,
+            size: size as usize,
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Which message goes to which receive.
+//!
+//! Each rank has a list of receives that wait for messages, and one of messages that no receive has taken yet, both in
+//! order. A message goes to the first receive that takes it, a receive gets the first message that it takes: so of two
+//! messages from one rank to another that one receive could take, the first that was sent is the first to be received
+//! (MPI 4.1, 3.5). Nothing here calls code of the user: values go in and out as parcels, and whom to wake is said.
+
+use std::collections::HashMap;
+use std::panic::Location;
+
+use super::entry::{Entry, NONE, Slab, State};
+use super::envelope::Envelope;
+use super::parcel::Parcel;
+use super::queue::Queue;
+use crate::link::waiter::ARMED;
+
+/// So many messages wait at a rank without their senders waiting for them.
+pub(super) const EAGER: u32 = 64;
+
+/// How a message is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The sender waits if too much is waiting already.
+    Standard,
+    /// The sender waits until it has been taken.
+    Synchronous,
+    /// The sender never waits.
+    Buffered,
+    /// A receive has to wait for it.
+    Ready,
+}
+
+struct Mailbox {
+    posted: Queue,
+    unexpected: Queue,
+}
+
+/// What became of a message.
+pub(super) enum Sent {
+    /// A receive has it, whose word this was.
+    Taken(u32),
+    /// It waits, and its sender need not.
+    Left,
+    /// It waits, and so does its sender: the entry.
+    Held(u32),
+    /// No receive has waited for it.
+    Refused(Parcel),
+}
+
+pub(super) struct Matching {
+    pub(super) slab: Slab,
+    mailboxes: Vec<Mailbox>,
+    order: u64,
+    /// Those who look for messages, by rank.
+    probing: HashMap<u32, Vec<u32>>,
+    /// The words of those who are to be woken, which must not be done at once.
+    pub(super) wakes: Vec<u32>,
+    pub(super) is_over: bool,
+}
+
+impl Matching {
+    pub(super) fn new(ranks: u32) -> Self {
+        let empty = || Mailbox {
+            posted: Queue::EMPTY,
+            unexpected: Queue::EMPTY,
+        };
+        Matching {
+            slab: Slab::new(),
+            mailboxes: (0..ranks).map(|_| empty()).collect(),
+            order: 0,
+            probing: HashMap::new(),
+            wakes: Vec::new(),
+            is_over: false,
+        }
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        state: State,
+        home: u32,
+        envelope: Envelope,
+        parcel: Option<Parcel>,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        self.order += 1;
+        self.slab.add(Entry {
+            envelope,
+            home,
+            order: self.order,
+            previous: NONE,
+            next: NONE,
+            same_before: NONE,
+            same_next: NONE,
+            word: 0,
+            state,
+            parcel,
+            at,
+        })
+    }
+
+    /// The word of who waits at an entry, who is going to be woken.
+    #[inline]
+    pub(super) fn take_word(&mut self, at: u32) -> u32 {
+        std::mem::replace(&mut self.slab.entries[at as usize].word, 0)
+    }
+
+    /// Sends a message to a rank of the world.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        parcel: Parcel,
+        mode: Mode,
+        at: &'static Location<'static>,
+    ) -> Sent {
+        let mailbox = &mut self.mailboxes[home as usize];
+        let entries = &mut self.slab.entries;
+        if let Some(receive) = mailbox.posted.first_that_takes(entries, envelope) {
+            mailbox.posted.remove(entries, receive);
+            let entry = &mut entries[receive as usize];
+            entry.envelope = envelope;
+            entry.parcel = Some(parcel);
+            entry.state = State::Taken;
+            return Sent::Taken(self.take_word(receive));
+        }
+        let held = match mode {
+            Mode::Ready => return Sent::Refused(parcel),
+            Mode::Buffered => false,
+            Mode::Standard => mailbox.unexpected.len() >= EAGER,
+            Mode::Synchronous => true,
+        };
+        let state = if held { State::Held } else { State::Unexpected };
+        let entry = self.add(state, home, envelope, Some(parcel), at);
+        self.mailboxes[home as usize]
+            .unexpected
+            .push(&mut self.slab.entries, entry);
+        self.tell_probes(home, envelope);
+        if held { Sent::Held(entry) } else { Sent::Left }
+    }
+
+    fn tell_probes(&mut self, home: u32, envelope: Envelope) {
+        if self.probing.is_empty() {
+            return;
+        }
+        for &probe in self.probing.get(&home).into_iter().flatten() {
+            let entry = &mut self.slab.entries[probe as usize];
+            if entry.envelope.takes(envelope) && entry.word & ARMED != 0 {
+                self.wakes.push(std::mem::replace(&mut entry.word, 0));
+            }
+        }
+    }
+
+    /// A receive of a rank: its entry, and the word of the sender that waited for it.
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        at: &'static Location<'static>,
+    ) -> (u32, u32) {
+        let mailbox = &self.mailboxes[home as usize];
+        match mailbox.unexpected.first_for(&self.slab.entries, envelope) {
+            Some(message) => self.take(message, at),
+            None => {
+                let receive = self.add(State::Posted, home, envelope, None, at);
+                let mailbox = &mut self.mailboxes[home as usize];
+                mailbox.posted.push(&mut self.slab.entries, receive);
+                (receive, 0)
+            }
+        }
+    }
+
+    /// A receive of a rank that is not to wait.
+    pub(super) fn receive_now(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        at: &'static Location<'static>,
+    ) -> Option<(u32, u32)> {
+        let message = self.find(home, envelope)?;
+        Some(self.take(message, at))
+    }
+
+    /// Takes a message for a receive: the entry of that, and the word of the sender that waited.
+    #[inline]
+    fn take(&mut self, message: u32, at: &'static Location<'static>) -> (u32, u32) {
+        let entries = &mut self.slab.entries;
+        let home = entries[message as usize].home;
+        self.mailboxes[home as usize]
+            .unexpected
+            .remove(entries, message);
+        let entry = &mut entries[message as usize];
+        if entry.state != State::Held {
+            entry.state = State::Taken;
+            entry.at = at;
+            return (message, 0);
+        }
+        // The sender has the number of this one.
+        entry.state = State::Done;
+        let (envelope, order, parcel) = (entry.envelope, entry.order, entry.parcel.take());
+        let word = self.take_word(message);
+        let receive = self.add(State::Taken, home, envelope, parcel, at);
+        self.slab.entries[receive as usize].order = order;
+        (receive, word)
+    }
+
+    /// The first message that a receive would take.
+    pub(super) fn find(&self, home: u32, envelope: Envelope) -> Option<u32> {
+        let mailbox = &self.mailboxes[home as usize];
+        mailbox.unexpected.first_for(&self.slab.entries, envelope)
+    }
+
+    /// Somebody looks for a message: its entry.
+    pub(super) fn probe(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        let probe = self.add(State::Probing, home, envelope, None, at);
+        self.probing.entry(home).or_default().push(probe);
+        probe
+    }
+
+    /// An entry for a call that could not be made.
+    pub(super) fn failed(&mut self, error: Parcel, at: &'static Location<'static>) -> u32 {
+        let envelope = Envelope::new(0, None, None);
+        self.add(State::Done, 0, envelope, Some(error), at)
+    }
+
+    /// A receive or a probe is not wanted any more: what its parcel was, and the word of who waited there. A message that it
+    /// has taken already goes back to where it was.
+    pub(super) fn give_up(&mut self, at: u32) -> (Option<Parcel>, u32) {
+        let word = self.take_word(at);
+        let entries = &mut self.slab.entries;
+        let Entry {
+            home,
+            state,
+            envelope,
+            ..
+        } = entries[at as usize];
+        match state {
+            State::Posted => self.mailboxes[home as usize].posted.remove(entries, at),
+            State::Probing => {
+                if let Some(all) = self.probing.get_mut(&home) {
+                    all.retain(|&probe| probe != at);
+                    if all.is_empty() {
+                        self.probing.remove(&home);
+                    }
+                }
+            }
+            State::Taken if !self.is_over && entries[at as usize].parcel.is_some() => {
+                self.return_message(at, home, envelope);
+                return (None, word);
+            }
+            // A sender that waits no more has still sent its message.
+            State::Held => {
+                entries[at as usize].state = State::Unexpected;
+                return (None, word);
+            }
+            State::Taken | State::Done | State::Unexpected | State::Free => {}
+        }
+        let parcel = self.slab.entries[at as usize].parcel.take();
+        self.slab.remove(at);
+        (parcel, word)
+    }
+
+    /// A message that was taken is for whoever would have got it otherwise.
+    pub(super) fn return_message(&mut self, at: u32, home: u32, envelope: Envelope) {
+        let mailbox = &mut self.mailboxes[home as usize];
+        let entries = &mut self.slab.entries;
+        if let Some(receive) = mailbox.posted.first_that_takes(entries, envelope) {
+            mailbox.posted.remove(entries, receive);
+            let (parcel, order) = (
+                entries[at as usize].parcel.take(),
+                entries[at as usize].order,
+            );
+            let entry = &mut entries[receive as usize];
+            (entry.envelope, entry.parcel, entry.order) = (envelope, parcel, order);
+            entry.state = State::Taken;
+            let word = self.take_word(receive);
+            self.wakes.push(word);
+            self.slab.remove(at);
+        } else {
+            entries[at as usize].state = State::Unexpected;
+            mailbox.unexpected.insert(entries, at);
+            self.tell_probes(home, envelope);
+        }
+    }
+
+    /// Takes a message back that no receive has taken.
+    pub(super) fn unsend(&mut self, at: u32) -> Option<(Parcel, u32)> {
+        let entry = &mut self.slab.entries[at as usize];
+        if entry.state != State::Held {
+            return None;
+        }
+        let home = entry.home;
+        let parcel = entry.parcel.take();
+        let word = self.take_word(at);
+        self.mailboxes[home as usize]
+            .unexpected
+            .remove(&mut self.slab.entries, at);
+        self.slab.remove(at);
+        parcel.map(|parcel| (parcel, word))
+    }
+
+    /// The run is over: all that was not received, to be dropped.
+    pub(super) fn close(&mut self) -> Vec<Parcel> {
+        self.is_over = true;
+        let entries = self.slab.entries.iter_mut();
+        entries
+            .filter(|entry| entry.state != State::Done)
+            .filter_map(|entry| entry.parcel.take())
+            .collect()
+    }
+}

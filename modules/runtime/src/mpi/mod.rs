@@ -1,0 +1,60 @@
+//! Processes as the ranks of MPI: matched messages, communicators and collective calls, beside the ports of the drawing.
+//!
+//! Every process of a run is a rank; [`world`] is the communicator of all. A message has a value of any type that is a
+//! [`Payload`](crate::Payload), and is matched as MPI says: by communicator, source and tag, where a receive may leave
+//! source and tag open, in the order in which messages were sent. Between ranks of a scheduler, values move without
+//! a copy.
+//!
+//! ```
+//! use graphmap_runtime::{Local, Options, mpi};
+//!
+//! async fn rank() -> Result<(), mpi::Error> {
+//!     let world = mpi::world()?;
+//!     if world.rank() == 0 {
+//!         for _ in 1..world.size() {
+//!             let (text, status) = world.recv::<String>(mpi::ANY_SOURCE, 7).await?;
+//!             assert_eq!(text, format!("hello from {}", status.source));
+//!         }
+//!     } else {
+//!         world.send(format!("hello from {}", world.rank()), 0, 7).await?;
+//!     }
+//!     Ok(())
+//! }
+//!
+//! let mut net = Local::new();
+//! for _ in 0..5 {
+//!     net.spawn(rank());
+//! }
+//! net.run(&Options::new()).unwrap();
+//! ```
+//!
+//! # Rules
+//!
+//! * *A call begins when it is made.* What it returns is a [`Request`], and a future: `send(..).await` is MPI's
+//!   `MPI_Send`, and `let request = send(..)` its `MPI_Isend`.
+//! * *Letting go.* A send that is not waited for is sent all the same; a receive gives its message back.
+//! * *What blocks* is found like any standstill of the network, at once, and reported with each rank's call and the line
+//!   of the program it is in. A test or an immediate probe that finds nothing lets all others have a turn.
+//! * *Errors* are values. Nothing ends the run but what the process makes of them.
+//! * *So far* all ranks have to be on one scheduler: in other runs [`world`] is [`Error::NotCollocated`].
+
+mod communicator;
+mod entry;
+mod envelope;
+mod error;
+mod group;
+mod matching;
+mod parcel;
+mod probe;
+mod queue;
+mod request;
+mod several;
+mod world;
+
+pub use communicator::{Communicator, Value, world};
+pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};
+pub use error::{Error, Mismatch};
+pub use group::{Comparison, Group};
+pub use probe::{Message, Probing};
+pub use request::{Receiving, ReceivingInto, ReceivingMessage, Request, Sending};
+pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};

@@ -1,0 +1,203 @@
+//! The order in which receives, or messages that nobody has asked for yet, wait at a rank.
+//!
+//! A list through the slab of entries, in order; most have one or a few. One that grows long gets an index by envelope,
+//! so that whom it is for is found in constant time, in an order of its own among those that are alike.
+
+use std::collections::HashMap;
+use std::collections::hash_map;
+
+use super::entry::{Entry, NONE};
+use super::envelope::{Envelope, Mixing};
+
+/// As long as this, a list has an index.
+const LONG: u32 = 32;
+
+/// First and last of those with the same envelope.
+type Index = HashMap<Envelope, (u32, u32), Mixing>;
+
+pub(super) struct Queue {
+    head: u32,
+    tail: u32,
+    len: u32,
+    index: Option<Box<Index>>,
+}
+
+impl Queue {
+    pub(super) const EMPTY: Queue = Queue {
+        head: NONE,
+        tail: NONE,
+        len: 0,
+        index: None,
+    };
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Puts an entry behind all others.
+    #[inline]
+    pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
+        self.insert_behind(entries, self.tail, at);
+    }
+
+    /// Puts an entry where its order wants it.
+    pub(super) fn insert(&mut self, entries: &mut [Entry], at: u32) {
+        let order = entries[at as usize].order;
+        let mut before = NONE;
+        let mut next = self.head;
+        while next != NONE && entries[next as usize].order < order {
+            (before, next) = (next, entries[next as usize].next);
+        }
+        self.insert_behind(entries, before, at);
+    }
+
+    #[inline]
+    fn insert_behind(&mut self, entries: &mut [Entry], before: u32, at: u32) {
+        let next = match before {
+            NONE => self.head,
+            before => entries[before as usize].next,
+        };
+        entries[at as usize].previous = before;
+        entries[at as usize].next = next;
+        *match before {
+            NONE => &mut self.head,
+            before => &mut entries[before as usize].next,
+        } = at;
+        *match next {
+            NONE => &mut self.tail,
+            next => &mut entries[next as usize].previous,
+        } = at;
+        self.len += 1;
+        if let Some(index) = &mut self.index {
+            enter(index, entries, at);
+        } else if self.len == LONG {
+            self.build(entries);
+        }
+    }
+
+    #[cold]
+    fn build(&mut self, entries: &mut [Entry]) {
+        let mut index = Box::<Index>::default();
+        let mut at = self.head;
+        while at != NONE {
+            enter(&mut index, entries, at);
+            at = entries[at as usize].next;
+        }
+        self.index = Some(index);
+    }
+
+    /// Takes an entry out.
+    #[inline]
+    pub(super) fn remove(&mut self, entries: &mut [Entry], at: u32) {
+        let Entry { previous, next, .. } = entries[at as usize];
+        *match previous {
+            NONE => &mut self.head,
+            previous => &mut entries[previous as usize].next,
+        } = next;
+        *match next {
+            NONE => &mut self.tail,
+            next => &mut entries[next as usize].previous,
+        } = previous;
+        self.len -= 1;
+        if let Some(index) = &mut self.index {
+            leave(index, entries, at);
+            if self.len == 0 {
+                self.index = None;
+            }
+        }
+    }
+
+    /// The first message that a receive takes.
+    #[inline]
+    pub(super) fn first_for(&self, entries: &[Entry], receive: Envelope) -> Option<u32> {
+        if let Some(index) = &self.index
+            && receive.is_exact()
+        {
+            return index.get(&receive).map(|&(first, _)| first);
+        }
+        self.find(entries, |message| receive.takes(message))
+    }
+
+    /// The first receive that takes a message.
+    #[inline]
+    pub(super) fn first_that_takes(&self, entries: &[Entry], message: Envelope) -> Option<u32> {
+        if let Some(index) = &self.index {
+            let first = message.takers().into_iter();
+            let first = first.filter_map(|receive| index.get(&receive));
+            let first = first.map(|&(first, _)| first);
+            return first.min_by_key(|&first| entries[first as usize].order);
+        }
+        self.find(entries, |receive| receive.takes(message))
+    }
+
+    #[inline(always)]
+    fn find(&self, entries: &[Entry], fits: impl Fn(Envelope) -> bool) -> Option<u32> {
+        let mut at = self.head;
+        while at != NONE {
+            let entry = &entries[at as usize];
+            if fits(entry.envelope) {
+                return Some(at);
+            }
+            at = entry.next;
+        }
+        None
+    }
+}
+
+/// Puts an entry among those with the same envelope: nearly always behind them.
+fn enter(index: &mut Index, entries: &mut [Entry], at: u32) {
+    let order = entries[at as usize].order;
+    match index.entry(entries[at as usize].envelope) {
+        hash_map::Entry::Vacant(place) => {
+            place.insert((at, at));
+            (
+                entries[at as usize].same_before,
+                entries[at as usize].same_next,
+            ) = (NONE, NONE);
+        }
+        hash_map::Entry::Occupied(mut place) => {
+            let (first, last) = place.get_mut();
+            let (mut before, mut next) = (*last, NONE);
+            while before != NONE && entries[before as usize].order > order {
+                (before, next) = (entries[before as usize].same_before, before);
+            }
+            (
+                entries[at as usize].same_before,
+                entries[at as usize].same_next,
+            ) = (before, next);
+            *match before {
+                NONE => first,
+                before => &mut entries[before as usize].same_next,
+            } = at;
+            *match next {
+                NONE => last,
+                next => &mut entries[next as usize].same_before,
+            } = at;
+        }
+    }
+}
+
+fn leave(index: &mut Index, entries: &mut [Entry], at: u32) {
+    let (before, next) = (
+        entries[at as usize].same_before,
+        entries[at as usize].same_next,
+    );
+    if before != NONE {
+        entries[before as usize].same_next = next;
+    }
+    if next != NONE {
+        entries[next as usize].same_before = before;
+    }
+    let envelope = entries[at as usize].envelope;
+    if before == NONE && next == NONE {
+        index.remove(&envelope);
+    } else if let Some((first, last)) = index.get_mut(&envelope) {
+        if before == NONE {
+            *first = next;
+        }
+        if next == NONE {
+            *last = before;
+        }
+    }
+}

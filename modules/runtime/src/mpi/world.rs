@@ -1,0 +1,214 @@
+//! What the ranks of a scheduler share.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Context;
+
+use super::communicator::Shared;
+use super::entry::State;
+use super::error::Error;
+use super::group::Group;
+use super::matching::Matching;
+use crate::exec::current;
+use crate::exec::floor::{self, Alone, Floor, Tell};
+use crate::exec::guard;
+use crate::exec::hooks::Owner;
+use crate::link::waiter::{ARMED, ID};
+use crate::place::Place;
+
+/// The ranks of a run, which are all on one scheduler, and what is on its way between them.
+pub(super) struct World {
+    /// No other world of this OS process has it.
+    id: u64,
+    pub(super) matching: RefCell<Matching>,
+    /// The number of the next communicator.
+    next: Cell<u32>,
+    /// Those that there are, by number.
+    communicators: RefCell<BTreeMap<u32, Weak<Shared>>>,
+    /// That of all ranks, until the run is over.
+    all: RefCell<Option<Rc<Shared>>>,
+}
+
+impl World {
+    fn new(ranks: u32) -> Rc<Self> {
+        static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let world = Rc::new(World {
+            id: WORLDS.fetch_add(1, Ordering::Relaxed),
+            matching: RefCell::new(Matching::new(ranks)),
+            next: Cell::new(0),
+            communicators: RefCell::default(),
+            all: RefCell::default(),
+        });
+        let all = world.communicator(Group::all(ranks), "world".into()).ok();
+        world.all.replace(all);
+        world
+    }
+
+    /// The communicator of all, and the rank of the process that asks.
+    pub(super) fn current() -> Result<(Rc<Shared>, u32), Error> {
+        let found = floor::alone(|scheduler, ranks, rank| {
+            let world = scheduler.above.get(|| World::new(ranks));
+            (world.and_then(|world| world.all.borrow().clone()), rank)
+        });
+        match found {
+            Alone::Yes((Some(all), rank)) => Ok((all, rank)),
+            Alone::Yes((None, _)) => Err(Error::Over),
+            Alone::OfSeveral => Err(Error::NotCollocated),
+            Alone::NoProcess => Err(Error::NoProcess),
+        }
+    }
+
+    /// A new communicator.
+    pub(super) fn communicator(
+        self: &Rc<Self>,
+        group: Group,
+        name: String,
+    ) -> Result<Rc<Shared>, Error> {
+        let number = self.next.get();
+        self.next.set(number.checked_add(1).ok_or(Error::TooMany)?);
+        let shared = Rc::new(Shared::new(Rc::clone(self), number, group, name));
+        self.communicators
+            .borrow_mut()
+            .insert(number, Rc::downgrade(&shared));
+        Ok(shared)
+    }
+
+    /// A communicator goes.
+    pub(super) fn forget(&self, number: u32) {
+        self.communicators.borrow_mut().remove(&number);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.matching.borrow().is_over
+    }
+
+    /// Looks at what is on its way, and changes it; who is to be woken then is.
+    #[inline]
+    pub(super) fn change<R>(&self, f: impl FnOnce(&mut Matching) -> R) -> R {
+        let mut matching = self.matching.borrow_mut();
+        let answer = f(&mut matching);
+        if !matching.wakes.is_empty() {
+            let wakes = std::mem::take(&mut matching.wakes);
+            drop(matching);
+            wakes.into_iter().for_each(wake);
+        }
+        answer
+    }
+
+    /// What the hook of a foreign waker knows the word of an entry by: no word of a channel is at an odd address.
+    fn owner(&self, at: u32) -> Owner {
+        (self.id << 33 | u64::from(at) << 1 | 1) as Owner
+    }
+
+    /// Has whoever polls with `context` woken when an entry changes, which is still in that state.
+    pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: State) -> bool {
+        let word = self.matching.borrow().slab.entries[at as usize].word;
+        let id = current::waiting(|scheduler| scheduler.waiter(context, word, self.owner(at)));
+        // To clone a foreign waker is code of the user: the entry may have changed, but not gone.
+        let mut matching = self.matching.borrow_mut();
+        let entry = &mut matching.slab.entries[at as usize];
+        let waits = entry.state == state;
+        entry.word = ARMED | id;
+        drop(matching);
+        if !waits {
+            self.unhook(at, ARMED | id);
+            self.matching.borrow_mut().slab.entries[at as usize].word = 0;
+        }
+        waits
+    }
+
+    /// Nobody waits at an entry any more by the word that it had.
+    pub(super) fn unhook(&self, at: u32, word: u32) {
+        if word & ARMED != 0 {
+            current::with_current(|scheduler| scheduler.unhook(word, self.owner(at)));
+        }
+    }
+
+    /// A receive, a probe or a send that is not waited for any more.
+    pub(super) fn give_up(&self, at: u32) {
+        let (parcel, word) = self.change(|matching| matching.give_up(at));
+        self.unhook(at, word);
+        // Code of the user, after all else.
+        drop(parcel);
+    }
+}
+
+/// Wakes who waits by a word.
+#[inline]
+pub(super) fn wake(word: u32) {
+    if word & ARMED != 0 {
+        current::wake(word & ID);
+    }
+}
+
+/// Wakes who waits by a word, to run next.
+#[inline]
+pub(super) fn wake_next(word: u32) {
+    if word & ARMED != 0 {
+        current::wake_next(word & ID);
+    }
+}
+
+/// A place in the program.
+pub(super) fn place(at: &Location<'_>) -> Place {
+    Place {
+        file: at.file().to_string(),
+        line: at.line().into(),
+        column: at.column().into(),
+    }
+}
+
+impl Floor for World {
+    fn calls(&self, tell: Tell<'_>) {
+        let communicators = self.communicators.borrow();
+        let of = |number: u32| communicators.get(&number).and_then(Weak::upgrade);
+        for entry in &self.matching.borrow().slab.entries {
+            let Some(shared) = of(entry.envelope.context).filter(|_| entry.word & ARMED != 0)
+            else {
+                continue;
+            };
+            let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
+            let tag = tag.map_or_else(|| "any tag".to_string(), |tag| format!("tag {tag}"));
+            let (peer, call, whom) = match entry.state {
+                State::Held => {
+                    let to = shared.group().rank_of(entry.home);
+                    (
+                        Some(entry.home),
+                        "send",
+                        to.map(|to| format!("to rank {to}")),
+                    )
+                }
+                State::Posted | State::Probing => {
+                    let peer = source.and_then(|source| shared.group().at(source));
+                    let call = if entry.state == State::Posted {
+                        "receive"
+                    } else {
+                        "probe"
+                    };
+                    (
+                        peer,
+                        call,
+                        source.map(|source| format!("from rank {source}")),
+                    )
+                }
+                _ => continue,
+            };
+            let whom = whom.unwrap_or_else(|| "from any rank".to_string());
+            let name = shared.name();
+            let what = || (format!("{call} ({name}, {whom}, {tag})"), place(entry.at));
+            tell(entry.word, peer, &what);
+        }
+    }
+
+    fn close(&self) {
+        let parcels = self.matching.borrow_mut().close();
+        for parcel in parcels {
+            guard::quietly(|| drop(parcel));
+        }
+        let all = self.all.take();
+        guard::quietly(|| drop(all));
+    }
+}
