@@ -2,6 +2,7 @@
 
 use crate::classes::Random;
 use crate::contestants::{Contestant, build};
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -26,6 +27,21 @@ static ROUND: AtomicU64 = AtomicU64::new(6000);
 /// Short rounds, where there are so many communicators that their number makes up for it.
 pub fn hurry() {
     ROUND.store(500, Ordering::Relaxed);
+}
+
+/// The same where each call waits for the result of the one before: what a single look-up takes, and not how many of them
+/// the processor has under way at once. What is asked stays what it was but in its lowest bit.
+fn time_waiting(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
+    let before = Cell::new(0);
+    time(queries, |query| {
+        before.set(ask(query ^ (before.get() & 1)));
+        before.get()
+    })
+}
+
+/// How long SELECT takes where each waits for the one before.
+pub fn select_waiting<C: Contestant + ?Sized>(one: &C, queries: &Queries) -> f64 {
+    time_waiting(&queries.random, |rank| one.select(rank).unwrap_or(0))
 }
 
 /// The least of some rounds, a call.

@@ -62,22 +62,30 @@ static SELECT_IN_BYTE: [[u8; 256]; 8] = {
     table
 };
 
-/// Integers of the same width, side by side in words.
+/// Integers of the same width, side by side: the lowest bit of the lowest byte first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
-    words: Box<[u64]>,
+    /// Bytes and not words: eight of them from any byte on hold an integer that begins in it.
+    bytes: Box<[u8]>,
     width: u32,
+    /// Of an integer, the bits that may be set.
+    mask: u32,
     len: u64,
 }
 
 impl Packed {
-    /// `len` integers of `width` bits, all zero; the width is 0 to 32.
-    pub(crate) fn zeros(width: u32, len: u64) -> Self {
+    fn of(bytes: Vec<u8>, width: u32, len: u64) -> Self {
         Packed {
-            words: vec![0; allocated(width, len)].into(),
+            bytes: bytes.into(),
             width,
+            mask: ((1_u64 << width) - 1) as u32,
             len,
         }
+    }
+
+    /// `len` integers of `width` bits, all zero; the width is 0 to 32.
+    pub(crate) fn zeros(width: u32, len: u64) -> Self {
+        Packed::of(vec![0; Packed::bytes_for(width, len)], width, len)
     }
 
     /// What an iterator gives, each at most `width` bits wide.
@@ -91,24 +99,23 @@ impl Packed {
 
     /// Writes an integer where a zero is. Constant time.
     pub(crate) fn set(&mut self, index: u64, value: u32) {
-        debug_assert!(index < self.len && u64::from(value) >> self.width == 0);
+        debug_assert!(index < self.len && value & !self.mask == 0);
         let bit = index * u64::from(self.width);
-        let (word, shift) = ((bit / 64) as usize, bit % 64);
-        let both = u128::from(value) << shift;
-        self.words[word] |= both as u64;
-        self.words[word + 1] |= (both >> 64) as u64;
+        let eight = &mut self.bytes[(bit / 8) as usize..][..8];
+        let shifted = u64::from(value) << (bit % 8);
+        for (byte, more) in eight.iter_mut().zip(shifted.to_le_bytes()) {
+            *byte |= more;
+        }
     }
 
     /// The integer at an index. Constant time.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
         let bit = index * u64::from(self.width);
-        let (word, shift) = ((bit / 64) as usize, bit % 64);
-        let both = &self.words[word..word + 2];
-        let low = both[0] >> shift;
-        // Shifted in two steps, since a shift by 64 is none.
-        let high = (both[1] << 1) << (63 - shift);
-        ((low | high) & ((1 << self.width) - 1)) as u32
+        let from = (bit / 8) as usize;
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.bytes[from..from + 8]);
+        (u64::from_le_bytes(eight) >> (bit % 8)) as u32 & self.mask
     }
 
     /// How many integers there are.
@@ -128,37 +135,30 @@ impl Packed {
 
     /// The bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.len() * 8
+        self.bytes.len()
     }
 
-    /// The words that hold them, without the spare one.
-    pub(crate) fn words(&self) -> &[u64] {
-        &self.words[..words_for(u64::from(self.width) * self.len)]
+    /// The bytes that hold them, a multiple of eight, without those to spare: as words, the lowest byte first.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..8 * words_for(u64::from(self.width) * self.len)]
     }
 
-    /// Integers out of the words that [`Packed::words`] gave.
-    pub(crate) fn from_words(width: u32, len: u64, words: Vec<u64>) -> Result<Self, Error> {
-        if width > 32 || words.len() != words_for(u64::from(width) * len) {
+    /// Integers out of the bytes that [`Packed::as_bytes`] gave.
+    pub(crate) fn from_bytes(width: u32, len: u64, bytes: &[u8]) -> Result<Self, Error> {
+        if width > 32 || bytes.len() != 8 * words_for(u64::from(width) * len) {
             return Err(Error::Malformed("packed integers"));
         }
-        let mut words = words;
-        words.resize(allocated(width, len), 0);
-        Ok(Packed {
-            words: words.into(),
-            width,
-            len,
-        })
+        let mut all = Vec::with_capacity(Packed::bytes_for(width, len));
+        all.extend_from_slice(bytes);
+        all.resize(Packed::bytes_for(width, len), 0);
+        Ok(Packed::of(all, width, len))
     }
 
-    /// How many bytes `len` integers of a width take on the heap.
+    /// How many bytes `len` integers of a width take on the heap: eight more than are filled, and sixteen at the
+    /// least, since eight are read without asking where the end is.
     pub(crate) fn bytes_for(width: u32, len: u64) -> usize {
-        allocated(width, len) * 8
+        (words_for(u64::from(width) * len) + 1).max(2) * 8
     }
-}
-
-/// A word more than is filled, and two at the least: two are read without asking where the end is.
-fn allocated(width: u32, len: u64) -> usize {
-    (words_for(u64::from(width) * len) + 1).max(2)
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
                 .collect();
             let packed = Packed::collect(width, 200, values.iter().copied());
             assert!(packed.iter().eq(values));
-            let again = Packed::from_words(width, 200, packed.words().to_vec());
+            let again = Packed::from_bytes(width, 200, packed.as_bytes());
             assert_eq!(again.as_ref(), Ok(&packed));
             assert_eq!(packed.bytes(), Packed::bytes_for(width, 200));
         }

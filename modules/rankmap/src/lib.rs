@@ -31,7 +31,7 @@
 //! | run lengths | about `r` (1 + log(`u`/`r`)/4) | 1 * | 1 * | two sequences of gaps |
 //! | bitmap | 0.14 `u` | 1 * | 1 | Jacobson 1989, Gonzalez et al. 2005 |
 //! | bare bitmap | `u`/8 | `u` | `u` | |
-//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and up to `n`/5 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
+//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and about `n`/6 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
 //! | packed array | `n` log(`u`)/8; in any order as much again for the order | 1 | log `n` | |
 //! | permutation with shortcuts | `n` (log(`n`) + 2)/7 | 1 | 16 steps at most | Munro et al. 2003 |
 //! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |

@@ -110,6 +110,7 @@ impl RankMap {
         match &self.form {
             Form::Progression(form) => (known < form.len()).then(|| form.at(rank)),
             Form::Grid(form) => (known < form.len()).then(|| form.at(rank)),
+            Form::EliasFano(form) => form.select(rank),
             _ => self.select_else(rank),
         }
     }
@@ -117,11 +118,7 @@ impl RankMap {
     /// SELECT of the forms that are not so short that they are a part of their caller.
     #[inline(never)]
     fn select_else(&self, rank: u32) -> Option<u32> {
-        let known = u64::from(rank);
-        match &self.form {
-            Form::EliasFano(form) => (known < form.len()).then(|| form.at(rank)),
-            _ => (known < self.len()).then(|| self.at(rank)),
-        }
+        (u64::from(rank) < self.len()).then(|| self.at(rank))
     }
 
     /// SELECT of a rank that there is.

@@ -12,7 +12,7 @@ use crate::map::{Form, RankMap};
 use crate::progression::Progression;
 use read::Reader;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 const PROGRESSION: u8 = 0;
 const GRID: u8 = 1;
@@ -96,8 +96,8 @@ impl Writer {
     fn gaps(&mut self, gaps: &EliasFano) {
         self.number(gaps.len());
         self.number(gaps.end());
-        let (low, high) = gaps.words();
-        self.words(low);
+        let (low, high) = gaps.parts();
+        self.bytes.extend_from_slice(low);
         self.words(high);
     }
 
@@ -158,7 +158,7 @@ impl Writer {
                 self.number(ranks.len());
                 self.number(u64::from(ranks.width()));
                 self.bytes.push(u8::from(order.is_some()));
-                self.words(ranks.words());
+                self.bytes.extend_from_slice(ranks.as_bytes());
             }
             Form::Permutation(permutation) => {
                 self.bytes.push(if permutation.has_inverse() {
@@ -167,7 +167,8 @@ impl Writer {
                     SHORTCUTS
                 });
                 self.number(permutation.len());
-                self.words(permutation.images().words());
+                self.bytes
+                    .extend_from_slice(permutation.images().as_bytes());
             }
             Form::Wavelet(wavelet) => {
                 let (first, bits) = wavelet.parts();

@@ -32,7 +32,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_or_a_map(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-        let mut versioned = vec![1];
+        let mut versioned = vec![2];
         versioned.extend(&bytes);
         for bytes in [bytes, versioned] {
             if let Ok(map) = RankMap::from_bytes(&bytes) {
@@ -115,7 +115,7 @@ fn lengths_that_nobody_has_memory_for_are_refused() {
     // Each form with numbers of 2^63 where it has lengths.
     for form in 0..20 {
         for numbers in 0..6 {
-            let mut bytes = vec![1, form];
+            let mut bytes = vec![2, form];
             for _ in 0..numbers {
                 bytes.extend([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
             }
@@ -123,7 +123,7 @@ fn lengths_that_nobody_has_memory_for_are_refused() {
         }
     }
     // Complements in each other without an end.
-    let mut bytes = vec![1];
+    let mut bytes = vec![2];
     for _ in 0..100_000 {
         bytes.extend([8, 5]);
     }

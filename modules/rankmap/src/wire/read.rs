@@ -34,7 +34,7 @@ fn wrong<T>(what: &'static str) -> Result<T, Error> {
     Err(Error::Malformed(what))
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     pub(super) fn byte(&mut self) -> Result<u8, Error> {
         let Some((first, rest)) = self.bytes.split_first() else {
             return wrong("they end too early");
@@ -76,12 +76,18 @@ impl Reader<'_> {
         }
     }
 
-    fn words(&mut self, count: usize) -> Result<Vec<u64>, Error> {
+    /// The bytes of so many words.
+    fn raw(&mut self, count: usize) -> Result<&'a [u8], Error> {
         if self.bytes.len() / 8 < count {
             return wrong("they end too early");
         }
         let (words, rest) = self.bytes.split_at(count * 8);
         self.bytes = rest;
+        Ok(words)
+    }
+
+    fn words(&mut self, count: usize) -> Result<Vec<u64>, Error> {
+        let words = self.raw(count)?;
         let word = |bytes: &[u8]| {
             bytes
                 .iter()
@@ -98,7 +104,7 @@ impl Reader<'_> {
             return wrong("there are not so many ranks");
         }
         let (low, high) = EliasFano::words_for(len, end);
-        let gaps = EliasFano::from_words(len, end, self.words(low)?, self.words(high)?)?;
+        let gaps = EliasFano::from_parts(len, end, self.raw(low)?, self.words(high)?)?;
         let (mut next, mut chunk, mut at) = (0, [0; 256], 0);
         while at < len {
             let size = (len - at).min(chunk.len() as u64) as usize;
@@ -183,8 +189,8 @@ impl Reader<'_> {
             which @ (SHORTCUTS | INVERSE) => {
                 let len = self.len()?;
                 let width = width_of(len.saturating_sub(1));
-                let words = self.words(words_for(u64::from(width) * len))?;
-                let images: Vec<u32> = Packed::from_words(width, len, words)?.iter().collect();
+                let bytes = self.raw(words_for(u64::from(width) * len))?;
+                let images: Vec<u32> = Packed::from_bytes(width, len, bytes)?.iter().collect();
                 let made = Permutation::new(&images, which == INVERSE)?;
                 Form::Permutation(Arc::new(made))
             }
@@ -221,12 +227,12 @@ impl Reader<'_> {
         if width > 32 || len == 0 {
             return wrong("a packed array");
         }
-        let words = self.words(words_for(u64::from(width) * len))?;
+        let bytes = self.raw(words_for(u64::from(width) * len))?;
         // Integers without bits take no bytes: only one of them is no duplicate.
         if width == 0 && len > 1 {
             return Err(Error::Duplicate(base));
         }
-        let ranks = Packed::from_words(width, len, words)?;
+        let ranks = Packed::from_bytes(width, len, bytes)?;
         let most = ranks.iter().max().unwrap_or(0);
         if base.checked_add(most).is_none() {
             return Err(Error::BeyondRanks);
