@@ -5,8 +5,7 @@ use std::hint::select_unpredictable;
 use crate::division::Divisor;
 use crate::form::grid::{Axis, Scale};
 
-/// How many axes beside the fastest are looked at without asking how many there are: a multiplication more is
-/// less than a loop.
+/// How many axes beside the fastest are looked at without a loop.
 const INLINE: usize = 3;
 
 /// What a step of an axis adds beyond all steps of the next one, modulo 2^32.
@@ -92,6 +91,8 @@ pub(super) struct Steps {
     start: u32,
     /// The stride of the fastest axis.
     step: u32,
+    /// How many axes beside the fastest there are, where nothing wraps.
+    count: u32,
     /// Of the slowest axes,
     jumps: [Jump; INLINE],
     /// and those after these.
@@ -126,12 +127,14 @@ impl Steps {
         if torus.is_some() {
             all.clear();
         }
+        let count = all.len() as u32;
         let more = all.split_off(all.len().min(INLINE));
         let mut jumps = [NO_JUMP; INLINE];
         jumps[..all.len()].copy_from_slice(&all);
         Steps {
             start,
             step: axes.last().map_or(0, |axis| axis.stride as u32),
+            count,
             jumps,
             more: more.into(),
             torus,
@@ -149,9 +152,17 @@ impl Steps {
         if let Some(torus) = &self.torus {
             return torus.at(rank, index);
         }
-        for jump in &self.jumps {
-            rank = rank.wrapping_add(jump.at(index));
+        // How many there are is foreseen by the processor after a few look-ups of the same map.
+        let [slowest, next, last] = &self.jumps;
+        rank = rank.wrapping_add(slowest.at(index));
+        if self.count == 1 {
+            return rank;
         }
+        rank = rank.wrapping_add(next.at(index));
+        if self.count == 2 {
+            return rank;
+        }
+        rank = rank.wrapping_add(last.at(index));
         match *self.more {
             [] => rank,
             _ => rank.wrapping_add(self.added_by_more(index)),
