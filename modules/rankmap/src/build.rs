@@ -14,7 +14,7 @@ use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
-use crate::map::joined::{Complement, Composition};
+use crate::map::joined::{COMPLEMENTS, Complement, Composition};
 use crate::map::{Form, RankMap};
 use crate::progression::{Grouping, Progression};
 use crate::survey::Survey;
@@ -215,6 +215,9 @@ impl Builder {
                     ..*self
                 };
                 let of = builder.source(&|give| gaps(end, each, give))?;
+                if of.complements() >= COMPLEMENTS {
+                    return Err(Error::Unsuitable);
+                }
                 Form::Complement(Arc::new(Complement { of, end }))
             }
             _ => return Err(Error::Unsuitable),

@@ -6,7 +6,7 @@ use crate::build::Builder;
 use crate::choose::{Estimate, Representation};
 use crate::error::Error;
 use crate::form::grid::{Axis, Grid};
-use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
+use crate::map::joined::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, PARTS};
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
 
@@ -79,11 +79,25 @@ impl Builder {
         if let Some(closed) = rest_closed(of, end) {
             return closed;
         }
+        if let Form::Complement(complement) = &of.form {
+            // What was left out of less than that, and what is behind it; or a part of it.
+            let (out, behind) = (&complement.of, complement.end);
+            let within = RankMap::identity(out.find(end).0);
+            return match behind < end {
+                true => self.behind(&[out.clone(), Progression::between(behind, end).into()]),
+                false => self.join(out, &within),
+            };
+        }
         let lazy = RankMap::of(Form::Complement(Arc::new(Complement {
             of: of.clone(),
             end,
         })));
-        self.shorter(lazy)
+        match lazy.complements() > COMPLEMENTS {
+            true => self
+                .within(f64::INFINITY, &|give| lazy.all(give))
+                .unwrap_or(lazy),
+            false => self.shorter(lazy),
+        }
     }
 
     /// Maps one behind the other that have nothing in common.
@@ -196,13 +210,53 @@ impl RankMap {
         }
     }
 
-    /// The largest world rank. Constant time for what ascends, else that of going through the progressions.
+    /// How many complements are in each other.
+    pub(crate) fn complements(&self) -> usize {
+        match &self.form {
+            Form::Complement(complement) => 1 + complement.of.complements(),
+            Form::Composition(both) => both.outer.complements().max(both.inner.complements()),
+            Form::Concatenation(parts) => {
+                let parts = parts.parts().iter().map(RankMap::complements);
+                parts.max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether the largest world rank is known without going through the progressions.
+    pub(crate) fn knows_max(&self) -> bool {
+        self.is_ascending()
+            || match &self.form {
+                Form::Progression(_) | Form::Grid(_) | Form::Permutation(_) | Form::Wavelet(_) => {
+                    true
+                }
+                Form::Composition(both) => both.outer.is_ascending() && both.inner.knows_max(),
+                Form::Concatenation(parts) => parts.parts().iter().all(RankMap::knows_max),
+                _ => false,
+            }
+    }
+
+    /// The largest world rank. The cost of SELECT where it is known, else that of going through the progressions.
     pub(crate) fn max(&self) -> Option<u32> {
         if self.is_ascending() {
             return self.last();
         }
-        if let Form::Grid(grid) = &self.form {
-            return Some(grid.max());
+        match &self.form {
+            Form::Progression(progression) if !progression.is_empty() => {
+                return Some(progression.max());
+            }
+            Form::Grid(grid) => return Some(grid.max()),
+            // As many as there are, from 0 on.
+            Form::Permutation(_) | Form::Wavelet(_) => {
+                return self.len().checked_sub(1).map(|last| last as u32);
+            }
+            Form::Composition(both) if both.outer.is_ascending() => {
+                return both.inner.max().map(|most| both.outer.at(most));
+            }
+            Form::Concatenation(parts) => {
+                return parts.parts().iter().filter_map(RankMap::max).max();
+            }
+            _ => {}
         }
         let mut most = None;
         self.all(&mut |piece| {

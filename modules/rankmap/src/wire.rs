@@ -54,10 +54,10 @@ impl RankMap {
     /// A map out of bytes, which may be any: what they hold is looked at before it is believed.
     ///
     /// Linear in the number of bytes, `O(n log n)` for packed arrays that do not ascend; for parts one behind
-    /// the other also the cost of looking whether they have members in common, and where that would be too
-    /// much an error.
+    /// the other also the cost of looking whether they have members in common, of groups of groups that of finding
+    /// the largest; where that would be going through more than 2^26 progressions in all, an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<RankMap, Error> {
-        let mut reader = Reader { bytes };
+        let mut reader = Reader::new(bytes);
         if reader.byte()? != VERSION {
             return Err(Error::Malformed("another version"));
         }

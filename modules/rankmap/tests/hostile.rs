@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Tape, map};
-use graphmap_rankmap::{Builder, Error, RankMap, Representation};
+use graphmap_rankmap::{Axis, Builder, Error, RankMap, Representation};
 use proptest::prelude::*;
 
 /// What was accepted must hold together.
@@ -120,6 +120,29 @@ fn lengths_that_nobody_has_memory_for_are_refused() {
                 bytes.extend([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
             }
             assert!(RankMap::from_bytes(&bytes).is_err());
+        }
+    }
+    // Complements in each other, of which each SELECT asks the one within thirty times.
+    let mut bytes = vec![2];
+    for _ in 0..40 {
+        bytes.extend([8, 0x80, 0x80, 0x80, 0x80, 0x10]);
+    }
+    bytes.extend([0, 0, 4, 0x80, 0x80, 0x80, 0x80, 0x02]);
+    assert_eq!(
+        RankMap::from_bytes(&bytes),
+        Err(Error::Malformed("too many in each other"))
+    );
+    // A part of the world in 2^31 pieces that descends in part: its largest member is not looked for.
+    let mut bytes = vec![2, 9, 0, 0, 2, 0x80, 0x80, 0x80, 0x80, 0x10];
+    bytes.extend([
+        9, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1, 0x80, 0x80, 0x80, 0x80, 0x10,
+    ]);
+    let transposed = RankMap::grid(0, &[Axis::line(2, 1), Axis::line(1 << 31, 2)]).unwrap();
+    let deal = RankMap::grid(0, &[Axis::line(1 << 31, 1), Axis::line(2, 1 << 31)]).unwrap();
+    for grid in [transposed, deal] {
+        let whole = [&bytes[..], &grid.to_bytes()[1..]].concat();
+        if let Ok(map) = RankMap::from_bytes(&whole) {
+            consistent(&map);
         }
     }
     // Complements in each other without an end.

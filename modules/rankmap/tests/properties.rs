@@ -3,7 +3,7 @@
 mod common;
 
 use common::{REPRESENTATIONS, Tape, agree, leaf, map};
-use graphmap_rankmap::{Builder, Choice, Comparison, Error, RankMap, Representation};
+use graphmap_rankmap::{Axis, Builder, Choice, Comparison, Error, RankMap, Representation};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
@@ -155,6 +155,41 @@ proptest! {
             prop_assert_eq!(*colour, expected);
             prop_assert!(group.iter().eq(members));
         }
+    }
+}
+
+#[test]
+fn maps_are_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<RankMap>();
+    shared::<Builder>();
+    let (map, ranks) = leaf(&mut Tape::new(&(0..400).collect::<Vec<u32>>()));
+    let world = RankMap::identity(1 << 20).exclude(&[5, 70_000]).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let (map, ranks, world) = (map.clone(), &ranks, &world);
+            scope.spawn(move || {
+                agree(&map, ranks);
+                assert_eq!(world.rank(70_001), Some(69_999));
+            });
+        }
+    });
+}
+
+#[test]
+fn a_complement_of_a_complement_is_what_was_left_out() {
+    // In so many pieces that none of it is written down anew.
+    let plane = RankMap::grid(7, &[Axis::line(1 << 20, 1 << 10), Axis::line(300, 1)]).unwrap();
+    let end = 1 << 30;
+    let rest = plane.complement(end).unwrap();
+    assert_eq!(rest.complement(end).unwrap(), plane);
+    let more = rest.complement(end + 1000).unwrap();
+    assert_eq!(more.len(), plane.len() + 1000);
+    assert_eq!(more.rank(end as u32 + 5), Some(plane.len() as u32 + 5));
+    let mut nested = plane;
+    for k in 1..40 {
+        nested = nested.complement(end + k).unwrap();
+        assert_eq!(nested.rank(nested.select(12_345).unwrap()), Some(12_345));
     }
 }
 

@@ -7,6 +7,8 @@ use crate::progression::Progression;
 pub(crate) const PARTS: usize = 16;
 /// How many maps may be in each other before a group of a group is written down by itself.
 pub(crate) const DEEP: usize = 16;
+/// How many complements may be in each other: SELECT of each asks the one within some thirty times.
+pub(crate) const COMPLEMENTS: usize = 2;
 
 /// The ranks from 0 up to before an end that an ascending map does not have.
 ///

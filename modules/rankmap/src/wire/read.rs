@@ -15,7 +15,7 @@ use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
-use crate::map::joined::{Complement, Composition, Concatenation, DEEP, PARTS};
+use crate::map::joined::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, PARTS};
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
 use crate::wire::{
@@ -23,11 +23,13 @@ use crate::wire::{
     INVERSE, LIST, PROGRESSION, RUN_LENGTHS, RUNS, SHORTCUTS, WAVELET,
 };
 
-/// In how many progressions parts may lie that are looked at for members in common.
+/// How many progressions may be gone through in all to see whether maps that are made of maps are right.
 const CHECKED: u64 = 1 << 26;
 
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
+    /// How many progressions may still be gone through.
+    left: u64,
 }
 
 fn wrong<T>(what: &'static str) -> Result<T, Error> {
@@ -35,6 +37,20 @@ fn wrong<T>(what: &'static str) -> Result<T, Error> {
 }
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let left = CHECKED;
+        Reader { bytes, left }
+    }
+
+    /// Before so many progressions are gone through: an error where that would be too many.
+    fn afford(&mut self, progressions: u64) -> Result<(), Error> {
+        match self.left.checked_sub(progressions) {
+            Some(left) => self.left = left,
+            None => return wrong("parts that cannot be told apart"),
+        }
+        Ok(())
+    }
+
     pub(super) fn byte(&mut self) -> Result<u8, Error> {
         let Some((first, rest)) = self.bytes.split_first() else {
             return wrong("they end too early");
@@ -198,6 +214,9 @@ impl<'a> Reader<'a> {
             DIAGRAM => self.diagram()?,
             COMPLEMENT => {
                 let (end, of) = (self.len()?, self.map(depth + 1)?);
+                if of.complements() >= COMPLEMENTS {
+                    return wrong("too many in each other");
+                }
                 let beyond =
                     of.is_ascending() && of.last().is_some_and(|last| u64::from(last) >= end);
                 if !of.is_ascending() || beyond {
@@ -207,6 +226,9 @@ impl<'a> Reader<'a> {
             }
             COMPOSITION => {
                 let (outer, inner) = (self.map(depth + 1)?, self.map(depth + 1)?);
+                if !inner.knows_max() {
+                    self.afford(inner.pieces())?;
+                }
                 if inner
                     .max()
                     .is_some_and(|most| u64::from(most) >= outer.len())
@@ -299,8 +321,8 @@ impl<'a> Reader<'a> {
             }
             for other in &parts {
                 let closed = part.in_step().is_some() && other.in_step().is_some();
-                if !closed && part.pieces() + other.pieces() > CHECKED {
-                    return wrong("parts that cannot be told apart");
+                if !closed {
+                    self.afford(part.pieces() + other.pieces())?;
                 }
                 if let Some(common) = Builder::new().common(&part, other) {
                     return Err(Error::Duplicate(common));
