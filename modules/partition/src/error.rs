@@ -11,7 +11,12 @@ pub enum Error {
     /// No mapping satisfies the constraints.
     Infeasible(Conflict),
     /// No strategy has this name.
-    UnknownStrategy(String),
+    UnknownStrategy {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
     /// A solver failed; what it said.
     Solver(String),
 }
@@ -62,10 +67,10 @@ impl fmt::Display for Error {
                 };
                 write!(f, "{how}: {}", conflict.reason)
             }
-            Self::UnknownStrategy(name) => write!(
+            Self::UnknownStrategy { name, known } => write!(
                 f,
                 "no strategy is called `{name}`; there are: {}",
-                crate::strategy::names().join(", ")
+                known.join(", ")
             ),
             Self::Solver(message) => write!(f, "solver: {message}"),
         }

@@ -3,8 +3,9 @@
 //! Networks can have a million processes with a constraint each, so what has nothing to do with a
 //! clash is left out at once: who takes part follows from the clash itself.
 
-use crate::constraints::{Clash, Draft, twice};
-use crate::diagnose::reduce;
+use crate::constraints;
+use crate::delta_debugging::reduce;
+use crate::draft::{Clash, Draft, twice};
 use crate::error::{Conflict, Part};
 use crate::graph::Graph;
 use crate::pigeonhole;
@@ -299,7 +300,7 @@ impl Excerpt {
             let draft = Draft::new(&problem, active);
             match witness.load {
                 true => pigeonhole::overload(&draft, &problem).map(|over| over.0),
-                false => draft.clash(&problem, active),
+                false => constraints::clash(&draft, &problem, active),
             }
         };
         let all: Vec<usize> = (0..self.constraints.len()).collect();

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::constraints::{Clash, Groups, OUTSIDE};
+use crate::constraints::Groups;
+use crate::draft::{Clash, OUTSIDE};
 use crate::graph::Rows;
 use crate::machine::{Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};

@@ -24,12 +24,16 @@
 extern crate self as graphmap_partition;
 
 mod bound;
+mod budget;
 mod constraints;
+mod delta_debugging;
 mod diagnose;
+mod draft;
 mod error;
 mod evaluate;
 mod exact;
 mod explain;
+mod feasibility;
 mod graph;
 mod instance;
 mod large;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::constraints::{Clash, Draft};
+use crate::draft::{Clash, Draft};
 use crate::problem::{Constraint, Problem};
 use crate::quota::{NO_LIMIT, Of, Quota};
 

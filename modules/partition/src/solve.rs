@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::budget::STEPS;
 use crate::error::Error;
 use crate::evaluate::Evaluation;
 use crate::problem::Problem;
@@ -14,9 +15,6 @@ mod alike;
 mod balance;
 mod prices;
 mod stages;
-
-/// Steps of a search that is given neither time nor steps.
-pub(crate) const STEPS: u64 = 4_000_000;
 
 /// How to solve.
 #[derive(Clone, Debug)]

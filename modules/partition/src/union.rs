@@ -9,3 +9,10 @@ pub(crate) fn find(root: &mut [u32], mut v: u32) -> u32 {
     }
     v
 }
+
+/// Makes the sets of two members one. Its name is the smaller of theirs, so sets that were made of
+/// numbers in a row keep the order of their first members.
+pub(crate) fn join(root: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (find(root, a), find(root, b));
+    root[a.max(b) as usize] = a.min(b);
+}

@@ -9,8 +9,8 @@ use crate::bound::levels::levels;
 use crate::bound::master::{Limits, Master};
 use crate::bound::relaxation::Relaxation;
 use crate::bound::sweep::Sweep;
+use crate::feasibility::keeps;
 use crate::instance::Instance;
-use crate::strategy::keeps;
 
 /// Up to so many vertices.
 const MOST: usize = 5_000;

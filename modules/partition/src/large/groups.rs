@@ -7,10 +7,10 @@
 
 use super::Effort;
 use super::halving::middle;
+use crate::budget::Budget;
 use crate::instance::{Instance, members};
 use crate::machine::{Block, Machine, Tree};
 use crate::random::Random;
-use crate::strategy::Budget;
 
 /// Blocks of a group, at most: as many as are mapped at once without much ado.
 const TOGETHER: usize = 512;
@@ -104,9 +104,9 @@ fn divide(inst: &Instance, mut nodes: Group, groups: &mut Vec<Group>) -> Tree {
 mod tests {
     use super::super::{FAST, fits};
     use super::*;
+    use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
     use crate::problem::Problem;
-    use crate::strategy::keeps;
     use std::num::NonZero;
 
     fn machine(hosts: &[usize]) -> Machine {

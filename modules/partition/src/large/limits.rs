@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::held::Held;
 use super::level::Level;
 use crate::instance::{Instance, NO_LIMIT};
-use crate::union::find;
+use crate::union::{find, join};
 
 const NONE: u32 = u32::MAX;
 
@@ -134,9 +134,7 @@ impl Limits {
         for (p, part) in parts.iter().enumerate() {
             for &b in part.blocks {
                 let place = shared.at(b as usize, dim) / d;
-                let a = find(&mut root, p as u32);
-                let b = find(&mut root, (count + place) as u32);
-                root[a.max(b) as usize] = a.min(b);
+                join(&mut root, p as u32, (count + place) as u32);
             }
         }
         let mut sum = vec![NONE; count];

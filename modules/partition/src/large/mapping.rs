@@ -3,7 +3,7 @@
 use super::halving::Parts;
 use super::level::Level;
 use super::limits::Kept;
-use crate::strategy::Budget;
+use crate::budget::Budget;
 
 /// The clock is looked at after so many edges and parts.
 const CLOCK: usize = 1 << 14;

@@ -27,9 +27,9 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::strategy::Budget;
 use coarsen::{Order, cluster, leaves};
 use halving::{Halving, Parts};
 use held::Joins;

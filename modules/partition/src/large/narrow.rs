@@ -345,10 +345,10 @@ fn cheapest(inst: &Instance, blocks: &[u32], gaps: &[Gap]) -> Option<Vec<usize>>
 mod tests {
     use super::super::{FAST, GOOD, fits};
     use super::*;
+    use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
     use crate::machine::{Block, Machine};
     use crate::problem::Problem;
-    use crate::strategy::keeps;
 
     fn network(load: &[u64], ends: &[(u32, u32, u64)]) -> Graph {
         let one = |&(from, to, traffic): &_| Channel { from, to, traffic };

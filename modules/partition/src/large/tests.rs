@@ -3,10 +3,10 @@ use super::halving::{Halving, Parts};
 use super::level::Level;
 use super::mapping::Mapping;
 use super::*;
+use crate::feasibility::keeps;
 use crate::graph::{Channel, Graph};
 use crate::machine::{Block, Machine, Tree};
 use crate::problem::Problem;
-use crate::strategy::keeps;
 use proptest::prelude::*;
 use std::num::NonZero;
 

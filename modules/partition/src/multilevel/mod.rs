@@ -5,5 +5,4 @@ pub(crate) mod coarsen;
 pub(crate) mod initial;
 pub(crate) mod line;
 mod passes;
-pub(crate) mod vcycle;
 pub(crate) mod view;

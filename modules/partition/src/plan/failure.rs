@@ -31,16 +31,12 @@ pub(super) fn failure(
     network: &Verified,
 ) -> Diagnostic {
     match error {
-        Error::UnknownStrategy(name) => {
-            let names = || crate::strategies().iter().map(|s| s.name);
+        Error::UnknownStrategy { name, known } => {
             let message = format!("there is no strategy `{name}`");
             let finding = Diagnostic::error(codes::UNKNOWN_STRATEGY, message);
-            match nearest(name, names()) {
+            match nearest(name, known.iter().copied()) {
                 Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => {
-                    let all: Vec<_> = names().collect();
-                    finding.help(format!("there are: {}", all.join(", ")))
-                }
+                None => finding.help(format!("there are: {}", known.join(", "))),
             }
         }
         Error::Solver(said) => {

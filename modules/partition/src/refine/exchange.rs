@@ -387,7 +387,7 @@ pub(crate) fn improve(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::keeps;
+    use crate::feasibility::keeps;
     use crate::{Block, Channel, Constraint, Graph, Machine, Problem, Tree};
 
     /// Two hosts of three blocks with memory; loads and memory of many sizes, pins, some apart.

@@ -391,7 +391,7 @@ pub(crate) fn polish(
 mod tests {
     use super::*;
     use crate::bound::testing::{instance, mappings};
-    use crate::strategy::keeps;
+    use crate::feasibility::keeps;
 
     #[test]
     fn nothing_in_the_two_blocks_is_cheaper() {

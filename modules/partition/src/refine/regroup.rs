@@ -8,12 +8,12 @@ use std::time::Instant;
 use super::anneal::{Best, Schedule, anneal, typical};
 use super::pair;
 use super::state::State;
+use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::multilevel::coarsen::matching;
 use crate::multilevel::initial::{Tries, section};
 use crate::multilevel::view::{Groups, view};
 use crate::random::Random;
-use crate::strategy::keeps;
 
 /// Where a new division starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

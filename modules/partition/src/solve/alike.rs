@@ -164,11 +164,11 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
     use crate::machine::Machine;
     use crate::problem::Problem;
     use crate::random::Random;
-    use crate::strategy::keeps;
 
     fn runs(block: &[u32]) -> usize {
         block.chunk_by(|a, b| a == b).count()

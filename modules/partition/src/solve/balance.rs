@@ -1,5 +1,6 @@
 //! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
 
+use crate::budget::Budget;
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::Evaluation;
@@ -9,7 +10,6 @@ use crate::pack;
 use crate::problem::Problem;
 use crate::random::Random;
 use crate::solve::Options;
-use crate::strategy::Budget;
 
 /// Nodes that branch and bound has to find a mapping: the same for all budgets, so that the same
 /// bounds are raised.

@@ -5,11 +5,12 @@
 
 use std::time::Instant;
 
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::problem::{LARGEST_COST, Migration, Problem};
 use crate::random::Random;
-use crate::strategy::{Budget, Context, auto};
+use crate::strategy::{Context, auto};
 
 /// Prices that are tried, as what they are multiplied with and divided by.
 const PRICES: [(u64, u64); 3] = [(0, 1), (1, 8), (8, 1)];

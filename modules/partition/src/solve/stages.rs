@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 use super::balance::{indivisible, packing, raise, raising, settle, too_heavy, within};
 use super::{Options, Solution, alike, prices};
 use crate::bound::{Effort, lower_bound};
-use crate::constraints::Draft;
+use crate::budget::Budget;
 use crate::diagnose;
+use crate::draft::Draft;
 use crate::error::{Conflict, Error};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::structure;
 use crate::explain::explain;
+use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::pack;
 use crate::pigeonhole;
@@ -18,7 +20,7 @@ use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Budget, Context, Found, Strategy, auto, by_name, keeps, metis};
+use crate::strategy::{Context, Found, Strategy, auto, by_name, metis};
 
 /// Share of the time or steps that a search has until it must have found something feasible.
 const PATIENCE: f64 = 0.25;

@@ -3,12 +3,13 @@
 
 use std::time::Instant;
 
-use super::{Budget, Context, Found, keeps, rounds};
+use super::{Context, Found, rounds, vcycle};
+use crate::budget::Budget;
 use crate::error::Error;
+use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::large;
 use crate::multilevel::initial::{THOROUGH, multisection};
-use crate::multilevel::vcycle;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::fm;
@@ -145,11 +146,11 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
     use crate::machine::Machine;
     use crate::pack;
     use crate::problem::Problem;
-    use crate::strategy::keeps;
 
     #[test]
     fn what_was_packed_by_size_gets_cheaper_and_keeps_its_bounds() {

@@ -19,6 +19,7 @@ use good_lp::{
 use super::outside::Outside;
 use super::{Context, Found, auto};
 use crate::error::Error;
+use crate::feasibility::keeps;
 use crate::instance::{Instance, NO_LIMIT};
 
 /// Beyond so many binaries building the program is hopeless.
@@ -63,7 +64,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         None => program.inside(inst, &start, left),
     };
     let known = inst.cost(&start);
-    let feasible = super::keeps(inst, &start);
+    let feasible = keeps(inst, &start);
     let late = |said: &str| format!("the solver {said}: the best mapping found before is used");
     let (block, complete) = match solved {
         Ok(Answer::Mapping { block, complete }) => (block, complete),
@@ -83,7 +84,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         Err(error) => return Err(Error::Solver(error.to_string())),
     };
     let cost = inst.cost(&block);
-    let keeps = super::keeps(inst, &block);
+    let keeps = keeps(inst, &block);
     context.log.push(format!(
         "solver: cost {cost}, complete {complete}, start {known}"
     ));
@@ -249,7 +250,7 @@ impl Program {
         for rule in self.rules {
             model.add_constraint(rule);
         }
-        if super::keeps(inst, start) {
+        if keeps(inst, start) {
             let k = self.k;
             let value = |i: usize| f64::from(u8::from(start[i / k] as usize == i % k));
             model = model

@@ -8,7 +8,8 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use super::team::Team;
-use super::{Budget, Context, small};
+use super::{Context, small};
+use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::random::Random;
@@ -143,11 +144,11 @@ impl Inside {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
     use crate::machine::{Block, Tree};
     use crate::problem::Problem;
     use crate::refine::state::State;
-    use crate::strategy::keeps;
 
     /// A ring with chords on three hosts: of four cores in two sockets, of three, of one.
     fn instance() -> Instance {

@@ -1,12 +1,9 @@
 //! The ways to find a mapping, by name, in one list.
 
-use std::num::NonZeroUsize;
-use std::time::{Duration, Instant};
-
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::watch::Watch;
 
 pub use outside::Launch;
 
@@ -21,6 +18,7 @@ mod small;
 mod stack;
 mod start;
 mod team;
+mod vcycle;
 mod ways;
 
 /// What a strategy has to work with.
@@ -55,63 +53,6 @@ impl From<Vec<u32>> for Found {
             bound: None,
             examined: false,
         }
-    }
-}
-
-/// Nanoseconds of a step of annealing, about.
-const STEP: u128 = 12;
-
-/// Share of a time limit in which it is settled, at the end, what bounds a search has to keep: what that
-/// takes does not grow with the time.
-const SETTLED: f64 = 0.25;
-
-/// How long a strategy may search: until a time, or for a number of steps (proposed moves).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
-    pub(crate) start: Instant,
-    pub(crate) time: Option<Duration>,
-    pub(crate) steps: u64,
-    /// Threads to search on where there is a time.
-    pub(crate) threads: NonZeroUsize,
-    pub(crate) watch: Option<&'static Watch>,
-}
-
-impl Budget {
-    pub(crate) fn stop_at(&self) -> Option<Instant> {
-        self.time.map(|t| self.start + t)
-    }
-
-    /// Until when to look whether anything keeps all bounds: for a share of the time, and while the
-    /// search has hardly begun.
-    pub(crate) fn settled_by(&self, share: f64) -> Option<Instant> {
-        self.time
-            .map(|t| (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLED)))
-    }
-
-    /// All of it in steps, about.
-    pub(crate) fn in_steps(&self) -> u64 {
-        let steps = |t: Duration| u64::try_from(t.as_nanos() / STEP).unwrap_or(u64::MAX);
-        self.time.map_or(self.steps, steps)
-    }
-
-    /// Whether somebody has had enough.
-    pub(crate) fn ended(&self) -> bool {
-        self.watch.is_some_and(Watch::enough)
-    }
-
-    /// Whether all the time is used, or somebody has had enough; never where only steps count.
-    pub(crate) fn is_over(&self) -> bool {
-        self.used() >= 1.0
-    }
-
-    /// Share of the time used; 0 when only steps count.
-    pub(crate) fn used(&self) -> f64 {
-        if self.ended() {
-            return 1.0;
-        }
-        self.time.map_or(0.0, |t| {
-            self.start.elapsed().as_secs_f64() / t.as_secs_f64().max(1e-9)
-        })
     }
 }
 
@@ -170,35 +111,18 @@ const STRATEGIES: &[Strategy] = &[
     },
 ];
 
-/// Whether a mapping keeps every rule of the instance, the load bounds included.
-pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
-    let (k, d) = (inst.k(), inst.dims());
-    let shared = &inst.shared;
-    let mut load = vec![0; k * d];
-    for (v, &b) in block.iter().enumerate() {
-        for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-            load[shared.at(b as usize, i)] += s;
-        }
-    }
-    let clash = |v: usize| inst.clashes(v as u32, block[v], block) > 0;
-    (0..k * d).all(|i| {
-        load[i] <= shared.upper[i] && (shared.lower.is_empty() || load[i] >= shared.lower[i])
-    }) && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))
-}
-
 /// All strategies.
 #[must_use]
 pub fn strategies() -> &'static [Strategy] {
     STRATEGIES
 }
 
-pub(crate) fn names() -> Vec<&'static str> {
-    STRATEGIES.iter().map(|s| s.name).collect()
-}
-
 pub(crate) fn by_name(name: &str) -> Result<&'static Strategy, Error> {
     let found = STRATEGIES.iter().find(|s| s.name == name);
-    found.ok_or_else(|| Error::UnknownStrategy(name.to_owned()))
+    found.ok_or_else(|| Error::UnknownStrategy {
+        name: name.to_owned(),
+        known: STRATEGIES.iter().map(|s| s.name).collect(),
+    })
 }
 
 impl Strategy {

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use super::small::{Round, Search};
 use super::team::{self, Team};
-use super::{Budget, Context, Found};
+use super::{Context, Found};
 use crate::bound::Effort;
+use crate::budget::Budget;
+use crate::budget::STEPS;
 use crate::exact::structure;
-use crate::solve::STEPS;
 
 /// How many times as long as all before it each round is, as a power of two.
 const GROWTH: u32 = 3;

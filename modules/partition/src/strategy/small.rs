@@ -7,11 +7,12 @@
 
 use std::time::Instant;
 
+use super::Context;
 use super::inside;
 use super::start::{given, in_order, start};
 use super::team::Team;
 use super::ways::{CYCLE, Kind, Ways};
-use super::{Budget, Context};
+use crate::budget::Budget;
 use crate::exact::branch::Limit;
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;

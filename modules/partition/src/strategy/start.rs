@@ -4,7 +4,8 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use super::{Budget, keeps};
+use crate::budget::Budget;
+use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::large;
 use crate::multilevel::initial::{THOROUGH, multisection};

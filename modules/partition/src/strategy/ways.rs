@@ -1,7 +1,7 @@
 //! The ways in which a mapping is improved, and which to try next: that which gained most for its
 //! steps of late.
 
-use super::Budget;
+use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::pair;

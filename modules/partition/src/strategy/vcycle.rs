@@ -1,8 +1,8 @@
 //! V-cycles: improve clusters of a mapping as wholes, then their members.
 
-use super::coarsen::matching;
-use super::initial::{Tries, multisection};
 use crate::instance::Instance;
+use crate::multilevel::coarsen::matching;
+use crate::multilevel::initial::{Tries, multisection};
 use crate::random::Random;
 use crate::refine::fm;
 

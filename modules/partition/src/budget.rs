@@ -1,0 +1,66 @@
+//! How long a search may take, in time or in steps.
+
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use crate::watch::Watch;
+
+/// Steps of a search that is given neither time nor steps.
+pub(crate) const STEPS: u64 = 4_000_000;
+
+/// Nanoseconds of a step of annealing, about.
+const STEP: u128 = 12;
+
+/// Share of a time limit in which it is settled, at the end, what bounds a search has to keep: what that
+/// takes does not grow with the time.
+const SETTLED: f64 = 0.25;
+
+/// How long a strategy may search: until a time, or for a number of steps (proposed moves).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) start: Instant,
+    pub(crate) time: Option<Duration>,
+    pub(crate) steps: u64,
+    /// Threads to search on where there is a time.
+    pub(crate) threads: NonZeroUsize,
+    pub(crate) watch: Option<&'static Watch>,
+}
+
+impl Budget {
+    pub(crate) fn stop_at(&self) -> Option<Instant> {
+        self.time.map(|t| self.start + t)
+    }
+
+    /// Until when to look whether anything keeps all bounds: for a share of the time, and while the
+    /// search has hardly begun.
+    pub(crate) fn settled_by(&self, share: f64) -> Option<Instant> {
+        self.time
+            .map(|t| (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLED)))
+    }
+
+    /// All of it in steps, about.
+    pub(crate) fn in_steps(&self) -> u64 {
+        let steps = |t: Duration| u64::try_from(t.as_nanos() / STEP).unwrap_or(u64::MAX);
+        self.time.map_or(self.steps, steps)
+    }
+
+    /// Whether somebody has had enough.
+    pub(crate) fn ended(&self) -> bool {
+        self.watch.is_some_and(Watch::enough)
+    }
+
+    /// Whether all the time is used, or somebody has had enough; never where only steps count.
+    pub(crate) fn is_over(&self) -> bool {
+        self.used() >= 1.0
+    }
+
+    /// Share of the time used; 0 when only steps count.
+    pub(crate) fn used(&self) -> f64 {
+        if self.ended() {
+            return 1.0;
+        }
+        self.time.map_or(0.0, |t| {
+            self.start.elapsed().as_secs_f64() / t.as_secs_f64().max(1e-9)
+        })
+    }
+}
