@@ -1,6 +1,6 @@
 //! Communicators: ranks that send each other messages which no other communicator sees.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -13,6 +13,7 @@ use super::matching::{Mode, Sent};
 use super::parcel::Parcel;
 use super::probe::{Message, Probing, look};
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
+use super::round::Rounds;
 use super::world::{World, wake, wake_next};
 use crate::payload::Payload;
 
@@ -30,7 +31,8 @@ pub(super) struct Shared {
     pub(super) world: Rc<World>,
     number: u32,
     group: Group,
-    name: OnceCell<String>,
+    name: String,
+    pub(super) rounds: RefCell<Rounds>,
 }
 
 impl Shared {
@@ -39,8 +41,13 @@ impl Shared {
             world,
             number,
             group,
-            name: name.into(),
+            name,
+            rounds: RefCell::default(),
         }
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
     }
 
     pub(super) fn group(&self) -> &Group {
@@ -48,7 +55,7 @@ impl Shared {
     }
 
     pub(super) fn name(&self) -> &str {
-        self.name.get().map_or("", String::as_str)
+        &self.name
     }
 }
 
@@ -84,6 +91,14 @@ pub fn world() -> Result<Communicator, Error> {
 }
 
 impl Communicator {
+    pub(super) fn new(shared: Rc<Shared>, rank: u32) -> Self {
+        Communicator { shared, rank }
+    }
+
+    pub(super) fn shared(&self) -> &Rc<Shared> {
+        &self.shared
+    }
+
     /// The rank of who has this, from 0.
     pub fn rank(&self) -> usize {
         self.rank as usize

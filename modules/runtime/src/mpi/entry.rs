@@ -23,6 +23,8 @@ pub(super) enum State {
     Held,
     /// The message that a receive was to take.
     Taken,
+    /// A rank waits in a collective call.
+    Meeting,
     /// What a sender waited for: its message was taken. Or a call that could not be made: the error is the parcel.
     Done,
 }

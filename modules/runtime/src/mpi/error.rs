@@ -43,8 +43,15 @@ pub enum Error {
     /// The request was completed or cancelled before.
     Inactive,
     /// The ranks of a communicator have not made the same collective call, or not with the same root, type or count.
-    /// Each of them is told so.
+    /// Each of them is told so that has not gone on before.
     Mismatch(Box<Mismatch>),
+    /// A collective call needs another number of values: one for each rank, or one of the root.
+    Count {
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        wanted: usize,
+    },
     /// A group names a rank twice, or ranks that the other one does not have.
     Group(&'static str),
     /// There have been more than 2^32 - 1 communicators in this run.
@@ -81,6 +88,9 @@ impl fmt::Display for Error {
             Error::NotReady => f.write_str("a ready send, and no receive that waits for it"),
             Error::Inactive => f.write_str("the request was completed or cancelled before"),
             Error::Mismatch(mismatch) => mismatch.fmt(f),
+            Error::Count { given, wanted } => {
+                write!(f, "a collective call with {given} values, where {wanted} are needed")
+            }
             Error::Group(what) => f.write_str(what),
             Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
         }

@@ -120,6 +120,9 @@ impl Matching {
         if let Some(receive) = mailbox.posted.first_that_takes(entries, envelope) {
             mailbox.posted.remove(entries, receive);
             let entry = &mut entries[receive as usize];
+            // From here on it is the message, in the order of messages.
+            self.order += 1;
+            entry.order = self.order;
             entry.envelope = envelope;
             entry.parcel = Some(parcel);
             entry.state = State::Taken;
@@ -224,6 +227,12 @@ impl Matching {
         probe
     }
 
+    /// A rank waits in a collective call of a communicator: its entry.
+    pub(super) fn meet(&mut self, context: u32, at: &'static Location<'static>) -> u32 {
+        let envelope = Envelope::new(context, None, None);
+        self.add(State::Meeting, 0, envelope, None, at)
+    }
+
     /// An entry for a call that could not be made.
     pub(super) fn failed(&mut self, error: Parcel, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
@@ -260,7 +269,7 @@ impl Matching {
                 entries[at as usize].state = State::Unexpected;
                 return (None, word);
             }
-            State::Taken | State::Done | State::Unexpected | State::Free => {}
+            State::Taken | State::Done | State::Meeting | State::Unexpected | State::Free => {}
         }
         let parcel = self.slab.entries[at as usize].parcel.take();
         self.slab.remove(at);

@@ -35,9 +35,11 @@
 //! * *Letting go.* A send that is not waited for is sent all the same; a receive gives its message back.
 //! * *What blocks* is found like any standstill of the network, at once, and reported with each rank's call and the line
 //!   of the program it is in. A test or an immediate probe that finds nothing lets all others have a turn.
+//! * *Collective calls* ([`Communicator::barrier`] and others) begin when they are made, too.
 //! * *Errors* are values. Nothing ends the run but what the process makes of them.
 //! * *So far* all ranks have to be on one scheduler: in other runs [`world`] is [`Error::NotCollocated`].
 
+mod collective;
 mod communicator;
 mod entry;
 mod envelope;
@@ -48,7 +50,9 @@ mod parcel;
 mod probe;
 mod queue;
 mod request;
+mod round;
 mod several;
+mod split;
 mod world;
 
 pub use communicator::{Communicator, Value, world};
@@ -57,4 +61,5 @@ pub use error::{Error, Mismatch};
 pub use group::{Comparison, Group};
 pub use probe::{Message, Probing};
 pub use request::{Receiving, ReceivingInto, ReceivingMessage, Request, Sending};
+pub use round::Collective;
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};

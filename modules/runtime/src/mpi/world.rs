@@ -12,6 +12,7 @@ use super::entry::State;
 use super::error::Error;
 use super::group::Group;
 use super::matching::Matching;
+use super::round::Rounds;
 use crate::exec::current;
 use crate::exec::floor::{self, Alone, Floor, Tell};
 use crate::exec::guard;
@@ -200,6 +201,9 @@ impl Floor for World {
             let name = shared.name();
             let what = || (format!("{call} ({name}, {whom}, {tag})"), place(entry.at));
             tell(entry.word, peer, &what);
+        }
+        for shared in communicators.values().filter_map(Weak::upgrade) {
+            Rounds::calls(&shared.rounds, &shared, tell);
         }
     }
 

@@ -1,0 +1,315 @@
+//! Collective calls against what vectors say, and what becomes of calls that do not go together.
+
+mod common;
+
+use std::rc::Rc;
+
+use common::Random;
+use graphmap_runtime::mpi::{self, Communicator, Comparison, Error, Group};
+use graphmap_runtime::{Local, Options, RunError, yield_now};
+
+fn run<F: Future<Output = Result<(), Error>> + 'static>(
+    count: usize,
+    options: &Options,
+    rank: impl Fn(Communicator) -> F + 'static,
+) -> Result<(), RunError> {
+    let mut net = Local::new();
+    let rank = Rc::new(rank);
+    for _ in 0..count {
+        let rank = Rc::clone(&rank);
+        net.spawn(async move { rank(mpi::world()?).await });
+    }
+    net.run(options).map(drop)
+}
+
+/// An operation that does not commute, and whose result says in what order it was used.
+fn join(a: String, b: String) -> String {
+    a + "," + &b
+}
+
+fn joined(ranks: impl Iterator<Item = usize>) -> String {
+    ranks
+        .map(|rank| rank.to_string())
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// One call of each rank, by a number that all draw alike; `seed` differs from call to call.
+async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error> {
+    let (me, size) = (comm.rank(), comm.size());
+    let root = seed as usize % size;
+    let mine = me.to_string();
+    match what {
+        0 => comm.barrier().await?,
+        1 => {
+            let value = (me == root).then(|| vec![seed; 3]);
+            assert_eq!(comm.bcast(value, root).await?, vec![seed; 3]);
+        }
+        2 => {
+            let all = comm.gather(vec![me; me % 4], root).await?;
+            let wanted: Vec<_> = (0..size).map(|rank| vec![rank; rank % 4]).collect();
+            assert_eq!(all, (me == root).then_some(wanted));
+        }
+        3 => {
+            let values = (me == root).then(|| (0..size as u64).map(|rank| rank * seed).collect());
+            assert_eq!(comm.scatter(values, root).await?, me as u64 * seed);
+        }
+        4 => {
+            let all = comm.allgather(mine).await?;
+            assert!(
+                all.iter()
+                    .map(String::as_str)
+                    .eq((0..size).map(|rank| rank.to_string()))
+            );
+        }
+        5 => {
+            let got = comm
+                .alltoall((0..size).map(|to| (me, to)).collect())
+                .await?;
+            assert!(got.into_iter().eq((0..size).map(|from| (from, me))));
+        }
+        6 => {
+            let all = comm.reduce(mine, join, root).await?;
+            assert_eq!(all, (me == root).then(|| joined(0..size)));
+        }
+        7 => assert_eq!(comm.allreduce(mine, join).await?, joined(0..size)),
+        8 => assert_eq!(comm.scan(mine, join).await?, joined(0..me + 1)),
+        _ => {
+            let before = comm.exscan(mine, join).await?;
+            assert_eq!(before, (me > 0).then(|| joined(0..me)));
+        }
+    }
+    Ok(())
+}
+
+/// Random calls, some of them under way at the same time, on communicators that were split at random.
+#[test]
+fn random_calls_give_what_vectors_say() {
+    let (seeds, calls) = if cfg!(miri) { (2, 20) } else { (60, 60) };
+    for seed in 0..seeds {
+        let size = 1 + seed as usize % 9;
+        let options = Options::new().shuffle(seed);
+        let rank = move |world: Communicator| async move {
+            let mut alike = Random(1 + seed);
+            let mut own = Random(1 + seed * 1000 + world.rank() as u64);
+            let mut comms = vec![world.dup().await?, world];
+            for _ in 0..calls {
+                let (what, seed, at) =
+                    (alike.below(12), alike.below(1000), alike.below(2) as usize);
+                let colour = |rank: usize| (rank as u64 * 7 + seed) % 3;
+                if what == 10 {
+                    let world = comms.last().unwrap();
+                    let (me, size) = (world.rank(), world.size());
+                    let mine = colour(me);
+                    // Backwards; those of one colour are in none.
+                    let split = world
+                        .split((mine > 0).then_some(mine as u32), -(me as i64))
+                        .await?;
+                    assert_eq!(split.is_some(), mine > 0);
+                    let same: Vec<usize> = (0..size)
+                        .rev()
+                        .filter(|&rank| colour(rank) == mine)
+                        .collect();
+                    if let Some(split) = split {
+                        assert_eq!(split.size(), same.len());
+                        assert_eq!(same[split.rank()], me);
+                        call(&split, seed % 10, seed).await?;
+                        split.send(me, (split.rank() + 1) % split.size(), 0).await?;
+                        let (from, of) = split.recv::<usize>(mpi::ANY_SOURCE, 0).await?;
+                        assert_eq!(from, same[of.source]);
+                    }
+                } else if what == 11 {
+                    let first = call(&comms[0], seed % 10, seed);
+                    let second = call(&comms[1], (seed / 10) % 10, seed);
+                    let (first, second) = graphmap_runtime::join(first, second).await;
+                    first.and(second)?;
+                } else {
+                    call(&comms[at], what, seed).await?;
+                }
+                for _ in 0..own.below(3) {
+                    yield_now().await;
+                }
+            }
+            comms.clear();
+            Ok(())
+        };
+        run(size, &options, rank).unwrap();
+    }
+}
+
+/// A root that needs nobody goes on, but not for ever without the others.
+#[test]
+fn a_root_is_not_far_ahead() {
+    let far = Rc::new(std::cell::Cell::new(0u32));
+    let seen = Rc::clone(&far);
+    run(3, &Options::new(), move |world| {
+        let far = Rc::clone(&seen);
+        async move {
+            for n in 0..100u32 {
+                let value = (world.rank() == 0).then_some(n);
+                assert_eq!(world.bcast(value, 0).await?, n);
+                match world.rank() {
+                    0 => far.set(n),
+                    2 => assert!(far.get() <= n + 8, "{} {n}", far.get()),
+                    _ => {}
+                }
+            }
+            Ok(())
+        }
+    })
+    .unwrap();
+    assert_eq!(far.get(), 99);
+}
+
+/// What was begun goes on when nobody waits for it, and calls may be waited for in another order.
+#[test]
+fn calls_begin_when_they_are_made() {
+    run(4, &Options::new(), |world| async move {
+        drop(world.barrier());
+        let first = world.allreduce(1u32, |a, b| a + b);
+        let second = world.allgather(world.rank());
+        assert_eq!(*second.await?, [0, 1, 2, 3]);
+        assert!(first.is_done());
+        let mut first = first;
+        assert_eq!((&mut first).await?, 4);
+        assert_eq!(first.await, Err(Error::Inactive));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn calls_that_do_not_go_together_are_told_to_all() {
+    for shuffle in 0..10 {
+        run(4, &Options::new().shuffle(shuffle), |world| async move {
+            let me = world.rank();
+            let is_mismatch = |error: Option<Error>| matches!(error, Some(Error::Mismatch(_)));
+            let error = match me {
+                2 => world.allreduce(1u8, |a, _| a).await.err(),
+                _ => world.barrier().await.err(),
+            };
+            assert!(is_mismatch(error));
+            // A root, and who has its value, may have gone on before.
+            let error = world.bcast(Some(me), me.min(2)).await.err();
+            assert!(error.is_none() || is_mismatch(error));
+            world.barrier().await?;
+            let error = match me {
+                1 => world.allgather(1u8).await.err(),
+                _ => world.allgather(1u16).await.err(),
+            };
+            let text = error.unwrap().to_string();
+            assert!(
+                text.contains("allgather of `u8`") && text.contains(file!()),
+                "{text}"
+            );
+            let values = if me == 3 { vec![0; 5] } else { vec![0; 4] };
+            let (given, wanted) = (5, 4);
+            assert_eq!(
+                world.alltoall(values).await,
+                Err(Error::Count { given, wanted })
+            );
+            let (rank, size) = (9, 4);
+            assert_eq!(world.gather(0u8, 9).await, Err(Error::Rank { rank, size }));
+            let (given, wanted) = (0, 1);
+            assert_eq!(
+                world.bcast(None::<u8>, 0).await,
+                Err(Error::Count { given, wanted })
+            );
+            // And then all goes well again.
+            assert_eq!(world.allreduce(1u8, |a, b| a + b).await?, 4);
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn who_has_not_come_is_told() {
+    let blocked = run(3, &Options::new(), |world| async move {
+        match world.rank() {
+            1 => world.recv::<u8>(0, 0).await.map(drop),
+            _ => world.barrier().await,
+        }
+    });
+    let Err(RunError::Blocked(block)) = blocked else {
+        panic!("{blocked:?}");
+    };
+    assert_eq!((block.cycle_len, block.others_len), (2, 1));
+    let told = block.to_string();
+    assert!(
+        told.contains("waits in barrier (world, 2 of 3 have come): "),
+        "{told}"
+    );
+}
+
+#[test]
+fn groups_become_communicators() {
+    run(6, &Options::new(), |world| async move {
+        let me = world.rank();
+        let all = world.group().clone();
+        let even = all.include(&[4, 0, 2])?;
+        let odd = all.exclude(&[0, 2, 4])?;
+        let mine = if me % 2 == 0 { &even } else { &odd };
+        let half = world.create(mine).await?.unwrap();
+        assert_eq!(half.group().compare(mine), Comparison::Identical);
+        assert_eq!(
+            *half.allgather(me).await?,
+            if me % 2 == 0 { [4, 0, 2] } else { [1, 3, 5] }
+        );
+        let none = world.create(&Group::all(0)).await?;
+        assert!(none.is_none());
+        let alone = world.alone()?;
+        assert_eq!(
+            (alone.size(), alone.allreduce(me, |a, b| a + b).await?),
+            (1, me)
+        );
+        let wrong = if me == 5 { &odd } else { &all };
+        let made = world.create(wrong).await;
+        assert_eq!(made.is_err(), me == 5, "{made:?}");
+        let error = half.create(&all).await.err();
+        assert!(matches!(error, Some(Error::Group(_))), "{error:?}");
+        // A message of one communicator is not seen in another.
+        let copy = world.dup().await?;
+        world.send(1u8, me, 0).await?;
+        copy.send(2u8, me, 0).await?;
+        assert_eq!(copy.recv::<u8>(mpi::ANY_SOURCE, mpi::ANY_TAG).await?.0, 2);
+        assert_eq!(world.recv::<u8>(mpi::ANY_SOURCE, mpi::ANY_TAG).await?.0, 1);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn operations_on_groups() {
+    let all = Group::all(10);
+    let members = |group: &Group| group.members().collect::<Vec<_>>();
+    let a = Group::of(vec![7, 1, 4]).unwrap();
+    let b = all.include_ranges(&[(1, 5, 2), (8, 7, -1)]).unwrap();
+    assert_eq!(members(&b), [1, 3, 5, 8, 7]);
+    assert_eq!(members(&a.union(&b)), [7, 1, 4, 3, 5, 8]);
+    assert_eq!(members(&a.intersection(&b)), [7, 1]);
+    assert_eq!(members(&b.difference(&a)), [3, 5, 8]);
+    assert_eq!(
+        a.translate(&[0, 1, 2, 3], &b),
+        [Some(4), Some(0), None, None]
+    );
+    assert_eq!(
+        a.compare(&Group::of(vec![4, 1, 7]).unwrap()),
+        Comparison::Similar
+    );
+    assert_eq!(a.compare(&b), Comparison::Unequal);
+    assert!(matches!(Group::of(vec![3, 1, 3]), Err(Error::Group(_))));
+    assert!(matches!(all.include(&[10]), Err(Error::Group(_))));
+    assert!(matches!(
+        all.include_ranges(&[(0, 9, 0)]),
+        Err(Error::Group(_))
+    ));
+    assert!(matches!(
+        all.include_ranges(&[(0, 10, 1)]),
+        Err(Error::Group(_))
+    ));
+    assert_eq!(
+        members(&all.include_ranges(&[(9, 0, -4)]).unwrap()),
+        [9, 5, 1]
+    );
+}
