@@ -209,7 +209,8 @@ pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Est
                 (of_set.0 + select, of_set.1 + rank),
             );
         };
-        let permutation = |inverse| around::<Permutation>() + Permutation::bytes_for(len, inverse);
+        let permutation =
+            |inverse| around::<Permutation>() + Permutation::bytes_for(len, inverse, survey.frames);
         with(
             Representation::Shortcuts,
             permutation(false),

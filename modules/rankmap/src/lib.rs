@@ -33,7 +33,7 @@
 //! | bare bitmap | `u`/8 | `u` | `u` | |
 //! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and about `n`/6 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
 //! | packed array | `n` log(`u`)/8; in any order as much again for the order | 1 | log `n` | |
-//! | permutation with shortcuts | `n` (log(`n`) + 2)/7 | 1 | 16 steps at most | Munro et al. 2003 |
+//! | permutation with shortcuts | `n` (log(`n`) + 2)/7, with `n` of a logarithm the range within which 128 neighbours are | 1 | 16 steps at most | Munro et al. 2003, blocks as Goldstein et al. 1998 |
 //! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |
 //! | wavelet tree on runs | 0.14 `n` log `k`, of `k` ascending sequences | log `k` log `n` | log `k` | Barbay and Navarro 2009 |
 //! | decision diagram | 8 a word, about 6 a node | log `u` | log `u` | Bryant 1986; SELECT as Mir Taheri 2011 |

@@ -1,6 +1,7 @@
 //! What a sequence of ranks is like, found in one walk that holds none of them.
 
 use crate::form::grid::{Axis, Closed, Grid};
+use crate::form::permutation::images::{BLOCK, frame_width};
 use crate::progression::{Grouping, Progression};
 
 /// What is known of a sequence of ranks after one walk.
@@ -21,6 +22,8 @@ pub(crate) struct Survey {
     pub(crate) last_range: Progression,
     /// Ascending sequences that cannot be lengthened: what a permutation of few runs is measured by.
     pub(crate) ascents: u64,
+    /// What the blocks of a permutation of them need at the most, in pieces: see [`Images`].
+    pub(crate) frames: u64,
     /// The closed form, if it is one.
     pub(crate) closed: Option<Closed>,
 }
@@ -33,12 +36,20 @@ impl Survey {
         each(&mut |piece| grouping.push(piece, &mut |piece| walk.take(piece)));
         grouping.finish(&mut |piece| walk.take(piece));
         walk.survey.closed = walk.odometer.closed();
+        // The last block, if it has begun.
+        let (least, most) = walk.block;
+        walk.survey.frames += u64::from(
+            most.checked_sub(least)
+                .map_or(0, |_| frame_width(least, most)),
+        );
         walk.survey
     }
 }
 
 struct Walk {
     survey: Survey,
+    /// The least and the most rank of the block that has begun.
+    block: (u32, u32),
     step: Option<i64>,
     odometer: Odometer,
 }
@@ -56,8 +67,10 @@ impl Walk {
                 ranges: 0,
                 last_range: Progression::EMPTY,
                 ascents: 0,
+                frames: 0,
                 closed: None,
             },
+            block: (u32::MAX, 0),
             step: None,
             odometer: Odometer::default(),
         }
@@ -90,10 +103,31 @@ impl Walk {
             survey.ranges += piece.len() - u64::from(joins);
             survey.last_range = Progression::valid(piece.last(), 1, 1);
         }
+        let before = survey.len;
         survey.len += piece.len();
         survey.min = survey.min.min(piece.min());
         survey.max = survey.max.max(piece.max());
         self.odometer.take(piece);
+        if !self.survey.ascending {
+            self.frame(before, piece);
+        }
+    }
+
+    /// Adds a piece to the blocks, of which so many ranks were seen before. Of what ascends nothing is asked, so that the
+    /// blocks in which it does so at the beginning are left out.
+    fn frame(&mut self, before: u64, piece: Progression) {
+        let mut from = 0;
+        while from < piece.len() {
+            let to = piece.len().min(from + BLOCK - (before + from) % BLOCK);
+            let (first, last) = (piece.at(from as u32), piece.at((to - 1) as u32));
+            let (least, most) = self.block;
+            self.block = (least.min(first).min(last), most.max(first).max(last));
+            if (before + to).is_multiple_of(BLOCK) {
+                self.survey.frames += u64::from(frame_width(self.block.0, self.block.1));
+                self.block = (u32::MAX, 0);
+            }
+            from = to;
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod read;
 
 use crate::error::Error;
 use crate::form::elias_fano::EliasFano;
+use crate::form::permutation::images::Images;
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
 use read::Reader;
@@ -101,6 +102,19 @@ impl Writer {
         self.words(high);
     }
 
+    /// The blocks of a permutation: the least of each and its width, and all bits.
+    fn frames(&mut self, images: &Images) {
+        let Some((frames, bytes)) = images.frames() else {
+            return;
+        };
+        self.bytes.push(1);
+        for (least, width) in frames {
+            self.bytes.extend_from_slice(&least.to_le_bytes());
+            self.bytes.push(width as u8);
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
     fn progression(&mut self, progression: &Progression) {
         self.number(u64::from(progression.start()));
         self.signed(progression.step());
@@ -167,8 +181,13 @@ impl Writer {
                     SHORTCUTS
                 });
                 self.number(permutation.len());
-                self.bytes
-                    .extend_from_slice(permutation.images().as_bytes());
+                match permutation.images() {
+                    Images::Packed(packed) => {
+                        self.bytes.push(0);
+                        self.bytes.extend_from_slice(packed.as_bytes());
+                    }
+                    framed => self.frames(framed),
+                }
             }
             Form::Wavelet(wavelet) => {
                 let (first, bits) = wavelet.parts();

@@ -93,11 +93,17 @@ fn every_bit_of_small_maps_is_looked_at() {
         Builder::new()
             .representation(Representation::List)
             .slice(&shuffled),
+        // In blocks, each of which is compressed by itself.
+        Builder::new()
+            .representation(Representation::Shortcuts)
+            .iter((0..300).map(|k| k - k % 10 + (k * 7 + 3) % 10)),
         RankMap::identity(1 << 32).exclude(&ranks),
         RankMap::block_cyclic(1000, 7, 3, 2),
     ];
     for map in made {
-        let bytes = map.unwrap().to_bytes();
+        let map = map.unwrap();
+        let bytes = map.to_bytes();
+        assert_eq!(RankMap::from_bytes(&bytes).as_ref(), Ok(&map));
         for place in 0..bytes.len() {
             for value in 0..=255 {
                 let mut changed = bytes.clone();

@@ -1,8 +1,11 @@
 //! A permutation as a packed array, with a way back.
 
+pub(crate) mod images;
+
 use crate::bit_vector::BitVector;
-use crate::bits::{Packed, width_of, words_for};
+use crate::bits::{width_of, words_for};
 use crate::error::Error;
+use crate::form::permutation::images::Images;
 
 /// How far apart shortcuts are on a cycle.
 const APART: u64 = 8;
@@ -11,17 +14,18 @@ const APART: u64 = 8;
 ///
 /// With shortcuts, on every cycle longer than eight each eighth element knows the one eight steps before, so
 /// that the inverse takes at most some sixteen steps: `n log n (1 + 1/8) + 1.1 n` bits (J. I. Munro,
-/// R. Raman, V. Raman, S. S. Rao, *Succinct representations of permutations*, 2003).
+/// R. Raman, V. Raman, S. S. Rao, *Succinct representations of permutations*, 2003). All three arrays are cut into
+/// blocks that are compressed by themselves where that takes fewer bytes ([`Images`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Permutation {
-    to: Packed,
+    to: Images,
     back: Back,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Back {
-    Inverse(Packed),
-    Shortcuts { at: BitVector, to: Packed },
+    Inverse(Images),
+    Shortcuts { at: BitVector, to: Images },
 }
 
 impl Permutation {
@@ -44,16 +48,16 @@ impl Permutation {
         }
         let back = match inverse {
             true => {
-                let mut from = Packed::zeros(width, len);
+                let mut from = vec![0; to.len()];
                 for (index, image) in (0..).zip(to) {
-                    from.set(u64::from(*image), index);
+                    from[*image as usize] = index;
                 }
-                Back::Inverse(from)
+                Back::Inverse(Images::collect(width, len, from.iter().copied()))
             }
             false => shortcuts(to, width, seen),
         };
         Ok(Permutation {
-            to: Packed::collect(width, len, to.iter().copied()),
+            to: Images::collect(width, len, to.iter().copied()),
             back,
         })
     }
@@ -67,7 +71,7 @@ impl Permutation {
     }
 
     /// Where each goes.
-    pub(crate) fn images(&self) -> &Packed {
+    pub(crate) fn images(&self) -> &Images {
         &self.to
     }
 
@@ -118,15 +122,16 @@ impl Permutation {
         self.to.bytes() + back
     }
 
-    /// How many bytes a permutation of so many takes, if it is like most.
-    pub(crate) fn bytes_for(len: u64, inverse: bool) -> usize {
+    /// How many bytes a permutation of so many takes, if it is like most; in blocks it has so many pieces.
+    pub(crate) fn bytes_for(len: u64, inverse: bool, pieces: u64) -> usize {
         let width = width_of(len.saturating_sub(1));
-        let to = Packed::bytes_for(width, len);
+        let to = Images::bytes_for(width, len, pieces);
         match inverse {
             true => 2 * to,
             // Nearly all of a random permutation is on long cycles.
             false => {
-                to + BitVector::bytes_for(len, len / APART) + Packed::bytes_for(width, len / APART)
+                let jumps = Images::bytes_for(width, len / APART, pieces / APART);
+                to + BitVector::bytes_for(len, len / APART) + jumps
             }
         }
     }
@@ -165,7 +170,7 @@ fn shortcuts(to: &[u32], width: u32, unseen: Vec<u64>) -> Back {
     let count = jumps.len() as u64;
     Back::Shortcuts {
         at: BitVector::new(marks, len),
-        to: Packed::collect(width, count, jumps.into_iter().map(|(_, before)| before)),
+        to: Images::collect(width, count, jumps.iter().map(|(_, before)| *before)),
     }
 }
 
@@ -195,6 +200,18 @@ mod tests {
                     }
                     assert_eq!(made.rank(len as u32), None);
                 }
+            }
+        }
+        // Permuted within ranges: a block needs as many bits as a range is long.
+        let mut within: Vec<u32> = (0..100_000).collect();
+        for range in within.chunks_mut(100) {
+            range.sort_by_key(|k| k.wrapping_mul(0x9E37_79B9));
+        }
+        for inverse in [false, true] {
+            let made = Permutation::new(&within, inverse).unwrap();
+            assert!(made.to.is_framed());
+            for (index, image) in (0..).zip(&within) {
+                assert_eq!((made.at(index), made.rank(*image)), (*image, Some(index)));
             }
         }
         assert!(Permutation::new(&[0, 0], false).is_err());

@@ -12,6 +12,7 @@ use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Axis, Grid};
 use crate::form::list::List;
 use crate::form::permutation::Permutation;
+use crate::form::permutation::images::{BLOCK, Images};
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
@@ -204,9 +205,7 @@ impl<'a> Reader<'a> {
             LIST => self.list()?,
             which @ (SHORTCUTS | INVERSE) => {
                 let len = self.len()?;
-                let width = width_of(len.saturating_sub(1));
-                let bytes = self.raw(words_for(u64::from(width) * len))?;
-                let images: Vec<u32> = Packed::from_bytes(width, len, bytes)?.iter().collect();
+                let images = self.images(len)?;
                 let made = Permutation::new(&images, which == INVERSE)?;
                 Form::Permutation(Arc::new(made))
             }
@@ -241,6 +240,28 @@ impl<'a> Reader<'a> {
             _ => return wrong("an unknown form"),
         };
         Ok(RankMap::of(form))
+    }
+
+    /// The numbers of a permutation.
+    fn images(&mut self, len: u64) -> Result<Vec<u32>, Error> {
+        if self.byte()? == 0 {
+            let width = width_of(len.saturating_sub(1));
+            let bytes = self.raw(words_for(u64::from(width) * len))?;
+            return Ok(Packed::from_bytes(width, len, bytes)?.iter().collect());
+        }
+        let (mut frames, mut pieces) = (Vec::new(), 0);
+        for _ in 0..len.div_ceil(BLOCK) {
+            let mut least = 0;
+            for shift in [0, 8, 16, 24] {
+                least |= u32::from(self.byte()?) << shift;
+            }
+            let width = u32::from(self.byte()?);
+            frames.push((least, width));
+            pieces += width as usize;
+        }
+        // A piece is two words.
+        let bytes = self.raw(2 * pieces)?;
+        Images::of_frames(len, &frames, bytes)
     }
 
     fn list(&mut self) -> Result<Form, Error> {
