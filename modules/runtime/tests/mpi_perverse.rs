@@ -1,0 +1,254 @@
+//! What safe code can do to messages that nobody would do on purpose: requests taken from run to run, wakers that do what
+//! they like, values that send when they are dropped.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use graphmap_runtime::mpi::{self, Communicator, Error};
+use graphmap_runtime::{Local, Options, RunError, yield_now};
+
+/// Runs ranks that each get the world.
+fn ranks(ranks: Vec<Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>>) {
+    let mut net = Local::new();
+    for rank in ranks {
+        net.spawn(async move { rank(mpi::world().unwrap()).await });
+    }
+    net.run(&Options::new()).unwrap();
+}
+
+macro_rules! rank {
+    (|$world:ident| $body:expr) => {
+        Box::new(move |$world: Communicator| {
+            Box::pin(async move { $body }) as Pin<Box<dyn Future<Output = ()>>>
+        })
+    };
+}
+
+#[test]
+fn a_nested_run_sends_to_a_rank_around_it() {
+    for before in [0, 3] {
+        let mut all: Vec<Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>> =
+            Vec::new();
+        let got = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&got);
+        all.push(rank!(|world| {
+            seen.set(world.recv::<u64>(mpi::ANY_SOURCE, 1).await.unwrap().0);
+        }));
+        all.push(rank!(|world| {
+            yield_now().await;
+            let mut inner = Local::new();
+            for _ in 0..before {
+                inner.spawn(async {});
+            }
+            inner.spawn(async move {
+                world.send(7u64, 0, 1).await.unwrap();
+                // Another world.
+                assert_eq!(mpi::world().unwrap().size(), before + 1);
+            });
+            inner.run(&Options::new()).unwrap();
+        }));
+        ranks(all);
+        assert_eq!(got.get(), 7);
+    }
+}
+
+#[test]
+fn a_nested_run_that_waits_for_the_one_around_it_ends() {
+    let outcome = Rc::new(RefCell::new(None));
+    let seen = Rc::clone(&outcome);
+    ranks(vec![
+        rank!(|world| {
+            yield_now().await;
+            let receive = world.recv::<u64>(1, 1);
+            let mut inner = Local::new();
+            inner.spawn(async move {
+                let _ = receive.await;
+            });
+            seen.replace(Some(inner.run(&Options::new()).map(drop)));
+        }),
+        rank!(|world| {
+            for _ in 0..3 {
+                yield_now().await;
+            }
+            world.send(7u64, 0, 1).await.unwrap();
+        }),
+    ]);
+    let outcome = outcome.take();
+    assert!(
+        matches!(outcome, Some(Err(RunError::Blocked(_)))),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_request_of_a_run_that_is_over_says_so() {
+    let kept = Rc::new(RefCell::new(Vec::new()));
+    let keeps = Rc::clone(&kept);
+    ranks(vec![rank!(|world| {
+        keeps.borrow_mut().push((world.recv::<u64>(0, 1), world));
+    })]);
+    let kept = kept.take();
+    ranks(vec![rank!(|world| {
+        for (receive, old) in kept {
+            assert!(matches!(receive.await, Err(Error::Over)));
+            assert!(matches!(old.send(1u8, 0, 0).await, Err(Error::Over)));
+            assert!(matches!(old.recv::<u8>(0, 0).await, Err(Error::Over)));
+        }
+        world.send(1u8, 0, 1).await.unwrap();
+        world.recv::<u8>(0, 1).await.unwrap();
+    })]);
+}
+
+/// Does something when it is woken, and when it is dropped.
+struct Doing<F: Fn() + Send + Sync>(F);
+
+impl<F: Fn() + Send + Sync> Wake for Doing<F> {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+impl<F: Fn() + Send + Sync> Drop for Doing<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<Communicator>> = const { RefCell::new(None) };
+    static DONE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Sends to itself and takes some back, through the world that the thread keeps.
+fn disturb() {
+    let Ok(world) = WORLD.try_with(|world| world.borrow().clone()) else {
+        return;
+    };
+    let Some(world) = world else { return };
+    DONE.set(DONE.get() + 1);
+    let me = world.rank();
+    drop(world.bsend(1u8, me, 9));
+    drop(world.recv::<u8>(me, 9));
+    drop(world.recv::<u8>(me, 10));
+    drop(world.probe(me, 11));
+}
+
+#[test]
+fn a_waker_that_sends_and_receives() {
+    ranks(vec![
+        rank!(|world| {
+            WORLD.replace(Some(world.clone()));
+            for turn in 0..20 {
+                let mut receive = world.recv::<u64>(1, 1);
+                let mut probe = world.probe(1, 1);
+                let waker = Waker::from(Arc::new(Doing(disturb)));
+                for _ in 0..3 {
+                    let mut context = Context::from_waker(&waker);
+                    let _ = pin!(&mut probe).poll(&mut context);
+                    if let Poll::Ready(got) = pin!(&mut receive).poll(&mut context) {
+                        assert_eq!(got.unwrap().0, turn);
+                        receive = world.recv(0, 77);
+                    }
+                    drop(Waker::from(Arc::new(Doing(disturb))));
+                    yield_now().await;
+                }
+                drop((probe, receive));
+                world.send(turn, 1, 2).await.unwrap();
+                // Lost by nobody: either this one or that of above has it.
+                while world.iprobe(1, 1).await.unwrap().is_some() {
+                    world.recv::<u64>(1, 1).await.unwrap();
+                }
+            }
+            // What was sent in between is all there.
+            while world.iprobe(0, 9).await.unwrap().is_some() {
+                world.recv::<u8>(0, 9).await.unwrap();
+            }
+            WORLD.replace(None);
+        }),
+        rank!(|world| {
+            for turn in 0..20u64 {
+                world.send(turn, 0, 1).await.unwrap();
+                assert_eq!(world.recv::<u64>(0, 2).await.unwrap().0, turn);
+            }
+        }),
+    ]);
+    assert!(DONE.get() > 20);
+}
+
+/// A value that sends when it is dropped.
+struct Sends(u32);
+
+graphmap_runtime::payload!(Sends(number));
+
+impl Drop for Sends {
+    fn drop(&mut self) {
+        disturb();
+        if self.0 == 13 {
+            panic!("dropped");
+        }
+    }
+}
+
+#[test]
+fn values_that_send_when_they_are_dropped() {
+    ranks(vec![rank!(|world| {
+        WORLD.replace(Some(world.clone()));
+        for n in 0..10 {
+            world.bsend(Sends(n), 0, 1).await.unwrap();
+        }
+        // Another type than was sent.
+        assert!(matches!(
+            world.recv::<u8>(0, 1).await,
+            Err(Error::Type { .. })
+        ));
+        drop(world.recv::<Sends>(0, 1).await.unwrap());
+        let mut kept = world.recv::<Sends>(0, 1);
+        let waker = Waker::noop();
+        let polled = pin!(&mut kept).poll(&mut Context::from_waker(waker));
+        assert!(polled.is_ready());
+        drop(kept);
+        assert!(matches!(
+            world.rsend(Sends(1), 0, 55).await,
+            Err(Error::NotReady)
+        ));
+        assert!(matches!(
+            world.send(Sends(1), 3, 5).await,
+            Err(Error::Rank { .. })
+        ));
+        // The rest are left over, and dropped when the run is over.
+    })]);
+    WORLD.replace(None);
+}
+
+#[test]
+fn values_that_panic_when_they_are_dropped_at_the_end() {
+    ranks(vec![rank!(|world| {
+        world.bsend(Sends(13), 0, 1).await.unwrap();
+        world.bsend(Sends(13), 0, 1).await.unwrap();
+    })]);
+}
+
+#[test]
+fn a_forgotten_request_keeps_nobody() {
+    ranks(vec![
+        rank!(|world| {
+            let mut receive = world.recv::<u64>(1, 1);
+            poll_fn(|context| {
+                let _ = pin!(&mut receive).poll(context);
+                Poll::Ready(())
+            })
+            .await;
+            std::mem::forget(receive);
+            assert_eq!(world.recv::<u64>(1, 2).await.unwrap().0, 2);
+        }),
+        rank!(|world| {
+            // To the one that was forgotten, and to the other.
+            world.send(1u64, 0, 1).await.unwrap();
+            world.send(2u64, 0, 2).await.unwrap();
+        }),
+    ]);
+}
