@@ -35,7 +35,7 @@ const MOST_IN_STREAM: u64 = 256 << 20;
 /// | `GRAPHMAP_PREFIX=1` | each line on standard output and standard error begins with the number of its OS process, `[0] ` |
 /// | `GRAPHMAP_PIN=0` | OS processes are not pinned to cores of their own |
 /// | `GRAPHMAP_CORES=LIST` | the cores of each OS process, as `0 2 4,5`; default: one for each, if there are enough |
-/// | `GRAPHMAP_SINGLE_COPY=0` | OS processes do not read large tokens in each other's memory: they go through shared memory |
+/// | `GRAPHMAP_SINGLE_COPY=1` | OS processes read large tokens in each other's memory, where the kernel permits it; `0`: they go through shared memory; default: what takes less time |
 /// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
 /// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
 /// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
@@ -61,8 +61,8 @@ pub struct Options {
     pub(crate) prefix: bool,
     /// OS processes are left on whatever cores they are.
     pub(crate) unpinned: bool,
-    /// Large tokens take the way through shared memory like all others.
-    pub(crate) copied: bool,
+    /// Large tokens are read where they are, or take the way through shared memory like all others; or what takes less time.
+    pub(crate) single_copy: Option<bool>,
     /// The cores of each OS process.
     pub(crate) cores: Option<Vec<Vec<u32>>>,
     /// What it does is recorded.
@@ -262,7 +262,7 @@ impl Options {
         };
         options.prefix = flag("GRAPHMAP_PREFIX")?.unwrap_or(false);
         options.unpinned = !flag("GRAPHMAP_PIN")?.unwrap_or(true);
-        options.copied = !flag("GRAPHMAP_SINGLE_COPY")?.unwrap_or(true);
+        options.single_copy = flag("GRAPHMAP_SINGLE_COPY")?;
         if let Some(value) = get("GRAPHMAP_CORES") {
             let text = value.to_string_lossy();
             let wanted = "the cores of each OS process are wanted, such as `0 2 4,5`";

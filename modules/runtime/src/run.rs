@@ -201,11 +201,11 @@ unsafe fn run_part(
     let (controls, first) = match transport {
         Transport::SharedMemory(control) => {
             let controls = control.schedulers();
-            if !options.copied {
+            if options.single_copy != Some(false) {
                 relatives::permit_to_read(os_process == 0);
             }
             // SAFETY: the caller's promise; that of the first scheduler.
-            let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), !options.copied) };
+            let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), options.single_copy) };
             (controls, AnyLink::Lanes(lanes))
         }
         Transport::Job(job) => (Vec::new(), AnyLink::Other(Rc::clone(job))),
@@ -278,7 +278,7 @@ unsafe fn run_part(
         for (at, control) in controls.iter().enumerate().skip(1) {
             let own = move || {
                 // SAFETY: the caller's promise; that of this scheduler.
-                let lanes = unsafe { Lanes::new(Arc::clone(control), !options.copied) };
+                let lanes = unsafe { Lanes::new(Arc::clone(control), options.single_copy) };
                 one(at, Rc::new(Outside::new(AnyLink::Lanes(lanes))))
             };
             match spawn(scope, at, own) {

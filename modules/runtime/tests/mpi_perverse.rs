@@ -11,8 +11,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use graphmap_runtime::mpi::{self, Communicator, Error};
 use graphmap_runtime::{Local, Options, RunError, yield_now};
 
+/// What a rank does with the world.
+type Rank = Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>;
+
 /// Runs ranks that each get the world.
-fn ranks(ranks: Vec<Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>>) {
+fn ranks(ranks: Vec<Rank>) {
     let mut net = Local::new();
     for rank in ranks {
         net.spawn(async move { rank(mpi::world().unwrap()).await });
@@ -31,8 +34,7 @@ macro_rules! rank {
 #[test]
 fn a_nested_run_sends_to_a_rank_around_it() {
     for before in [0, 3] {
-        let mut all: Vec<Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>> =
-            Vec::new();
+        let mut all: Vec<Rank> = Vec::new();
         let got = Rc::new(Cell::new(0));
         let seen = Rc::clone(&got);
         all.push(rank!(|world| {

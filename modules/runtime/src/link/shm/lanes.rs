@@ -8,11 +8,12 @@ use std::mem::MaybeUninit;
 use std::process;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::cma;
 use super::control::{Control, ENDED, RUNNING};
 use super::lane::{Frame, Receiver, Sender};
+use super::rates::{Rates, TRIALS};
 use super::ring::{MOST, Ring};
 use crate::link::between::{Doorbell, Header, Link, State};
 
@@ -49,10 +50,13 @@ struct Peer {
     parts: RefCell<Vec<u8>>,
     /// In the list of those to whom something was sent since their bells were looked at.
     dirty: Cell<bool>,
-    /// It was asked whether it can read the memory of this OS process.
-    asked: Cell<bool>,
+    /// How often it would have been sent what is to be read in the memory of this OS process: it is asked at first.
+    asked: Cell<u32>,
     /// Its OS process, from when that can be read.
     pid: Cell<u32>,
+    rates: Rates,
+    /// When the first part of a message of several was here.
+    began: Cell<Option<Instant>>,
 }
 
 /// All lanes of a scheduler.
@@ -69,6 +73,8 @@ pub(crate) struct Lanes {
     buffer: Cell<Vec<u8>>,
     /// What others read to see whether they can; none if they are not to.
     proof: Option<Box<u64>>,
+    /// So many large messages go through shared memory first, to see how long they take.
+    trials: u32,
 }
 
 /// Frames of a lane are looked at: no others are, until that is over, be it by a panic.
@@ -93,12 +99,19 @@ impl Drop for Passing<'_> {
 }
 
 impl Lanes {
-    /// With `single_copy`, others may read large slices in the memory of this OS process.
+    /// With `single_copy`, others read large slices in the memory of this OS process; without any, if that takes less time.
     ///
     /// # Safety
     /// They are the only ones of this scheduler for this run.
-    pub(crate) unsafe fn new(control: Arc<Control>, single_copy: bool) -> Self {
+    pub(crate) unsafe fn new(control: Arc<Control>, single_copy: Option<bool>) -> Self {
         let (me, memory) = (control.me(), control.memory());
+        let rates = || {
+            let rates = Rates::default();
+            if single_copy.is_some() {
+                rates.decide();
+            }
+            rates
+        };
         let peer = |other: usize| {
             (other != me).then(|| Peer {
                 // SAFETY: each scheduler has one end of each lane, and makes it once.
@@ -108,8 +121,10 @@ impl Lanes {
                 waiting: RefCell::default(),
                 parts: RefCell::default(),
                 dirty: Cell::new(false),
-                asked: Cell::new(false),
+                asked: Cell::new(0),
                 pid: Cell::new(0),
+                rates: rates(),
+                began: Cell::new(None),
             })
         };
         Lanes {
@@ -117,7 +132,8 @@ impl Lanes {
             dirty: RefCell::default(),
             taking: Cell::new(false),
             buffer: Cell::default(),
-            proof: single_copy.then(|| Box::new(control.key())),
+            proof: (single_copy != Some(false)).then(|| Box::new(control.key())),
+            trials: single_copy.map_or(TRIALS, |_| 1),
             control,
         }
     }
@@ -158,7 +174,12 @@ impl Lanes {
                     self.try_access(peer, header.number, bytes);
                 } else if let Some(whole) = peer.add_part(header, bytes) {
                     drop(passing);
+                    let began = peer.began.take().map(|began| (began, Instant::now()));
                     take(from, header, &whole);
+                    if let Some((began, here)) = began {
+                        let times = (here - began, here.elapsed());
+                        peer.rates.copied(whole.len(), MOST, times);
+                    }
                     peer.keep(whole);
                 }
             }
@@ -171,12 +192,15 @@ impl Lanes {
         self.proof.is_some()
     }
 
-    /// Whether another scheduler can read the memory of this OS process; at first it is asked, and the answer is no.
+    /// Whether another scheduler can read the memory of this OS process, and would rather; at first it is asked, and the
+    /// answer is no.
     pub(crate) fn has_access(&self, to: usize) -> bool {
         let (Some(Some(peer)), Some(proof)) = (self.peers.get(to), &self.proof) else {
             return false;
         };
-        if !peer.asked.replace(true) {
+        let asked = peer.asked.get();
+        peer.asked.set(asked.saturating_add(1));
+        if asked == 0 {
             let address = (&raw const **proof).expose_provenance() as u64;
             let header = Header {
                 kind: ACCESS,
@@ -185,7 +209,7 @@ impl Lanes {
             };
             self.send(to, header, &address.to_ne_bytes());
         }
-        peer.sender.access() == Some(true)
+        asked >= self.trials && peer.sender.access() == Some(true)
     }
 
     /// Tries whether the memory of another scheduler can be read, and says so.
@@ -213,10 +237,19 @@ impl Lanes {
     ) -> Result<(), String> {
         let peer = self.peers.get(of).and_then(Option::as_ref);
         let pid = peer.map_or(0, |peer| peer.pid.get());
+        let start = peer.filter(|peer| !peer.rates.is_decided());
+        let start = start.map(|peer| (peer, Instant::now()));
+        let bytes = to.len();
         let read = match pid {
             0 => Err("nobody has said that it can be read".to_string()),
             pid => cma::read(pid, address, to).map_err(|error| error.to_string()),
         };
+        if let Some((peer, start)) = start
+            && let Some(false) = peer.rates.read(bytes, start.elapsed())
+        {
+            // What is there to be read already is.
+            peer.receiver.tell_access(false);
+        }
         // Who is lost can be read no more, and that is to be told instead. Who knows that a run is over lets go of its memory.
         if read.is_err() {
             self.control.wait_for_failure(LEARN);
@@ -365,6 +398,8 @@ impl Peer {
         let mut parts = self.parts.borrow_mut();
         let more = header.extra & MORE != 0;
         if more && parts.is_empty() {
+            let measured = !self.rates.is_decided();
+            self.began.set(measured.then(Instant::now));
             let left = (header.extra & !MORE) as usize;
             parts.reserve((bytes.len() + left).min(AHEAD));
         }

@@ -1,7 +1,7 @@
 //! Shared memory between the OS processes of one run: [`memory`] is the memory, a [`lane`] passes
 //! frames from one OS process to another, the [`lanes`] are all that one has, the [`control`] page says who is awake and how the run ends.
 //!
-//! What is large is read where it lies ([`cma`]), if the kernel permits that.
+//! What is large is read where it lies ([`cma`]), if the kernel permits that and it takes less time ([`rates`]).
 //!
 //! The OS processes of a run are one program, and trust each other as its threads do: a frame is read where it lies, which
 //! the others could write and do not until it has been read. What is garbled in it is told all the same.
@@ -14,4 +14,5 @@ pub(crate) mod control;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod memory;
+mod rates;
 mod ring;
