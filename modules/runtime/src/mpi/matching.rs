@@ -105,6 +105,22 @@ impl Matching {
         std::mem::replace(&mut self.slab.entries[at as usize].word, 0)
     }
 
+    /// The receive of a rank that takes a message, which is its own from here on: the entry, whose parcel is to be put there.
+    #[inline]
+    pub(super) fn hand(&mut self, home: u32, envelope: Envelope) -> Option<&mut Entry> {
+        let mailbox = &mut self.mailboxes[home as usize];
+        let entries = &mut self.slab.entries;
+        let receive = mailbox.posted.first_that_takes(entries, envelope)?;
+        mailbox.posted.remove(entries, receive);
+        let entry = &mut entries[receive as usize];
+        // It is the message now, in the order of messages.
+        self.order += 1;
+        entry.order = self.order;
+        entry.envelope = envelope;
+        entry.state = State::Taken;
+        Some(entry)
+    }
+
     /// Sends a message to a rank of the world.
     #[inline]
     pub(super) fn send(
@@ -115,19 +131,11 @@ impl Matching {
         mode: Mode,
         at: &'static Location<'static>,
     ) -> Sent {
-        let mailbox = &mut self.mailboxes[home as usize];
-        let entries = &mut self.slab.entries;
-        if let Some(receive) = mailbox.posted.first_that_takes(entries, envelope) {
-            mailbox.posted.remove(entries, receive);
-            let entry = &mut entries[receive as usize];
-            // From here on it is the message, in the order of messages.
-            self.order += 1;
-            entry.order = self.order;
-            entry.envelope = envelope;
+        if let Some(entry) = self.hand(home, envelope) {
             entry.parcel = Some(parcel);
-            entry.state = State::Taken;
-            return Sent::Taken(self.take_word(receive));
+            return Sent::Taken(std::mem::take(&mut entry.word));
         }
+        let mailbox = &self.mailboxes[home as usize];
         let held = match mode {
             Mode::Ready => return Sent::Refused(parcel),
             Mode::Buffered => false,

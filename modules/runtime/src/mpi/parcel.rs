@@ -37,6 +37,7 @@ pub(super) struct Parcel {
 }
 
 /// Whether values of a type lie in the room itself.
+#[inline(always)]
 const fn fits<T>() -> bool {
     size_of::<T>() <= size_of::<Room>() && align_of::<T>() <= align_of::<Room>()
 }
@@ -54,6 +55,7 @@ unsafe fn value<T>(room: &Room) -> *const T {
 
 /// # Safety
 /// The room holds a value of the type, which is not used again.
+#[inline(always)]
 unsafe fn unwrap<T>(room: &Room) -> T {
     if fits::<T>() {
         // SAFETY: the caller's promise.
@@ -64,6 +66,7 @@ unsafe fn unwrap<T>(room: &Room) -> T {
     }
 }
 
+#[inline(always)]
 fn wrap<T>(value: T) -> Room {
     let mut room = Room::uninit();
     if fits::<T>() {
@@ -101,6 +104,7 @@ impl<T: 'static> Of<T> {
 
 impl Parcel {
     /// One value.
+    #[inline(always)]
     pub(super) fn one<T: 'static>(value: T) -> Self {
         Parcel {
             room: wrap(value),
@@ -127,6 +131,18 @@ impl Parcel {
         let value = unsafe { unwrap(&self.room) };
         mem::forget(self);
         Ok(value)
+    }
+
+    /// Takes a value of this type out of where its parcel is, which need not be moved for it.
+    #[inline(always)]
+    pub(super) fn open_at<T: 'static>(place: &mut Option<Parcel>) -> Option<T> {
+        let parcel = place
+            .as_ref()
+            .filter(|parcel| (parcel.kind.id)() == TypeId::of::<T>())?;
+        // SAFETY: the room holds a value of the type whose id the kind has; the parcel is forgotten below.
+        let value = unsafe { unwrap(&parcel.room) };
+        mem::forget(place.take());
+        Some(value)
     }
 
     /// How many elements it is.

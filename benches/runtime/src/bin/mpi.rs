@@ -1,0 +1,280 @@
+//! Messages between ranks of a scheduler beside a channel of the runtime and one of Go's without a buffer.
+//!
+//! Every measurement is an OS process of its own; those of a table take turns, and the table holds medians.
+//! `mpi [ROUNDS]` prints it as Markdown.
+
+#[path = "../machine.rs"]
+#[allow(dead_code)]
+mod machine;
+
+use std::cell::Cell;
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Instant;
+
+use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Error};
+use graphmap_runtime::{Local, Options, Stopped};
+
+/// What is measured: its name, and how it is asked for.
+const ROWS: [(&str, &[&str]); 9] = [
+    ("channel of capacity 1, ns one way", &["channel", "2000000"]),
+    ("`recv(0, 0)`, ns one way", &["exact", "2000000", "0"]),
+    (
+        "`recv(ANY_SOURCE, ANY_TAG)`, ns one way",
+        &["any", "2000000", "0"],
+    ),
+    (
+        "the same beside 1,000 blocked ranks",
+        &["any", "2000000", "1000"],
+    ),
+    (
+        "the same beside 1,000,000 blocked ranks",
+        &["any", "2000000", "1000000"],
+    ),
+    (
+        "one of 1,000 receives of a rank, by source, ns one way",
+        &["posted", "2000000", "1000"],
+    ),
+    (
+        "bytes of a rank blocked in `recv`, of 1,000,000",
+        &["bytes", "1000000"],
+    ),
+    (
+        "`allreduce` of 1,000,000 ranks, ms",
+        &["allreduce", "1000000"],
+    ),
+    (
+        "Go, channel without a buffer, ns one way",
+        &["go", "2000000"],
+    ),
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "one") {
+        let number = |at: usize| arguments[at].parse::<usize>().expect("a number");
+        let value = match arguments[1].as_str() {
+            "channel" => channel(number(2)),
+            "exact" => ranks(number(2), number(3), false),
+            "any" => ranks(number(2), number(3), true),
+            "posted" => posted(number(2), number(3)),
+            "bytes" => bytes(number(2)),
+            "allreduce" => allreduce(number(2)),
+            other => panic!("no such measurement: {other}"),
+        };
+        println!("{value}");
+        return;
+    }
+    let rounds = arguments
+        .first()
+        .map_or(5, |rounds| rounds.parse().expect("how many rounds"));
+    let here = std::env::current_exe().expect("a path");
+    let go = go(&here);
+    let mut found = vec![Vec::new(); ROWS.len()];
+    for _ in 0..rounds {
+        for (found, (_, words)) in found.iter_mut().zip(ROWS) {
+            let mut command = match (words[0], &go) {
+                ("go", None) => continue,
+                ("go", Some(go)) => {
+                    let mut command = Command::new(go);
+                    command.args(["pingpong", words[1]]).env("GOMAXPROCS", "1");
+                    command
+                }
+                _ => {
+                    let mut command = Command::new(&here);
+                    command.arg("one").args(words);
+                    command
+                }
+            };
+            let output = command.output().expect("it can be run");
+            let text = String::from_utf8_lossy(&output.stdout);
+            let value = text
+                .split_whitespace()
+                .last()
+                .and_then(|value| value.parse::<f64>().ok());
+            found.push(value.unwrap_or_else(|| panic!("{words:?}: {output:?}")));
+        }
+    }
+    println!(
+        "{}, medians of {rounds}\n\n| | |\n|---|---:|",
+        machine::processor()
+    );
+    for (mut found, (name, _)) in found.into_iter().zip(ROWS) {
+        found.sort_by(f64::total_cmp);
+        match found.get(found.len() / 2) {
+            Some(median) => println!("| {name} | {median:.1} |"),
+            None => println!("| {name} | no Go here |"),
+        }
+    }
+}
+
+/// The program in Go, if there is a compiler.
+fn go(here: &Path) -> Option<std::path::PathBuf> {
+    let program = here.with_file_name("bench-go");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go/main.go");
+    let built = Command::new("go")
+        .arg("build")
+        .arg("-o")
+        .arg(&program)
+        .arg(source)
+        .status();
+    built.is_ok_and(|built| built.success()).then_some(program)
+}
+
+fn channel(count: usize) -> f64 {
+    let mut net = Local::new();
+    let (mut a_tx, mut a_rx) = net.channel::<u64>(1);
+    let (mut b_tx, mut b_rx) = net.channel::<u64>(1);
+    net.spawn(async move {
+        for n in 0..count as u64 {
+            a_tx.write(n).await?;
+            b_rx.read().await.ok_or(Stopped)?;
+        }
+        Ok::<(), Stopped>(())
+    });
+    net.spawn(async move {
+        while let Some(n) = a_rx.read().await {
+            b_tx.write(n).await?;
+        }
+        Ok::<(), Stopped>(())
+    });
+    let start = Instant::now();
+    net.run(&Options::new()).unwrap();
+    start.elapsed().as_nanos() as f64 / (2 * count) as f64
+}
+
+/// Ranks 0 and 1 send each other a word; the others wait for rank 0 to end.
+fn ranks(count: usize, blocked: usize, any: bool) -> f64 {
+    let took = Rc::new(Cell::new(0.0));
+    let mut net = Local::new();
+    for rank in 0..2 + blocked {
+        let took = Rc::clone(&took);
+        match rank {
+            0 | 1 => {
+                net.spawn(async move {
+                    let world = mpi::world()?;
+                    let other = 1 - rank;
+                    let (source, tag) = match any {
+                        true => (ANY_SOURCE, ANY_TAG),
+                        false => (other.into(), 0.into()),
+                    };
+                    // All others wait by now.
+                    graphmap_runtime::yield_now().await;
+                    let start = Instant::now();
+                    for n in 0..count as u64 {
+                        if rank == 0 {
+                            world.send(n, other, 0).await?;
+                            world.recv::<u64>(source, tag).await?;
+                        } else {
+                            let (n, _) = world.recv::<u64>(source, tag).await?;
+                            world.send(n, other, 0).await?;
+                        }
+                    }
+                    if rank == 0 {
+                        took.set(start.elapsed().as_nanos() as f64 / (2 * count) as f64);
+                        for blocked in 2..world.size() {
+                            world.send(0u64, blocked, 0).await?;
+                        }
+                    }
+                    Ok::<(), Error>(())
+                });
+            }
+            _ => {
+                net.spawn(async move {
+                    let world = mpi::world()?;
+                    world.recv::<u64>(ANY_SOURCE, ANY_TAG).await.map(drop)
+                });
+            }
+        }
+    }
+    net.run(&Options::new()).unwrap();
+    took.get()
+}
+
+/// A rank that has so many receives under way, each from another source: one of them gets each message.
+fn posted(count: usize, others: usize) -> f64 {
+    let took = Rc::new(Cell::new(0.0));
+    let mut net = Local::new();
+    let seen = Rc::clone(&took);
+    net.spawn(async move {
+        let world = mpi::world()?;
+        let mut requests: Vec<_> = (1..=others)
+            .map(|rank| world.recv::<u64>(rank, 0))
+            .collect();
+        let start = Instant::now();
+        for n in 0..count {
+            // To a rank and back, each in turn.
+            let at = n % others;
+            world.send(n as u64, at + 1, 0).await?;
+            (&mut requests[at]).await?;
+            requests[at] = world.recv::<u64>(at + 1, 0);
+        }
+        seen.set(start.elapsed().as_nanos() as f64 / (2 * count) as f64);
+        requests.clear();
+        for rank in 1..=others {
+            world.send(u64::MAX, rank, 0).await?;
+        }
+        Ok::<(), Error>(())
+    });
+    for _ in 0..others {
+        net.spawn(async move {
+            let world = mpi::world()?;
+            loop {
+                match world.recv::<u64>(0, 0).await? {
+                    (u64::MAX, _) => return Ok::<(), Error>(()),
+                    (n, _) => world.send(n, 0, 0).await?,
+                }
+            }
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    took.get()
+}
+
+fn bytes(ranks: usize) -> f64 {
+    let each = Rc::new(Cell::new(0.0));
+    let seen = Rc::clone(&each);
+    let before = machine::resident();
+    let mut net = Local::new();
+    net.spawn(async move {
+        let world = mpi::world()?;
+        graphmap_runtime::yield_now().await;
+        seen.set((machine::resident() - before) / ranks as f64);
+        for rank in 1..world.size() {
+            world.send(0u64, rank, 0).await?;
+        }
+        Ok::<(), Error>(())
+    });
+    for _ in 0..ranks {
+        net.spawn(async move {
+            let world = mpi::world()?;
+            world.recv::<u64>(0, 0).await.map(drop)
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    each.get()
+}
+
+fn allreduce(ranks: usize) -> f64 {
+    let took = Rc::new(Cell::new(0.0));
+    let mut net = Local::new();
+    for rank in 0..ranks {
+        let took = Rc::clone(&took);
+        net.spawn(async move {
+            let world = mpi::world()?;
+            world.barrier().await?;
+            let start = Instant::now();
+            // All begin it before the first has its result.
+            let sum = world.allreduce(rank as u64, |a, b| a + b).await?;
+            assert_eq!(sum, (ranks * (ranks - 1) / 2) as u64);
+            world.barrier().await?;
+            if rank == 0 {
+                took.set(start.elapsed().as_nanos() as f64 / 1e6);
+            }
+            Ok::<(), Error>(())
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    took.get()
+}
