@@ -74,6 +74,7 @@ const COMMAND: &[&str] = &[
     "mpi",
     "kpn",
     "partition",
+    "plan",
     "platform",
     "view",
     "wiring",
@@ -91,7 +92,8 @@ fn crates_depend_on_what_the_table_allows() {
         ("platform", &["kpn"]),
         ("wiring", &["kpn"]),
         ("view", &["kpn"]),
-        ("partition", &["kpn", "platform"]),
+        ("partition", &[]),
+        ("plan", &["kpn", "partition", "platform"]),
         ("binding", &["kpn", "platform"]),
     ]);
     let arrows = arrows();
@@ -356,6 +358,21 @@ const PARTITION: &[&str] = &[
     "large",
     "strategy",
     "solve",
+    "lib",
+];
+
+/// Those of the planner.
+const PLAN: &[&str] = &[
+    "codes",
+    "pattern",
+    "language",
+    "names",
+    "spots",
+    "translate",
+    "previous",
+    "request",
+    "rules",
+    "failure",
     "plan",
     "lib",
 ];
@@ -373,6 +390,11 @@ fn the_rank_maps_have_floors() {
 #[test]
 fn the_mapping_engine_has_floors() {
     has_floors("partition", PARTITION);
+}
+
+#[test]
+fn the_planner_has_floors() {
+    has_floors("plan", PLAN);
 }
 
 fn has_floors(module: &str, floors: &[&str]) {

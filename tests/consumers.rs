@@ -12,7 +12,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::{SourceMap, Span};
 use graphmap_kpn::verify::verify;
 use graphmap_partition::Options;
-use graphmap_partition::plan::{Modules, Request, plan};
+use graphmap_plan::{Modules, Request, plan};
 use graphmap_platform::Platform;
 use graphmap_view::picture::Picture;
 use graphmap_wiring::emitters::render;

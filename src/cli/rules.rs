@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::Limit;
-use graphmap_partition::plan::{self, Rule};
+use graphmap_plan::{self as plan, Rule};
 use std::path::{Path, PathBuf};
 
 /// What a mapping must obey, beside what the graph says.

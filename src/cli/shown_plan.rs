@@ -4,7 +4,7 @@ use super::check::plural;
 use super::visible;
 use graphmap_kpn::network::KindId;
 use graphmap_partition::Objective;
-use graphmap_partition::plan::{Plan, Since};
+use graphmap_plan::{Plan, Since};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -231,7 +231,7 @@ fn compared(plan: &Plan) -> String {
         row.extend(others);
         rows.rows.push(row);
     };
-    let each = |of: &dyn Fn(&graphmap_partition::plan::Other) -> String| {
+    let each = |of: &dyn Fn(&graphmap_plan::Other) -> String| {
         others.iter().map(|o| of(o)).collect::<Vec<_>>()
     };
     row(

@@ -3,8 +3,7 @@
 //! A [`Graph`] of vertices with loads and channels with traffic is mapped onto the blocks of a
 //! [`Machine`], a tree of hosts, sockets and cores with distances. [`solve`] minimises the sum of
 //! traffic times distance under a balance bound and [`Constraint`]s; [`evaluate`] judges any
-//! mapping from the definition alone. [`plan`](plan::plan) does it for a verified network and a
-//! platform.
+//! mapping from the definition alone.
 //!
 //! ```
 //! use graphmap_partition::{Channel, Graph, Machine, Options, Problem, solve};
@@ -41,7 +40,6 @@ mod machine;
 mod multilevel;
 mod pack;
 mod pigeonhole;
-pub mod plan;
 mod problem;
 mod proof;
 mod quota;
@@ -58,8 +56,7 @@ pub use evaluate::{Evaluation, evaluate};
 pub use graph::{Channel, Graph, LARGEST_TOTAL};
 pub use machine::{Block, Machine, Tree};
 pub use problem::{Constraint, Migration, Objective, Problem};
-pub use scale::{Scale, scale};
-pub use solve::{Options, Solution, solve};
-pub use strategy::Launch;
-pub use strategy::{Strategy, strategies};
+pub use scale::{Scale, decimals_of, scale};
+pub use solve::{Options, Solution, evaluate_strategy, solve};
+pub use strategy::{Kind, Launch, Strategy, strategies};
 pub use watch::Watch;

@@ -74,7 +74,8 @@ fn below(value: f64) -> f64 {
 }
 
 /// Digits after the point that a value has as it is written, in the shortest way that means it.
-pub(crate) fn decimals_of(value: f64) -> u32 {
+#[must_use]
+pub fn decimals_of(value: f64) -> u32 {
     if value.fract() == 0.0 {
         return 0;
     }

@@ -101,8 +101,12 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     stages.conclude(found)
 }
 
-/// What the judge says of the mapping of a strategy, without a bound and a proof.
-pub(crate) fn judge(problem: &Problem<'_>, options: &Options) -> Result<Evaluation, Error> {
+/// Evaluates the mapping of a strategy, without a bound and a proof.
+///
+/// # Errors
+///
+/// As [`solve`].
+pub fn evaluate_strategy(problem: &Problem<'_>, options: &Options) -> Result<Evaluation, Error> {
     let mut stages = stages::Stages::new(problem, options)?;
     stages.bound_loads()?;
     let found = stages.search()?;

@@ -27,7 +27,8 @@ impl Watch {
         }
     }
 
-    /// What is minimised, for the best mapping so far that keeps all bounds.
+    /// What is minimised, for the best mapping so far that keeps all bounds, in the
+    /// [unit](Self::set_unit) that was set.
     #[must_use]
     pub fn best(&self) -> Option<f64> {
         Some(f64::from_bits(self.best.load(Ordering::Relaxed))).filter(|b| !b.is_nan())
@@ -41,7 +42,9 @@ impl Watch {
         self.base.store(base, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_unit(&self, unit: f64) {
+    /// How many units of what is minimised make 1 of what [`best`](Self::best) tells; 1 where it was
+    /// not set.
+    pub fn set_unit(&self, unit: f64) {
         self.unit.store(unit.to_bits(), Ordering::Relaxed);
     }
 

@@ -20,7 +20,7 @@ use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Context, Found, Strategy, auto, by_name, metis};
+use crate::strategy::{Context, Found, Kind, Strategy, auto, by_name, metis, strategies};
 
 /// Share of the time or steps that a search has until it must have found something feasible.
 const PATIENCE: f64 = 0.25;
@@ -76,7 +76,7 @@ impl<'a> Stages<'a> {
         let strategy = by_name(&options.strategy)?;
         let (inst, group) = Instance::new(problem)
             .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
-        let searches = ["auto", "fast", "ilp"].contains(&strategy.name);
+        let searches = strategy.kind.is_bounded();
         let bounding = searches && inst.len() <= BOUNDABLE;
         let share = match options.time {
             _ if !bounding => 1.0,
@@ -220,7 +220,7 @@ impl<'a> Stages<'a> {
     /// What the strategy finds, mended where it breaks a rule.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = old_mapping(self.problem, &self.inst, &self.group);
-        if ["auto", "fast"].contains(&self.strategy.name) && self.inst.k() > 1 {
+        if self.strategy.kind.is_own_search() && self.inst.k() > 1 {
             return self.portfolio(old);
         }
         let found = self.run(old.into_iter().collect(), 1.0)?;
@@ -267,7 +267,7 @@ impl<'a> Stages<'a> {
         }
         let mut starts = self.feasible(&known);
         // In one pass over a large network rules are kept more cheaply than by packing.
-        if starts.is_empty() && self.strategy.name == "fast" && !auto::is_small(&self.inst) {
+        if starts.is_empty() && self.strategy.kind == Kind::Pass && !auto::is_small(&self.inst) {
             let found = self.run(Vec::new(), 1.0)?;
             if keeps(&self.inst, &found.block) {
                 return Ok(found);
@@ -352,38 +352,39 @@ impl<'a> Stages<'a> {
         let asked = METIS.mul_f64(entries as f64 * (self.inst.k() as f64).log2());
         let small = auto::is_small(&self.inst);
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
-        let mut names = vec!["stack", "round-robin"];
-        // What is fast stays so.
-        if small || self.strategy.name == "auto" {
-            names.extend((!small).then_some("fast"));
-            if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
-                names.push("metis");
-            }
-        }
         let mut known = Vec::new();
-        for name in names {
-            // As the strategy of that name begins; one that searches may run out of time.
-            let starts = match name {
-                "fast" => self.feasible(&known),
-                _ => Vec::new(),
-            };
-            let mut context = Context {
-                inst: &self.inst,
-                budget: self.budget,
-                random: self.random.clone(),
-                starts,
-                patience: 1.0,
-                solver: None,
-                launch: None,
-                log: Vec::new(),
-                remarks: Vec::new(),
-            };
-            known.push(by_name(name)?.run(&mut context)?.block);
-            if name == "round-robin" {
-                self.keep_time();
+        for rule in strategies().iter().filter(|s| s.kind == Kind::Rule) {
+            known.push(self.beside(rule, Vec::new())?);
+        }
+        self.keep_time();
+        // What is fast stays so.
+        if small || self.strategy.kind == Kind::Portfolio {
+            if !small {
+                // As it begins on its own; it may run out of time.
+                let starts = self.feasible(&known);
+                known.push(self.beside(by_name("fast")?, starts)?);
+            }
+            if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
+                known.push(self.beside(by_name("metis")?, Vec::new())?);
             }
         }
         Ok(known)
+    }
+
+    /// What another strategy gives.
+    fn beside(&self, strategy: &Strategy, starts: Vec<Vec<u32>>) -> Result<Vec<u32>, Error> {
+        let mut context = Context {
+            inst: &self.inst,
+            budget: self.budget,
+            random: self.random.clone(),
+            starts,
+            patience: 1.0,
+            solver: None,
+            launch: None,
+            log: Vec::new(),
+            remarks: Vec::new(),
+        };
+        Ok(strategy.run(&mut context)?.block)
     }
 
     /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
@@ -497,7 +498,7 @@ impl<'a> Stages<'a> {
     /// The mapping with all that is known about it.
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
         // Plain rules are shown as they are.
-        let plain = ["stack", "round-robin"].contains(&self.strategy.name);
+        let plain = self.strategy.kind == Kind::Rule;
         // Where channels are counted, those that look alike may differ in traffic.
         if !plain && self.problem.objective != Objective::RemoteChannels {
             alike::gather(&self.inst, &mut found.block);

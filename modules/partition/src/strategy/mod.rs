@@ -65,48 +65,87 @@ pub struct Strategy {
     pub name: &'static str,
     /// One line of explanation.
     pub about: &'static str,
+    /// What it is.
+    pub kind: Kind,
     run: Run,
+}
+
+/// What a strategy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A plain rule, whose mapping is shown as it is: what others are compared with.
+    Rule,
+    /// Another engine, which may break the balance bound.
+    Engine,
+    /// An integer program, which a solver works on while there is time.
+    Program,
+    /// One pass of our own search.
+    Pass,
+    /// Our own search, while there is time or are steps.
+    Portfolio,
+}
+
+impl Kind {
+    /// Whether it is our own search: one that begins from what plain rules give, finds nothing worse,
+    /// and can be watched and ended.
+    #[must_use]
+    pub fn is_own_search(self) -> bool {
+        matches!(self, Self::Pass | Self::Portfolio)
+    }
+
+    /// Whether what it gives keeps the balance bound and has a lower bound worth looking for.
+    pub(crate) fn is_bounded(self) -> bool {
+        self == Self::Program || self.is_own_search()
+    }
 }
 
 const STRATEGIES: &[Strategy] = &[
     Strategy {
         name: "auto",
         about: "portfolio: exact search, multilevel, annealing on traffic times distance",
+        kind: Kind::Portfolio,
         run: auto::run,
     },
     Strategy {
         name: "fast",
         about: "one multilevel pass with refinement, for very large networks",
+        kind: Kind::Pass,
         run: auto::run_fast,
     },
     Strategy {
         name: "stack",
         about: "neighbours in source order fill one block after the other",
+        kind: Kind::Rule,
         run: stack::run,
     },
     Strategy {
         name: "round-robin",
         about: "processes are dealt to the blocks in turn",
+        kind: Kind::Rule,
         run: round_robin::run,
     },
     Strategy {
         name: "ilp",
         about: "integer program, for small networks: proves the optimum given time",
+        kind: Kind::Program,
         run: ilp::run,
     },
     Strategy {
         name: "metis",
         about: "METIS, best of k-way and recursive",
+        kind: Kind::Engine,
         run: metis::run,
     },
     Strategy {
         name: "metis-kway",
         about: "METIS k-way",
+        kind: Kind::Engine,
         run: metis::run_kway,
     },
     Strategy {
         name: "metis-recursive",
         about: "METIS recursive bisection",
+        kind: Kind::Engine,
         run: metis::run_recursive,
     },
 ];

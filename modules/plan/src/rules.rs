@@ -1,35 +1,35 @@
 //! What a mapping must obey, from the graph, the request and its rules, as constraints of the
 //! engine, each with the place where it is written.
 
-use super::language::{self, Of, Price, Rule, Said, Term};
-use super::names::{is_called, nobody};
-use super::pattern::Pattern;
-use super::spots::Spots;
-use super::translate::{Beside, Targets, Weights};
-use super::{Modules, Request};
-use crate::Constraint;
+use crate::language::{self, Of, Price, Rule, Said, Term};
+use crate::names::{is_called, nobody};
+use crate::pattern::Pattern;
+use crate::request::{Modules, Request};
+use crate::spots::Spots;
+use crate::translate::{Beside, Targets, Weights};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Constraint as Declared, ModuleId};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::network::{KindId, ProcessId, Verified};
 use graphmap_kpn::source::Span;
+use graphmap_partition::Constraint;
 use graphmap_platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The constraints of graph, request and rules, each with the place where it is written.
-pub(super) struct Rules<'a> {
-    pub(super) constraints: Vec<Constraint>,
-    pub(super) spans: Vec<Span>,
+pub(crate) struct Rules<'a> {
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) spans: Vec<Span>,
     /// What it costs to move each process, where a rule says so.
-    pub(super) prices: Vec<Option<f64>>,
+    pub(crate) prices: Vec<Option<f64>>,
     network: &'a Verified,
     targets: &'a Targets,
     weights: &'a Weights,
 }
 
 /// What draws processes together, in units of traffic: more than all of it.
-pub(super) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
+pub(crate) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
     let mut beside = Beside::default();
     let all = network.processes.len();
     let mut add = |traffic: f64, processes: usize| {
@@ -63,7 +63,7 @@ fn deepest(network: &Verified) -> usize {
 }
 
 impl<'a> Rules<'a> {
-    pub(super) fn of(
+    pub(crate) fn of(
         network: &'a Verified,
         platform: &Platform,
         request: &Request<'_>,

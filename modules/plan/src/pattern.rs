@@ -5,11 +5,11 @@ use graphmap_kpn::source::Span;
 /// A name, or a pattern of names: `*` stands for any characters, `?` for one. In double quotes both
 /// stand for themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
-    pub(super) text: String,
+pub(crate) struct Pattern {
+    pub(crate) text: String,
     /// Written in quotes.
-    pub(super) literal: bool,
-    pub(super) span: Span,
+    pub(crate) literal: bool,
+    pub(crate) span: Span,
 }
 
 /// What stands for others in the patterns of shells and in regular expressions, and here for itself.
@@ -17,23 +17,23 @@ const FOREIGN: [char; 10] = ['[', ']', '{', '}', '(', ')', '^', '$', '|', '\\'];
 
 impl Pattern {
     /// Whether something in it stands for other characters.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !self.literal && self.text.contains(['*', '?'])
     }
 
     /// Whether it looks like a pattern of another language.
-    pub(super) fn has_foreign_signs(&self) -> bool {
+    pub(crate) fn has_foreign_signs(&self) -> bool {
         !self.literal && self.text.contains(FOREIGN)
     }
 
     /// What is before the first sign that stands for others, here or elsewhere; `None` where there is no such sign.
-    pub(super) fn stem(&self) -> Option<&str> {
+    pub(crate) fn stem(&self) -> Option<&str> {
         let sign = |c: char| c == '*' || c == '?' || FOREIGN.contains(&c);
         let end = self.text.find(sign).filter(|_| !self.literal)?;
         Some(&self.text[..end])
     }
 
-    pub(super) fn matches(&self, name: &str) -> bool {
+    pub(crate) fn matches(&self, name: &str) -> bool {
         if !self.is_open() {
             return self.text == name;
         }

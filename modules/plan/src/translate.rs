@@ -1,46 +1,57 @@
 //! The model's words in the engine's numbers.
 
-use super::{Rounded, codes};
-use crate::scale::decimals_of;
-use crate::{Block, Channel, Error, Graph, Machine, Tree, scale};
+use crate::codes;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Place as OsPlace;
 use graphmap_kpn::network::{PortId, Verified};
 use graphmap_kpn::source::Span;
+use graphmap_partition::{
+    Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Tree, decimals_of, scale,
+};
 use graphmap_platform::{Class, Place, Platform};
 
-/// Traffic times distance must stay far below what a `u64` takes; see [`crate::Problem::check`].
+/// Traffic times distance must stay far below what a `u64` takes; see [`graphmap_partition::Problem::check`].
 const LARGEST_COST: f64 = (1u64 << 58) as f64;
 
+/// What weights are off by that could not be counted exactly: they have more digits than that. The cost
+/// of a plan is of the weights as they are said, and its bound holds for those.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rounded {
+    /// By how much the cost of a mapping may differ from what the search counted.
+    pub cost: f64,
+    /// By how much the loads of all processes together may.
+    pub load: f64,
+}
+
 /// The network's weights as integers.
-pub(super) struct Weights {
-    pub(super) graph: Graph,
+pub(crate) struct Weights {
+    pub(crate) graph: Graph,
     /// Engine's units of traffic in one of the graph's.
-    pub(super) traffic: f64,
+    pub(crate) traffic: f64,
     /// Engine's units of distance in one of the platform's.
-    pub(super) distance: f64,
+    pub(crate) distance: f64,
     /// What they are off by.
-    pub(super) rounded: Rounded,
+    pub(crate) rounded: Rounded,
 }
 
 /// What is counted in units of traffic beside the channels: prices of moves, and what draws processes
 /// together. All of it at distance 1, and the values that are said.
 #[derive(Default)]
-pub(super) struct Beside {
-    pub(super) total: f64,
-    pub(super) values: Vec<f64>,
+pub(crate) struct Beside {
+    pub(crate) total: f64,
+    pub(crate) values: Vec<f64>,
 }
 
 /// Most units of traffic: the engine takes no more.
-const LARGEST_TRAFFIC: f64 = (crate::LARGEST_TOTAL / 2) as f64;
+const LARGEST_TRAFFIC: f64 = (LARGEST_TOTAL / 2) as f64;
 
 /// The largest sum of memory that the engine counts.
-const LARGEST_MEMORY: f64 = crate::LARGEST_TOTAL as f64;
+const LARGEST_MEMORY: f64 = LARGEST_TOTAL as f64;
 
 impl Weights {
     /// What keeps the network's memory from being counted, at the process that needs most.
-    pub(super) fn check(network: &Verified) -> Result<(), Box<Diagnostic>> {
+    pub(crate) fn check(network: &Verified) -> Result<(), Box<Diagnostic>> {
         let total: f64 = network.processes.values().map(|p| p.mem).sum();
         if total <= LARGEST_MEMORY {
             return Ok(());
@@ -60,7 +71,7 @@ impl Weights {
         ))
     }
 
-    pub(super) fn of(
+    pub(crate) fn of(
         network: &Verified,
         platform: &Platform,
         beside: &Beside,
@@ -79,7 +90,7 @@ impl Weights {
         };
         let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST_TRAFFIC) * share;
         let traffic = scale(said, &beside.values, most)?;
-        let load = scale(loads.clone(), &[], crate::LARGEST_TOTAL as f64)?;
+        let load = scale(loads.clone(), &[], LARGEST_TOTAL as f64)?;
         let off = |d: f64| ((d * distance).round() / distance - d).abs();
         let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
         // Where rounding in floating point is all there is, it is exact.
@@ -117,7 +128,7 @@ impl Weights {
     }
 
     /// A cost of the engine in the user's units.
-    pub(super) fn cost(&self, cost: u64) -> f64 {
+    pub(crate) fn cost(&self, cost: u64) -> f64 {
         cost as f64 / self.traffic / self.distance
     }
 }
@@ -140,17 +151,17 @@ fn distance_factor(distances: &[f64; 6]) -> f64 {
 }
 
 /// OS processes as blocks of the engine's machine.
-pub(super) struct Targets {
-    pub(super) machine: Machine,
+pub(crate) struct Targets {
+    pub(crate) machine: Machine,
     /// The OS process of each block: blocks are numbered along the tree, OS processes in the order
     /// of the hostfile.
-    pub(super) place_of: Vec<u32>,
-    pub(super) places: Vec<Place>,
+    pub(crate) place_of: Vec<u32>,
+    pub(crate) places: Vec<Place>,
 }
 
 impl Targets {
     /// `memory` is that of each OS process, where it is limited.
-    pub(super) fn of(
+    pub(crate) fn of(
         platform: &Platform,
         places: Vec<Place>,
         memory: &[Option<u64>],
@@ -210,7 +221,7 @@ impl Targets {
     }
 
     /// The blocks of OS processes, ascending.
-    pub(super) fn blocks(&self, os_processes: &[u32]) -> Vec<u32> {
+    pub(crate) fn blocks(&self, os_processes: &[u32]) -> Vec<u32> {
         let mut wanted = vec![false; self.place_of.len()];
         os_processes.iter().for_each(|&o| wanted[o as usize] = true);
         let blocks = 0..self.place_of.len() as u32;
@@ -219,12 +230,12 @@ impl Targets {
             .collect()
     }
 
-    pub(super) fn name(&self, block: u32) -> String {
+    pub(crate) fn name(&self, block: u32) -> String {
         format!("OS process {}", self.place_of[block as usize])
     }
 
     /// The place of each OS process.
-    pub(super) fn places(&self, platform: &Platform, named: bool) -> Vec<OsPlace> {
+    pub(crate) fn places(&self, platform: &Platform, named: bool) -> Vec<OsPlace> {
         let place = |p: &Place| OsPlace {
             host: named.then(|| platform.hosts()[p.host as usize].name.clone()),
             cores: p.cpu.into_iter().collect(),
@@ -233,7 +244,7 @@ impl Targets {
     }
 
     /// Names of the hosts that are used, in the order of their first OS process.
-    pub(super) fn hosts(&self, platform: &Platform) -> Vec<String> {
+    pub(crate) fn hosts(&self, platform: &Platform) -> Vec<String> {
         let mut seen = vec![false; platform.hosts().len()];
         let first = self
             .places

@@ -1,35 +1,35 @@
 //! Where OS processes are, for those who name them.
 
-use super::codes;
-use super::language::{Place, Rule, Said};
-use super::pattern::Pattern;
+use crate::codes;
+use crate::language::{Place, Rule, Said};
+use crate::pattern::Pattern;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 use graphmap_platform::{self as platform, Platform};
 
 /// Where OS processes are, for those who name them.
-pub(super) struct Spots<'a> {
-    pub(super) platform: &'a Platform,
+pub(crate) struct Spots<'a> {
+    pub(crate) platform: &'a Platform,
     /// By OS process.
-    pub(super) places: &'a [platform::Place],
+    pub(crate) places: &'a [platform::Place],
     /// Whether the hosts have names that mean something.
-    pub(super) named: bool,
+    pub(crate) named: bool,
     /// How many processes there are: as many OS processes there are at the most.
-    pub(super) processes: usize,
+    pub(crate) processes: usize,
 }
 
 /// What memory is limited.
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// That of OS processes.
-    pub(super) own: Vec<Option<u64>>,
+    pub(crate) own: Vec<Option<u64>>,
     /// That of hosts: their OS processes, bytes, and where it is said.
-    pub(super) hosts: Vec<(Vec<u32>, u64, Span)>,
+    pub(crate) hosts: Vec<(Vec<u32>, u64, Span)>,
 }
 
 impl Spots<'_> {
     /// What memory is limited: by the platform, or by a rule, of which the last counts.
-    pub(super) fn memory(&self, rules: &[Rule], found: &mut Diagnostics) -> Memory {
+    pub(crate) fn memory(&self, rules: &[Rule], found: &mut Diagnostics) -> Memory {
         let hosts = self.platform.hosts();
         let mut of_host: Vec<Option<(u64, Span)>> = hosts
             .iter()
@@ -79,7 +79,7 @@ impl Spots<'_> {
     /// Each place that is named, a host or an OS process, as the OS processes in it: a list
     /// without overlaps of all hosts, and one of all OS processes. Empty without names; `None`:
     /// one is of nothing, and `found` says why.
-    pub(super) fn each(
+    pub(crate) fn each(
         &self,
         places: &[Place],
         found: &mut Diagnostics,
@@ -104,7 +104,7 @@ impl Spots<'_> {
     }
 
     /// The OS processes at some places, ascending. `None`: there are none, and `found` says why.
-    pub(super) fn of(&self, places: &[Place], found: &mut Diagnostics) -> Option<Vec<u32>> {
+    pub(crate) fn of(&self, places: &[Place], found: &mut Diagnostics) -> Option<Vec<u32>> {
         let mut here = vec![false; self.places.len()];
         for place in places {
             match place {
@@ -128,7 +128,7 @@ impl Spots<'_> {
     }
 
     /// The OS processes on the hosts of a name.
-    pub(super) fn on(
+    pub(crate) fn on(
         &self,
         name: &Pattern,
         shown: &str,
@@ -182,7 +182,7 @@ impl Spots<'_> {
     }
 
     /// That there is no OS process of this number.
-    pub(super) fn no_os_process(&self, o: u32, span: Span) -> Diagnostic {
+    pub(crate) fn no_os_process(&self, o: u32, span: Span) -> Diagnostic {
         let (count, processes) = (self.places.len(), self.processes);
         let numbers = match count {
             0 => String::new(),

@@ -1,8 +1,8 @@
 //! What names in rules are names of, and what is said of one that is a name of nothing.
 
-use super::codes;
-use super::language::Of;
-use super::pattern::Pattern;
+use crate::codes;
+use crate::language::Of;
+use crate::pattern::Pattern;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{Module, Network};
@@ -15,7 +15,7 @@ const MOST_COMPARED: usize = 10_000;
 
 /// Whether a module has a name or a kind; `cluster_farm` may be called `farm`, too, since
 /// Graphviz wants the first word and nobody else does.
-pub(super) fn is_called(network: &Network, module: &Module, called: &Pattern) -> bool {
+pub(crate) fn is_called(network: &Network, module: &Module, called: &Pattern) -> bool {
     let (name, kind) = (network.name(module.name), network.name(module.kind));
     called.matches(name) || called.matches(kind) || called.matches(without_cluster(name))
 }
@@ -29,7 +29,7 @@ fn without_cluster(name: &str) -> &str {
 }
 
 /// A name of nothing.
-pub(super) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
+pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
     let kinds = || network.kinds.values().map(|k| network.name(k.name));
     let modules = || network.modules.values();
     let (word, mut known): (_, Vec<&str>) = match of {
@@ -154,7 +154,7 @@ fn numbered(name: &str, known: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{matching, numbered};
-    use crate::plan::pattern::Pattern;
+    use crate::pattern::Pattern;
     use graphmap_kpn::source::Span;
 
     #[test]

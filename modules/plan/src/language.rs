@@ -19,8 +19,8 @@
 //! `*` and `?` in names stand for any characters; names with other signs go in double quotes. White
 //! space is free around all signs. In a file there is one rule a line, and `#` starts a comment.
 
-use super::codes;
-use super::pattern::Pattern;
+use crate::codes;
+use crate::pattern::Pattern;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
@@ -34,12 +34,12 @@ pub const RULES: [&str; 8] = [
 /// One rule, and where it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    pub(super) said: Said,
-    pub(super) span: Span,
+    pub(crate) said: Said,
+    pub(crate) span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Pin(Vec<Term>, Vec<Place>),
     Together(Vec<Term>),
     /// And where: each OS process when empty.
@@ -55,7 +55,7 @@ pub(super) enum Said {
 
 /// What it costs to move a process over distance 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Price {
+pub(crate) enum Price {
     /// So much traffic.
     Traffic(f64),
     /// Its `mem=`, all of which goes with it.
@@ -64,7 +64,7 @@ pub(super) enum Price {
 
 /// What a name is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(crate) enum Of {
     Process,
     Kind,
     Module,
@@ -72,14 +72,14 @@ pub(super) enum Of {
 
 /// Some processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Term {
-    pub(super) of: Of,
-    pub(super) name: Pattern,
+pub(crate) struct Term {
+    pub(crate) of: Of,
+    pub(crate) name: Pattern,
 }
 
 /// Some OS processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Those on the hosts of this name.
     Host(Pattern),
     /// From one number to another.
@@ -96,7 +96,7 @@ pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
 }
 
 /// Reads places that stand in a text at a span.
-pub(super) fn places(text: &str, span: Span) -> Result<Vec<Place>, Box<Diagnostic>> {
+pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Place>, Box<Diagnostic>> {
     let help = "hosts or OS processes are wanted, such as `node*` or `0-3`; `*` is all hosts";
     let mut reader = Reader::new(text, 0);
     let mut places = reader.places(help).map_err(|_| bad(span, "", help))?;

@@ -1,21 +1,21 @@
 //! What keeps a network from being mapped, in the words of the graph.
 
-use super::codes;
-use super::rules::Rules;
-use super::translate::Targets;
-use crate::{Conflict, Constraint, Error, Part};
+use crate::codes;
+use crate::rules::Rules;
+use crate::translate::Targets;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_kpn::source::Span;
+use graphmap_partition::{Conflict, Constraint, Error, Part};
 use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 
 /// How many places of a conflict are shown.
 const SHOWN: usize = 12;
 
-pub(super) fn weights_error(error: &Error) -> Diagnostic {
+pub(crate) fn weights_error(error: &Error) -> Diagnostic {
     Diagnostic::error(
         codes::WEIGHTS,
         format!("the mapping cannot be computed: {error}"),
@@ -23,7 +23,7 @@ pub(super) fn weights_error(error: &Error) -> Diagnostic {
     .help("check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform")
 }
 
-pub(super) fn failure(
+pub(crate) fn failure(
     error: &Error,
     rules: &Rules<'_>,
     targets: &Targets,
@@ -44,7 +44,8 @@ pub(super) fn failure(
                 .help("use `--strategy auto`, which needs none")
         }
         Error::Infeasible(conflict) => infeasible(conflict, rules, targets, platform, network),
-        Error::Input(_) => weights_error(error),
+        // Input that the engine refuses, and whatever else it may come to say, in its own words.
+        _ => weights_error(error),
     }
 }
 
@@ -129,7 +130,7 @@ fn infeasible(
 
 /// That the balance bound was raised, what for, and what came of it: the largest load of an OS
 /// process relative to its share.
-pub(super) fn raised(
+pub(crate) fn raised(
     balance: f64,
     unavoidable: bool,
     imbalance: f64,

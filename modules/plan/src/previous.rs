@@ -1,8 +1,8 @@
 //! From yesterday's mapping to today's: what stays, what moves, and what that is worth.
 
-use super::codes;
-use super::language::{Price, Rule, Said};
-use super::translate::{Beside, Targets, Weights};
+use crate::codes;
+use crate::language::{Price, Rule, Said};
+use crate::translate::{Beside, Targets, Weights};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Place;
@@ -20,7 +20,7 @@ pub struct Previous {
     pub migration: f64,
 }
 
-/// What became of a previous mapping. Costs are in the units of [`super::Plan`].
+/// What became of a previous mapping. Costs are in the units of [`crate::Plan`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Since {
     /// Processes that are elsewhere now, and where they were.
@@ -71,7 +71,7 @@ impl Previous {
     }
 
     /// What the moves may cost: more than all of them over distance 1, and the prices.
-    pub(super) fn beside(&self, network: &Verified, rules: &[Rule], beside: &mut Beside) {
+    pub(crate) fn beside(&self, network: &Verified, rules: &[Rule], beside: &mut Beside) {
         let many = network.processes.len() as f64;
         let memory = || network.processes.values().map(|p| p.mem);
         beside.total += self.migration * many;
@@ -92,7 +92,7 @@ impl Previous {
     }
 
     /// Where each process was, as a block of today's machine, and what it costs to move it.
-    pub(super) fn homes(
+    pub(crate) fn homes(
         &self,
         network: &Verified,
         targets: &Targets,
@@ -139,21 +139,21 @@ impl Previous {
 }
 
 /// A previous mapping in the engine's terms.
-pub(super) struct Homes {
+pub(crate) struct Homes {
     block_of: Vec<u32>,
     cost: Vec<u64>,
 }
 
 impl Homes {
-    pub(super) fn migration(&self) -> crate::Migration<'_> {
-        crate::Migration {
+    pub(crate) fn migration(&self) -> graphmap_partition::Migration<'_> {
+        graphmap_partition::Migration {
             block_of: &self.block_of,
             cost: &self.cost,
         }
     }
 
     /// Compares the old mapping with a new one; `price` is what the moves cost.
-    pub(super) fn since(
+    pub(crate) fn since(
         &self,
         block_of: &[u32],
         network: &Verified,
@@ -192,7 +192,7 @@ impl Homes {
         }
         let total: f64 = network.processes.values().map(|p| p.load).sum();
         let speed: f64 = machine.blocks().iter().map(|b| f64::from(b.speed)).sum();
-        let share = |(block, load): (&crate::Block, f64)| {
+        let share = |(block, load): (&graphmap_partition::Block, f64)| {
             let share = total * f64::from(block.speed) / speed;
             if share > 0.0 { load / share } else { 0.0 }
         };

@@ -5,7 +5,7 @@ use graphmap_kpn::diagnostic::{Code, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::{SourceMap, Span};
 use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
-use graphmap_partition::plan::{Modules, Plan, Previous, Request, codes, plan};
+use graphmap_plan::{Modules, Plan, Previous, Request, codes, plan};
 use graphmap_platform::{Class, Distances, Host, Platform};
 
 fn network(text: &str) -> Verified {
@@ -249,7 +249,7 @@ fn ruled(
     map.add("g.dot", text).unwrap();
     let source = map.add("rules", said).unwrap();
     let mut found = Diagnostics::new();
-    let rules = graphmap_partition::plan::read_rules(&source, &mut found);
+    let rules = graphmap_plan::read_rules(&source, &mut found);
     assert!(!found.has_errors(), "{found:#?}");
     let request = Request {
         rules: &rules,

@@ -1,118 +1,22 @@
 //! From a verified network and a platform to a mapping, and all that a user wants to know of it.
-//!
-//! Translates the model into the plain numbers of the engine ([`crate::solve`]) and back: OS
-//! processes become blocks in the tree of hosts, sockets and caches; constraints of the graph
-//! become constraints of the engine, each with the place where it was written, so that a conflict
-//! can be shown there.
 
-use crate::solve::judge;
-use crate::{Objective, Options, Problem, solve};
-use failure::{failure, raised, weights_error};
-use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::codes;
+use crate::failure::{failure, raised, weights_error};
+use crate::previous::Since;
+use crate::request::Request;
+use crate::rules::{Rules, beside};
+use crate::spots::Spots;
+use crate::translate::{Rounded, Targets, Weights};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
+use graphmap_partition::{
+    Kind, Objective, Options, Problem, Solution, evaluate_strategy, solve, strategies,
+};
 use graphmap_platform::{Class, Platform};
-use rules::Rules;
-use spots::Spots;
-use translate::{Targets, Weights};
-
-mod failure;
-mod language;
-mod names;
-mod pattern;
-mod previous;
-mod rules;
-mod spots;
-mod translate;
-
-pub use language::{RULES, Rule, rule, rules as read_rules};
-pub use previous::{Move, Previous, Since};
-
-/// The codes of what keeps a network from being mapped.
-pub mod codes {
-    use super::Code;
-
-    /// No strategy of this name.
-    pub const UNKNOWN_STRATEGY: Code = Code(450);
-    /// `host=` names no host of the platform.
-    pub const UNKNOWN_HOST: Code = Code(451);
-    /// `osprocess=` names an OS process that there is not.
-    pub const NO_OS_PROCESS: Code = Code(452);
-    /// `host=` in a graph that is mapped without hosts (a warning).
-    pub const HOST_IGNORED: Code = Code(453);
-    /// More OS processes than slots (a warning).
-    pub const OVERCOMMITTED: Code = Code(454);
-    /// Fewer processes than OS processes were asked for (a warning).
-    pub const FEWER_PROCESSES: Code = Code(455);
-    /// No feasible mapping.
-    pub const INFEASIBLE: Code = Code(456);
-    /// The balance bound had to be raised (a warning).
-    pub const IMBALANCE: Code = Code(457);
-    /// Weights or options that the engine cannot compute with.
-    pub const WEIGHTS: Code = Code(458);
-    /// A solver that failed.
-    pub const SOLVER: Code = Code(459);
-    /// A previous mapping that is for another network or platform.
-    pub const PREVIOUS: Code = Code(460);
-    /// A strategy that did not do what its name says: a solver without time (a warning).
-    pub const UNFINISHED: Code = Code(463);
-    /// A rule that cannot be understood.
-    pub const BAD_RULE: Code = Code(461);
-    /// A rule about a process, kind or module that there is not.
-    pub const NOBODY: Code = Code(462);
-}
 
 /// One of so many parts of a time limit is for each strategy that a plan is compared with.
 const BESIDE: u32 = 50;
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// How many OS processes; by default one for each slot of the platform.
-    pub os_processes: Option<usize>,
-    /// Whether the hosts have names that a launcher knows; `false` for a machine made up from `-n`.
-    pub named_hosts: bool,
-    /// How to search.
-    pub options: Options,
-    /// What to minimise.
-    pub objective: Objective,
-    /// Balance bound, 0.03 for 3%.
-    pub imbalance: f64,
-    /// What modules mean to the mapping.
-    pub modules: Modules,
-    /// Rules beside those of the graph.
-    pub rules: &'a [Rule],
-    /// The mapping in use, to stay near to.
-    pub previous: Option<&'a Previous>,
-}
-
-impl Default for Request<'_> {
-    fn default() -> Self {
-        Request {
-            os_processes: None,
-            named_hosts: true,
-            options: Options::default(),
-            objective: Objective::Cost,
-            imbalance: 0.03,
-            modules: Modules::Ignore,
-            rules: &[],
-            previous: None,
-        }
-    }
-}
-
-/// What modules mean to the mapping.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Modules {
-    /// Nothing: their channels speak for themselves.
-    #[default]
-    Ignore,
-    /// The processes of an innermost module are rather kept together, as if joined by channels of
-    /// this traffic.
-    Prefer(f64),
-    /// The processes of an innermost module stay in one OS process.
-    Atom,
-}
 
 /// A mapping and what is known about it. Costs and traffic are in the units of the graph and of
 /// the platform's distances.
@@ -163,16 +67,6 @@ pub struct Plan {
     pub log: Vec<String>,
 }
 
-/// What weights are off by that could not be counted exactly: they have more digits than that. The cost
-/// of a plan is of the weights as they are said, and its bound holds for those.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rounded {
-    /// By how much the cost of a mapping may differ from what the search counted.
-    pub cost: f64,
-    /// By how much the loads of all processes together may.
-    pub load: f64,
-}
-
 /// What another strategy gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Other {
@@ -221,11 +115,11 @@ fn numbers(
     found: &mut Diagnostics,
 ) -> Result<(Weights, Targets), Diagnostic> {
     Weights::check(network).map_err(|e| *e)?;
-    let mut beside = rules::beside(network, request);
+    let mut drawn = beside(network, request);
     if let Some(previous) = request.previous {
-        previous.beside(network, request.rules, &mut beside);
+        previous.beside(network, request.rules, &mut drawn);
     }
-    let weights = Weights::of(network, platform, &beside).map_err(|e| weights_error(&e))?;
+    let weights = Weights::of(network, platform, &drawn).map_err(|e| weights_error(&e))?;
     let places = platform.places_for(n);
     let spots = Spots {
         platform,
@@ -249,27 +143,7 @@ pub fn plan(
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
     let (wanted, n) = os_processes(network, platform, request);
-    if n < wanted && request.os_processes.is_some() {
-        found.push(
-            Diagnostic::warning(
-                codes::FEWER_PROCESSES,
-                format!("{wanted} OS processes for {n} processes: {n} are used"),
-            )
-            .help("an OS process without a process would do nothing"),
-        );
-    }
-    if n > platform.slots() {
-        found.push(
-            Diagnostic::warning(
-                codes::OVERCOMMITTED,
-                format!(
-                    "{n} OS processes on {} slots: hosts are used again from the first",
-                    platform.slots()
-                ),
-            )
-            .help("give the hosts more slots, or say a smaller `-n`"),
-        );
-    }
+    found.extend(numbers_of_os_processes(wanted, n, platform, request));
     let (weights, targets) = numbers(network, platform, request, n, &mut found).map_err(one)?;
     let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
     if found.has_errors() {
@@ -308,9 +182,9 @@ pub fn plan(
     }
     for remark in &solution.remarks {
         let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
-        found.push(match request.options.strategy.as_str() {
-            "auto" | "fast" => finding,
-            _ => finding.help("give a solver more `--time`; `--strategy auto` needs none"),
+        found.push(match is_own_search(&request.options.strategy) {
+            true => finding,
+            false => finding.help("give a solver more `--time`; `--strategy auto` needs none"),
         });
     }
     let judged = &solution.evaluation;
@@ -327,24 +201,6 @@ pub fn plan(
         let price = judged.migration;
         h.since(&solution.block_of, network, &targets, &weights, price)
     });
-    let others = ["stack", "round-robin"].into_iter().filter_map(|name| {
-        let options = Options {
-            strategy: name.into(),
-            // What they are mended with where they break a rule comes after the time is over.
-            time: request.options.time.map(|t| t / BESIDE),
-            ..request.options.clone()
-        };
-        let judged = judge(&problem, &options).ok()?;
-        Some(Other {
-            strategy: name,
-            cost: weights.cost(judged.cost),
-            feasible: judged.feasible(),
-            balance: judged.balance,
-            bottleneck: judged.bottleneck as f64 / weights.traffic,
-            remote_channels: judged.remote_channels,
-        })
-    });
-    let others = others.collect();
     let mapping = Mapping {
         os_process,
         places: targets.places(platform, request.named_hosts),
@@ -354,51 +210,14 @@ pub fn plan(
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, a place for each block");
     let (traffic, traffic_of) = traffic_by_class(&mapped, platform, n);
-    let blocks = targets.machine.blocks();
-    let total: f64 = loads.iter().sum();
-    let speed: f64 = blocks.iter().map(|b| f64::from(b.speed)).sum();
-    let mut shares = vec![0.0; n];
-    for (block, &o) in blocks.iter().zip(&targets.place_of) {
-        let share = total * f64::from(block.speed) / speed;
-        if share > 0.0 {
-            shares[o as usize] = loads[o as usize] / share;
-        }
-    }
-    let scaled = weights.graph.total_load();
-    let mut allowed = vec![0.0; n];
-    for (bound, &o) in problem.load_bounds().into_iter().zip(&targets.place_of) {
-        if scaled > 0 {
-            allowed[o as usize] = total * bound as f64 / scaled as f64;
-        }
-    }
-    // Channels are counted as they are; all else is scaled.
-    let bound = match request.objective {
-        Objective::RemoteChannels => solution.lower_bound as f64,
-        _ => weights.cost(solution.lower_bound),
-    };
-    let rounded = weights.rounded;
-    // What was not counted exactly is told as it is, and the bound is one on that.
-    let (cost, bound, exact) = match rounded.cost > 0.0 && request.objective == Objective::Cost {
-        true => {
-            let distances = platform.distances().as_array();
-            let costs = traffic
-                .iter()
-                .map(|(class, t)| t * distances[*class as usize]);
-            let cost: f64 = costs.sum();
-            (cost, (bound - rounded.cost).clamp(0.0, cost), false)
-        }
-        false => (weights.cost(judged.cost), bound, true),
-    };
-    let gap = match exact {
-        true => solution.gap,
-        false => solution.gap + rounded.cost / cost.max(f64::MIN_POSITIVE),
-    };
+    let (shares, allowed) = shares(&loads, &problem, &targets, &weights);
+    let known = Known::of(&solution, request.objective, &weights, platform, &traffic);
     let plan = Plan {
-        cost,
-        lower_bound: bound,
-        gap: gap.min(1.0),
-        proved: solution.proved && exact,
-        rounded,
+        cost: known.cost,
+        lower_bound: known.bound,
+        gap: known.gap,
+        proved: known.proved,
+        rounded: weights.rounded,
         balance: judged.balance,
         traffic,
         traffic_of,
@@ -411,12 +230,144 @@ pub fn plan(
         bottleneck: judged.bottleneck as f64 / weights.traffic,
         remote_channels: judged.remote_channels,
         since,
-        others,
+        others: others(&problem, &request.options, &weights),
         hosts,
         log: solution.log,
         mapped,
     };
     Ok((plan, found))
+}
+
+/// What is to be said of there being more OS processes than slots, or fewer than were asked for.
+fn numbers_of_os_processes(
+    wanted: usize,
+    n: usize,
+    platform: &Platform,
+    request: &Request<'_>,
+) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    if n < wanted && request.os_processes.is_some() {
+        found.push(
+            Diagnostic::warning(
+                codes::FEWER_PROCESSES,
+                format!("{wanted} OS processes for {n} processes: {n} are used"),
+            )
+            .help("an OS process without a process would do nothing"),
+        );
+    }
+    if n > platform.slots() {
+        found.push(
+            Diagnostic::warning(
+                codes::OVERCOMMITTED,
+                format!(
+                    "{n} OS processes on {} slots: hosts are used again from the first",
+                    platform.slots()
+                ),
+            )
+            .help("give the hosts more slots, or say a smaller `-n`"),
+        );
+    }
+    found
+}
+
+fn is_own_search(strategy: &str) -> bool {
+    let named = strategies().iter().find(|s| s.name == strategy);
+    named.is_some_and(|s| s.kind.is_own_search())
+}
+
+/// What plain rules give for the same problem.
+fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Other> {
+    let rules = strategies().iter().filter(|s| s.kind == Kind::Rule);
+    let others = rules.filter_map(|rule| {
+        let options = Options {
+            strategy: rule.name.into(),
+            // What they are mended with where they break a rule comes after the time is over.
+            time: options.time.map(|t| t / BESIDE),
+            ..options.clone()
+        };
+        let judged = evaluate_strategy(problem, &options).ok()?;
+        Some(Other {
+            strategy: rule.name,
+            cost: weights.cost(judged.cost),
+            feasible: judged.feasible(),
+            balance: judged.balance,
+            bottleneck: judged.bottleneck as f64 / weights.traffic,
+            remote_channels: judged.remote_channels,
+        })
+    });
+    others.collect()
+}
+
+/// Of each OS process its load relative to its share, and the most load that it may have.
+fn shares(
+    loads: &[f64],
+    problem: &Problem<'_>,
+    targets: &Targets,
+    weights: &Weights,
+) -> (Vec<f64>, Vec<f64>) {
+    let blocks = targets.machine.blocks();
+    let total: f64 = loads.iter().sum();
+    let speed: f64 = blocks.iter().map(|b| f64::from(b.speed)).sum();
+    let mut shares = vec![0.0; loads.len()];
+    for (block, &o) in blocks.iter().zip(&targets.place_of) {
+        let share = total * f64::from(block.speed) / speed;
+        if share > 0.0 {
+            shares[o as usize] = loads[o as usize] / share;
+        }
+    }
+    let scaled = weights.graph.total_load();
+    let mut allowed = vec![0.0; loads.len()];
+    for (bound, &o) in problem.load_bounds().into_iter().zip(&targets.place_of) {
+        if scaled > 0 {
+            allowed[o as usize] = total * bound as f64 / scaled as f64;
+        }
+    }
+    (shares, allowed)
+}
+
+/// What is known of the cost, in the units of the graph and of the platform's distances.
+struct Known {
+    cost: f64,
+    bound: f64,
+    gap: f64,
+    proved: bool,
+}
+
+impl Known {
+    fn of(
+        solution: &Solution,
+        objective: Objective,
+        weights: &Weights,
+        platform: &Platform,
+        traffic: &[(Class, f64)],
+    ) -> Self {
+        // Channels are counted as they are; all else is scaled.
+        let bound = match objective {
+            Objective::RemoteChannels => solution.lower_bound as f64,
+            _ => weights.cost(solution.lower_bound),
+        };
+        let error = weights.rounded.cost;
+        if error > 0.0 && objective == Objective::Cost {
+            // What was not counted exactly is told as it is, and the bound is one on that.
+            let distances = platform.distances().as_array();
+            let costs = traffic
+                .iter()
+                .map(|(class, t)| t * distances[*class as usize]);
+            let cost: f64 = costs.sum();
+            return Self {
+                cost,
+                bound: (bound - error).clamp(0.0, cost),
+                gap: (solution.gap + error / cost.max(f64::MIN_POSITIVE)).min(1.0),
+                proved: false,
+            };
+        }
+        Self {
+            cost: weights.cost(solution.evaluation.cost),
+            bound,
+            gap: solution.gap.min(1.0),
+            proved: solution.proved,
+        }
+    }
 }
 
 fn one(finding: Diagnostic) -> Diagnostics {

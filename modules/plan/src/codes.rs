@@ -1,0 +1,32 @@
+//! The codes of what keeps a network from being mapped.
+
+use graphmap_kpn::diagnostic::Code;
+
+/// No strategy of this name.
+pub const UNKNOWN_STRATEGY: Code = Code(450);
+/// `host=` names no host of the platform.
+pub const UNKNOWN_HOST: Code = Code(451);
+/// `osprocess=` names an OS process that there is not.
+pub const NO_OS_PROCESS: Code = Code(452);
+/// `host=` in a graph that is mapped without hosts (a warning).
+pub const HOST_IGNORED: Code = Code(453);
+/// More OS processes than slots (a warning).
+pub const OVERCOMMITTED: Code = Code(454);
+/// Fewer processes than OS processes were asked for (a warning).
+pub const FEWER_PROCESSES: Code = Code(455);
+/// No feasible mapping.
+pub const INFEASIBLE: Code = Code(456);
+/// The balance bound had to be raised (a warning).
+pub const IMBALANCE: Code = Code(457);
+/// Weights or options that the engine cannot compute with.
+pub const WEIGHTS: Code = Code(458);
+/// A solver that failed.
+pub const SOLVER: Code = Code(459);
+/// A previous mapping that is for another network or platform.
+pub const PREVIOUS: Code = Code(460);
+/// A strategy that did not do what its name says: a solver without time (a warning).
+pub const UNFINISHED: Code = Code(463);
+/// A rule that cannot be understood.
+pub const BAD_RULE: Code = Code(461);
+/// A rule about a process, kind or module that there is not.
+pub const NOBODY: Code = Code(462);
