@@ -4,6 +4,7 @@ mod classes;
 mod contestants;
 mod measure;
 mod reports;
+mod tables;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -12,7 +13,7 @@ fn main() {
         count.parse().expect("how many communicators a class")
     });
     let wanted = |name: &str| what == name || what == "all";
-    let reports: [(&str, &dyn Fn()); 9] = [
+    let reports: [(&str, &dyn Fn()); 10] = [
         ("limits", &reports::limits),
         ("A", &|| reports::class('A', count)),
         ("B", &|| reports::class('B', count)),
@@ -22,6 +23,7 @@ fn main() {
         ("chapter6", &reports::chapter_6),
         ("cube", &reports::cube),
         ("giants", &reports::giants),
+        ("tables", &tables::tables),
     ];
     assert!(
         what == "all" || reports.iter().any(|(name, _)| *name == what),

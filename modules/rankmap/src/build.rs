@@ -209,6 +209,10 @@ impl Builder {
             Representation::Shortcuts | Representation::Inverse | Representation::Wavelet => {
                 return self.permuted(representation, len, ranks);
             }
+            #[cfg(feature = "roaring")]
+            Representation::Roaring if survey.ascending => {
+                Form::Roaring(Arc::new(crate::form::roaring::Roaring::collect(ranks)))
+            }
             Representation::Complement => {
                 let builder = Builder {
                     only: None,
@@ -411,6 +415,8 @@ impl RankMap {
             Form::Permutation(_) => Representation::Shortcuts,
             Form::Wavelet(_) => Representation::Wavelet,
             Form::Diagram(_) => Representation::DecisionDiagram,
+            #[cfg(feature = "roaring")]
+            Form::Roaring(_) => Representation::Roaring,
             Form::Complement(_) => Representation::Complement,
             Form::Composition(_) => Representation::Composition,
             Form::Concatenation(_) => Representation::Concatenation,

@@ -42,6 +42,9 @@ pub enum Representation {
     Wavelet,
     /// Halves of halves, of which equal ones are there once: a binary decision diagram.
     DecisionDiagram,
+    /// A roaring bitmap, of the crate `roaring`; with the feature of that name.
+    #[cfg(feature = "roaring")]
+    Roaring,
     /// What another map leaves out.
     Complement,
     /// One map after the other: a set and a permutation, or a child and its parent.
@@ -65,6 +68,8 @@ impl fmt::Display for Representation {
             Representation::Inverse => "permutation with inverse",
             Representation::Wavelet => "wavelet tree on runs",
             Representation::DecisionDiagram => "decision diagram",
+            #[cfg(feature = "roaring")]
+            Representation::Roaring => "roaring",
             Representation::Complement => "complement",
             Representation::Composition => "composition",
             Representation::Concatenation => "concatenation",
@@ -237,6 +242,16 @@ pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Est
         let bytes = around::<Bitmap>() + Bitmap::bytes_for(len, bits, indexed);
         add(representation, bytes, time::bitmap(bits, indexed));
     }
+    #[cfg(feature = "roaring")]
+    {
+        use crate::form::roaring::Roaring;
+        let (bytes, chunks) = Roaring::bytes_for(len, survey.ranges, survey.min, survey.max);
+        add(
+            Representation::Roaring,
+            around::<Roaring>() + bytes,
+            time::roaring(chunks),
+        );
+    }
     let last = survey.last_range;
     if EliasFano::fits(survey.ranges, end) {
         let lengths = RunLengths::bytes_for(survey.ranges, len, last.start(), last.len());
@@ -295,6 +310,8 @@ impl RankMap {
             Form::Permutation(_) => time::SHORTCUTS,
             Form::Wavelet(wavelet) => time::wavelet(wavelet.sequences() as u64),
             Form::Diagram(diagram) => time::diagram(diagram.height()),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => time::roaring(roaring.chunks()),
             Form::Complement(complement) => {
                 let (select, rank) = complement.of.time();
                 time::complement(complement.of.len(), select, rank)
@@ -346,6 +363,13 @@ pub(crate) mod time {
     pub(crate) fn diagram(height: u32) -> Time {
         let height = f64::from(height);
         (15.0 + 7.0 * height, 8.0 + 4.0 * height)
+    }
+
+    /// Chunk by chunk, and then the ranges or words of one.
+    #[cfg(feature = "roaring")]
+    pub(crate) fn roaring(chunks: u64) -> Time {
+        let chunks = chunks as f64;
+        (100.0 + 7.0 * chunks, 100.0 + 4.0 * chunks)
     }
 
     pub(crate) fn grid(axes: usize) -> Time {

@@ -7,6 +7,8 @@ pub(crate) mod elias_fano;
 pub(crate) mod grid;
 pub(crate) mod list;
 pub(crate) mod permutation;
+#[cfg(feature = "roaring")]
+pub(crate) mod roaring;
 pub(crate) mod run_lengths;
 pub(crate) mod runs;
 pub(crate) mod wavelet;

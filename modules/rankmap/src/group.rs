@@ -219,6 +219,8 @@ impl RankMap {
             (Form::Permutation(a), Form::Permutation(b)) => Arc::ptr_eq(a, b),
             (Form::Wavelet(a), Form::Wavelet(b)) => Arc::ptr_eq(a, b),
             (Form::Diagram(a), Form::Diagram(b)) => Arc::ptr_eq(a, b) || a == b,
+            #[cfg(feature = "roaring")]
+            (Form::Roaring(a), Form::Roaring(b)) => Arc::ptr_eq(a, b),
             (Form::Complement(a), Form::Complement(b)) => {
                 Arc::ptr_eq(a, b) || (a.end == b.end && a.of.is_same(&b.of))
             }

@@ -37,6 +37,7 @@
 //! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |
 //! | wavelet tree on runs | 0.14 `n` log `k`, of `k` ascending sequences | log `k` log `n` | log `k` | Barbay and Navarro 2009 |
 //! | decision diagram | 8 a word, about 6 a node | log `u` | log `u` | Bryant 1986; SELECT as Mir Taheri 2011 |
+//! | roaring, with the feature `roaring` | at most 4 a range, 2 `n` and 8192 a chunk of 2^16, and 40 a chunk | `u` / 2^16 and a chunk | `u` / 2^16 and a chunk | Lemire et al. 2018; the crate `roaring` |
 //! | complement | those of what is left out | log of its size | 1 * | |
 //! | composition | of both, where not shared | of both | of both | |
 //! | concatenation | of its parts | log of the parts | of the parts | |

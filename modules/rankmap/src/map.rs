@@ -11,6 +11,8 @@ use crate::form::elias_fano::EliasFano;
 use crate::form::grid::{Closed, Grid};
 use crate::form::list::List;
 use crate::form::permutation::Permutation;
+#[cfg(feature = "roaring")]
+use crate::form::roaring::Roaring;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
@@ -38,6 +40,8 @@ pub(crate) enum Form {
     Permutation(Arc<Permutation>),
     Wavelet(Arc<Wavelet>),
     Diagram(Arc<Diagram>),
+    #[cfg(feature = "roaring")]
+    Roaring(Arc<Roaring>),
     Complement(Arc<Complement>),
     Composition(Arc<Composition>),
     Concatenation(Arc<Concatenation>),
@@ -57,6 +61,8 @@ macro_rules! each_form {
             Form::Permutation($inner) => $do,
             Form::Wavelet($inner) => $do,
             Form::Diagram($inner) => $do,
+            #[cfg(feature = "roaring")]
+            Form::Roaring($inner) => $do,
             Form::Complement($inner) => $do,
             Form::Composition($inner) => $do,
             Form::Concatenation($inner) => $do,
@@ -144,6 +150,8 @@ impl RankMap {
             Form::Permutation(permutation) => permutation.rank(world),
             Form::Wavelet(wavelet) => wavelet.rank(world),
             Form::Diagram(diagram) => found(diagram.find(u64::from(world))),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => found(roaring.find(u64::from(world))),
             Form::Complement(complement) => found(complement.find(u64::from(world))),
             Form::Composition(both) => both.rank(world),
             Form::Concatenation(parts) => parts.rank(world),
@@ -167,6 +175,8 @@ impl RankMap {
             Form::List(list) => list.is_ascending(),
             Form::Permutation(_) => self.len() < 2,
             Form::Wavelet(wavelet) => wavelet.sequences() < 2,
+            #[cfg(feature = "roaring")]
+            Form::Roaring(_) => true,
             Form::RunLengths(_)
             | Form::Bitmap(_)
             | Form::EliasFano(_)
@@ -188,6 +198,8 @@ impl RankMap {
             Form::Bitmap(bitmap) => bitmap.find(world),
             Form::EliasFano(gaps) => gaps.find(world),
             Form::Diagram(diagram) => diagram.find(world),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => roaring.find(world),
             Form::List(list) => {
                 let (below, equal) = list.find(world);
                 (below, equal.is_some())
@@ -216,6 +228,8 @@ impl RankMap {
             Form::Bitmap(bitmap) => bitmap.read(from, out),
             Form::EliasFano(gaps) => gaps.read(from, out),
             Form::Diagram(diagram) => diagram.read(from, out),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => roaring.read(from, out),
             Form::List(list) => list.read(from, out),
             Form::Permutation(permutation) => permutation.read(from, out),
             Form::Wavelet(wavelet) => {
@@ -299,6 +313,8 @@ impl RankMap {
             Form::Runs(runs) => runs.count() as u64,
             Form::RunLengths(runs) => runs.count(),
             Form::Diagram(diagram) => diagram.ranges(),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(_) => self.len(),
             Form::Bitmap(_)
             | Form::EliasFano(_)
             | Form::List(_)
@@ -312,6 +328,10 @@ impl RankMap {
 
     /// Whether [`RankMap::each`] knows progressions without reading rank by rank.
     pub(crate) fn in_pieces(&self) -> bool {
+        #[cfg(feature = "roaring")]
+        if let Form::Roaring(_) = self.form {
+            return false;
+        }
         !matches!(
             self.form,
             Form::Bitmap(_)

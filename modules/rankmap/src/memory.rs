@@ -65,6 +65,8 @@ impl Memory {
             Form::Permutation(form) => self.once(form, form.bytes()),
             Form::Wavelet(form) => self.once(form, form.bytes()),
             Form::Diagram(form) => self.once(form, form.bytes()),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(form) => self.once(form, form.bytes()),
             Form::Complement(form) => {
                 self.once(form, 0);
                 self.heap(&form.of);

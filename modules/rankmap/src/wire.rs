@@ -30,6 +30,8 @@ const SHORTCUTS: u8 = 11;
 const INVERSE: u8 = 12;
 const WAVELET: u8 = 13;
 const DIAGRAM: u8 = 14;
+#[cfg(feature = "roaring")]
+const ROARING: u8 = 15;
 
 impl RankMap {
     /// This map as bytes, not many more or fewer than it takes in memory. Linear in their number.
@@ -212,6 +214,13 @@ impl Writer {
                     self.number(u64::from(high));
                 }
                 self.number(u64::from(root));
+            }
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => {
+                let bytes = roaring.to_bytes();
+                self.bytes.push(ROARING);
+                self.number(bytes.len() as u64);
+                self.bytes.extend_from_slice(&bytes);
             }
             Form::Complement(complement) => {
                 self.bytes.push(COMPLEMENT);

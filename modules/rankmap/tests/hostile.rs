@@ -99,6 +99,10 @@ fn every_bit_of_small_maps_is_looked_at() {
             .iter((0..300).map(|k| k - k % 10 + (k * 7 + 3) % 10)),
         RankMap::identity(1 << 32).exclude(&ranks),
         RankMap::block_cyclic(1000, 7, 3, 2),
+        #[cfg(feature = "roaring")]
+        Builder::new()
+            .representation(Representation::Roaring)
+            .iter((0..40).chain(70_000..70_003).chain([200_000, u32::MAX])),
     ];
     for map in made {
         let map = map.unwrap();

@@ -211,6 +211,15 @@ impl<'a> Reader<'a> {
             }
             WAVELET => self.wavelet()?,
             DIAGRAM => self.diagram()?,
+            #[cfg(feature = "roaring")]
+            crate::wire::ROARING => {
+                let len = usize::try_from(self.number()?).or(wrong("they end too early"))?;
+                let Some((bytes, rest)) = self.bytes.split_at_checked(len) else {
+                    return wrong("they end too early");
+                };
+                self.bytes = rest;
+                Form::Roaring(Arc::new(crate::form::roaring::Roaring::from_bytes(bytes)?))
+            }
             COMPLEMENT => {
                 let (end, of) = (self.len()?, self.map(depth + 1)?);
                 if of.complements() >= COMPLEMENTS {

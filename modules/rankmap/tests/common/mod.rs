@@ -45,7 +45,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-pub(crate) const REPRESENTATIONS: [Representation; 13] = [
+pub(crate) const REPRESENTATIONS: &[Representation] = &[
     Representation::Progression,
     Representation::Grid,
     Representation::Runs,
@@ -59,6 +59,8 @@ pub(crate) const REPRESENTATIONS: [Representation; 13] = [
     Representation::Inverse,
     Representation::Wavelet,
     Representation::DecisionDiagram,
+    #[cfg(feature = "roaring")]
+    Representation::Roaring,
 ];
 
 pub(crate) fn builder(tape: &mut Tape<'_>) -> Builder {
@@ -325,7 +327,7 @@ pub(crate) fn map(tape: &mut Tape<'_>, depth: u32) -> (RankMap, Vec<u32>) {
             (a.complement(u64::from(end)).unwrap(), rest)
         }
         _ => {
-            let kind = REPRESENTATIONS[tape.below(13) as usize];
+            let kind = REPRESENTATIONS[tape.below(REPRESENTATIONS.len() as u32) as usize];
             if matches!(
                 kind,
                 Representation::Bitmap | Representation::BareBitmap | Representation::Complement

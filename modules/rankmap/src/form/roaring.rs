@@ -1,0 +1,110 @@
+//! Roaring bitmaps, of the crate `roaring`: ascending ranks in chunks of 2^16, each in the form that suits it.
+
+use roaring::RoaringBitmap;
+
+use crate::error::Error;
+
+/// What the crate keeps for each chunk beside its members: the key, the kind, and a vector.
+const CHUNK: usize = 40;
+/// A chunk as a bitmap.
+const BITMAP: u64 = 8192;
+
+/// Ascending ranks: arrays of 16 bits, bitmaps or ranges by chunks of 2^16 ranks (D. Lemire, O. Kaser, N. Kurz et al., *Roaring
+/// bitmaps: implementation of an optimized software library*, 2018).
+///
+/// SELECT and RANK go through the chunks one after the other, and through the bits or ranges of one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Roaring {
+    bitmap: RoaringBitmap,
+    len: u64,
+}
+
+impl Roaring {
+    /// Ascending ranks, which are called back with.
+    pub(crate) fn collect(each: impl FnOnce(&mut dyn FnMut(u32))) -> Self {
+        let mut bitmap = RoaringBitmap::new();
+        each(&mut |rank| {
+            bitmap.insert(rank);
+        });
+        bitmap.optimize();
+        // A clone has room for its members and no more.
+        Roaring::of(bitmap.clone())
+    }
+
+    fn of(bitmap: RoaringBitmap) -> Self {
+        let len = bitmap.len();
+        Roaring { bitmap, len }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The member at an index that there is.
+    pub(crate) fn at(&self, index: u32) -> u32 {
+        self.bitmap.select(index).unwrap_or(0)
+    }
+
+    /// How many members are below a number, and whether the number is one.
+    pub(crate) fn find(&self, number: u64) -> (u64, bool) {
+        let Ok(number) = u32::try_from(number) else {
+            return (self.len, false);
+        };
+        let is = self.bitmap.contains(number);
+        (self.bitmap.rank(number) - u64::from(is), is)
+    }
+
+    /// Members from an index on.
+    pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
+        let Some(first) = self.bitmap.select(from as u32) else {
+            return;
+        };
+        let mut members = self.bitmap.iter();
+        members.advance_to(first);
+        for (out, member) in out.iter_mut().zip(members) {
+            *out = member;
+        }
+    }
+
+    /// How many chunks of 2^16 have a member.
+    pub(crate) fn chunks(&self) -> u64 {
+        u64::from(self.bitmap.statistics().n_containers)
+    }
+
+    /// The bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        let all = self.bitmap.statistics();
+        // Two bytes a member of an array, of which the crate counts four.
+        let members = 2 * u64::from(all.n_values_array_containers)
+            + BITMAP * u64::from(all.n_bitset_containers)
+            + all.n_bytes_run_containers;
+        all.n_containers as usize * CHUNK + members as usize
+    }
+
+    /// How many bytes so many members in so many ranges take at the most, and in how many chunks they are at the most.
+    pub(crate) fn bytes_for(len: u64, ranges: u64, min: u32, max: u32) -> (usize, u64) {
+        let span = u64::from(max >> 16) - u64::from(min >> 16) + 1;
+        let chunks = span.min(len);
+        // A range is cut where a chunk ends.
+        let members = (4 * (ranges + chunks)).min(2 * len).min(BITMAP * chunks);
+        // Vectors have room for four at the least.
+        (chunks as usize * (CHUNK + 16) + members as usize, chunks)
+    }
+
+    /// As the crate writes it down.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bitmap.serialized_size());
+        // Writing into a vector does not fail.
+        let _ = self.bitmap.serialize_into(&mut bytes);
+        bytes
+    }
+
+    /// Of what [`Roaring::to_bytes`] gave; looked at by the crate.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut rest = bytes;
+        match RoaringBitmap::deserialize_from(&mut rest) {
+            Ok(bitmap) if rest.is_empty() && !bitmap.is_empty() => Ok(Roaring::of(bitmap)),
+            _ => Err(Error::Malformed("a roaring bitmap")),
+        }
+    }
+}
