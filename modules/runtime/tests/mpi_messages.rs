@@ -59,10 +59,10 @@ fn values_are_moved() {
 
 #[test]
 fn messages_of_a_rank_do_not_overtake_each_other() {
-    for shuffle in 0..20 {
+    for shuffle in 0..if cfg!(miri) { 1 } else { 20 } {
         let options = Options::new().shuffle(shuffle);
         run(4, &options, |world| async move {
-            const EACH: u32 = 200;
+            const EACH: u32 = if cfg!(miri) { 40 } else { 200 };
             if world.rank() > 0 {
                 for n in 0..EACH {
                     // Half of them are received by tag, when more than 64 wait.
@@ -345,10 +345,10 @@ impl<F: Future> Future for Foreign<F> {
 
 #[test]
 fn foreign_wakers_are_woken() {
-    for shuffle in 0..10 {
+    for shuffle in 0..if cfg!(miri) { 1 } else { 10 } {
         run(3, &Options::new().shuffle(shuffle), |world| async move {
             let me = world.rank();
-            for n in 0..50 {
+            for n in 0..if cfg!(miri) { 5 } else { 50 } {
                 if me == 0 {
                     let one = Foreign(Box::pin(world.recv::<u32>(1, 0)));
                     let two = Foreign(Box::pin(async { world.probe(2, ANY_TAG).await }));
