@@ -79,3 +79,5 @@ pub const PORT_WITHOUT_MEMBER: Code = Code(218);
 pub const CONTRADICTION: Code = Code(219);
 /// A node called like a cluster.
 pub const NODE_LIKE_CLUSTER: Code = Code(220);
+/// A node that only edges name, called nearly like one that is declared (a warning).
+pub const SLIP: Code = Code(221);

@@ -40,6 +40,7 @@ pub(crate) mod keys;
 mod node;
 mod report;
 mod said;
+mod slip;
 mod value;
 
 /// Reads the bytes of a DOT file, adds its text to the sources, and gives what it declares.
@@ -270,6 +271,7 @@ impl<'a> Dialect<'a> {
     }
 
     fn finish(mut self, findings: &mut Diagnostics) -> Declared {
+        self.tell_slips();
         self.finish_said();
         self.finish_nodes();
         self.finish_bundles();

@@ -82,7 +82,7 @@ pub trait Builder {
     fn node(&mut self, name: Symbol, span: Span, scope: u32, defaults: &[Preset<Self::Key>]);
     /// A node is mentioned in a scope; also told at its making.
     fn mention(&mut self, node: u32, scope: u32, span: Span);
-    /// Attributes written at nodes.
+    /// A statement of nodes, with attributes or without.
     fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]);
     /// Edges follow, all with these attributes; `span` is their statement.
     fn edges(&mut self, defaults: &[Preset<Self::Key>], attributes: &[Attribute], span: Span);
@@ -507,7 +507,6 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
             }
         } else if let Some(first) = self.operands.get(chain)
             && first.scope == NONE
-            && !attributes.is_empty()
         {
             let ends = &self.ends[first.first as usize..];
             let nodes: Vec<u32> = ends.iter().map(|e| e.node).collect();

@@ -20,6 +20,8 @@ pub(super) const ENVIRONMENT: u8 = 2;
 pub(super) const BUNDLE: u8 = 4;
 /// It is already known to lie in two modules.
 const TORN: u8 = 8;
+/// It has a statement of its own.
+pub(super) const STATED: u8 = 16;
 
 /// A node found in a second module.
 pub(super) struct Torn {
@@ -91,6 +93,9 @@ impl Dialect<'_> {
 
     pub(super) fn node_statement(&mut self, nodes: &[u32], attributes: &[Attribute]) {
         self.statements += 1;
+        for &node in nodes {
+            self.flags[node as usize] |= STATED;
+        }
         // Each key counts once, and there are few. Members of bundles are many, and go where they
         // belong at once.
         let mut list = List::new();

@@ -1,0 +1,138 @@
+//! Nodes that only edges name, and whose name is a slip of the pen away from one that has a statement of its own.
+//!
+//! Graphviz makes a node of every name, so a misspelt one is a process more. Where all other processes are declared, that is
+//! told. Only what is rarely another name counts: a letter that is missing, doubled, or in the other order.
+
+use super::Dialect;
+use super::node::{BUNDLE, ENVIRONMENT, STATED};
+use crate::codes;
+use graphmap_kpn::arena::Id as _;
+use graphmap_kpn::declared::NodeId;
+use graphmap_kpn::diagnostic::Diagnostic;
+use hashbrown::HashMap;
+
+/// Where more are named by edges alone, that is how the graph is drawn.
+const MOST: usize = 20;
+
+/// The shortest name, in letters, that is thought to be a slip.
+const SHORTEST: usize = 4;
+
+impl Dialect<'_> {
+    pub(super) fn tell_slips(&mut self) {
+        let stated = |flags: &u8| flags & STATED != 0;
+        let unstated = |flags: &u8| flags & (STATED | ENVIRONMENT | BUNDLE) == 0;
+        let count = self.flags.iter().filter(|flags| unstated(flags)).count();
+        if count == 0 || count > MOST || count >= self.flags.iter().filter(|f| stated(f)).count() {
+            return;
+        }
+        let name = |number: usize| {
+            let node = &self.out.nodes[NodeId::from_index(number)];
+            self.out.names.name(node.name)
+        };
+        let of = |wanted: &dyn Fn(&u8) -> bool| {
+            let numbers = self.flags.iter().enumerate();
+            let numbers: Vec<usize> = numbers.filter(|(_, f)| wanted(f)).map(|(n, _)| n).collect();
+            numbers
+        };
+        // Whatever is a slip away is the same, or one letter shorter, without some letter.
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let slips: Vec<(usize, Vec<String>)> = of(&unstated)
+            .into_iter()
+            .map(|number| (number, neighbours(name(number))))
+            .collect();
+        for (_, names) in &slips {
+            known.extend(names.iter().map(|name| (name.clone(), usize::MAX)));
+        }
+        for number in of(&stated) {
+            if let Some(found) = known.get_mut(name(number)) {
+                *found = number;
+            }
+        }
+        let mut findings = Vec::new();
+        for (slip, names) in slips {
+            let meant = names.iter().filter_map(|name| known.get(name));
+            let Some(&meant) = meant.filter(|&&meant| meant != usize::MAX).min() else {
+                continue;
+            };
+            let node = &self.out.nodes[NodeId::from_index(slip)];
+            let other = &self.out.nodes[NodeId::from_index(meant)];
+            let (slip, meant) = (name(slip), name(meant));
+            findings.push(
+                Diagnostic::warning(
+                    codes::SLIP,
+                    format!("`{slip}` is a process of its own, and called nearly like `{meant}`"),
+                )
+                .at(node.span, "only edges name it")
+                .also(other.span, "declared here")
+                .help(format!("did you mean `{meant}`?"))
+                .help(format!("if not, declare it too: `{slip};`")),
+            );
+        }
+        findings
+            .into_iter()
+            .for_each(|finding| self.report.push(finding));
+    }
+}
+
+/// What may have been meant by a name: with neighbouring letters in the other order, a letter less of a double one, or, with a
+/// letter more, anything that comes to it. An `s` at the end is no slip: that is a plural.
+fn neighbours(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut all = Vec::new();
+    if letters.len() < SHORTEST || letters.len() > 40 {
+        return all;
+    }
+    let text = |letters: &[char]| letters.iter().collect::<String>();
+    for at in 1..letters.len() {
+        let (before, this) = (letters[at - 1], letters[at]);
+        if !before.is_alphabetic() || !this.is_alphabetic() {
+            continue;
+        }
+        if before != this {
+            let mut other = letters.clone();
+            other.swap(at - 1, at);
+            all.push(text(&other));
+        } else {
+            let mut other = letters.clone();
+            other.remove(at);
+            all.push(text(&other));
+        }
+    }
+    for at in 0..=letters.len() {
+        for letter in 'a'..='z' {
+            let last = at == letters.len();
+            let beside_digits = !last && !letters[at].is_alphabetic();
+            if (last && letter == 's') || beside_digits {
+                continue;
+            }
+            let mut other = letters.clone();
+            other.insert(at, letter);
+            all.push(text(&other));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::neighbours;
+
+    #[test]
+    fn what_may_have_been_meant() {
+        let meant = |slip: &str, name: &str| neighbours(slip).iter().any(|near| near == name);
+        for slip in ["sorce", "soruce", "sourcce", "ource", "sourc"] {
+            assert!(meant(slip, "source"), "{slip}");
+        }
+        for (slip, name) in [
+            ("reader", "header"),
+            ("worker", "workers"),
+            ("workers", "worker"),
+            ("worker1", "worker11"),
+            ("worker12", "worker21"),
+            ("abc", "acb"),
+            ("source", "source"),
+        ] {
+            assert!(!meant(slip, name), "{slip} {name}");
+        }
+    }
+}
