@@ -1,15 +1,16 @@
 //! Nodes that only edges name, and whose name is a slip of the pen away from one that has a statement of its own.
 //!
-//! Graphviz makes a node of every name, so a misspelt one is a process more. Where all other processes are declared, that is
-//! told. Only what is rarely another name counts: a letter that is missing, doubled, or in the other order.
+//! Graphviz makes a node of every name, so a misspelt one is a process more. Where other processes are declared, that is
+//! told. Only what is rarely another name counts: a letter that is missing, doubled, or in the other order. If the one that was
+//! meant has no channel at all, that is told of it by `verify`, and nothing here.
 
 use super::Dialect;
 use super::node::{BUNDLE, ENVIRONMENT, STATED};
 use crate::codes;
 use graphmap_kpn::arena::Id as _;
-use graphmap_kpn::declared::NodeId;
+use graphmap_kpn::declared::{ChannelDecl, NodeId};
 use graphmap_kpn::diagnostic::Diagnostic;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// Where more are named by edges alone, that is how the graph is drawn.
 const MOST: usize = 20;
@@ -48,12 +49,27 @@ impl Dialect<'_> {
                 *found = number;
             }
         }
+        let meant = |names: &[String]| {
+            let found = names.iter().filter_map(|name| known.get(name));
+            found.copied().filter(|&meant| meant != usize::MAX).min()
+        };
+        let mut pairs: Vec<(usize, usize)> = slips
+            .iter()
+            .filter_map(|(slip, names)| Some((*slip, meant(names)?)))
+            .collect();
+        if pairs.is_empty() {
+            return;
+        }
+        let ends = |channel: &ChannelDecl| [channel.from.node, channel.to.node];
+        let ends = self.out.channels.iter().flat_map(ends).flatten();
+        let wanted: HashSet<usize> = pairs.iter().map(|&(_, meant)| meant).collect();
+        let connected: HashSet<usize> = ends
+            .map(|node| node.index())
+            .filter(|node| wanted.contains(node))
+            .collect();
+        pairs.retain(|(_, meant)| connected.contains(meant));
         let mut findings = Vec::new();
-        for (slip, names) in slips {
-            let meant = names.iter().filter_map(|name| known.get(name));
-            let Some(&meant) = meant.filter(|&&meant| meant != usize::MAX).min() else {
-                continue;
-            };
+        for (slip, meant) in pairs {
             let node = &self.out.nodes[NodeId::from_index(slip)];
             let other = &self.out.nodes[NodeId::from_index(meant)];
             let (slip, meant) = (name(slip), name(meant));
