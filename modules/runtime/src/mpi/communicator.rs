@@ -70,6 +70,8 @@ impl Drop for Shared {
 pub struct Communicator {
     shared: Rc<Shared>,
     rank: u32,
+    /// The rank in the world.
+    home: u32,
 }
 
 impl fmt::Debug for Communicator {
@@ -87,12 +89,14 @@ impl fmt::Debug for Communicator {
 /// processes: those cannot be joined yet.
 pub fn world() -> Result<Communicator, Error> {
     let (shared, rank) = World::current()?;
-    Ok(Communicator { shared, rank })
+    Ok(Communicator::new(shared, rank))
 }
 
 impl Communicator {
     pub(super) fn new(shared: Rc<Shared>, rank: u32) -> Self {
-        Communicator { shared, rank }
+        // Whoever has a communicator is a member.
+        let home = shared.group.at(rank).unwrap_or(NONE);
+        Communicator { shared, rank, home }
     }
 
     pub(super) fn shared(&self) -> &Rc<Shared> {
@@ -121,12 +125,6 @@ impl Communicator {
 
     fn world(&self) -> &Rc<World> {
         &self.shared.world
-    }
-
-    /// The rank in the world of the one that has this.
-    #[inline]
-    fn home(&self) -> u32 {
-        self.shared.group.at(self.rank).unwrap_or(NONE)
     }
 
     /// What a receive takes.
@@ -182,9 +180,9 @@ impl Communicator {
                 match sent {
                     Ok(Sent::Taken(word)) => {
                         wake_next(word);
-                        NONE
+                        return Sending::done();
                     }
-                    Ok(Sent::Left) => NONE,
+                    Ok(Sent::Left) => return Sending::done(),
                     Ok(Sent::Held(entry)) => entry,
                     // Code of the user, after all else.
                     Ok(Sent::Refused(parcel)) => {
@@ -226,7 +224,7 @@ impl Communicator {
                 let word = std::mem::take(&mut entry.word);
                 drop(matching);
                 wake_next(word);
-                return Sending::new(world, NONE);
+                return Sending::done();
             }
         }
         self.post(
@@ -308,7 +306,7 @@ impl Communicator {
         let selector = self.selector(source, tag);
         let (entry, word) = world.change(|matching| match selector {
             Ok(_) if matching.is_over => (matching.failed(Parcel::one(Error::Over), at), 0),
-            Ok(selector) => matching.receive(self.home(), selector, at),
+            Ok(selector) => matching.receive(self.home, selector, at),
             Err(error) => (matching.failed(Parcel::one(error), at), 0),
         });
         wake(word);
@@ -364,7 +362,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagOf>,
     ) -> impl Future<Output = Result<Option<Message>, Error>> {
-        let (at, home) = (Location::caller(), self.home());
+        let (at, home) = (Location::caller(), self.home);
         let selector = self.selector(source.into(), tag.into());
         let world = Rc::clone(self.world());
         look(move || {
@@ -390,7 +388,7 @@ impl Communicator {
         let at = Location::caller();
         let selector = self.selector(source.into(), tag.into());
         let entry = self.world().change(|matching| match selector {
-            Ok(selector) => matching.probe(self.home(), selector, at),
+            Ok(selector) => matching.probe(self.home, selector, at),
             Err(error) => matching.failed(Parcel::one(error), at),
         });
         Probing::new(self.world(), entry)
@@ -407,7 +405,7 @@ impl Communicator {
         tag: impl Into<TagOf>,
     ) -> impl Future<Output = Result<Option<Status>, Error>> {
         let selector = self.selector(source.into(), tag.into());
-        let (world, home) = (Rc::clone(self.world()), self.home());
+        let (world, home) = (Rc::clone(self.world()), self.home);
         look(move || {
             let selector = selector.clone()?;
             let matching = world.matching.borrow();

@@ -7,6 +7,8 @@ use super::parcel::Parcel;
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
+/// No entry, as what was begun is done already, and that has yet to be told.
+pub(super) const DONE: u32 = NONE - 1;
 
 /// What has become of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +68,7 @@ impl Slab {
     /// A new entry: its number.
     ///
     /// # Panics
-    /// If there are 2^32 - 1.
+    /// If there are 2^32 - 2.
     #[inline]
     pub(super) fn add(&mut self, entry: Entry) -> u32 {
         if let Some(free) = self.entries.get_mut(self.free as usize) {
@@ -75,8 +77,8 @@ impl Slab {
             return at;
         }
         let at = u32::try_from(self.entries.len()).ok();
-        let at = at.filter(|&at| at != NONE);
-        let at = at.expect("fewer than 2^32 messages and requests at a time");
+        let at = at.filter(|&at| at < DONE);
+        let at = at.expect("fewer than 2^32 - 2 messages and requests at a time");
         self.entries.push(entry);
         at
     }

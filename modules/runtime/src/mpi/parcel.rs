@@ -133,16 +133,20 @@ impl Parcel {
         Ok(value)
     }
 
-    /// Takes a value of this type out of where its parcel is, which need not be moved for it.
+    /// Takes a value of this type out of where its parcel is, which need not be moved for it; and how many elements it is.
     #[inline(always)]
-    pub(super) fn open_at<T: 'static>(place: &mut Option<Parcel>) -> Option<T> {
-        let parcel = place
-            .as_ref()
-            .filter(|parcel| (parcel.kind.id)() == TypeId::of::<T>())?;
-        // SAFETY: the room holds a value of the type whose id the kind has; the parcel is forgotten below.
+    pub(super) fn open_at<T: 'static>(place: &mut Option<Parcel>) -> Option<(T, usize)> {
+        let parcel = place.as_ref()?;
+        // Nearly always the same: what is told of one type is never told of another, as the ids of types are in it.
+        let count = match std::ptr::eq(parcel.kind, Of::<T>::ONE) {
+            true => 1,
+            false if (parcel.kind.id)() == TypeId::of::<T>() => parcel.count(),
+            false => return None,
+        };
+        // SAFETY: the room holds a value of the type, whose id the kind has; the parcel is forgotten below.
         let value = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
-        Some(value)
+        Some((value, count))
     }
 
     /// How many elements it is.

@@ -38,6 +38,12 @@ impl Queue {
     /// Puts an entry behind all others.
     #[inline]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
+        if self.head == NONE {
+            // An empty list has no index.
+            (entries[at as usize].previous, entries[at as usize].next) = (NONE, NONE);
+            (self.head, self.tail, self.len) = (at, at, 1);
+            return;
+        }
         self.insert_behind(entries, self.tail, at);
     }
 
@@ -90,6 +96,14 @@ impl Queue {
     /// Takes an entry out.
     #[inline]
     pub(super) fn remove(&mut self, entries: &mut [Entry], at: u32) {
+        if self.len == 1 {
+            debug_assert!(self.head == at);
+            (self.head, self.tail, self.len) = (NONE, NONE, 0);
+            if self.index.is_some() {
+                self.index = None;
+            }
+            return;
+        }
         let Entry { previous, next, .. } = entries[at as usize];
         *match previous {
             NONE => &mut self.head,
@@ -102,9 +116,6 @@ impl Queue {
         self.len -= 1;
         if let Some(index) = &mut self.index {
             leave(index, entries, at);
-            if self.len == 0 {
-                self.index = None;
-            }
         }
     }
 

@@ -5,13 +5,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::entry::{Entry, NONE, State};
+use super::entry::{DONE, Entry, NONE, State};
 use super::envelope::Status;
 use super::error::Error;
 use super::parcel::Parcel;
 use super::probe::Message;
 use super::world::World;
+use crate::exec::current;
 use crate::exec::me::yield_now;
+use crate::link::waiter::ARMED;
 
 impl Entry {
     /// What is told of a message.
@@ -47,7 +49,7 @@ impl Handle {
     }
 
     fn is_active(&self) -> bool {
-        self.world.is_some()
+        self.world.is_some() || self.entry == DONE
     }
 
     /// Whether the outcome is known.
@@ -93,21 +95,35 @@ impl Handle {
         taken.unwrap_or_else(|error| Err(error.open().unwrap_or(Error::Over)))
     }
 
-    /// The value that a receive has taken, if it has one of this type and nobody waits: the short way.
+    /// The short way: the value that a receive has taken, if it is of this type and nobody waits; or the process that polls
+    /// waits from now on.
     #[inline(always)]
-    fn take_at_once<T: 'static>(&mut self) -> Option<(T, Status)> {
+    fn poll_at_once<T: 'static>(&mut self, context: &Context<'_>) -> Option<Poll<(T, Status)>> {
         let world = self.world.as_ref()?;
         let mut matching = world.matching.borrow_mut();
+        let is_over = matching.is_over;
         let entry = matching.slab.entries.get_mut(self.entry as usize)?;
-        if entry.state != State::Taken || entry.word != 0 {
+        if entry.word != 0 {
             return None;
         }
-        let status = entry.status();
-        let value = Parcel::open_at(&mut entry.parcel)?;
+        if entry.state == State::Posted && !is_over {
+            entry.word = ARMED | current::plain_waiter(context)?;
+            return Some(Poll::Pending);
+        }
+        if entry.state != State::Taken {
+            return None;
+        }
+        let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
+        let (value, count) = Parcel::open_at(&mut entry.parcel)?;
         matching.slab.remove(self.entry);
         drop(matching);
         (self.entry, self.world) = (NONE, None);
-        Some((value, status))
+        let status = Status {
+            source: source.unwrap_or(0) as usize,
+            tag: tag.unwrap_or(0),
+            count,
+        };
+        Some(Poll::Ready((value, status)))
     }
 
     /// Asks for the outcome, or to be woken when it may be known.
@@ -215,6 +231,15 @@ pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
 pub struct Sending(Handle);
 
 impl Sending {
+    /// One that is done.
+    #[inline(always)]
+    pub(super) fn done() -> Self {
+        Sending(Handle {
+            world: None,
+            entry: DONE,
+        })
+    }
+
     #[inline]
     pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
         Sending(Handle::new(world, entry))
@@ -226,7 +251,8 @@ impl Future for Sending {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.0.entry == NONE && self.0.world.take().is_some() {
+        if self.0.entry == DONE {
+            self.0.entry = NONE;
             return Poll::Ready(Ok(()));
         }
         self.0.poll(context).map(|outcome| outcome.map(drop))
@@ -283,8 +309,8 @@ impl<T: 'static> Future for Receiving<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(outcome) = self.handle.take_at_once() {
-            return Poll::Ready(Ok(outcome));
+        if let Some(outcome) = self.handle.poll_at_once(context) {
+            return outcome.map(Ok);
         }
         self.handle.poll(context).map(|outcome| {
             let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
