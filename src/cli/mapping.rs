@@ -16,7 +16,7 @@ use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Objective, Options};
+use graphmap_partition::{Objective, Options, strategies};
 use graphmap_plan::{self as plan, Modules, Plan, Previous, Request};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -323,7 +323,8 @@ impl Session<'_> {
             Aim::LargestLoad => Objective::LargestLoad,
             Aim::RemoteChannels => Objective::RemoteChannels,
         };
-        let searches = ["auto", "fast"].contains(&args.strategy.as_str());
+        let mut strategies = strategies().iter();
+        let searches = strategies.any(|s| s.name == args.strategy && s.kind.is_own_search());
         let patience = (patient && searches).then(Patience::new);
         let watch = patience.as_ref().map(Patience::watch);
         let request = Request {
