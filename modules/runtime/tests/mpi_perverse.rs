@@ -254,3 +254,85 @@ fn a_forgotten_request_keeps_nobody() {
         }),
     ]);
 }
+
+/// Nobody can send or receive there any more: that is a block, which is told.
+#[test]
+fn who_waits_in_a_communicator_that_is_gone_is_told() {
+    for (kind, told) in [
+        "send (a communicator that is gone, to rank 1 of the world, tag 3)",
+        "receive (a communicator that is gone, from rank 1, tag 3)",
+        "probe (a communicator that is gone, from any rank, any tag)",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut net = Local::new();
+        for rank in 0..2 {
+            net.spawn(async move {
+                let copy = mpi::world()?.dup().await?;
+                if rank == 1 {
+                    return Ok(());
+                }
+                let (send, receive, probe) = (
+                    copy.ssend(1u8, 1, 3),
+                    copy.recv::<u8>(1, 3),
+                    copy.probe(mpi::ANY_SOURCE, mpi::ANY_TAG),
+                );
+                drop(copy);
+                yield_now().await;
+                match kind {
+                    0 => send.await?,
+                    1 => drop(receive.await?),
+                    _ => drop(probe.await?),
+                }
+                Ok::<(), Error>(())
+            });
+        }
+        let outcome = net.run(&Options::new()).map(drop);
+        let Err(RunError::Blocked(block)) = outcome else {
+            panic!("{outcome:?}");
+        };
+        let all = block.cycle.iter().chain(&block.others);
+        let text: Vec<String> = all.map(ToString::to_string).collect();
+        assert!(text.iter().any(|line| line.contains(told)), "{text:?}");
+    }
+}
+
+/// Messages that nobody can receive any more go with their communicator.
+#[test]
+fn messages_go_with_their_communicator() {
+    ranks(vec![rank!(|world| {
+        let dropped = Rc::new(Cell::new(0));
+        COUNTED.replace(Some(Rc::clone(&dropped)));
+        let copy = world.dup().await.unwrap();
+        copy.bsend(Counted(1), 0, 1).await.unwrap();
+        world.bsend(Counted(2), 0, 1).await.unwrap();
+        copy.bsend(Counted(3), 0, 1).await.unwrap();
+        drop(copy.clone());
+        assert_eq!(dropped.get(), 0);
+        drop(copy);
+        assert_eq!(dropped.get(), 2);
+        // What is another's is still there.
+        assert_eq!(world.recv::<Counted>(0, 1).await.unwrap().0.0, 2);
+        COUNTED.replace(None);
+    })]);
+}
+
+thread_local! {
+    static COUNTED: RefCell<Option<Rc<Cell<u32>>>> = const { RefCell::new(None) };
+}
+
+/// A value that counts when it is dropped.
+struct Counted(u32);
+
+graphmap_runtime::payload!(Counted(number));
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        COUNTED.with_borrow(|counted| {
+            if let Some(counted) = counted {
+                counted.set(counted.get() + 1);
+            }
+        });
+    }
+}

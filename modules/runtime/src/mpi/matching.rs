@@ -323,6 +323,29 @@ impl Matching {
         parcel.map(|parcel| (parcel, word))
     }
 
+    /// A communicator is gone: takes what waits for receives of its ranks, to be dropped. Whoever waits for one of these to be
+    /// received goes on waiting.
+    pub(super) fn purge(&mut self, context: u32, homes: impl Iterator<Item = u32>) -> Vec<Parcel> {
+        let mut lost = Vec::new();
+        if self.is_over {
+            return lost;
+        }
+        for home in homes {
+            let queue = &mut self.mailboxes[home as usize].unexpected;
+            let mut next = queue.first();
+            while let Some(at) = next {
+                let entry = &mut self.slab.entries[at as usize];
+                next = Some(entry.next).filter(|&next| next != NONE);
+                if entry.envelope.context == context && entry.state == State::Unexpected {
+                    lost.extend(entry.parcel.take());
+                    queue.remove(&mut self.slab.entries, at);
+                    self.slab.remove(at);
+                }
+            }
+        }
+        lost
+    }
+
     /// The run is over: all that was not received, to be dropped.
     pub(super) fn close(&mut self) -> Vec<Parcel> {
         self.is_over = true;

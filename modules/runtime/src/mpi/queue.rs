@@ -35,6 +35,11 @@ impl Queue {
         self.len
     }
 
+    /// The one that all others are behind.
+    pub(super) fn first(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
     /// Puts an entry behind all others.
     #[inline]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {

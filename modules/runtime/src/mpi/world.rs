@@ -77,9 +77,12 @@ impl World {
         Ok(shared)
     }
 
-    /// A communicator goes.
-    pub(super) fn forget(&self, number: u32) {
+    /// A communicator goes, and with it the messages that nobody can receive any more.
+    pub(super) fn forget(&self, number: u32, group: &Group) {
         self.communicators.borrow_mut().remove(&number);
+        let lost = self.matching.borrow_mut().purge(number, group.members());
+        // Code of the user, after all else.
+        drop(lost);
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -167,23 +170,27 @@ impl Floor for World {
         let communicators = self.communicators.borrow();
         let of = |number: u32| communicators.get(&number).and_then(Weak::upgrade);
         for entry in &self.matching.borrow().slab.entries {
-            let Some(shared) = of(entry.envelope.context).filter(|_| entry.word & ARMED != 0)
-            else {
+            if entry.word & ARMED == 0 {
                 continue;
-            };
+            }
+            // Who waits may have let go of the communicator.
+            let shared = of(entry.envelope.context);
+            let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
             let tag = tag.map_or_else(|| "any tag".to_string(), |tag| format!("tag {tag}"));
             let (peer, call, whom) = match entry.state {
                 State::Held => {
-                    let to = shared.group().rank_of(entry.home);
-                    (
-                        Some(entry.home),
-                        "send",
-                        to.map(|to| format!("to rank {to}")),
-                    )
+                    let to = group.and_then(|group| group.rank_of(entry.home));
+                    let whom = to.map_or_else(
+                        || format!("to rank {} of the world", entry.home),
+                        |to| format!("to rank {to}"),
+                    );
+                    (Some(entry.home), "send", Some(whom))
                 }
                 State::Posted | State::Probing => {
-                    let peer = source.and_then(|source| shared.group().at(source));
+                    let peer = source
+                        .zip(group)
+                        .and_then(|(source, group)| group.at(source));
                     let call = if entry.state == State::Posted {
                         "receive"
                     } else {
@@ -198,7 +205,9 @@ impl Floor for World {
                 _ => continue,
             };
             let whom = whom.unwrap_or_else(|| "from any rank".to_string());
-            let name = shared.name();
+            let name = shared
+                .as_ref()
+                .map_or("a communicator that is gone", |shared| shared.name());
             let what = || (format!("{call} ({name}, {whom}, {tag})"), place(entry.at));
             tell(entry.word, peer, &what);
         }
