@@ -28,6 +28,8 @@ pub struct Report {
     pub growths: Vec<Growth>,
     /// Readers that left without all that was written to them, or was to be.
     pub left_early: Option<EarlyLeave>,
+    /// Messages between [ranks](crate::mpi) that nobody has received.
+    pub unreceived: Option<Unreceived>,
     pub(crate) profile: Option<Profile>,
 }
 
@@ -81,6 +83,15 @@ pub struct EarlyLeave {
     pub first: String,
 }
 
+/// Messages between [ranks](crate::mpi) that nobody has received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreceived {
+    /// How many.
+    pub messages: u64,
+    /// One of them, in words, with its place.
+    pub first: String,
+}
+
 /// A channel that had to grow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Growth {
@@ -122,6 +133,17 @@ pub(crate) fn report(
     let left_early = left_early.first().map(|&number| EarlyLeave {
         channels: left_early.len(),
         first: report::channel(&**directory, number),
+    });
+    let unreceived = |tally: &Tally| tally.unreceived.clone();
+    let unreceived = tallies
+        .iter()
+        .map(unreceived)
+        .reduce(|(a, first), (b, other)| (a + b, first.or(other)));
+    let unreceived = unreceived.and_then(|(messages, first)| {
+        Some(Unreceived {
+            messages,
+            first: first?,
+        })
     });
     let measured = tallies.iter().any(|tally| tally.measured);
     let profiled = tallies.iter().any(|tally| tally.profiled);
@@ -182,6 +204,7 @@ pub(crate) fn report(
         schedulers,
         schedulers_asked,
         left_early,
+        unreceived,
         growths,
         profile: profiled.then_some(profile),
     }
@@ -286,7 +309,7 @@ impl Report {
     }
 
     /// The statistics as lines of JSON, one object a line; its `what` is `kind`, `scheduler`,
-    /// `growth`, `left_early` or `run`. Times are in seconds.
+    /// `growth`, `left_early`, `unreceived` or `run`. Times are in seconds.
     pub fn json_lines(&self) -> String {
         let mut json = String::new();
         for k in &self.kinds {
@@ -330,6 +353,13 @@ impl Report {
             let _ = writeln!(
                 json,
                 "{{\"what\":\"left_early\",\"channels\":{channels},\"first\":{first}}}"
+            );
+        }
+        if let Some(Unreceived { messages, first }) = &self.unreceived {
+            let first = quote(first);
+            let _ = writeln!(
+                json,
+                "{{\"what\":\"unreceived\",\"messages\":{messages},\"first\":{first}}}"
             );
         }
         let (elapsed, processes) = (self.elapsed.as_secs_f64(), self.processes);
@@ -407,6 +437,13 @@ impl fmt::Display for Report {
                 if *channels == 1 { "it" } else { "them" },
                 if *channels == 1 { "" } else { " first" }
             )?;
+        }
+        if let Some(Unreceived { messages, first }) = &self.unreceived {
+            let (were, end) = match messages {
+                1 => ("message was", ""),
+                _ => ("messages were", " first"),
+            };
+            writeln!(f, "{messages} {were} received by nobody: {first}{end}")?;
         }
         if let Some(advice) = self.advice() {
             writeln!(f, "{advice}")?;

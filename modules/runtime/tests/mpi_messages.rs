@@ -426,3 +426,51 @@ fn values_that_nobody_received_are_dropped_with_the_run() {
     });
     net.run(&Options::new()).unwrap();
 }
+
+#[test]
+fn what_nobody_receives_is_counted() {
+    let mut net = Local::new();
+    for _ in 0..3 {
+        net.spawn(async {
+            let world = mpi::world()?;
+            let next = (world.rank() + 1) % 3;
+            let copy = world.dup().await?;
+            copy.send(1u8, next, 5).await?;
+            world.send(2u8, next, 6).await?;
+            world.send(3u8, next, 7).await?;
+            world.recv::<u8>(ANY_SOURCE, 7).await?;
+            if world.rank() == 2 {
+                copy.recv::<u8>(ANY_SOURCE, ANY_TAG).await?;
+            }
+            Ok::<(), Error>(())
+        });
+    }
+    let report = net.run(&Options::new().stats(true)).unwrap();
+    let unreceived = report.unreceived.clone().unwrap();
+    assert_eq!(unreceived.messages, 5);
+    // Whoever has sent there first.
+    let told = " (world.dup, tag 5), sent at ";
+    assert!(unreceived.first.contains(told), "{unreceived:?}");
+    assert!(unreceived.first.contains(file!()), "{unreceived:?}");
+    let text = report.to_string();
+    let line = format!(
+        "5 messages were received by nobody: {} first\n",
+        unreceived.first
+    );
+    assert!(text.contains(&line), "{text}");
+    assert!(
+        report
+            .json_lines()
+            .contains("{\"what\":\"unreceived\",\"messages\":5,\"first\":\"from rank "),
+        "{}",
+        report.json_lines()
+    );
+
+    let mut net = Local::new();
+    net.spawn(async {
+        let world = mpi::world()?;
+        world.send(1u8, 0, 0).await?;
+        world.recv::<u8>(0, 0).await.map(drop)
+    });
+    assert_eq!(net.run(&Options::new()).unwrap().unreceived, None);
+}

@@ -234,6 +234,29 @@ fn values_that_panic_when_they_are_dropped_at_the_end() {
     })]);
 }
 
+/// The process that lets go of the communicator is the one that fails.
+#[test]
+fn values_that_panic_when_they_go_with_their_communicator() {
+    let mut net = Local::new();
+    net.spawn(async {
+        let copy = mpi::world()?.dup().await?;
+        copy.bsend(Sends(13), 0, 1).await?;
+        copy.bsend(Sends(13), 0, 1).await?;
+        drop(copy);
+        Ok::<(), Error>(())
+    });
+    let outcome = net.run(&Options::new()).map(drop);
+    let Err(RunError::Failed(failure)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(
+        failure
+            .message
+            .contains("panicked when it was dropped: dropped"),
+        "{failure:?}"
+    );
+}
+
 #[test]
 fn a_forgotten_request_keeps_nobody() {
     ranks(vec![

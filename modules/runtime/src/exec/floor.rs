@@ -17,13 +17,17 @@ use crate::place::Place;
 /// Takes a wait: who waits by which word, for which rank (none: for any of several), in which call.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (String, Place));
 
+/// Messages that nobody has received: how many, and the first of them in words.
+pub(crate) type Unreceived = (u64, Option<String>);
+
 /// A floor above, as a scheduler sees the part of it that is its own.
 pub(crate) trait Floor: Any {
     /// Tells of every wait.
     fn calls(&self, tell: Tell<'_>);
 
-    /// The run is over, and its processes have gone: lets go of all that is kept for them.
-    fn close(&self);
+    /// The run is over, and its processes have gone: lets go of all that is kept for them. How many messages nobody has
+    /// received, and one of them in words.
+    fn close(&self) -> Unreceived;
 }
 
 /// A call in which a process waits.
@@ -103,10 +107,8 @@ impl Above {
         floor.downcast().ok()
     }
 
-    pub(super) fn close(&self) {
-        if let Some(floor) = self.0.get() {
-            floor.close();
-        }
+    pub(super) fn close(&self) -> Unreceived {
+        self.0.get().map_or((0, None), |floor| floor.close())
     }
 }
 

@@ -334,7 +334,8 @@ impl Scheduler {
             task.set(None);
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
-        self.above.close();
+        let unreceived = self.above.close();
+        self.tally.borrow_mut().unreceived = unreceived;
         if let Some(outside) = &self.outside {
             for (channel, token) in outside.take_exposed() {
                 self.drop_token(channel, token);

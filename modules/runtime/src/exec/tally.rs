@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::Directory;
+use super::floor::Unreceived;
 use crate::options::Options;
 use crate::payload::{Decoder, Encoder};
 use crate::trace::{Part, Trace};
@@ -36,6 +37,8 @@ pub(crate) struct Tally {
     pub(crate) core: Option<u32>,
     /// Channels whose readers left without all that was written to them, or was to be, by number.
     pub(crate) left_early: BTreeSet<u32>,
+    /// Messages between ranks that nobody has received.
+    pub(crate) unreceived: Unreceived,
 }
 
 impl Tally {
@@ -65,13 +68,14 @@ impl Tally {
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.processes),
             (left_early, tally.core, tally.frames, tally.recorded),
+            tally.unreceived,
         ))
         .clone()
     }
 
     /// What another OS process has counted.
     pub(crate) fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
-        let (flags, lists, numbers, rest) = Decoder::from_slice(bytes).ok()?;
+        let (flags, lists, numbers, rest, unreceived) = Decoder::from_slice(bytes).ok()?;
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
         let (switches, sent, sleeps, processes) = numbers;
@@ -96,6 +100,7 @@ impl Tally {
             processes,
             core,
             left_early: left_early.into_iter().collect(),
+            unreceived,
         })
     }
 

@@ -61,7 +61,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.world.forget(self.number, &self.group);
+        self.world.forget(self);
     }
 }
 

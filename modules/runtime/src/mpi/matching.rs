@@ -323,9 +323,9 @@ impl Matching {
         parcel.map(|parcel| (parcel, word))
     }
 
-    /// A communicator is gone: takes what waits for receives of its ranks, to be dropped. Whoever waits for one of these to be
-    /// received goes on waiting.
-    pub(super) fn purge(&mut self, context: u32, homes: impl Iterator<Item = u32>) -> Vec<Parcel> {
+    /// A communicator is gone: takes what waits for receives of its ranks. Whoever waits for one of these to be received goes
+    /// on waiting.
+    pub(super) fn purge(&mut self, context: u32, homes: impl Iterator<Item = u32>) -> Vec<Lost> {
         let mut lost = Vec::new();
         if self.is_over {
             return lost;
@@ -337,7 +337,7 @@ impl Matching {
                 let entry = &mut self.slab.entries[at as usize];
                 next = Some(entry.next).filter(|&next| next != NONE);
                 if entry.envelope.context == context && entry.state == State::Unexpected {
-                    lost.extend(entry.parcel.take());
+                    lost.extend(Lost::of(entry));
                     queue.remove(&mut self.slab.entries, at);
                     self.slab.remove(at);
                 }
@@ -346,13 +346,34 @@ impl Matching {
         lost
     }
 
-    /// The run is over: all that was not received, to be dropped.
-    pub(super) fn close(&mut self) -> Vec<Parcel> {
+    /// The run is over: all that was not received.
+    pub(super) fn close(&mut self) -> Vec<Lost> {
         self.is_over = true;
         let entries = self.slab.entries.iter_mut();
         entries
             .filter(|entry| entry.state != State::Done)
-            .filter_map(|entry| entry.parcel.take())
+            .filter_map(Lost::of)
             .collect()
+    }
+}
+
+/// A message that nobody will receive, to be dropped.
+pub(super) struct Lost {
+    pub(super) envelope: Envelope,
+    pub(super) home: u32,
+    pub(super) order: u64,
+    pub(super) at: &'static Location<'static>,
+    pub(super) parcel: Parcel,
+}
+
+impl Lost {
+    fn of(entry: &mut Entry) -> Option<Self> {
+        Some(Lost {
+            parcel: entry.parcel.take()?,
+            envelope: entry.envelope,
+            home: entry.home,
+            order: entry.order,
+            at: entry.at,
+        })
     }
 }

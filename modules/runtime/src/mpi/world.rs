@@ -11,10 +11,10 @@ use super::communicator::Shared;
 use super::entry::State;
 use super::error::Error;
 use super::group::Group;
-use super::matching::Matching;
+use super::matching::{Lost, Matching};
 use super::round::Rounds;
 use crate::exec::current;
-use crate::exec::floor::{self, Alone, Floor, Tell};
+use crate::exec::floor::{self, Alone, Floor, Tell, Unreceived};
 use crate::exec::guard;
 use crate::exec::hooks::Owner;
 use crate::link::waiter::{ARMED, ID};
@@ -31,6 +31,8 @@ pub(super) struct World {
     communicators: RefCell<BTreeMap<u32, Weak<Shared>>>,
     /// That of all ranks, until the run is over.
     all: RefCell<Option<Rc<Shared>>>,
+    /// What nobody has received so far, and never will.
+    unreceived: RefCell<Unreceived>,
 }
 
 impl World {
@@ -42,6 +44,7 @@ impl World {
             next: Cell::new(0),
             communicators: RefCell::default(),
             all: RefCell::default(),
+            unreceived: RefCell::default(),
         });
         let all = world.communicator(Group::all(ranks), "world".into()).ok();
         world.all.replace(all);
@@ -78,11 +81,47 @@ impl World {
     }
 
     /// A communicator goes, and with it the messages that nobody can receive any more.
-    pub(super) fn forget(&self, number: u32, group: &Group) {
-        self.communicators.borrow_mut().remove(&number);
-        let lost = self.matching.borrow_mut().purge(number, group.members());
-        // Code of the user, after all else.
-        drop(lost);
+    pub(super) fn forget(&self, gone: &Shared) {
+        self.communicators.borrow_mut().remove(&gone.number());
+        let lost = self
+            .matching
+            .borrow_mut()
+            .purge(gone.number(), gone.group().members());
+        self.count(&lost, Some(gone));
+        // Code of the user, after all else. One that panics keeps the others from nothing.
+        let dropped = lost
+            .into_iter()
+            .map(|lost| guard::caught(|| drop(lost.parcel)));
+        let dropped: Vec<_> = dropped.filter_map(Result::err).collect();
+        if let Some(text) = dropped.first()
+            && !std::thread::panicking()
+        {
+            panic!("a message that nobody has received panicked when it was dropped: {text}");
+        }
+    }
+
+    /// Counts messages that nobody has received, and keeps the first that was sent, in words.
+    fn count(&self, lost: &[Lost], shared: Option<&Shared>) {
+        let Some(first) = lost.iter().min_by_key(|lost| lost.order) else {
+            return;
+        };
+        let mut unreceived = self.unreceived.borrow_mut();
+        unreceived.0 += lost.len() as u64;
+        if unreceived.1.is_none() {
+            let to = shared.and_then(|shared| shared.group().rank_of(first.home));
+            let to = to.map_or_else(
+                || format!("rank {} of the world", first.home),
+                |to| format!("rank {to}"),
+            );
+            let name = shared.map_or("a communicator that is gone", Shared::name);
+            let (from, tag) = (first.envelope.source(), first.envelope.tag());
+            unreceived.1 = Some(format!(
+                "from rank {} to {to} ({name}, tag {}), sent at {}",
+                from.unwrap_or(0),
+                tag.unwrap_or(0),
+                place(first.at)
+            ));
+        }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -216,12 +255,19 @@ impl Floor for World {
         }
     }
 
-    fn close(&self) {
-        let parcels = self.matching.borrow_mut().close();
-        for parcel in parcels {
-            guard::quietly(|| drop(parcel));
-        }
+    fn close(&self) -> Unreceived {
+        let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
+        let number = all.as_ref().map(|all| all.number());
+        let (of_all, of_others): (Vec<Lost>, Vec<Lost>) = lost
+            .into_iter()
+            .partition(|lost| Some(lost.envelope.context) == number);
+        self.count(&of_all, all.as_deref());
+        self.count(&of_others, None);
+        for lost in of_all.into_iter().chain(of_others) {
+            guard::quietly(|| drop(lost.parcel));
+        }
         guard::quietly(|| drop(all));
+        self.unreceived.take()
     }
 }
