@@ -10,6 +10,9 @@ mod doze;
 #[path = "../../src/link/mod.rs"]
 mod link;
 
+#[path = "../../src/os_signal.rs"]
+mod os_signal;
+
 mod lanes;
 
 /// Of what `link` knows, a constant; here it is small, for each word of that many bytes is watched.
