@@ -73,6 +73,11 @@ async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error> {
             assert_eq!(all, (me == root).then(|| joined(0..size)));
         }
         7 => assert_eq!(comm.allreduce(mine, join).await?, joined(0..size)),
+        12 => {
+            let values = (0..size).map(|to| format!("{me}>{to}")).collect();
+            let wanted: Vec<_> = (0..size).map(|from| format!("{from}>{me}")).collect();
+            assert_eq!(comm.reduce_scatter(values, join).await?, wanted.join(","));
+        }
         8 => assert_eq!(comm.scan(mine, join).await?, joined(0..me + 1)),
         _ => {
             let before = comm.exscan(mine, join).await?;
@@ -95,7 +100,7 @@ fn random_calls_give_what_vectors_say() {
             let mut comms = vec![world.dup().await?, world];
             for _ in 0..calls {
                 let (what, seed, at) =
-                    (alike.below(12), alike.below(1000), alike.below(2) as usize);
+                    (alike.below(13), alike.below(1000), alike.below(2) as usize);
                 let colour = |rank: usize| (rank as u64 * 7 + seed) % 3;
                 if what == 10 {
                     let world = comms.last().unwrap();

@@ -292,6 +292,40 @@ impl Communicator {
         )
     }
 
+    /// Gives the n-th rank the n-th value of all, combined by an operation. Values may themselves be vectors, of as many
+    /// elements as each rank is to get: so it is `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
+    ///
+    /// # Errors
+    /// [`Error::Count`]: a rank has not as many values as there are ranks.
+    #[track_caller]
+    pub fn reduce_scatter<T: Value>(
+        &self,
+        values: Vec<T>,
+        mut op: impl FnMut(T, T) -> T,
+    ) -> Collective<T> {
+        let (call, at) = (
+            Call::new::<Vec<T>>("reduce_scatter", None),
+            Location::caller(),
+        );
+        let brought = self.one_each(values).map(Brought::Part);
+        let size = self.size();
+        let make = |all: Vec<Vec<T>>| {
+            let mut rows: Vec<_> = all.into_iter().map(Vec::into_iter).collect();
+            let mut column = |_: usize| {
+                let column = rows.iter_mut().filter_map(Iterator::next);
+                column.reduce(&mut op)
+            };
+            Outcome::Each((0..size).map(&mut column).collect())
+        };
+        begin(
+            self.calling(call, at),
+            brought,
+            Needs::All,
+            make,
+            part::<Vec<T>, T>,
+        )
+    }
+
     /// Gives each rank the values of the ranks up to and with its own, combined by an operation.
     ///
     /// # Errors
