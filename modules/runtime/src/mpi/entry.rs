@@ -31,24 +31,27 @@ pub(super) enum State {
     Done,
 }
 
+/// A cache line of what every message needs, and one for where it is in its lists: without that, time would depend on where
+/// memory begins.
+#[repr(C, align(64))]
 pub(super) struct Entry {
+    pub(super) parcel: Option<Parcel>,
     /// Of a message, or what a receive takes.
     pub(super) envelope: Envelope,
+    /// The word of who waits for a change: as in a channel.
+    pub(super) word: u32,
+    /// Where the call is.
+    pub(super) at: &'static Location<'static>,
     /// The rank in the world at which it is.
     pub(super) home: u32,
-    /// Counts up through all messages and receives.
-    pub(super) order: u64,
+    pub(super) state: State,
     pub(super) previous: u32,
     pub(super) next: u32,
     /// Among those of the same envelope, where there is an index.
     pub(super) same_before: u32,
     pub(super) same_next: u32,
-    /// The word of who waits for a change: as in a channel.
-    pub(super) word: u32,
-    pub(super) state: State,
-    pub(super) parcel: Option<Parcel>,
-    /// Where the call is.
-    pub(super) at: &'static Location<'static>,
+    /// Counts up through all messages and receives.
+    pub(super) order: u64,
 }
 
 /// All entries of a scheduler's ranks. Who has the number of one has it until it gives it back.
