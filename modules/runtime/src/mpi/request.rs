@@ -279,6 +279,27 @@ impl Request for Sending {
     }
 }
 
+/// What all receives do alike as requests. To let go of one is to cancel it.
+macro_rules! as_a_receive {
+    () => {
+        fn is_active(&self) -> bool {
+            self.handle.is_active()
+        }
+
+        fn is_done(&self) -> bool {
+            self.handle.is_done()
+        }
+
+        fn cancel(self) -> bool {
+            self.handle.is_active()
+        }
+
+        fn disarm(&mut self) {
+            self.handle.disarm();
+        }
+    };
+}
+
 /// A receive that was begun. Who lets go of it gives its message back.
 #[must_use = "a receive that nobody waits for takes no message"]
 pub struct Receiving<T> {
@@ -322,21 +343,7 @@ impl<T: 'static> Future for Receiving<T> {
 impl<T: 'static> Request for Receiving<T> {
     type Outcome = (T, Status);
 
-    fn is_active(&self) -> bool {
-        self.handle.is_active()
-    }
-
-    fn is_done(&self) -> bool {
-        self.handle.is_done()
-    }
-
-    fn cancel(self) -> bool {
-        self.handle.is_active()
-    }
-
-    fn disarm(&mut self) {
-        self.handle.disarm();
-    }
+    as_a_receive!();
 }
 
 /// A receive into a slice that was begun. Who lets go of it gives its message back.
@@ -388,21 +395,7 @@ impl<T: Copy + 'static> Future for ReceivingInto<'_, T> {
 impl<T: Copy + 'static> Request for ReceivingInto<'_, T> {
     type Outcome = Status;
 
-    fn is_active(&self) -> bool {
-        self.handle.is_active()
-    }
-
-    fn is_done(&self) -> bool {
-        self.handle.is_done()
-    }
-
-    fn cancel(self) -> bool {
-        self.handle.is_active()
-    }
-
-    fn disarm(&mut self) {
-        self.handle.disarm();
-    }
+    as_a_receive!();
 }
 
 /// A matched probe that was begun. Who lets go of it gives the message back.
@@ -444,19 +437,5 @@ impl Future for ReceivingMessage {
 impl Request for ReceivingMessage {
     type Outcome = Message;
 
-    fn is_active(&self) -> bool {
-        self.handle.is_active()
-    }
-
-    fn is_done(&self) -> bool {
-        self.handle.is_done()
-    }
-
-    fn cancel(self) -> bool {
-        self.handle.is_active()
-    }
-
-    fn disarm(&mut self) {
-        self.handle.disarm();
-    }
+    as_a_receive!();
 }

@@ -258,13 +258,12 @@ impl Floor for World {
     fn close(&self) -> Unreceived {
         let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
-        let number = all.as_ref().map(|all| all.number());
-        let (of_all, of_others): (Vec<Lost>, Vec<Lost>) = lost
-            .into_iter()
-            .partition(|lost| Some(lost.envelope.context) == number);
-        self.count(&of_all, all.as_deref());
-        self.count(&of_others, None);
-        for lost in of_all.into_iter().chain(of_others) {
+        let first = lost.iter().min_by_key(|lost| lost.order);
+        let first = first.map(|first| first.envelope.context);
+        let shared = first.and_then(|number| self.communicators.borrow().get(&number)?.upgrade());
+        self.count(&lost, shared.as_deref());
+        drop(shared);
+        for lost in lost {
             guard::quietly(|| drop(lost.parcel));
         }
         guard::quietly(|| drop(all));

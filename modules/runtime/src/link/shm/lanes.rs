@@ -244,7 +244,7 @@ impl Lanes {
             0 => Err("nobody has said that it can be read".to_string()),
             pid => cma::read(pid, address, to).map_err(|error| error.to_string()),
         };
-        if let Some((peer, start)) = start
+        if let (Some((peer, start)), true) = (start, read.is_ok())
             && let Some(false) = peer.rates.read(bytes, start.elapsed())
         {
             // What is there to be read already is.
