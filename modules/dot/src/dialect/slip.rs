@@ -81,7 +81,7 @@ impl Dialect<'_> {
                 .at(node.span, "only edges name it")
                 .also(other.span, "declared here")
                 .help(format!("did you mean `{meant}`?"))
-                .help(format!("if not, declare it too: `{slip};`")),
+                .help("if not, declare it with a statement of its own, as others are"),
             );
         }
         findings
