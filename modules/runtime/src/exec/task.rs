@@ -1,10 +1,11 @@
 //! A process in memory: 16 bytes and its future, in one allocation.
 
 use std::alloc::{Layout, dealloc};
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 
 use super::current;
@@ -22,8 +23,9 @@ pub(crate) struct Header {
     /// Polls the future with a context; without one, drops it. True when it has ended
     /// and the memory is free.
     call: unsafe fn(NonNull<Header>, Option<&mut Context<'_>>) -> bool,
-    /// Number of the kind, and the marks QUEUED, DONE and TOLD.
-    kind: Cell<u32>,
+    /// Number of the kind, and the marks QUEUED, DONE and TOLD. Atomic, though one thread alone has it, so that it is always
+    /// written whole: a byte of it that was just written holds up who reads all of it.
+    kind: AtomicU32,
     /// Which one of its kind.
     index: u32,
 }
@@ -36,7 +38,7 @@ struct Task<F> {
 
 impl Header {
     pub(crate) fn kind(&self) -> u32 {
-        self.kind.get() & !(QUEUED | DONE | TOLD)
+        self.kind.load(Relaxed) & !(QUEUED | DONE | TOLD)
     }
 
     pub(crate) fn index(&self) -> u32 {
@@ -46,30 +48,30 @@ impl Header {
     /// Marks the process as queued; false if it was.
     #[inline]
     pub(crate) fn enqueue(&self) -> bool {
-        let kind = self.kind.get();
-        self.kind.set(kind | QUEUED);
+        let kind = self.kind.load(Relaxed);
+        self.kind.store(kind | QUEUED, Relaxed);
         kind & QUEUED == 0
     }
 
     pub(crate) fn is_queued(&self) -> bool {
-        self.kind.get() & QUEUED != 0
+        self.kind.load(Relaxed) & QUEUED != 0
     }
 
     /// Marks the process as one that was told to wait at a channel between schedulers.
     pub(crate) fn set_told(&self) {
-        self.kind.set(self.kind.get() | TOLD);
+        self.kind.store(self.kind.load(Relaxed) | TOLD, Relaxed);
     }
 
     /// Takes that mark off; whether it was there.
     pub(crate) fn take_told(&self) -> bool {
-        let kind = self.kind.get();
-        self.kind.set(kind & !TOLD);
+        let kind = self.kind.load(Relaxed);
+        self.kind.store(kind & !TOLD, Relaxed);
         kind & TOLD != 0
     }
 
     #[inline]
     pub(crate) fn dequeue(&self) {
-        self.kind.set(self.kind.get() & !QUEUED);
+        self.kind.store(self.kind.load(Relaxed) & !QUEUED, Relaxed);
     }
 }
 
@@ -81,7 +83,7 @@ where
 {
     let header = Header {
         call: call::<F>,
-        kind: Cell::new(kind),
+        kind: AtomicU32::new(kind),
         index,
     };
     NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
@@ -131,8 +133,8 @@ where
     }
     // SAFETY: the header is alive until the end of this function.
     let kind = unsafe { &header.as_ref().kind };
-    if kind.get() & DONE == 0 {
-        kind.set(kind.get() | DONE);
+    if kind.load(Relaxed) & DONE == 0 {
+        kind.store(kind.load(Relaxed) | DONE, Relaxed);
         // If this panics, the memory stays until the scheduler discards what is left of the task.
         // SAFETY: DONE keeps this from happening twice.
         unsafe { ptr::drop_in_place(future) };

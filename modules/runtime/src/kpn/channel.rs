@@ -1,6 +1,6 @@
 //! A channel between two processes of the same scheduler.
 //!
-//! A ring behind a point ([`Point`]), in one allocation. The fields fill 32 bytes; two slots are right
+//! A ring behind a point ([`Point`]), in one allocation. The fields fill 40 bytes; two slots are right
 //! behind them, so that a channel of capacity one lives in one cache line. A wider ring is
 //! allocated when it is first needed and doubles up to the capacity: most channels of a network
 //! with generous capacities never hold more than a few tokens, and the cache thanks.
@@ -45,8 +45,11 @@ pub(crate) struct Channel<T> {
     /// Tokens taken out so far.
     head: Cell<u64>,
     len: Cell<u32>,
-    /// Slots there are: a power of two.
-    slots: Cell<u32>,
+    /// With fewer tokens than this there is room for one more, in a slot that is there: at most the capacity and the slots.
+    /// One look instead of two, and looked at again (`make_room`) where it says no.
+    room: Cell<u32>,
+    /// Slots there are, less one: they are a power of two.
+    mask: Cell<u32>,
     store: UnsafeCell<Store<T>>,
 }
 
@@ -57,7 +60,7 @@ const REFUSED: u32 = 1;
 /// Slots that are in the channel itself.
 const IN_PLACE: u32 = 2;
 
-/// Two slots in place, or more elsewhere: `slots` tells.
+/// Two slots in place, or more elsewhere: `mask` tells.
 union Store<T> {
     two: ManuallyDrop<MaybeUninit<[T; 2]>>,
     many: *mut MaybeUninit<T>,
@@ -69,7 +72,8 @@ impl<T> Channel<T> {
             point: Point::new(registry.next(), capacity),
             head: Cell::new(0),
             len: Cell::new(0),
-            slots: Cell::new(IN_PLACE),
+            room: Cell::new(capacity.min(IN_PLACE)),
+            mask: Cell::new(IN_PLACE - 1),
             store: UnsafeCell::new(Store {
                 two: ManuallyDrop::new(MaybeUninit::uninit()),
             }),
@@ -87,16 +91,16 @@ impl<T> Channel<T> {
 
     #[inline(always)]
     fn slot(&self, at: u64) -> *mut MaybeUninit<T> {
-        let slots = self.slots.get();
+        let mask = self.mask.get();
         let store = self.store.get();
-        let first = if slots == IN_PLACE {
+        let first = if mask == IN_PLACE - 1 {
             store.cast()
         } else {
             // SAFETY: with more than two slots `many` is the field in use.
             unsafe { (*store).many }
         };
         // SAFETY: the masked index is below the number of slots.
-        unsafe { first.add((at as u32 & (slots - 1)) as usize) }
+        unsafe { first.add((at as u32 & mask) as usize) }
     }
 
     #[inline(always)]
@@ -120,7 +124,8 @@ impl<T> Channel<T> {
 
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.has_room() {
-            self.put_in(token);
+            // SAFETY: it was asked just now.
+            unsafe { self.put_in(token) };
             Put::Done
         } else if self.point.is_gone(Side::Read) {
             self.note_unread();
@@ -139,14 +144,37 @@ impl<T> Channel<T> {
     /// Whether a token can be put in. Never when the reader has left: that takes all room away.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
-        self.len.get() < self.point.capacity.get()
+        let len = self.len.get();
+        len < self.room.get() || (len < self.point.capacity.get() && self.make_room())
     }
 
-    /// Puts a token in; there has to be room.
+    /// The capacity allows for more than was known: true.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self) -> bool {
+        if self.len.get() > self.mask.get() {
+            self.widen();
+        }
+        self.room
+            .set(self.point.capacity.get().min(self.mask.get() + 1));
+        true
+    }
+
+    /// The reader leaves, and takes all room away.
+    fn end_room(&self) {
+        self.point.capacity.set(0);
+        self.room.set(0);
+    }
+
+    /// Puts a token in; [`has_room`](Self::has_room) has to have said that there is room.
+    ///
+    /// # Safety
+    /// Nothing has been put in since.
     #[inline(always)]
-    pub(crate) fn put_in(&self, token: T) {
-        debug_assert!(self.has_room());
-        self.append(token);
+    pub(crate) unsafe fn put_in(&self, token: T) {
+        debug_assert!(self.len.get() < self.room.get());
+        // SAFETY: there is no more room than slots.
+        unsafe { self.append(token) };
         self.point.wake(Side::Read, current::wake_next);
     }
 
@@ -160,7 +188,11 @@ impl<T> Channel<T> {
     #[inline(always)]
     pub(crate) fn hand(&self, token: T) {
         debug_assert!(self.len.get() == self.point.capacity.get() && self.len.get() > 0);
-        self.append(token);
+        if self.len.get() > self.mask.get() {
+            self.widen();
+        }
+        // SAFETY: a slot is free.
+        unsafe { self.append(token) };
     }
 
     /// Whether the reader has left without the token in hand. It may as well have taken that token
@@ -187,12 +219,12 @@ impl<T> Channel<T> {
         }
     }
 
+    /// # Safety
+    /// A slot has to be free.
     #[inline(always)]
-    fn append(&self, token: T) {
+    unsafe fn append(&self, token: T) {
         let len = self.len.get();
-        if len == self.slots.get() {
-            self.widen();
-        }
+        debug_assert!(len <= self.mask.get());
         // SAFETY: the slot behind the last token is free.
         unsafe { (*self.slot(self.head.get() + u64::from(len))).write(token) };
         self.len.set(len + 1);
@@ -202,7 +234,8 @@ impl<T> Channel<T> {
     #[cold]
     #[inline(never)]
     fn widen(&self) {
-        let (old, new) = (self.slots.get(), self.slots.get() * 2);
+        let old = self.mask.get() + 1;
+        let new = old * 2;
         let wide = ManuallyDrop::new(Vec::<MaybeUninit<T>>::with_capacity(new as usize));
         let wide = wide.as_ptr().cast_mut();
         let head = self.head.get();
@@ -215,7 +248,7 @@ impl<T> Channel<T> {
         }
         // SAFETY: `many` is in use if there were more than two slots.
         unsafe { self.free_slots(old) };
-        self.slots.set(new);
+        self.mask.set(new - 1);
         // SAFETY: nobody looks at the store now; a channel is its thread's own.
         unsafe { (*self.store.get()).many = wide };
     }
@@ -256,7 +289,7 @@ impl<T> Channel<T> {
         // No token comes in any more, and those that nobody read do not count. The reader leaves
         // after its tokens: one of them may hold the writing end of this very channel.
         this.note_unread();
-        this.point.capacity.set(0);
+        this.end_room();
         let read = this.head.get();
         // SAFETY: the caller's promise; `drain` leaves no tokens, also if one of them panics.
         let _leave = Finally(|| unsafe { Self::reader_has_left(channel, read, refused) });
@@ -268,7 +301,7 @@ impl<T> Channel<T> {
     unsafe fn reader_has_left(channel: NonNull<Self>, read: u64, refused: u32) {
         // SAFETY: the reader leaves here, and not before. No code of the user is called.
         let this = unsafe { channel.as_ref() };
-        this.point.capacity.set(0);
+        this.end_room();
         // The channel is empty, so its head is a count and no place any more.
         this.head.set(read);
         this.point.leave(Side::Read, refused);
@@ -320,6 +353,6 @@ impl<T> Channel<T> {
             });
         }
         // SAFETY: the count is right, and the store is not used again.
-        unsafe { this.free_slots(this.slots.get()) };
+        unsafe { this.free_slots(this.mask.get() + 1) };
     }
 }
