@@ -273,6 +273,7 @@ const RUNTIME: &[&str] = &[
     "unnamed",
     "own_stream",
     "sync",
+    "copy",
     "payload",
     "place",
     "sequence",

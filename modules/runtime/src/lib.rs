@@ -94,6 +94,7 @@
 mod block;
 mod chrome;
 mod clock;
+mod copy;
 mod entry;
 mod error;
 mod exec;

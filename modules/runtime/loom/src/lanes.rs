@@ -90,7 +90,8 @@ mod ring {
 
         /// # Safety
         /// As of the one that it stands for.
-        pub(super) unsafe fn write(&self, at: u64, header: Header, bytes: &[u8]) {
+        pub(super) unsafe fn write(&self, at: u64, header: Header, pieces: &[&[u8]]) {
+            let bytes = pieces.concat();
             for (n, unit) in self.units(at, bytes.len()).iter().enumerate() {
                 unit.rest.with_mut(|_| ());
                 // Of other units than its own, a frame takes the first word as well.

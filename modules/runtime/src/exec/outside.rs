@@ -15,6 +15,7 @@ use super::point::Side;
 use super::registry::CrossEnd;
 use crate::link::between::{AnyLink, Header, Link, State};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
+use crate::payload::gather::Gather;
 use crate::payload::remote::Memory;
 
 /// A token, or a part of one.
@@ -325,13 +326,20 @@ impl Outside {
     /// Sends a token.
     #[inline]
     pub(crate) fn send_token(&self, writer: &FarWriter, bytes: Vec<u8>) {
-        let header = Header {
-            kind: DATA,
-            number: writer.index,
-            extra: 0,
-        };
-        self.frames.set(self.frames.get() + 1);
+        let header = self.data(writer);
         self.link.send_now(writer.peer as usize, header, bytes);
+        with_current(|scheduler| scheduler.debts().note());
+    }
+
+    /// Sends a token whose bytes are yet to be gathered.
+    pub(crate) fn send_gathered(&self, writer: &FarWriter, gather: Gather<'_>) {
+        let header = self.data(writer);
+        let to = writer.peer as usize;
+        if gather.with_pieces(|pieces| self.link.try_send_pieces(to, header, pieces)) {
+            self.link.keep(gather.into_buffer());
+        } else {
+            self.link.send_now(to, header, gather.into_vec());
+        }
         with_current(|scheduler| scheduler.debts().note());
     }
 
@@ -339,6 +347,17 @@ impl Outside {
     #[inline]
     pub(crate) fn may_expose(&self) -> bool {
         self.link.may_expose()
+    }
+
+    /// What the frame of a token begins with: it is counted.
+    #[inline]
+    fn data(&self, writer: &FarWriter) -> Header {
+        self.frames.set(self.frames.get() + 1);
+        Header {
+            kind: DATA,
+            number: writer.index,
+            extra: 0,
+        }
     }
 
     /// Whether the large slices of a token may stay where they are: its reader can read them there.

@@ -113,13 +113,17 @@ impl<T> FarOutput<T> {
     pub(crate) fn send_to(&self, token: &T, also: &[&Self]) -> bool {
         // Code of the user, which may do anything but use this end.
         let buffer = self.outside.buffer();
-        let bytes = match !self.format.is_small && self.outside.may_expose() {
-            true => match self.format.small_into(token, buffer) {
-                Ok(bytes) => bytes,
+        let bytes = match self.format.is_small {
+            true => self.format.bytes_into(token, buffer),
+            false => match self.format.gather(token, buffer, self.outside.may_expose()) {
+                Ok(gather) => {
+                    self.spend(also);
+                    self.outside.send_gathered(&self.writer, gather);
+                    return true;
+                }
                 Err(_) if self.outside.has_access(self.writer.peer) => return false,
                 Err(buffer) => self.format.bytes_into(token, buffer),
             },
-            false => self.format.bytes_into(token, buffer),
         };
         self.spend(also);
         self.outside.send_token(&self.writer, bytes);

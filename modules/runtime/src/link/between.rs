@@ -189,6 +189,23 @@ impl AnyLink {
         }
     }
 
+    /// As [`AnyLink::send_now`], of bytes in pieces; false: they cannot be sent that way, or not now.
+    #[inline]
+    pub(crate) fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.try_send_pieces(to, header, pieces),
+            AnyLink::Other(_) => false,
+        }
+    }
+
+    /// Keeps what [`AnyLink::buffer`] gave, to be used again.
+    #[inline]
+    pub(crate) fn keep(&self, buffer: Vec<u8>) {
+        if let AnyLink::Lanes(lanes) = self {
+            lanes.keep(buffer);
+        }
+    }
+
     /// Whether others may read the memory of this OS process, if they can.
     #[inline]
     pub(crate) fn may_expose(&self) -> bool {

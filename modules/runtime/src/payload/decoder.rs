@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::remote::{Remote, Remotely};
 use super::{Format, Payload};
+use crate::copy::copy;
 
 /// How deep boxes and collections may be within each other: else bytes could be made that overflow the
 /// stack.
@@ -120,8 +121,7 @@ impl<'a> Decoder<'a> {
         if let Some(bytes) = self.bytes[self.at..].get(..to.len()) {
             // SAFETY: both are as long, and one is borrowed for writing.
             unsafe {
-                let to = to.as_mut_ptr().cast::<u8>();
-                to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                copy(bytes.as_ptr(), to.as_mut_ptr().cast(), bytes.len());
             }
             self.at += bytes.len();
             return Ok(());

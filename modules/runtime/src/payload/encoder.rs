@@ -1,6 +1,7 @@
 //! Writing payloads.
 
 use super::Payload;
+use super::gather::{Gather, Slices, WORTH};
 
 /// Most memory that is taken because of a size that a value has named.
 const AHEAD: usize = 64 << 20;
@@ -21,8 +22,10 @@ pub struct Encoder<'a> {
 enum Large<'a> {
     /// They are copied like all others.
     Copied,
-    /// They are only looked for; whether there was one.
-    Sought(bool),
+    /// They are copied; those that are not quite so large are gathered.
+    Gathered(Slices<'a>),
+    /// The same, but it is only looked for whether there is a large one.
+    Sought { slices: Slices<'a>, found: bool },
     /// They stay where they are: each with how many bytes were copied before it.
     Left(Vec<(usize, &'a [u8])>),
 }
@@ -52,10 +55,18 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// As [`Encoder::with_buffer`], for who wants to know whether there are large slices.
-    pub(super) fn seeking(bytes: Vec<u8>) -> Self {
+    /// As [`Encoder::with_buffer`], where slices of some size are to be gathered. One that seeks stops short of large ones.
+    pub(super) fn gathering(bytes: Vec<u8>, seeks: bool) -> Self {
+        let slices = Slices::default();
+        let large = match seeks {
+            true => Large::Sought {
+                slices,
+                found: false,
+            },
+            false => Large::Gathered(slices),
+        };
         Encoder {
-            large: Large::Sought(false),
+            large,
             ..Encoder::with_buffer(bytes)
         }
     }
@@ -73,11 +84,14 @@ impl<'a> Encoder<'a> {
         self.bytes
     }
 
-    /// The bytes; or, of one that seeks, only the buffer back, as there was a large slice.
-    pub(super) fn into_bytes(self) -> Result<Vec<u8>, Vec<u8>> {
+    /// What is to be gathered; or only the buffer back, as there was a large slice.
+    pub(super) fn into_gather(self) -> Result<Gather<'a>, Vec<u8>> {
         match self.large {
-            Large::Sought(true) => Err(self.bytes),
-            _ => Ok(self.bytes),
+            Large::Sought { found: true, .. } => Err(self.bytes),
+            Large::Sought { slices, .. } | Large::Gathered(slices) => {
+                Ok(Gather::new(self.bytes, slices))
+            }
+            _ => Ok(Gather::new(self.bytes, Slices::default())),
         }
     }
 
@@ -92,7 +106,7 @@ impl<'a> Encoder<'a> {
     /// Takes bytes that belong to the value: where they are many, they may be left where they are.
     #[inline]
     pub fn bytes(&mut self, bytes: &'a [u8]) {
-        if bytes.len() < LARGE {
+        if bytes.len() < WORTH {
             self.copy(bytes);
         } else {
             self.large(bytes);
@@ -101,10 +115,16 @@ impl<'a> Encoder<'a> {
 
     #[inline(never)]
     fn large(&mut self, bytes: &'a [u8]) {
+        let (before, is_large) = (self.bytes.len(), bytes.len() >= LARGE);
         match &mut self.large {
-            Large::Copied => self.copy(bytes),
-            Large::Sought(found) => *found = true,
-            Large::Left(slices) => slices.push((self.bytes.len(), bytes)),
+            Large::Sought { found, .. } if is_large => *found = true,
+            Large::Sought { slices, .. } | Large::Gathered(slices) if !is_large => {
+                if !slices.push(before, bytes) {
+                    self.copy(bytes);
+                }
+            }
+            Large::Left(slices) if is_large => slices.push((before, bytes)),
+            _ => self.copy(bytes),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::encoder::LARGE;
+use super::gather::{Gather, WORTH};
 use super::{DecodeError, Decoder, Encoder, Payload};
 
 /// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
@@ -11,7 +11,7 @@ pub struct Format<T> {
     pub(crate) size: fn(&T) -> usize,
     pub(crate) encode: for<'a> fn(&'a T, &mut Encoder<'a>),
     pub(crate) decode: fn(&mut Decoder<'_>) -> Result<T, DecodeError>,
-    /// No value has large slices.
+    /// No value has slices that are worth being gathered.
     pub(crate) is_small: bool,
 }
 
@@ -22,7 +22,7 @@ impl<T: Payload> Format<T> {
             size: T::size,
             encode: T::encode,
             decode: T::decode,
-            is_small: matches!(T::SIZE, Some(..LARGE)),
+            is_small: matches!(T::SIZE, Some(..WORTH)),
         }
     }
 }
@@ -36,12 +36,18 @@ impl<T> Format<T> {
         encoder.into_buffer()
     }
 
-    /// The same, where no slice of the value is large: else the buffer comes back.
+    /// The bytes of a value, some of them in a buffer in place of what is there; of one that seeks, only the buffer, if a
+    /// slice of the value is large.
     #[inline]
-    pub(crate) fn small_into(&self, value: &T, buffer: Vec<u8>) -> Result<Vec<u8>, Vec<u8>> {
-        let mut encoder = Encoder::seeking(buffer);
+    pub(crate) fn gather<'a>(
+        &self,
+        value: &'a T,
+        buffer: Vec<u8>,
+        seeks: bool,
+    ) -> Result<Gather<'a>, Vec<u8>> {
+        let mut encoder = Encoder::gathering(buffer, seeks);
         (self.encode)(value, &mut encoder);
-        encoder.into_bytes()
+        encoder.into_gather()
     }
 
     /// The bytes of a value but those of its large slices, which are told apart.

@@ -10,6 +10,7 @@ mod collections;
 mod decoder;
 mod encoder;
 mod format;
+pub(crate) mod gather;
 mod macros;
 mod numbers;
 pub(crate) mod remote;

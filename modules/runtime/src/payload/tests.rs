@@ -90,7 +90,7 @@ fn large_slices_stay_where_they_are() {
     let small = vec![1u8; LARGE - 1];
     let format = Format::<(Vec<u8>, Vec<f64>, String)>::new();
     let value = (small.clone(), vec![0.5; LARGE], "a".repeat(LARGE));
-    assert!(format.small_into(&value, vec![1]).is_err());
+    assert!(format.gather(&value, vec![1], true).is_err());
     let (here, slices) = format.slices(&value);
     assert_eq!(slices.len(), 2);
     assert_eq!(here.len(), LARGE - 1 + 3 + 3 + 3);
@@ -102,9 +102,12 @@ fn large_slices_stay_where_they_are() {
     );
 
     let small = (small, vec![], String::new());
+    let gather = format.gather(&value, vec![1], false).unwrap();
+    assert_eq!(gather.into_vec(), Encoder::to_vec(&value));
+    let gather = format.gather(&small, vec![1], true).unwrap();
     assert_eq!(
-        format.small_into(&small, vec![1]),
-        Ok(Encoder::to_vec(&small))
+        gather.with_pieces(|pieces| pieces.concat()),
+        Encoder::to_vec(&small)
     );
     assert!(format.slices(&small).1.is_empty());
 }
@@ -360,4 +363,33 @@ fn hostile_bytes() {
         read > runs / 200,
         "only {read} of them are values: too few to tell"
     );
+}
+
+#[test]
+fn what_is_gathered_is_what_is_copied() {
+    type Rows = Vec<(u8, Vec<u16>, String)>;
+    let format = Format::<Rows>::new();
+    for seed in 0..300_usize {
+        // Lengths around what is worth it, and more slices than are gathered.
+        let row = |at: usize| {
+            let len = |n: usize| [0, 1, 511, 512, 513, 1023, 1024, 5000][n % 8];
+            let numbers = (0..len(seed + at)).map(|n| (n * seed) as u16).collect();
+            (at as u8, numbers, "x".repeat(len(seed / 8 + 3 * at)))
+        };
+        let value: Rows = (0..seed % 7).map(row).collect();
+        let gather = format.gather(&value, vec![1, 2, 3], seed % 2 == 0).unwrap();
+        let gathered = gather.with_pieces(|pieces| pieces.concat());
+        assert_eq!(gathered, Encoder::to_vec(&value), "{seed}");
+        let back: Rows = Decoder::from_slice(&gathered).unwrap();
+        assert!(back == value);
+        assert_eq!(gather.into_vec(), gathered);
+    }
+    let page = vec![7u8; 8192];
+    let format = Format::<Vec<u8>>::new();
+    let gather = format.gather(&page, Vec::new(), true).unwrap();
+    gather.with_pieces(|pieces| {
+        assert_eq!(pieces.len(), 3);
+        assert!(std::ptr::eq(pieces[1], &*page));
+    });
+    assert_eq!(gather.into_buffer().len(), 2);
 }

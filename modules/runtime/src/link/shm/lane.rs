@@ -88,8 +88,15 @@ impl Sender {
     /// until another follows that cannot, or [`Sender::publish`] is called.
     #[inline]
     pub(crate) fn try_send(&self, header: Header, bytes: &[u8], wait: bool) -> bool {
-        assert!(bytes.len() <= MOST);
-        let (mut at, size) = (self.tail.get(), size_of(bytes.len()));
+        self.try_send_pieces(header, &[bytes], wait)
+    }
+
+    /// As [`Sender::try_send`], of bytes in pieces.
+    #[inline(always)]
+    pub(crate) fn try_send_pieces(&self, header: Header, pieces: &[&[u8]], wait: bool) -> bool {
+        let len = pieces.iter().map(|piece| piece.len()).sum();
+        assert!(len <= MOST);
+        let (mut at, size) = (self.tail.get(), size_of(len));
         let rest = self.ring.rest(at);
         let passed = if rest < size { rest } else { 0 };
         if !self.has_room(passed + size) {
@@ -102,11 +109,11 @@ impl Sender {
             self.say(at, PASS, true);
             at += passed;
         }
-        // SAFETY: there is room for header and bytes up to the end of the ring. The reader has read what was there, and does
+        // SAFETY: there is room for header and pieces up to the end of the ring. The reader has read what was there, and does
         // not look at more than the first word before that says that there is a frame.
-        unsafe { self.ring.write(at, header, bytes) };
+        unsafe { self.ring.write(at, header, pieces) };
         self.ring.first(at + size).store(NOTHING, Ordering::Relaxed);
-        self.say(at, bytes.len() as u32 + 1, wait);
+        self.say(at, len as u32 + 1, wait);
         self.tail.set(at + size);
         true
     }

@@ -284,6 +284,25 @@ impl Lanes {
         }
     }
 
+    /// Sends a message in pieces, if there is room for all of it at once.
+    #[inline]
+    pub(crate) fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
+        let Some(Some(peer)) = self.peers.get(to) else {
+            return true;
+        };
+        self.mark(to, peer);
+        let len = pieces.iter().map(|piece| piece.len()).sum();
+        peer.can_send(len) && peer.sender.try_send_pieces(header, pieces, false)
+    }
+
+    /// Keeps the memory of a message that was sent.
+    #[inline]
+    pub(crate) fn keep(&self, buffer: Vec<u8>) {
+        if buffer.capacity() <= KEPT {
+            self.buffer.set(buffer);
+        }
+    }
+
     #[inline]
     fn mark(&self, to: usize, peer: &Peer) {
         if !peer.dirty.replace(true) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::memory::Memory;
+use crate::copy::copy;
 use crate::link::between::Header;
 
 /// Bytes that are on the way at most: a power of two.
@@ -83,14 +84,17 @@ impl Ring {
     /// # Safety
     /// It is within the ring, and nobody reads there.
     #[inline(always)]
-    pub(super) unsafe fn write(&self, at: u64, header: Header, bytes: &[u8]) {
+    pub(super) unsafe fn write(&self, at: u64, header: Header, pieces: &[&[u8]]) {
         let place = self.place(at);
         let words = [header.kind, header.number, header.extra];
         // SAFETY: the caller's promise; the frame is aligned.
         unsafe {
             place.cast::<u32>().add(1).cast::<[u32; 3]>().write(words);
-            let to = place.add(HEADER);
-            to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+            let mut to = place.add(HEADER);
+            for piece in pieces {
+                copy(piece.as_ptr(), to.as_ptr(), piece.len());
+                to = to.add(piece.len());
+            }
         }
     }
 
@@ -159,13 +163,28 @@ mod tests {
     #[test]
     fn frames_of_all_sizes_arrive_in_order_between_threads() {
         let (_memory, sender, receiver) = lane();
+        // In one piece, or in three.
+        let cut = |n: u32, len: usize| {
+            if n.is_multiple_of(2) {
+                (0, len)
+            } else {
+                (len / 3, len / 2)
+            }
+        };
         let size = |n: u32| {
             (n as usize * 7919) % 3000 + usize::from(n.is_multiple_of(1000)) * (MOST - 3000)
         };
+        let content = move |n: u32| {
+            (0..size(n))
+                .map(|at| (n as usize + at) as u8)
+                .collect::<Vec<_>>()
+        };
         let other = std::thread::spawn(move || {
             for n in 0..MANY {
-                let bytes = vec![n as u8; size(n)];
-                while !sender.try_send(header(n), &bytes, n % 3 == 0) {
+                let bytes = content(n);
+                let (one, two) = cut(n, bytes.len());
+                let pieces = [&bytes[..one], &bytes[one..two], &bytes[two..]];
+                while !sender.try_send_pieces(header(n), &pieces, n % 3 == 0) {
                     sender.publish();
                     std::thread::yield_now();
                 }
@@ -180,7 +199,7 @@ mod tests {
                 std::thread::yield_now();
             };
             assert_eq!(got, header(n));
-            assert!(bytes == vec![n as u8; size(n)]);
+            assert!(bytes == content(n));
         }
         other.join().unwrap();
         assert_eq!(receive(&receiver, &mut bytes), Ok(None));

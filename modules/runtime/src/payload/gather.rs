@@ -1,0 +1,82 @@
+//! The bytes of a payload as they are to be gathered: those that were copied, and between them slices that are still where
+//! the value has them. So a slice of some size is copied once, into the frame it goes in, and not into a buffer before
+//! (what `writev` of POSIX does for files).
+
+/// From so many bytes on a slice is worth being gathered: a copy of it takes longer than to note it.
+pub(super) const WORTH: usize = 1 << 10;
+/// Most slices of a payload that are; others are copied.
+const MOST: usize = 4;
+
+/// What [`Format::gather`](super::Format::gather) gives.
+#[derive(Debug)]
+pub(crate) struct Gather<'a> {
+    copied: Vec<u8>,
+    /// Each with how many bytes were copied before it.
+    slices: Slices<'a>,
+}
+
+/// Slices of a value, in its order.
+#[derive(Debug, Default)]
+pub(super) struct Slices<'a> {
+    some: [(usize, &'a [u8]); MOST],
+    count: usize,
+}
+
+impl<'a> Slices<'a> {
+    /// Notes a slice before which so many bytes were copied; false: there are too many.
+    pub(super) fn push(&mut self, before: usize, slice: &'a [u8]) -> bool {
+        let free = self.some.get_mut(self.count);
+        let is_free = free.is_some();
+        if let Some(free) = free {
+            *free = (before, slice);
+            self.count += 1;
+        }
+        is_free
+    }
+}
+
+impl<'a> Gather<'a> {
+    pub(super) fn new(copied: Vec<u8>, slices: Slices<'a>) -> Self {
+        Gather { copied, slices }
+    }
+
+    /// Calls `f` with the bytes, in pieces.
+    #[inline]
+    pub(crate) fn with_pieces<R>(&self, f: impl FnOnce(&[&[u8]]) -> R) -> R {
+        let Slices { some, count } = &self.slices;
+        let mut pieces: [&[u8]; 2 * MOST + 1] = [&[]; _];
+        let mut from = 0;
+        for (at, &(before, slice)) in some[..*count].iter().enumerate() {
+            pieces[2 * at] = &self.copied[from..before];
+            pieces[2 * at + 1] = slice;
+            from = before;
+        }
+        pieces[2 * count] = &self.copied[from..];
+        f(&pieces[..=2 * count])
+    }
+
+    /// All of them in one piece, in the buffer that bytes were copied into: from the end on, so that each moves once.
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        let Gather {
+            copied: mut all,
+            slices: Slices { some, count },
+        } = self;
+        let mut from = all.len();
+        let slices = &some[..count];
+        let mut to = from + slices.iter().map(|(_, slice)| slice.len()).sum::<usize>();
+        all.resize(to, 0);
+        for (before, slice) in slices.iter().rev() {
+            to -= from - before;
+            all.copy_within(*before..from, to);
+            to -= slice.len();
+            all[to..to + slice.len()].copy_from_slice(slice);
+            from = *before;
+        }
+        all
+    }
+
+    /// The buffer that bytes were copied into, to be used again.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.copied
+    }
+}
