@@ -186,8 +186,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
 
 #[test]
 fn the_farm_runs_on_hosts_over_mpich() {
-    // Two: with three, MPICH 4.0.2 hangs at its end every now and then, as programs in C do.
-    runs_on_hosts("mpich", Need::Mpich, 2);
+    runs_on_hosts("mpich", Need::Mpich, 3);
 }
 
 #[test]

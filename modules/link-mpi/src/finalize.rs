@@ -3,8 +3,9 @@
 //! MPICH 4.0.2 over the TCP of UCX 1.13 (Debian 12) hangs in `MPI_Finalize` about every second time from three hosts on, of
 //! plain C programs too that do nothing but a barrier: an OS process waits, looking again and again, for
 //! others to answer, which wait in a barrier of the launcher and do not look. Nothing is lost by then: all messages have
-//! been received. So who is found like that says to the launcher, in the words of its protocol (PMI 1), that it
-//! has come to the barrier and is through, and ends.
+//! been received. So between hosts nobody calls it: each says to the launcher, in the words of its protocol (PMI 1),
+//! that it is through, and ends. On one host it is called, and who is found like that all the same says that it
+//! has come to the barrier and is through.
 
 use std::env;
 use std::fs;
@@ -21,9 +22,33 @@ const LATE: Duration = Duration::from_millis(400);
 /// where it shares its core with many: who waits in the barrier does not work at all.
 const BUSY: u64 = 2;
 
+/// Says to the launcher that this OS process is through with MPI, where the library must not be asked to end it: whether it
+/// was said. All OS processes of a job come to the same answer.
+pub(crate) fn replaced(hosts: &[String]) -> bool {
+    let one_host = hosts.iter().all(|host| *host == hosts[0]);
+    if one_host || !hangs(&calls::library()) {
+        return false;
+    }
+    let Some(fd) = launcher() else { return false };
+    calls::ask_launcher(fd, "cmd=finalize\n");
+    true
+}
+
+/// Whether a library is known to hang: MPICH 4 may be over UCX.
+fn hangs(library: &str) -> bool {
+    let mut words = library.split([' ', ':']).filter(|word| !word.is_empty());
+    let version = words.by_ref().last().unwrap_or_default();
+    library.starts_with("MPICH") && version.starts_with("4.")
+}
+
+/// The socket at which the launcher speaks PMI 1.
+fn launcher() -> Option<i32> {
+    env::var("PMI_FD").ok()?.parse().ok()
+}
+
 /// Watches over the end of MPI, which is going to begin, until what is returned is dropped.
 pub(crate) fn watch(code: u8) -> Option<Sender<()>> {
-    let fd: i32 = env::var("PMI_FD").ok()?.parse().ok()?;
+    let fd = launcher()?;
     if !calls::library().starts_with("MPICH") {
         return None;
     }
@@ -58,4 +83,17 @@ fn worked(thread: i32) -> Option<u64> {
     let mut fields = rest.split(' ').skip(11);
     let mut next = || fields.next()?.parse::<u64>().ok();
     Some(next()? + next()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_hang_are_known_by_name() {
+        assert!(hangs("MPICH Version: 4.0.2"));
+        assert!(!hangs("MPICH Version: 5.0.2"));
+        assert!(!hangs("Open MPI v4.1.4, package: Debian OpenMPI"));
+        assert!(!hangs(""));
+    }
 }

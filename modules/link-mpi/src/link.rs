@@ -405,7 +405,7 @@ impl Job for MpiLink {
     fn finish(&self, code: u8) {
         let mut messages = self.messages.borrow_mut();
         messages.finish(&self.bell);
-        messages.world.end(code);
+        messages.world.end(code, &self.hosts);
     }
 
     fn linger(&self, at_most: Duration) {

@@ -349,15 +349,6 @@ impl Drop for Hosts {
     }
 }
 
-/// How many of so many OS processes on hosts may end well. Debian's MPICH hangs in `MPI_Finalize` at times from three on,
-/// over the TCP of UCX, with plain C too; `finalize.rs` frees most of those, and not all.
-fn able_to_end(code: i32, count: usize) -> usize {
-    match (mpi(), code) {
-        (Mpi::Mpich, 0) => count.min(2),
-        _ => count,
-    }
-}
-
 #[test]
 fn networks_end_the_same_on_several_hosts() {
     let Some(hosts) = Hosts::new(3) else { return };
@@ -370,7 +361,7 @@ fn networks_end_the_same_on_several_hosts() {
         (&[1, 0, 2], "panic", 1, "bob (rank 1"),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),
     ] {
-        let mut command = hosts.launcher(&places[..able_to_end(code, places.len())]);
+        let mut command = hosts.launcher(places);
         let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
         check(case, code, &[told], got, &said);
     }
@@ -385,8 +376,7 @@ fn networks_end_the_same_on_several_hosts() {
 fn os_processes_are_on_the_hosts_they_are_sent_to() {
     let Some(hosts) = Hosts::new(3) else { return };
     let places = [2, 0, 1, 2];
-    let places = &places[..able_to_end(0, places.len())];
-    let mut command = hosts.launcher(places);
+    let mut command = hosts.launcher(&places);
     let (code, said) = finish(command.arg(program()).arg("where").output().unwrap());
     assert_eq!(code, 0, "{said}");
     for rank in 0..12 {
