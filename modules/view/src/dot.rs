@@ -104,13 +104,24 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
             attributes.push(format!("label=\"{}\"", flow.channels));
         }
         if cut {
-            attributes.push("color=\"#c0392b\", style=bold".to_owned());
+            attributes.push("color=\"#c0392b\"".to_owned());
+        }
+        match (cut, flow.controlled) {
+            (true, true) => attributes.push("style=\"bold,dashed\"".to_owned()),
+            (true, false) => attributes.push("style=bold".to_owned()),
+            (false, true) => attributes.push("style=dashed".to_owned()),
+            (false, false) => {}
         }
         let tooltip = format!(
-            "{} channel{}, traffic {}",
+            "{} channel{}, traffic {}{}",
             flow.channels,
             if flow.channels == 1 { "" } else { "s" },
-            number(flow.traffic)
+            number(flow.traffic),
+            if flow.controlled {
+                ", flow-controlled"
+            } else {
+                ""
+            }
         );
         attributes.push(format!("tooltip={}", quoted(&tooltip)));
         writeln!(

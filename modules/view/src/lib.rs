@@ -111,6 +111,8 @@ pub struct Flow {
     pub channels: usize,
     /// Sum of their traffic.
     pub traffic: f64,
+    /// Whether any of them is flow-controlled.
+    pub controlled: bool,
 }
 
 impl Scene {
@@ -184,10 +186,12 @@ impl Scene {
                     to,
                     channels: 0,
                     traffic: 0.0,
+                    controlled: false,
                 });
             }
             self.flows[flow].channels += 1;
             self.flows[flow].traffic += channel.traffic;
+            self.flows[flow].controlled |= network.terms(id).flow.is_some();
         }
     }
 

@@ -1,5 +1,5 @@
 //! A picture of a network as SVG, drawn without Graphviz: processes as boxes coloured by kind, modules
-//! as frames around them, channels as arrows.
+//! as frames around them, channels as arrows, dashed where they are flow-controlled.
 
 use crate::Colour;
 use crate::layers::{Layout, Size, layout};
@@ -211,7 +211,12 @@ fn draw_to(out: &mut String, picture: &Picture) -> std::fmt::Result {
         };
         writeln!(
             out,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"#555\" marker-end=\"url(#tip)\"><title>{}</title></path>",
+            "<path d=\"{path}\" fill=\"none\" stroke=\"#555\"{} marker-end=\"url(#tip)\"><title>{}</title></path>",
+            if edge.controlled {
+                " stroke-dasharray=\"6 3\""
+            } else {
+                ""
+            },
             escaped(&edge.title)
         )?;
         if labelled && !edge.label.is_empty() {

@@ -1,7 +1,7 @@
 //! What a picture of a network shows, whether as it is drawn, by kinds, or with all its processes.
 
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::declared::{Declared, EndDecl};
+use graphmap_kpn::declared::{Declared, EndDecl, Flow};
 use graphmap_kpn::network::{Joined, Network};
 use rustc_hash::FxHashMap;
 
@@ -53,6 +53,8 @@ pub struct Edge {
     pub label: String,
     /// What a reader is told who points at it: ports and types.
     pub title: String,
+    /// Whether any of its channels is flow-controlled: tokens do not flow before both ends have opened it.
+    pub controlled: bool,
 }
 
 /// Channels named in the title of an edge.
@@ -66,11 +68,20 @@ struct Edges {
 }
 
 impl Edges {
-    fn add(&mut self, from: usize, to: usize, ports: (&str, &str), ty: Option<&str>) {
-        let title = match ty {
-            Some(ty) => format!("{} to {}: {ty}", ports.0, ports.1),
-            None => format!("{} to {}", ports.0, ports.1),
-        };
+    fn add(
+        &mut self,
+        (from, to): (usize, usize),
+        ports: (&str, &str),
+        ty: Option<&str>,
+        flow: Option<Flow>,
+    ) {
+        let mut title = format!("{} to {}", ports.0, ports.1);
+        if let Some(ty) = ty {
+            title += &format!(": {ty}");
+        }
+        if let Some(flow) = flow {
+            title += &format!(", flow={}", flow.name());
+        }
         let made = self.list.len();
         let at = *self.known.entry((from, to)).or_insert(made);
         if at == made {
@@ -80,12 +91,14 @@ impl Edges {
                 to,
                 label,
                 title,
+                controlled: flow.is_some(),
             };
             self.list.push((edge, 1));
             return;
         }
         let (edge, count) = &mut self.list[at];
         *count += 1;
+        edge.controlled |= flow.is_some();
         if *count <= MOST_NAMED && !edge.title.split("; ").any(|known| known == title) {
             edge.title += "; ";
             edge.title += &title;
@@ -151,7 +164,8 @@ impl Picture {
                 (None, Some(b)) => (environment(&mut nodes, group(to)), b.index()),
                 (None, None) => continue,
             };
-            edges.add(ends.0, ends.1, (port(from), port(to)), ty);
+            let flow = declared.extra(channel).and_then(|extra| extra.flow);
+            edges.add(ends, (port(from), port(to)), ty, flow);
         }
         Picture {
             name: declared.name.clone(),
@@ -186,7 +200,8 @@ impl Picture {
                     let port = |port| network.name(network.ports[port].name);
                     let (from, to) = (network.writer(id).index(), network.reader(id).index());
                     let ty = channel.ty.map(|ty| network.name(ty));
-                    edges.add(from, to, (port(channel.from), port(channel.to)), ty);
+                    let ports = (port(channel.from), port(channel.to));
+                    edges.add((from, to), ports, ty, network.terms(id).flow);
                 }
                 Joined::Closed(id) => {
                     let port = &network.ports[id];
@@ -196,10 +211,10 @@ impl Picture {
                     let name = network.name(port.name);
                     match port.direction {
                         graphmap_kpn::declared::Direction::Input => {
-                            edges.add(end, process.index(), (ENVIRONMENT, name), None);
+                            edges.add((end, process.index()), (ENVIRONMENT, name), None, None);
                         }
                         graphmap_kpn::declared::Direction::Output => {
-                            edges.add(process.index(), end, (name, ENVIRONMENT), None);
+                            edges.add((process.index(), end), (name, ENVIRONMENT), None, None);
                         }
                     }
                 }
@@ -261,12 +276,8 @@ impl Picture {
             let port = |port| network.name(network.ports[port].name);
             let ty = channel.ty.map(|ty| network.name(ty));
             let ports = (port(channel.from), port(channel.to));
-            edges.add(
-                kind(network.writer(id)),
-                kind(network.reader(id)),
-                ports,
-                ty,
-            );
+            let ends = (kind(network.writer(id)), kind(network.reader(id)));
+            edges.add(ends, ports, ty, network.terms(id).flow);
         }
         Picture {
             name: network.name.clone(),

@@ -127,3 +127,29 @@ fn nothing_to_show_and_much_to_show() {
     assert_eq!(picture.nodes.len(), 40_000);
     draw(&picture);
 }
+
+#[test]
+fn flow_controlled_channels_are_dashed_and_say_so() {
+    let text = r#"digraph desk {
+        node [function=f]; edge [type=Order];
+        clerks [replicas=3];
+        clerks -> desk [src=orders, dst=orders, flow=credits];
+        desk -> log [src=done, dst=done];
+    }"#;
+    let (declared, network) = (declared(text), network(text));
+    for picture in [
+        Picture::of_drawing(&declared),
+        Picture::of_kinds(&network),
+        Picture::of_processes(&network),
+    ] {
+        for edge in &picture.edges {
+            let is_log = picture.nodes[edge.to].label == "log";
+            assert_eq!(edge.controlled, !is_log, "{edge:?}");
+            assert_eq!(edge.title.contains("flow=credits"), !is_log, "{edge:?}");
+        }
+        let controlled = picture.edges.iter().filter(|edge| edge.controlled).count();
+        assert!(controlled > 0);
+        let svg = draw(&picture);
+        assert_eq!(svg.matches("stroke-dasharray").count(), controlled, "{svg}");
+    }
+}
