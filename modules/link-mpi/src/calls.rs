@@ -8,8 +8,11 @@ use std::ffi::c_void;
 use std::io::Write;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::net::{IpAddr, TcpStream};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use graphmap_runtime::Exit;
 
@@ -18,6 +21,7 @@ use mpi::environment::{self, Universe};
 use mpi::ffi;
 
 use crate::finalize;
+use crate::launchers;
 use crate::printed::{self, FORWARDING};
 
 /// Most bytes of a message: what a count of MPI has room for, and some way below.
@@ -73,24 +77,26 @@ impl World {
     pub(crate) fn hosts(&self) -> Vec<String> {
         let mut name = host().into_bytes();
         name.resize(NAME, 0);
-        let mut names = vec![0_u8; NAME * self.count];
-        // SAFETY: as many bytes are read, and written of each OS process, as there is room for.
-        unsafe {
-            ffi::MPI_Allgather(
-                name.as_ptr().cast(),
-                NAME as i32,
-                ffi::RSMPI_UINT8_T,
-                names.as_mut_ptr().cast(),
-                NAME as i32,
-                ffi::RSMPI_UINT8_T,
-                self.comm,
-            );
-        }
+        let names = self.gather(&name);
         let text = |name: &[u8]| {
             let len = name.iter().take_while(|&&byte| byte != 0).count();
             String::from_utf8_lossy(&name[..len]).into_owned()
         };
         names.chunks_exact(NAME).map(text).collect()
+    }
+
+    /// As many bytes of each OS process. All of them have to call it.
+    pub(crate) fn gather(&self, bytes: &[u8]) -> Vec<u8> {
+        let len = i32::try_from(bytes.len()).expect("a few");
+        let mut all = vec![0_u8; bytes.len() * self.count];
+        let (from, to) = (bytes.as_ptr().cast(), all.as_mut_ptr().cast());
+        let byte = || {
+            // SAFETY: a constant.
+            unsafe { ffi::RSMPI_UINT8_T }
+        };
+        // SAFETY: as many bytes are read, and written of each OS process, as there is room for.
+        unsafe { ffi::MPI_Allgather(from, len, byte(), to, len, byte(), self.comm) };
+        all
     }
 
     /// Begins to send a message; `sync`: it is done when the receiver has matched it, else when the bytes are
@@ -192,7 +198,68 @@ unsafe extern "C" {
     fn read(fd: i32, bytes: *mut c_void, len: usize) -> isize;
     fn _exit(code: i32) -> !;
     fn gettid() -> i32;
+    fn kill(id: i32, signal: i32) -> i32;
+    fn setsockopt(fd: i32, level: i32, name: i32, value: *const c_void, len: u32) -> i32;
+    fn getsockopt(fd: i32, level: i32, name: i32, value: *mut c_void, len: *mut u32) -> i32;
 }
+
+// Of Linux: `SOL_SOCKET`, `SO_KEEPALIVE`; `IPPROTO_TCP`, `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT`, `TCP_INFO`.
+const SOCKET: (i32, i32) = (1, 9);
+const TCP: i32 = 6;
+const IDLE: i32 = 4;
+const INTERVAL: i32 = 5;
+const COUNT: i32 = 6;
+const INFO: i32 = 11;
+/// Where `struct tcp_info` has its `tcpi_last_ack_recv`, in milliseconds.
+const LAST_ACK: usize = 56;
+/// Unanswered messages after which the kernel would close a connection: never before we have found it out.
+const UNANSWERED: i32 = 127;
+
+/// To whom a file of this OS process is connected by TCP, and how long nothing has been acknowledged there. From the first time
+/// on the kernel asks for something every so often.
+pub(crate) fn acknowledged(fd: i32, every: Duration) -> Option<(IpAddr, Duration)> {
+    let mut info = [0u8; LAST_ACK + 4];
+    let mut len = info.len() as u32;
+    // SAFETY: as many bytes are written as there is room for. The file may be closed, or another: then it is that of which is
+    // told, or there is none.
+    let (told, file) = unsafe {
+        let told = getsockopt(fd, TCP, INFO, info.as_mut_ptr().cast(), &raw mut len);
+        (told, BorrowedFd::borrow_raw(fd).try_clone_to_owned())
+    };
+    if told != 0 || (len as usize) < info.len() {
+        return None;
+    }
+    let peer = TcpStream::from(file.ok()?).peer_addr().ok()?.ip();
+    let every = i32::try_from(every.as_secs().max(1)).unwrap_or(i32::MAX);
+    let set = |(level, name): (i32, i32), value: i32| {
+        // SAFETY: a number is read, as long as is said.
+        unsafe { setsockopt(fd, level, name, (&raw const value).cast(), 4) };
+    };
+    set((TCP, IDLE), every);
+    set((TCP, INTERVAL), every);
+    set((TCP, COUNT), UNANSWERED);
+    set(SOCKET, 1);
+    let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;
+    Some((peer, Duration::from_millis(last.into())))
+}
+
+/// Ends this OS process, whatever its other threads do, and with it the job.
+pub(crate) fn give_up(why: &str) -> ! {
+    OVER.store(true, Ordering::SeqCst);
+    let _ = writeln!(std::io::stderr(), "error: {why}");
+    printed::wait_until_read(FORWARDING);
+    launchers::end();
+    leave(Exit::Lost as u8)
+}
+
+/// Ends another process.
+pub(crate) fn end_process(id: i32) {
+    // SAFETY: it takes numbers.
+    unsafe { kill(id, KILL) };
+}
+
+/// Of Linux: `SIGKILL`.
+const KILL: i32 = 9;
 
 /// From here on who ends this OS process in the middle of a run (`std::process::exit`) ends the job, and says so:
 /// launchers take the code 0 for a good end, and end the others without a word.

@@ -25,10 +25,12 @@ mod calls;
 mod digest;
 mod finalize;
 mod frames;
+mod launchers;
 mod link;
 mod messages;
 mod nap;
 mod printed;
+mod unreachable;
 mod waves;
 
 use std::process::ExitCode;
@@ -53,7 +55,7 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     {
         return Err(not_one_world(&world, times, started.variable));
     }
-    Ok(Rc::new(MpiLink::new(world)))
+    Ok(Rc::new(MpiLink::new(world, unreachable::limit()?)))
 }
 
 /// The launcher and the library know nothing of each other.

@@ -10,11 +10,12 @@ use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;
 use crate::calls::{self, World};
-use crate::frames;
 use crate::messages::{Messages, OURS, Wrong};
 use crate::nap::Nap;
 use crate::printed::{self, FORWARDING};
+use crate::unreachable::{self, Unreachable};
 use crate::{digest, waves};
+use crate::{frames, launchers};
 use waves::{Counts, Found, Waves};
 
 /// The link's own frames. OS process 0 asks how many frames there were, and is answered.
@@ -28,7 +29,7 @@ const SETTLE: u32 = OURS + 3;
 const STIRRED: u32 = OURS + 4;
 /// The run has ended well.
 const END: u32 = OURS + 5;
-/// To OS process 0: the run fails, and why.
+/// To OS process 0: the run fails, and why; `extra`: a host cannot be reached.
 const FAIL: u32 = OURS + 6;
 /// To OS process 0: nothing, but for the agreement of the message that it is in.
 const HELLO: u32 = OURS + 7;
@@ -53,6 +54,9 @@ pub(crate) struct MpiLink {
     spare: RefCell<Vec<u8>>,
     looked: Cell<Option<Instant>>,
     wrong: RefCell<Option<String>>,
+    unreachable: Unreachable,
+    /// A host cannot be reached: launchers may wait for it.
+    cut: Cell<bool>,
 }
 
 /// What is known of the run, and what was counted.
@@ -80,14 +84,20 @@ fn header(kind: u32, number: u32) -> Header {
 }
 
 impl MpiLink {
-    pub(crate) fn new(world: World) -> MpiLink {
+    /// `limit`: how long a host may not answer. All OS processes call it.
+    pub(crate) fn new(world: World, limit: Option<Duration>) -> MpiLink {
         let bell = Arc::<Bell>::default();
         bell.stir();
         calls::watch_exit();
+        let hosts = world.hosts();
+        let told = world.gather(&unreachable::told());
+        let watch = |limit| unreachable::watch(&hosts, &told, world.me(), limit, &bell);
         MpiLink {
+            unreachable: limit.map(watch).unwrap_or_default(),
+            cut: Cell::new(false),
             me: world.me(),
             count: world.count(),
-            hosts: world.hosts(),
+            hosts,
             bell,
             messages: RefCell::new(Messages::new(world)),
             known: Known {
@@ -111,6 +121,14 @@ impl MpiLink {
         self.messages.borrow_mut().send(to, header, bytes);
     }
 
+    /// That the run fails.
+    fn failure(&self) -> Header {
+        Header {
+            extra: u32::from(self.cut.get()),
+            ..header(FAIL, 0)
+        }
+    }
+
     fn tell_all(&self, header: Header, bytes: &[u8]) {
         let others = (0..self.count).filter(|&other| other != self.me);
         others.for_each(|other| self.tell(other, header, bytes));
@@ -126,6 +144,10 @@ impl MpiLink {
 
     /// Looks at MPI.
     fn look(&self) {
+        if let Some(why) = self.unreachable.take() {
+            self.cut.set(true);
+            self.fail(&Encoder::to_vec(&RunError::Lost(why)));
+        }
         let mut messages = self.messages.borrow_mut();
         let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
         let Err((from, wrong)) = looked else { return };
@@ -162,6 +184,7 @@ impl MpiLink {
             STIRRED => known.told.set(true),
             END if known.state.get() == State::Running => known.state.set(State::Ended),
             FAIL if known.state.get() != State::Failed => {
+                self.cut.set(self.cut.get() || header.extra != 0);
                 known.state.set(State::Failed);
                 *known.cause.borrow_mut() = Some(bytes.to_vec());
             }
@@ -339,7 +362,7 @@ impl Link for MpiLink {
         }
         *self.known.cause.borrow_mut() = Some(cause.to_vec());
         if self.me > 0 {
-            self.tell(0, header(FAIL, 0), cause);
+            self.tell(0, self.failure(), cause);
             self.messages.borrow_mut().push(true);
         }
     }
@@ -422,7 +445,7 @@ impl Job for MpiLink {
         // OS processes of a host when those of another are gone.
         if self.me == 0 && self.known.state.get() == State::Failed {
             let cause = self.known.cause.borrow().clone().unwrap_or_default();
-            self.tell_all(header(FAIL, 0), &cause);
+            self.tell_all(self.failure(), &cause);
             let start = Instant::now();
             while !self.messages.borrow_mut().is_sent() && start.elapsed() < LEAVING {
                 self.messages.borrow_mut().push(true);
@@ -432,6 +455,10 @@ impl Job for MpiLink {
         // What has been printed is not lost, as far as that can be helped.
         let _ = std::io::stdout().flush();
         printed::wait_until_read(FORWARDING);
+        if self.cut.get() {
+            launchers::end();
+            calls::leave(code);
+        }
         self.messages.borrow().world.abort(code)
     }
 }

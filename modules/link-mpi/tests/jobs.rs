@@ -185,6 +185,11 @@ fn options_that_contradict_the_launcher_are_refused() {
             "/nowhere/at all",
             "cannot read the mapping",
         ),
+        (
+            "GRAPHMAP_UNREACHABLE",
+            "1",
+            "is no number of seconds from 2 to 86400",
+        ),
     ] {
         let (code, said) = start("stop", 2, &[(name, value)]);
         check(name, 2, &[told], code, &said);
@@ -370,6 +375,41 @@ fn networks_end_the_same_on_several_hosts() {
     // It went over the wire.
     assert!(sent[0] > 3_496_568, "{sent:?}");
     assert!(sent.iter().all(|&bytes| bytes > 10_000), "{sent:?}");
+}
+
+/// And who computes for longer than a host may not answer is not taken for one that does not.
+#[test]
+fn a_host_that_is_cut_off_ends_the_run() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let places = [0, 1, 2];
+    let limited = |case: &str| {
+        let mut command = hosts.launcher(&places);
+        command.env("GRAPHMAP_UNREACHABLE", "2");
+        if mpi() == Mpi::Open {
+            command.args(["-x", "GRAPHMAP_UNREACHABLE"]);
+        }
+        command.arg(program()).arg(case);
+        command
+    };
+    let (code, said) = finish(limited("long").output().unwrap());
+    check("long", 0, &["computed"], code, &said);
+
+    let mut command = limited("where_forever");
+    let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let lines = lines.map_while(Result::ok);
+    let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse::<u32>().ok());
+    let ids: Vec<u32> = ids.take(3).collect();
+    assert_eq!(ids.len(), 3);
+    assert!(hosts.script("down", &["h2"]).status.success());
+    let (code, said) = finish(child.wait_with_output().unwrap());
+    assert_ne!(code, 0, "{said}");
+    let told = "h2 has not answered h";
+    assert!(said.contains(told) && said.contains(" for 2 s: "), "{said}");
+    while ids.iter().any(|&id| lives(id)) {
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -128,6 +128,18 @@ pub fn network(name: &str, number: u64) -> Network {
             );
             net
         }
+        "long" => {
+            let mut net = Network::new("long", "long.dot");
+            let computing = |()| async {
+                let start = Instant::now();
+                while start.elapsed() < Duration::from_secs(5) {
+                    std::hint::spin_loop();
+                }
+                println!("computed");
+            };
+            net.kind("p", Names::Numbered("p", "0+1*3"), "0+1*3", &[], computing);
+            net
+        }
         "together" => together::network(),
         "exposed" => exposed::network(),
         "unread" => exposed::unread(),

@@ -1,0 +1,82 @@
+//! Launchers that cannot end.
+//!
+//! Told to end a job, `mpiexec` asks its daemons on all hosts, and waits for their answer; a daemon waits for `mpiexec`. Of a
+//! host that cannot be reached there is none, for a quarter of an hour at least. So `MPI_Abort` is of no use then: an OS
+//! process that has found that out, or is told so, ends what has started it on its own host. A daemon whose `mpiexec` has gone ends what it has started.
+
+use std::fs;
+use std::os::unix::process::parent_id;
+use std::thread;
+use std::time::Duration;
+
+use crate::calls;
+
+/// How long launchers have to pass on what was printed.
+const WORDS: Duration = Duration::from_millis(500);
+
+/// Launchers and daemons of MPICH, Intel MPI, Open MPI 4 and 5, as the kernel has their names: 15 bytes of each.
+const NAMES: [&str; 10] = [
+    "mpiexec",
+    "mpirun",
+    "mpiexec.hydra",
+    "mpiexec.mpich",
+    "hydra_pmi_proxy",
+    "mpiexec.openmpi",
+    "mpirun.openmpi",
+    "orterun",
+    "orted",
+    "prterun",
+];
+
+/// Ends those that have started this OS process on this host: the first first, as it would wait for the others.
+pub(crate) fn end() {
+    thread::sleep(WORDS);
+    let mut found = Vec::new();
+    let mut id = parent_id();
+    while id > 1 {
+        let Some((name, parent)) = process(id) else {
+            break;
+        };
+        if NAMES.contains(&&*name) {
+            found.push(id);
+        }
+        id = parent;
+    }
+    for id in found.into_iter().rev() {
+        if let Ok(id) = i32::try_from(id) {
+            calls::end_process(id);
+        }
+    }
+}
+
+/// The name of a process, and its parent.
+fn process(id: u32) -> Option<(String, u32)> {
+    parsed(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
+}
+
+fn parsed(stat: &str) -> Option<(String, u32)> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    let parent = after.split_whitespace().nth(1)?.parse().ok()?;
+    Some((name.to_owned(), parent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_any_characters() {
+        let line = "17 (a) (b) S 4 17 17 0 -1";
+        assert_eq!(parsed(line), Some(("a) (b".to_owned(), 4)));
+        assert_eq!(parsed("17"), None);
+        assert_eq!(parsed("17 (x) S"), None);
+        assert!(NAMES.iter().all(|name| name.len() <= 15));
+    }
+
+    #[test]
+    fn a_parent_is_found() {
+        let (name, _) = process(parent_id()).unwrap();
+        assert!(!name.is_empty());
+    }
+}

@@ -1,0 +1,224 @@
+//! Hosts of the job that do not answer any more, as when a cable is pulled.
+//!
+//! MPI may wait for them for a quarter of an hour, or for ever. The kernels know better: they acknowledge what comes over
+//! TCP whatever the OS processes do, so a long computation is not taken for death, and asked to keep a connection alive they
+//! send something on it also when nobody else does. So a thread looks, at each TCP connection of this OS process that
+//! leads to another host of the job, for how long nothing has been acknowledged. Whoever opened the connection: MPI
+//! over another network than TCP has none, and then nothing is found.
+
+use std::env;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use graphmap_runtime::between::Doorbell;
+
+use crate::bell::Bell;
+use crate::calls;
+
+/// How long a host may not answer, in seconds, where nothing else is said; 0: for ever.
+pub(crate) const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
+const SECONDS: u64 = 30;
+/// Who is found busy for so long after that is ended by the thread that looks.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Most addresses of a host that are told to others.
+const MOST: usize = 16;
+/// What an OS process tells of its host: addresses of four bytes, then zeros.
+pub(crate) const TOLD: usize = 4 * MOST;
+
+/// What has been found.
+#[derive(Clone, Default)]
+pub(crate) struct Unreachable(Arc<Mutex<Option<String>>>);
+
+impl Unreachable {
+    /// Why the run cannot go on, if that has been found; once.
+    pub(crate) fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, why: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+}
+
+/// How long a host may not answer, or why that is not said well.
+pub(crate) fn limit() -> Result<Option<Duration>, String> {
+    let Some(text) = env::var_os(VARIABLE) else {
+        return Ok(Some(Duration::from_secs(SECONDS)));
+    };
+    let seconds = text.to_str().and_then(seconds);
+    let seconds = seconds.ok_or_else(|| {
+        format!(
+            "{VARIABLE}={text:?} is no number of seconds from 2 to 86400, or 0 to wait for ever"
+        )
+    })?;
+    Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
+}
+
+fn seconds(text: &str) -> Option<u64> {
+    let seconds = text.parse().ok()?;
+    matches!(seconds, 0 | 2..=86_400).then_some(seconds)
+}
+
+/// The addresses of this host, for the others.
+pub(crate) fn told() -> Vec<u8> {
+    let table = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
+    let mut bytes: Vec<u8> = addresses(&table)
+        .iter()
+        .flat_map(Ipv4Addr::octets)
+        .collect();
+    bytes.resize(TOLD, 0);
+    bytes
+}
+
+/// The addresses of its own in the kernel's table of routes, as many as are told.
+fn addresses(table: &str) -> Vec<Ipv4Addr> {
+    let mut found = Vec::new();
+    let mut last = None;
+    for line in table.lines() {
+        let line = line.trim();
+        if let Some(address) = line.strip_prefix("|-- ") {
+            last = address.parse::<Ipv4Addr>().ok();
+        } else if line == "/32 host LOCAL"
+            && let Some(address) = last
+            && !address.is_loopback()
+            && !found.contains(&address)
+        {
+            found.push(address);
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// The hosts that have addresses which this one has not: of all `hosts`, what each told.
+fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
+    let of = |os_process: usize| {
+        let bytes = told.get(os_process * TOLD..(os_process + 1) * TOLD);
+        let addresses = bytes.unwrap_or_default().as_chunks::<4>().0.iter();
+        addresses
+            .filter(|&&bytes| bytes != [0; 4])
+            .map(|&bytes| Ipv4Addr::from(bytes))
+    };
+    let mine: Vec<Ipv4Addr> = of(me).collect();
+    let mut others = Vec::new();
+    for (os_process, host) in hosts.iter().enumerate() {
+        let theirs = of(os_process).filter(|address| !mine.contains(address));
+        others.extend(theirs.map(|address| (IpAddr::from(address), host.clone())));
+    }
+    others.sort();
+    others.dedup_by(|a, b| a.0 == b.0);
+    others
+}
+
+/// Looks, as long as the program runs, whether the other hosts answer.
+pub(crate) fn watch(
+    hosts: &[String],
+    told: &[u8],
+    me: usize,
+    limit: Duration,
+    bell: &Arc<Bell>,
+) -> Unreachable {
+    let found = Unreachable::default();
+    let others = others(hosts, told, me);
+    if others.is_empty() {
+        return found;
+    }
+    let (to, bell, here) = (found.clone(), Arc::clone(bell), hosts[me].clone());
+    let look = move || loop {
+        thread::sleep(limit / 8);
+        let Some(host) = silent(&others, limit) else {
+            continue;
+        };
+        let why = format!(
+            "{host} has not answered {here} for {} s: the network between them is cut, or the host is down \
+             ({VARIABLE} says how long to wait)",
+            limit.as_secs()
+        );
+        to.set(Some(why.clone()));
+        bell.ring();
+        thread::sleep(GRACE);
+        if to.take().is_some() {
+            calls::give_up(&why);
+        }
+        return;
+    };
+    // Without a thread, it is as MPI has it.
+    let _ = thread::Builder::new()
+        .name("unreachable".into())
+        .spawn(look);
+    found
+}
+
+/// A host that has not acknowledged anything for so long.
+fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
+    let numbers = fs::read_dir("/proc/self/fd").ok()?;
+    for number in numbers.flatten() {
+        let Some(fd) = number
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let Some((peer, silence)) = calls::acknowledged(fd, limit / 4) else {
+            continue;
+        };
+        let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&peer)) else {
+            continue;
+        };
+        if silence >= limit {
+            return Some(others[at].1.clone());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "Main:\n  +-- 0.0.0.0/0 3 0 4\n     |-- 10.77.0.0\n        /24 link UNICAST\n     \
+        |-- 10.77.0.2\n        /32 host LOCAL\n     |-- 10.77.0.255\n        /32 link BROADCAST\n     \
+        |-- 127.0.0.1\n        /32 host LOCAL\nLocal:\n     |-- 10.77.0.2\n        /32 host LOCAL\n     \
+        |-- 172.17.0.1\n        /32 host LOCAL\n";
+
+    #[test]
+    fn a_host_has_the_addresses_that_its_kernel_calls_local() {
+        let two = [Ipv4Addr::new(10, 77, 0, 2), Ipv4Addr::new(172, 17, 0, 1)];
+        assert_eq!(addresses(TABLE), two);
+        assert!(addresses("").is_empty());
+        assert!(addresses("     |-- x\n  /32 host LOCAL\n/32 host LOCAL").is_empty());
+    }
+
+    #[test]
+    fn addresses_that_every_host_has_lead_to_no_other() {
+        let tell = |addresses: &[[u8; 4]]| {
+            let mut bytes = addresses.concat();
+            bytes.resize(TOLD, 0);
+            bytes
+        };
+        let bridge = [172, 17, 0, 1];
+        let told = [
+            tell(&[[10, 0, 0, 1], bridge]),
+            tell(&[bridge, [10, 0, 0, 2]]),
+        ]
+        .concat();
+        let hosts = ["a".to_string(), "b".to_string()];
+        let b = (IpAddr::from([10, 0, 0, 2]), "b".to_string());
+        assert_eq!(others(&hosts, &told, 0), [b]);
+        assert!(others(&hosts[..1], &told[..TOLD], 0).is_empty());
+    }
+
+    #[test]
+    fn seconds_are_few_enough_and_not_too_few() {
+        assert_eq!(seconds("0"), Some(0));
+        assert_eq!(seconds("2"), Some(2));
+        for bad in ["", "1", "-1", "86401", "2s", "1e9"] {
+            assert_eq!(seconds(bad), None, "{bad}");
+        }
+    }
+}
