@@ -10,12 +10,15 @@ mod common;
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use common::cases::network;
 use common::itself::{CASE, PROGRAM, command, variables};
+use common::script::Script;
 use common::shapes::shape;
+use common::{Log, Random};
 use graphmap_runtime as rt;
 use rt::Exit;
 
@@ -100,6 +103,53 @@ fn nothing_is_lost_among_os_processes() {
     for seed in first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(25) {
         ends_alike(&format!("accounted:{seed}"), &[(2, 1), (3, 1), (2, 2)]);
     }
+}
+
+/// Networks of `simulated.rs`, over memory that is shared: who ends, and what becomes of it, is what one scheduler says; the others are
+/// told as blocked, and by name. `GRAPHMAP_FUZZ_RUNS=10000` goes on for longer.
+#[test]
+fn standstills_are_found_and_none_is_false() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first: u64 = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
+    let (mut whole, mut blocked) = (0, 0);
+    for seed in first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(60) {
+        let script = Arc::new(Script::new(seed));
+        let log = Log::new();
+        let alone = rt::run(script.network(log.adder()), &rt::Options::new());
+        let ends = log.sorted();
+        let mut random = Random(!seed);
+        let os_processes = 2 + random.below(3) as usize;
+        let schedulers = (1 + random.below(2)).to_string();
+        let (out, err) = start(
+            &format!("script:{seed}"),
+            os_processes,
+            &[(SCHEDULERS, &schedulers)],
+        );
+        let told = format!("{seed}, {os_processes} of {schedulers}: {out}{err}");
+        let lines = out.lines().filter(|line| line.starts_with("end "));
+        let mut lines: Vec<&str> = lines.collect();
+        lines.sort_unstable();
+        let ends: Vec<_> = ends
+            .iter()
+            .map(|(rank, state)| format!("end {rank} {state:016x}"))
+            .collect();
+        assert_eq!(lines, ends, "{told}");
+        match alone {
+            Ok(_) => {
+                assert!(out.contains(&code(Exit::Ok)), "{told}");
+                whole += 1;
+            }
+            Err(rt::RunError::Blocked(block)) => {
+                assert!(out.contains(&code(Exit::Blocked)), "{told}");
+                for process in block.cycle.iter().chain(&block.others) {
+                    assert!(err.contains(&process.name), "{told}");
+                }
+                blocked += 1;
+            }
+            Err(other) => panic!("{told}: {other}"),
+        }
+    }
+    assert!(whole > 0 && blocked > 0, "{whole} {blocked}");
 }
 
 /// Programs of `flow_networks.rs`, in which ends of flow-controlled channels come and go.

@@ -2,11 +2,13 @@
 #![allow(clippy::print_stdout)]
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::script::Script;
 use super::{BOTH, Both, accounted, exposed, flows, program, shapes, together};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
@@ -20,6 +22,8 @@ pub fn network(name: &str, number: u64) -> Network {
         "accounted" => accounted::network(program::program(number), |(rank, state)| {
             println!("end {rank} {state:016x}")
         }),
+        "script" => Arc::new(Script::new(number))
+            .network(|(rank, state)| println!("end {rank} {state:016x}")),
         "flows" => flows::network(number, |total| println!("end {total}")),
         "artificial" => ring(number, 8, 8),
         "deadlock" => ring(number, 0, 1),
