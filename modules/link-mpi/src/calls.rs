@@ -210,14 +210,16 @@ const IDLE: i32 = 4;
 const INTERVAL: i32 = 5;
 const COUNT: i32 = 6;
 const INFO: i32 = 11;
-/// Where `struct tcp_info` has its `tcpi_last_ack_recv`, in milliseconds.
+/// Where `struct tcp_info` has its `tcpi_state`, and its `tcpi_last_ack_recv`, in milliseconds.
+const STATE: usize = 0;
+const ESTABLISHED: u8 = 1;
 const LAST_ACK: usize = 56;
 /// Unanswered messages after which the kernel would close a connection: never before we have found it out.
 const UNANSWERED: i32 = 127;
 
-/// To whom a file of this OS process is connected by TCP, and how long nothing has been acknowledged there. From the first time
-/// on the kernel asks for something every so often.
-pub(crate) fn acknowledged(fd: i32, every: Duration) -> Option<(IpAddr, Duration)> {
+/// To whom a file of this OS process is connected by TCP, and how long nothing has been acknowledged there; none if it is no
+/// connection, or one that is being closed, over which nothing comes any more.
+pub(crate) fn acknowledged(fd: i32) -> Option<(IpAddr, Duration)> {
     let mut info = [0u8; LAST_ACK + 4];
     let mut len = info.len() as u32;
     // SAFETY: as many bytes are written as there is room for. The file may be closed, or another: then it is that of which is
@@ -226,10 +228,16 @@ pub(crate) fn acknowledged(fd: i32, every: Duration) -> Option<(IpAddr, Duration
         let told = getsockopt(fd, TCP, INFO, info.as_mut_ptr().cast(), &raw mut len);
         (told, BorrowedFd::borrow_raw(fd).try_clone_to_owned())
     };
-    if told != 0 || (len as usize) < info.len() {
+    if told != 0 || (len as usize) < info.len() || info[STATE] != ESTABLISHED {
         return None;
     }
     let peer = TcpStream::from(file.ok()?).peer_addr().ok()?.ip();
+    let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;
+    Some((peer, Duration::from_millis(last.into())))
+}
+
+/// From now on the kernel asks the other side of a connection for an answer every so often.
+pub(crate) fn keep_alive(fd: i32, every: Duration) {
     let every = i32::try_from(every.as_secs().max(1)).unwrap_or(i32::MAX);
     let set = |(level, name): (i32, i32), value: i32| {
         // SAFETY: a number is read, as long as is said.
@@ -239,8 +247,6 @@ pub(crate) fn acknowledged(fd: i32, every: Duration) -> Option<(IpAddr, Duration
     set((TCP, INTERVAL), every);
     set((TCP, COUNT), UNANSWERED);
     set(SOCKET, 1);
-    let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;
-    Some((peer, Duration::from_millis(last.into())))
 }
 
 /// Ends this OS process, whatever its other threads do, and with it the job.

@@ -164,12 +164,13 @@ fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
         else {
             continue;
         };
-        let Some((peer, silence)) = calls::acknowledged(fd, limit / 4) else {
+        let Some((peer, silence)) = calls::acknowledged(fd) else {
             continue;
         };
         let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&peer)) else {
             continue;
         };
+        calls::keep_alive(fd, limit / 4);
         if silence >= limit {
             return Some(others[at].1.clone());
         }
