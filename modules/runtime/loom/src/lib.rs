@@ -10,6 +10,9 @@ mod doze;
 #[path = "../../src/link/mod.rs"]
 mod link;
 
+#[path = "../../src/copy.rs"]
+mod copy;
+
 #[path = "../../src/os_signal.rs"]
 mod os_signal;
 
