@@ -1,7 +1,9 @@
 //! Programs that are the test's own file: its test `program`, which is left out unless it is asked for, runs the case
 //! that a variable names.
 
-use std::process::Command;
+use std::process::{Command, ExitCode, Output, Stdio};
+
+use graphmap_runtime::Exit;
 
 /// The variable that names the case.
 pub const CASE: &str = "GRAPHMAP_TEST_CASE";
@@ -26,4 +28,18 @@ pub fn command(case: &str, os_processes: usize, more: &[(&str, &str)]) -> Comman
         .envs(variables(case, os_processes))
         .envs(more.iter().copied());
     command
+}
+
+/// Starts the program of a case and waits for its end, which has to come.
+pub fn start(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> (String, String) {
+    let mut command = command(case, os_processes, variables);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Output { stdout, stderr, .. } = child.spawn().unwrap().wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(stdout), text(stderr))
+}
+
+/// What the program of a case prints at its end.
+pub fn code(exit: Exit) -> String {
+    format!("code {:?}", ExitCode::from(exit))
 }
