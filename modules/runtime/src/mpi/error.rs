@@ -54,6 +54,8 @@ pub enum Error {
     },
     /// A group names a rank twice, or ranks that the other one does not have.
     Group(&'static str),
+    /// A grid that cannot be, or not with these ranks.
+    Grid(&'static str),
     /// There have been more than 2^32 - 1 communicators in this run.
     TooMany,
 }
@@ -91,7 +93,7 @@ impl fmt::Display for Error {
             Error::Count { given, wanted } => {
                 write!(f, "a collective call with {given} values, where {wanted} are needed")
             }
-            Error::Group(what) => f.write_str(what),
+            Error::Group(what) | Error::Grid(what) => f.write_str(what),
             Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
         }
     }

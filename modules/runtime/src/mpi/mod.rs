@@ -39,6 +39,7 @@
 //! * *Errors* are values. Nothing ends the run but what the process makes of them.
 //! * *So far* all ranks have to be on one scheduler: in other runs [`world`] is [`Error::NotCollocated`].
 
+mod cartesian;
 mod collective;
 mod communicator;
 mod entry;
@@ -55,6 +56,7 @@ mod several;
 mod split;
 mod world;
 
+pub use cartesian::{Cartesian, Grid};
 pub use communicator::{Communicator, Value, world};
 pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};
 pub use error::{Error, Mismatch};

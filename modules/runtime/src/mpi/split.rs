@@ -11,9 +11,9 @@ use super::group::Group;
 use super::round::{Brought, Call, Collective, Data, Needs, Outcome, begin};
 
 /// A communicator that was made, and the rank that somebody has in it.
-type Made = Result<Option<(Rc<Shared>, u32)>, Error>;
+pub(super) type Made = Result<Option<(Rc<Shared>, u32)>, Error>;
 
-fn part<T: 'static>(data: &mut dyn Any, rank: u32) -> Option<Made> {
+pub(super) fn part<T: 'static>(data: &mut dyn Any, rank: u32) -> Option<Made> {
     data.downcast_mut::<Data<T, Made>>()?.part(rank)
 }
 
@@ -25,7 +25,7 @@ fn copy(data: &mut dyn Any, rank: u32) -> Option<Made> {
 }
 
 /// What a rank makes of what it is told.
-async fn communicator(made: Collective<Made>) -> Result<Option<Communicator>, Error> {
+pub(super) async fn communicator(made: Collective<Made>) -> Result<Option<Communicator>, Error> {
     let made = made.await??;
     Ok(made.map(|(shared, rank)| Communicator::new(shared, rank)))
 }
@@ -177,7 +177,7 @@ const OTHERS: Error =
     Error::Group("the ranks of a communicator that is made have different groups");
 
 /// Joins some ranks of a communicator.
-fn join(this: &Rc<Shared>, ranks: Vec<u32>, name: &str, each: &mut [Option<Made>]) {
+pub(super) fn join(this: &Rc<Shared>, ranks: Vec<u32>, name: &str, each: &mut [Option<Made>]) {
     let members = ranks
         .iter()
         .filter_map(|&rank| this.group().at(rank))
