@@ -1,4 +1,4 @@
-//! Grids of ranks against what coordinates say.
+//! Grids of ranks against what coordinates say, and how communicators compare.
 
 mod common;
 
@@ -183,6 +183,44 @@ fn grids_that_ranks_cannot_make_are_told_to_all() {
             let line = Grid::new(&[3], &[true])?;
             let line = world.cartesian(&line).await?.unwrap();
             assert!(matches!(line.part(&[]).await, Err(Error::Grid(_))));
+            Ok::<(), Error>(())
+        });
+    }
+    net.run(&Options::new()).unwrap();
+}
+
+#[test]
+fn communicators_compare() {
+    use mpi::Comparison::{Congruent, Identical, Similar, Unequal};
+    let mut net = Local::new();
+    for _ in 0..4 {
+        net.spawn(async {
+            let world = mpi::world()?;
+            assert_eq!(world.compare(&mpi::world()?), Identical);
+            let dup = world.dup().await?;
+            assert_eq!(
+                (world.compare(&dup), dup.compare(&dup.clone())),
+                (Congruent, Identical)
+            );
+            let square = world
+                .cartesian(&Grid::new(&[2, 2], &[true; 2])?)
+                .await?
+                .unwrap();
+            assert_eq!(square.communicator().compare(&dup), Congruent);
+            let back = world.split(Some(0), -(world.rank() as i64)).await?.unwrap();
+            assert_eq!(world.compare(&back), Similar);
+            let row = square.part(&[false, true]).await?;
+            assert_eq!(world.compare(row.communicator()), Unequal);
+            let mut inner = Local::new();
+            let outer = world.clone();
+            for _ in 0..4 {
+                let outer = outer.clone();
+                inner.spawn(async move {
+                    assert_eq!(outer.compare(&mpi::world()?), Unequal);
+                    Ok::<(), Error>(())
+                });
+            }
+            inner.run(&Options::new()).unwrap();
             Ok::<(), Error>(())
         });
     }

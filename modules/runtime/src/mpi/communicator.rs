@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::entry::NONE;
 use super::envelope::{Envelope, Source, Status, TagOf};
 use super::error::Error;
-use super::group::Group;
+use super::group::{Comparison, Group};
 use super::matching::{Mode, Sent};
 use super::parcel::Parcel;
 use super::probe::{Message, Probing, look};
@@ -121,6 +121,22 @@ impl Communicator {
     /// Its processes.
     pub fn group(&self) -> &Group {
         &self.shared.group
+    }
+
+    /// How it compares with another (`MPI_Comm_compare`).
+    pub fn compare(&self, other: &Communicator) -> Comparison {
+        let (this, other) = (&self.shared, &other.shared);
+        if Rc::ptr_eq(this, other) {
+            return Comparison::Identical;
+        }
+        // Ranks of a run within another are other processes.
+        match Rc::ptr_eq(&this.world, &other.world) {
+            false => Comparison::Unequal,
+            true => match this.group.compare(&other.group) {
+                Comparison::Identical => Comparison::Congruent,
+                different => different,
+            },
+        }
     }
 
     fn world(&self) -> &Rc<World> {

@@ -39,11 +39,13 @@ struct Listed {
     by_member: Box<[u32]>,
 }
 
-/// How two groups compare.
+/// How two groups compare, or two communicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same processes in the same order.
+    /// The same processes in the same order; of communicators: they are one.
     Identical,
+    /// Of communicators only: the same processes in the same order, but messages of one are none of the other.
+    Congruent,
     /// The same processes in another order.
     Similar,
     /// Other processes.
