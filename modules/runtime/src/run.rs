@@ -22,6 +22,7 @@ use crate::kpn::wire::{self, Exchange};
 use crate::link::between::{AnyLink, Doorbell, Job, State};
 use crate::link::shm::control::Control;
 use crate::link::shm::lanes::Lanes;
+use crate::mpi;
 use crate::options::Options;
 use crate::panics;
 use crate::pin::{self, Pins};
@@ -95,6 +96,7 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
         let tally = Tally::new(&directory, residents.len(), options);
         let registry = Registry::new();
         let scheduler = Scheduler::new(&shared, me, residents.len(), shuffle, tally, registry);
+        scheduler.above.set(mpi::floor);
         scheduler.live(|| {
             let built = wire::build(network, &placement, &exchange, &scheduler, residents);
             if let Err(mistakes) = built {
@@ -255,6 +257,7 @@ unsafe fn run_part(
         let registry = Registry::new();
         let mut scheduler = Scheduler::new(&shared, at, residents.len(), shuffle, tally, registry);
         scheduler.connect(Some(Rc::clone(&outside)));
+        scheduler.above.set(mpi::floor);
         let tally = scheduler.live(|| {
             let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
             if let Err(mistakes) = built {
@@ -352,6 +355,7 @@ pub(crate) fn local(
     let shared = Shared::new(1, Arc::clone(directory), None, options, None);
     let tally = Tally::new(directory, tasks.len(), options);
     let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally, registry);
+    scheduler.above.set(mpi::floor);
     let tally = scheduler.live(|| {
         for (id, task) in tasks.into_iter().enumerate() {
             scheduler.put(id, task);

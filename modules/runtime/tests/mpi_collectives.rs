@@ -2,25 +2,13 @@
 
 mod common;
 
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::Random;
+use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
 use graphmap_runtime::mpi::{self, Communicator, Comparison, Error, Group};
-use graphmap_runtime::{Local, Options, RunError, yield_now};
-
-fn run<F: Future<Output = Result<(), Error>> + 'static>(
-    count: usize,
-    options: &Options,
-    rank: impl Fn(Communicator) -> F + 'static,
-) -> Result<(), RunError> {
-    let mut net = Local::new();
-    let rank = Rc::new(rank);
-    for _ in 0..count {
-        let rank = Rc::clone(&rank);
-        net.spawn(async move { rank(mpi::world()?).await });
-    }
-    net.run(options).map(drop)
-}
+use graphmap_runtime::{RunError, yield_now};
 
 /// An operation that does not commute, and whose result says in what order it was used.
 fn join(a: String, b: String) -> String {
@@ -90,10 +78,9 @@ async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error> {
 /// Random calls, some of them under way at the same time, on communicators that were split at random.
 #[test]
 fn random_calls_give_what_vectors_say() {
-    let (seeds, calls) = if cfg!(miri) { (2, 20) } else { (60, 60) };
+    let (seeds, calls) = if cfg!(miri) { (1, 15) } else { (40, 60) };
     for seed in 0..seeds {
         let size = 1 + seed as usize % 9;
-        let options = Options::new().shuffle(seed);
         let rank = move |world: Communicator| async move {
             let mut alike = Random(1 + seed);
             let mut own = Random(1 + seed * 1000 + world.rank() as u64);
@@ -138,38 +125,41 @@ fn random_calls_give_what_vectors_say() {
             comms.clear();
             Ok(())
         };
-        run(size, &options, rank).unwrap();
+        everywhere(size, seed, rank);
     }
 }
 
 /// A root that needs nobody goes on, but not for ever without the others.
 #[test]
 fn a_root_is_not_far_ahead() {
-    let far = Rc::new(std::cell::Cell::new(0u32));
-    let seen = Rc::clone(&far);
-    run(3, &Options::new(), move |world| {
-        let far = Rc::clone(&seen);
-        async move {
-            for n in 0..100u32 {
-                let value = (world.rank() == 0).then_some(n);
-                assert_eq!(world.bcast(value, 0).await?, n);
-                match world.rank() {
-                    0 => far.set(n),
-                    2 => assert!(far.get() <= n + 8, "{} {n}", far.get()),
-                    _ => {}
+    for place in EVERYWHERE {
+        let far = Arc::new(AtomicU32::new(0));
+        let seen = Arc::clone(&far);
+        run_at(place, 3, 7, move |world| {
+            let far = Arc::clone(&seen);
+            async move {
+                for n in 0..100u32 {
+                    let value = (world.rank() == 0).then_some(n);
+                    assert_eq!(world.bcast(value, 0).await?, n);
+                    let far_ahead = far.load(Ordering::SeqCst);
+                    match world.rank() {
+                        0 => far.store(n, Ordering::SeqCst),
+                        2 => assert!(far_ahead <= n + 8, "{place:?}: {far_ahead} {n}"),
+                        _ => {}
+                    }
                 }
+                Ok(())
             }
-            Ok(())
-        }
-    })
-    .unwrap();
-    assert_eq!(far.get(), 99);
+        })
+        .unwrap();
+        assert_eq!(far.load(Ordering::SeqCst), 99);
+    }
 }
 
 /// What was begun goes on when nobody waits for it, and calls may be waited for in another order.
 #[test]
 fn calls_begin_when_they_are_made() {
-    run(4, &Options::new(), |world| async move {
+    everywhere(4, 1, |world| async move {
         drop(world.barrier());
         let first = world.allreduce(1u32, |a, b| a + b);
         let second = world.allgather(world.rank());
@@ -179,14 +169,13 @@ fn calls_begin_when_they_are_made() {
         assert_eq!((&mut first).await?, 4);
         assert_eq!(first.await, Err(Error::Inactive));
         Ok(())
-    })
-    .unwrap();
+    });
 }
 
 #[test]
 fn calls_that_do_not_go_together_are_told_to_all() {
     for shuffle in 0..10 {
-        run(4, &Options::new().shuffle(shuffle), |world| async move {
+        everywhere(4, shuffle, |world| async move {
             let me = world.rank();
             let is_mismatch = |error: Option<Error>| matches!(error, Some(Error::Mismatch(_)));
             let error = match me {
@@ -223,33 +212,46 @@ fn calls_that_do_not_go_together_are_told_to_all() {
             // And then all goes well again.
             assert_eq!(world.allreduce(1u8, |a, b| a + b).await?, 4);
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }
 
 #[test]
 fn who_has_not_come_is_told() {
-    let blocked = run(3, &Options::new(), |world| async move {
-        match world.rank() {
-            1 => world.recv::<u8>(0, 0).await.map(drop),
-            _ => world.barrier().await,
-        }
-    });
-    let Err(RunError::Blocked(block)) = blocked else {
-        panic!("{blocked:?}");
-    };
-    assert_eq!((block.cycle_len, block.others_len), (2, 1));
-    let told = block.to_string();
-    assert!(
-        told.contains("waits in barrier (world, 2 of 3 have come): "),
-        "{told}"
-    );
+    for place in EVERYWHERE {
+        let blocked = run_at(place, 3, 3, |world| async move {
+            match world.rank() {
+                1 => world.recv::<u8>(0, 0).await.map(drop),
+                _ => world.barrier().await,
+            }
+        });
+        let Err(RunError::Blocked(block)) = blocked else {
+            panic!("{place:?}: {blocked:?}");
+        };
+        let told = block.to_string();
+        let (wanted, all) = match place {
+            Where::Together => ("(world, 2 of 3 have come): ", (2, 1)),
+            // Of two, rank 0 is alone with rank 1, or with rank 2.
+            Where::InTurn(2) | Where::ApartInTurn(2) => {
+                ("(world, 2 of 2 here have come): ", (0, 3))
+            }
+            Where::InTurn(_) | Where::ApartInTurn(_) => {
+                ("(world, 1 of 1 here have come): ", (0, 3))
+            }
+            _ => ("(world, 1 of 2 here have come): ", (2, 1)),
+        };
+        assert!(told.contains(wanted), "{place:?}: {told}");
+        assert_eq!(
+            (block.cycle_len, block.others_len),
+            all,
+            "{place:?}: {told}"
+        );
+    }
 }
 
 #[test]
 fn groups_become_communicators() {
-    run(6, &Options::new(), |world| async move {
+    everywhere(6, 5, |world| async move {
         let me = world.rank();
         let all = world.group().clone();
         let even = all.include(&[4, 0, 2])?;
@@ -280,8 +282,7 @@ fn groups_become_communicators() {
         assert_eq!(copy.recv::<u8>(mpi::ANY_SOURCE, mpi::ANY_TAG).await?.0, 2);
         assert_eq!(world.recv::<u8>(mpi::ANY_SOURCE, mpi::ANY_TAG).await?.0, 1);
         Ok(())
-    })
-    .unwrap();
+    });
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn slices_are_received_into_slices_and_as_vectors() {
         assert_eq!(short, [1, 2]);
         assert_eq!(world.recv_into(&mut room, 0, 0).await?, status(0, 0, 1));
         assert_eq!(room, [9, 2, 3, 0]);
-        let (sent, asked) = ("u8", "u16");
+        let (sent, asked) = ("u8".into(), "u16".into());
         let wrong = Error::Type { sent, asked };
         assert_eq!(world.recv_into(&mut room, 0, 0).await, Err(wrong));
         Ok(())
@@ -149,29 +149,6 @@ fn what_does_not_fit_is_an_error() {
     })
     .unwrap();
     assert_eq!(mpi::world().unwrap_err(), Error::NoProcess);
-}
-
-/// Ranks on several schedulers are refused, not left waiting.
-#[test]
-fn ranks_on_several_schedulers_are_refused() {
-    struct None;
-    impl rt::Ports for None {
-        fn connect(_: &mut rt::Ends<'_>) -> Self {
-            None
-        }
-    }
-    async fn refused(_: None) {
-        assert_eq!(mpi::world().unwrap_err(), Error::NotCollocated);
-    }
-    let mut net = rt::Network::new("none", "none.dot");
-    net.kind(
-        "one",
-        rt::Names::Numbered("one", "0+1*4"),
-        "0+1*4",
-        &[],
-        refused,
-    );
-    rt::run(net, &Options::new().schedulers(2).threads(2)).unwrap();
 }
 
 #[test]

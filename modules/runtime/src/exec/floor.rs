@@ -2,7 +2,7 @@
 //! than what is here.
 
 use std::any::Any;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use super::current;
@@ -11,6 +11,8 @@ use super::point::Side;
 use super::scheduler::Scheduler;
 use super::task::Header;
 use super::waits::{UNKNOWN, Update, Wait};
+use crate::link::between;
+use crate::link::inbox::Letter;
 use crate::link::waiter::{ARMED, HOOK, ID};
 use crate::place::Place;
 
@@ -20,6 +22,9 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (Str
 /// Messages that nobody has received: how many, and the first of them in words.
 pub(crate) type Unreceived = (u64, Option<String>);
 
+/// From here on kinds of frames are those of a floor above.
+pub(crate) const ABOVE: u32 = 64;
+
 /// A floor above, as a scheduler sees the part of it that is its own.
 pub(crate) trait Floor: Any {
     /// Tells of every wait.
@@ -28,7 +33,19 @@ pub(crate) trait Floor: Any {
     /// The run is over, and its processes have gone: lets go of all that is kept for them. How many messages nobody has
     /// received, and one of them in words.
     fn close(&self) -> Unreceived;
+
+    /// Something has come from another scheduler of this OS process.
+    fn letter(&self, letter: Letter);
+
+    /// A frame has come from a scheduler of another OS process.
+    ///
+    /// # Errors
+    /// It cannot be one.
+    fn frame(&self, from: u32, header: between::Header, bytes: &[u8]) -> Result<(), String>;
 }
+
+/// Makes the part of a floor that a scheduler has.
+pub(crate) type Make = fn(&Scheduler) -> Rc<dyn Floor>;
 
 /// A call in which a process waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,19 +113,21 @@ impl Calls {
     }
 }
 
-/// The part of a floor that a scheduler has.
+/// The part of a floor that a scheduler has: made when a process first asks for it, or something comes for it.
 #[derive(Default)]
-pub(crate) struct Above(OnceCell<Rc<dyn Floor>>);
+pub(crate) struct Above {
+    floor: OnceCell<Rc<dyn Floor>>,
+    make: Cell<Option<Make>>,
+}
 
 impl Above {
-    /// The floor, which is made if it is not there yet; `None` if there is one of another type.
-    pub(crate) fn get<F: Floor>(&self, make: impl FnOnce() -> Rc<F>) -> Option<Rc<F>> {
-        let floor: Rc<dyn Any> = Rc::clone(self.0.get_or_init(|| make())) as Rc<dyn Any>;
-        floor.downcast().ok()
+    /// Says what the floor is.
+    pub(crate) fn set(&self, make: Make) {
+        self.make.set(Some(make));
     }
 
-    pub(super) fn close(&self) -> Unreceived {
-        self.0.get().map_or((0, None), |floor| floor.close())
+    fn close(&self) -> Unreceived {
+        self.floor.get().map_or((0, None), |floor| floor.close())
     }
 }
 
@@ -116,7 +135,7 @@ impl Scheduler {
     /// The calls in which processes of this scheduler wait that have not been woken.
     pub(super) fn calls(&self) -> Vec<Call> {
         let mut calls = Vec::new();
-        let Some(floor) = self.above.0.get() else {
+        let Some(floor) = self.above.floor.get() else {
             return calls;
         };
         floor.calls(&mut |word, peer, what| {
@@ -145,35 +164,51 @@ impl Scheduler {
 
     /// Whether processes may wait in calls.
     pub(super) fn has_floor_above(&self) -> bool {
-        self.above.0.get().is_some()
+        self.above.floor.get().is_some()
     }
-}
 
-/// Calls `f` with the scheduler of this thread if it has all processes of its run, with the number of ranks and the
-/// rank of the process that is running.
-pub(crate) fn alone<R>(f: impl FnOnce(&Scheduler, u32, u32) -> R) -> Alone<R> {
-    let alone = current::with_current(|scheduler| {
-        let (kind, index) = scheduler.running()?;
-        let shared = scheduler.shared();
-        if shared.inboxes() > 1 || shared.os_process().is_some_and(|(_, count)| count > 1) {
-            return Some(None);
+    /// The floor above; none if there is none.
+    fn floor(&self) -> Option<&Rc<dyn Floor>> {
+        if let Some(floor) = self.above.floor.get() {
+            return Some(floor);
         }
-        let directory = scheduler.directory();
-        let rank = directory.rank(kind, index);
-        Some(Some(f(scheduler, directory.processes() as u32, rank)))
-    });
-    match alone.flatten() {
-        None => Alone::NoProcess,
-        Some(None) => Alone::OfSeveral,
-        Some(Some(answer)) => Alone::Yes(answer),
+        let make = self.above.make.get()?;
+        Some(self.above.floor.get_or_init(|| make(self)))
+    }
+
+    /// Gives the floor above what has come for it.
+    pub(super) fn take_letters(&self, letters: Vec<Letter>) {
+        for letter in letters {
+            self.guarded(|| {
+                if let Some(floor) = self.floor() {
+                    floor.letter(letter);
+                }
+            });
+        }
+    }
+
+    /// The same, from another OS process.
+    pub(super) fn take_frame(&self, from: u32, header: between::Header, bytes: &[u8]) {
+        let Some(floor) = self.floor() else { return };
+        if let Err(why) = floor.frame(from, header, bytes) {
+            self.fail_without_process(why);
+        }
+    }
+
+    /// The processes of this run have gone: closes the floor above.
+    pub(super) fn close_above(&self) -> Unreceived {
+        self.above.close()
     }
 }
 
-/// Whether a scheduler has all processes of its run.
-pub(crate) enum Alone<R> {
-    Yes(R),
-    /// There are other schedulers.
-    OfSeveral,
-    /// No process is running.
-    NoProcess,
+/// The floor above the scheduler of this thread, and the rank of the process that is running; `None` if none is, or if the
+/// floor is none of this type.
+pub(crate) fn current<F: Floor>() -> Option<(Rc<F>, u32)> {
+    let found = current::with_current(|scheduler| {
+        let (kind, index) = scheduler.running()?;
+        let floor = Rc::clone(scheduler.floor()?) as Rc<dyn Any>;
+        let rank = scheduler.directory().rank(kind, index);
+        Some((floor.downcast().ok()?, rank))
+    });
+    found.flatten()
 }

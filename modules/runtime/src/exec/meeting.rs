@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::current;
+use super::floor::ABOVE;
 use super::guard;
 use super::outside::{
     ALSO, CLOSE, CREDIT, DATA, EXPOSED, FarReader, LEFT, Mail, Outside, READ, TALLY, TOLD, VERDICT,
@@ -171,6 +172,7 @@ impl Scheduler {
                 let mail = Mail { from, kind, bytes };
                 outside.mail.borrow_mut().push_back(mail);
             }
+            above if above >= ABOVE => self.take_frame(from as u32, header, bytes),
             _ => {}
         }
     }

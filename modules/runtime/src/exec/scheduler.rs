@@ -334,7 +334,8 @@ impl Scheduler {
             task.set(None);
         }
         self.beacon.current.store(NOBODY, Ordering::Relaxed);
-        let unreceived = self.above.close();
+        self.take_letters(self.beacon.shared.inbox(self.index()).letters());
+        let unreceived = self.close_above();
         self.tally.borrow_mut().unreceived = unreceived;
         if let Some(outside) = &self.outside {
             for (channel, token) in outside.take_exposed() {
@@ -356,6 +357,7 @@ impl Scheduler {
             self.wake(id);
         }
         self.mail.set(mail);
+        self.take_letters(self.beacon.shared.inbox(self.index()).letters());
         self.answer();
     }
 
@@ -386,6 +388,11 @@ impl Scheduler {
         if let Err(message) = guard::caught(f) {
             self.fail(format!("panicked: {message}"));
         }
+    }
+
+    /// Ends the run for a reason that is no process's.
+    pub(super) fn fail_without_process(&self, message: String) {
+        self.beacon.shared.fail(None, message);
     }
 
     pub(super) fn fail(&self, message: String) {

@@ -18,7 +18,7 @@ use crate::block::Block;
 use crate::error::{Failure, RunError};
 use crate::host;
 use crate::link::between::Doorbell;
-use crate::link::inbox::Inbox;
+use crate::link::inbox::{Inbox, Letter};
 use crate::options::{Notice, Options};
 use crate::placement::Placement;
 use crate::sync::lock;
@@ -216,6 +216,13 @@ impl Shared {
         (here < self.inboxes.len() as u32).then_some(here)
     }
 
+    /// The number of the scheduler that a rank is on, among all of the run. Those that share a thread are one.
+    #[inline]
+    pub(crate) fn home_of(&self, rank: u32) -> u32 {
+        let placement = self.placement.as_ref();
+        placement.map_or(0, |placement| placement.thread_of(rank))
+    }
+
     /// The OS process of a scheduler.
     pub(crate) fn os_process_of(&self, number: usize) -> usize {
         number / self.inboxes.len()
@@ -240,10 +247,7 @@ impl Shared {
     /// The rank of a process of a scheduler, by its place among those.
     pub(super) fn resident(&self, scheduler: usize, at: u32) -> Option<u32> {
         let home = self.number(scheduler as u32);
-        let of = |rank: &u32| {
-            let placement = self.placement.as_ref();
-            placement.is_none_or(|placement| placement.thread_of(*rank) == home)
-        };
+        let of = |rank: &u32| self.home_of(*rank) == home;
         let ranks = 0..self.directory.processes() as u32;
         ranks.filter(of).nth(at as usize)
     }
@@ -267,6 +271,14 @@ impl Shared {
             && let Some(inbox) = self.inboxes.get(scheduler as usize)
         {
             inbox.push(id);
+            self.rouse(scheduler as usize);
+        }
+    }
+
+    /// Gives a scheduler of this OS process a letter.
+    pub(crate) fn post(&self, scheduler: u32, letter: Letter) {
+        if let Some(inbox) = self.inboxes.get(scheduler as usize) {
+            inbox.post(letter);
             self.rouse(scheduler as usize);
         }
     }

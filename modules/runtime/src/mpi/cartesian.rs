@@ -1,11 +1,14 @@
 //! Grids of ranks: the Cartesian topologies of the MPI standard (version 4.1, section 8.5).
 
 use std::panic::Location;
+use std::rc::Rc;
 
+use super::call::{Brought, Call, Needs, Outcome};
 use super::communicator::Communicator;
 use super::error::Error;
-use super::round::{Brought, Call, Needs, Outcome, begin};
-use super::split::{Made, communicator, join, part};
+use super::recipe::Recipes;
+use super::round::begin;
+use super::split::{communicator, made};
 
 /// A grid of ranks, as many as the product of its dimensions, with the last coordinate counting fastest (row-major).
 ///
@@ -24,14 +27,16 @@ pub struct Grid {
     periodic: Vec<bool>,
 }
 
-const SHAPE: Error = Error::Grid(
+crate::payload!(Grid { dims, periodic });
+
+const SHAPE: Error = Error::grid(
     "a grid has as many ranks as its dimensions say: one at least, and fewer than 2^32",
 );
-const LENGTHS: Error = Error::Grid("a grid needs to know of each dimension whether it is periodic");
+const LENGTHS: Error = Error::grid("a grid needs to know of each dimension whether it is periodic");
 const INDIVISIBLE: Error =
-    Error::Grid("the ranks are no multiple of the product of the dimensions that are given");
-const DIFFERENT: Error = Error::Grid("the ranks of a communicator have asked for different grids");
-const LARGER: Error = Error::Grid("the grid has more ranks than the communicator");
+    Error::grid("the ranks are no multiple of the product of the dimensions that are given");
+const DIFFERENT: Error = Error::grid("the ranks of a communicator have asked for different grids");
+const LARGER: Error = Error::grid("the grid has more ranks than the communicator");
 
 impl Grid {
     /// A grid with these dimensions, of which those that are periodic have no edge (`MPI_Cart_create`).
@@ -253,7 +258,7 @@ impl Cartesian {
                     communicator: made.ok_or(Error::Inactive)?,
                     grid: Grid { dims, periodic },
                 }),
-                false => Err(Error::Grid(
+                false => Err(Error::grid(
                     "a part of a grid needs to know of each dimension whether it is kept",
                 )),
             }
@@ -274,31 +279,26 @@ impl Communicator {
         grid: &Grid,
     ) -> impl Future<Output = Result<Option<Cartesian>, Error>> + use<> {
         let (call, at) = (Call::new::<Grid>("cartesian", None), Location::caller());
-        let this = self.shared();
-        let make = |grids: Vec<Grid>| {
+        let this = Rc::clone(self.shared());
+        let parent = Rc::clone(&this);
+        let make = move |grids: Vec<Grid>| {
             let size = grids.first().map_or(0, Grid::size);
-            let wrong = match grids.iter().all(|grid| *grid == grids[0]) {
-                false => Some(DIFFERENT),
-                true if size > grids.len() => Some(LARGER),
-                true => None,
+            let recipes = if grids.iter().any(|grid| *grid != grids[0]) {
+                Recipes::wrong(DIFFERENT)
+            } else if size > grids.len() {
+                Recipes::wrong(LARGER)
+            } else {
+                let ranks: Vec<u32> = (0..size as u32).collect();
+                let mut recipes = Recipes::none(grids.len());
+                recipes.join(&this, &ranks, format!("{}.cartesian", this.name()));
+                recipes
             };
-            let of = |_: &Grid| Some(wrong.clone().map_or(Ok(None), Err));
-            let mut each: Vec<Option<Made>> = grids.iter().map(of).collect();
-            if wrong.is_none() {
-                let name = format!("{}.cartesian", this.name());
-                join(this, (0..size as u32).collect(), &name, &mut each);
-            }
-            Outcome::Each(each)
+            Outcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part(grid.clone()));
-        let made = begin(
-            self.calling(call, at),
-            brought,
-            Needs::All,
-            make,
-            part::<Grid>,
-        );
-        let (made, grid) = (communicator(made), grid.clone());
+        let calling = self.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<Grid>);
+        let (made, grid) = (communicator(parent, made), grid.clone());
         async move {
             let made = made.await?;
             Ok(made.map(|communicator| Cartesian { communicator, grid }))

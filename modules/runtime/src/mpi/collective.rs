@@ -4,9 +4,11 @@ use std::any::Any;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::communicator::{Communicator, Value};
+use super::call::{Brought, Call, Data, Needs, Outcome, Reduction};
+use super::communicator::Communicator;
 use super::error::Error;
-use super::round::{Brought, Call, Calling, Collective, Data, Needs, Outcome, begin};
+use super::round::{Calling, Collective, begin};
+use super::value::Value;
 
 fn nothing<R>(_: &mut dyn Any, _: u32) -> Option<Option<R>> {
     Some(None)
@@ -93,13 +95,9 @@ impl Communicator {
     /// [`Error::Mismatch`], [`Error::Over`], as for all collective calls.
     #[track_caller]
     pub fn barrier(&self) -> Collective<()> {
-        let (call, at, size) = (
-            Call::new::<()>("barrier", None),
-            Location::caller(),
-            self.size() as u32,
-        );
+        let (call, at) = (Call::new::<()>("barrier", None), Location::caller());
         let brought = Ok(Brought::<(), ()>::Nothing);
-        let make = |_| Outcome::Shared((), size);
+        let make = move |_| Outcome::all(());
         begin(
             self.calling(call, at),
             brought,
@@ -115,22 +113,18 @@ impl Communicator {
     /// [`Error::Rank`]; [`Error::Count`]: the root brings nothing.
     #[track_caller]
     pub fn bcast<T: Value + Clone>(&self, value: Option<T>, root: usize) -> Collective<T> {
-        let (call, at, size) = (
-            Call::new::<T>("bcast", Some(root)),
-            Location::caller(),
-            self.size() as u32,
-        );
+        let (call, at) = (Call::new::<T>("bcast", Some(root)), Location::caller());
         let brought = self
             .root(root)
             .and_then(|()| match (self.is_root(root), value) {
-                (true, Some(value)) => Ok(Brought::Outcome(Outcome::Shared(value, size))),
+                (true, Some(value)) => Ok(Brought::Outcome(Outcome::all(value))),
                 (true, None) => Err(Error::Count {
                     given: 0,
                     wanted: 1,
                 }),
                 (false, _) => Ok(Brought::<(), T>::Nothing),
             });
-        let make = |_| Outcome::None;
+        let make = move |_| Outcome::None;
         begin(
             self.calling(call, at),
             brought,
@@ -169,7 +163,7 @@ impl Communicator {
             }
             false => Ok(Brought::<(), T>::Nothing),
         });
-        let make = |_| Outcome::None;
+        let make = move |_| Outcome::None;
         begin(
             self.calling(call, at),
             brought,
@@ -185,13 +179,9 @@ impl Communicator {
     /// As for all collective calls.
     #[track_caller]
     pub fn allgather<T: Value>(&self, value: T) -> Collective<Rc<[T]>> {
-        let (call, at, size) = (
-            Call::new::<T>("allgather", None),
-            Location::caller(),
-            self.size() as u32,
-        );
+        let (call, at) = (Call::new::<T>("allgather", None), Location::caller());
         let brought = Ok(Brought::Part(value));
-        let make = |all: Vec<T>| Outcome::Shared(Rc::<[T]>::from(all), size);
+        let make = move |all: Vec<T>| Outcome::all(Rc::<[T]>::from(all));
         begin(
             self.calling(call, at),
             brought,
@@ -210,7 +200,7 @@ impl Communicator {
         let (call, at) = (Call::new::<Vec<T>>("alltoall", None), Location::caller());
         let brought = self.one_each(values).map(Brought::Part);
         let size = self.size();
-        let make = |all: Vec<Vec<T>>| {
+        let make = move |all: Vec<Vec<T>>| {
             let mut rows: Vec<_> = all.into_iter().map(Vec::into_iter).collect();
             let column = |_: usize| {
                 Some(
@@ -238,16 +228,15 @@ impl Communicator {
     pub fn reduce<T: Value>(
         &self,
         value: T,
-        op: impl FnMut(T, T) -> T,
+        op: impl FnMut(T, T) -> T + 'static,
         root: usize,
     ) -> Collective<Option<T>> {
         let (call, at) = (Call::new::<T>("reduce", Some(root)), Location::caller());
         let (needs, take) = self.rooted::<T, T>(root);
         let brought = self.root(root).map(|()| Brought::Part(value));
-        let make = |all: Vec<T>| {
-            all.into_iter()
-                .reduce(op)
-                .map_or(Outcome::None, Outcome::Root)
+        let make = Reduction {
+            op,
+            outcome: Outcome::Root,
         };
         begin(self.calling(call, at), brought, needs, make, take)
     }
@@ -271,16 +260,12 @@ impl Communicator {
     pub fn allreduce<T: Value + Clone>(
         &self,
         value: T,
-        op: impl FnMut(T, T) -> T,
+        op: impl FnMut(T, T) -> T + 'static,
     ) -> Collective<T> {
-        let (call, at, size) = (
-            Call::new::<T>("allreduce", None),
-            Location::caller(),
-            self.size() as u32,
-        );
-        let make = |all: Vec<T>| match all.into_iter().reduce(op) {
-            Some(value) => Outcome::Shared(value, size),
-            None => Outcome::None,
+        let (call, at) = (Call::new::<T>("allreduce", None), Location::caller());
+        let make = Reduction {
+            op,
+            outcome: |value| Outcome::all(value),
         };
         let brought = Ok(Brought::Part(value));
         begin(
@@ -301,7 +286,7 @@ impl Communicator {
     pub fn reduce_scatter<T: Value>(
         &self,
         values: Vec<T>,
-        mut op: impl FnMut(T, T) -> T,
+        mut op: impl FnMut(T, T) -> T + 'static,
     ) -> Collective<T> {
         let (call, at) = (
             Call::new::<Vec<T>>("reduce_scatter", None),
@@ -309,7 +294,7 @@ impl Communicator {
         );
         let brought = self.one_each(values).map(Brought::Part);
         let size = self.size();
-        let make = |all: Vec<Vec<T>>| {
+        let make = move |all: Vec<Vec<T>>| {
             let mut rows: Vec<_> = all.into_iter().map(Vec::into_iter).collect();
             let mut column = |_: usize| {
                 let column = rows.iter_mut().filter_map(Iterator::next);
@@ -331,9 +316,13 @@ impl Communicator {
     /// # Errors
     /// As for all collective calls.
     #[track_caller]
-    pub fn scan<T: Value + Clone>(&self, value: T, mut op: impl FnMut(T, T) -> T) -> Collective<T> {
+    pub fn scan<T: Value + Clone>(
+        &self,
+        value: T,
+        mut op: impl FnMut(T, T) -> T + 'static,
+    ) -> Collective<T> {
         let (call, at) = (Call::new::<T>("scan", None), Location::caller());
-        let make = |all: Vec<T>| {
+        let make = move |all: Vec<T>| {
             let mut sum: Option<T> = None;
             let each = all.into_iter().map(|value| {
                 sum = Some(match sum.take() {
@@ -362,10 +351,10 @@ impl Communicator {
     pub fn exscan<T: Value + Clone>(
         &self,
         value: T,
-        mut op: impl FnMut(T, T) -> T,
+        mut op: impl FnMut(T, T) -> T + 'static,
     ) -> Collective<Option<T>> {
         let (call, at) = (Call::new::<T>("exscan", None), Location::caller());
-        let make = |all: Vec<T>| {
+        let make = move |all: Vec<T>| {
             let mut sum: Option<T> = None;
             let each = all.into_iter().map(|value| {
                 let before = sum.clone();

@@ -5,26 +5,19 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
+use super::arrivals::EAGER_BYTES;
 use super::entry::NONE;
 use super::envelope::{Envelope, Source, Status, TagOf};
 use super::error::Error;
 use super::group::{Comparison, Group};
 use super::matching::{Mode, Sent};
+use super::others::{Distribution, Others};
 use super::parcel::Parcel;
 use super::probe::{Message, Probing, look};
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
 use super::round::Rounds;
+use super::value::Value;
 use super::world::{World, wake, wake_next};
-use crate::payload::Payload;
-
-/// A slice of more bytes than this is sent when it is received: its sender waits, and there is one copy less to be kept.
-const EAGER_BYTES: usize = 64 << 10;
-
-/// What a message may be: a value that can also leave its OS process. All [`Payload`]s that threads may hand to each
-/// other are.
-pub trait Value: Payload + Send + 'static {}
-
-impl<T: Payload + Send + 'static> Value for T {}
 
 /// What the ranks of a communicator share.
 pub(super) struct Shared {
@@ -33,11 +26,15 @@ pub(super) struct Shared {
     group: Group,
     name: String,
     pub(super) rounds: RefCell<Rounds>,
+    /// Where its ranks are, if not all are here.
+    pub(super) distribution: Option<Distribution>,
 }
 
 impl Shared {
     pub(super) fn new(world: Rc<World>, number: u32, group: Group, name: String) -> Self {
+        let others = world.others.as_ref();
         Shared {
+            distribution: others.and_then(|others: &Others| others.distribution(&group)),
             world,
             number,
             group,
@@ -56,6 +53,12 @@ impl Shared {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many of its ranks are on this scheduler.
+    pub(super) fn here(&self) -> u32 {
+        let distribution = self.distribution.as_ref();
+        distribution.map_or(self.group.len(), |distribution| distribution.here)
     }
 }
 
@@ -85,8 +88,7 @@ impl fmt::Debug for Communicator {
 /// The communicator of all processes of the run, ranked as in the network.
 ///
 /// # Errors
-/// [`Error::NoProcess`] outside of a process of a run, [`Error::NotCollocated`] in a run of several schedulers or OS
-/// processes: those cannot be joined yet.
+/// [`Error::NoProcess`] outside of a process of a run; [`Error::Over`].
 pub fn world() -> Result<Communicator, Error> {
     let (shared, rank) = World::current()?;
     Ok(Communicator::new(shared, rank))
@@ -177,10 +179,7 @@ impl Communicator {
         let home = u32::try_from(dest)
             .ok()
             .and_then(|dest| self.shared.group.at(dest));
-        let failed = |error: Error| {
-            let failed = Parcel::one(error);
-            world.change(|matching| matching.failed(failed, at))
-        };
+        let failed = |error: Error| world.change(|matching| matching.failed(error, at));
         let entry = match home {
             None => {
                 let size = self.size();
@@ -189,10 +188,13 @@ impl Communicator {
             Some(_) if tag < 0 => failed(Error::Tag(tag)),
             Some(home) => {
                 let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
-                let sent = world.change(|matching| match matching.is_over {
-                    true => Err(parcel),
-                    false => Ok(matching.send(home, envelope, parcel, mode, at)),
-                });
+                let sent = match world.elsewhere(home) {
+                    _ if world.is_over() => Err(parcel),
+                    Some(to) => Ok(world.send_elsewhere(to, home, envelope, parcel, mode, at)),
+                    None => Ok(
+                        world.change(|matching| matching.send(home, envelope, parcel, mode, at))
+                    ),
+                };
                 match sent {
                     Ok(Sent::Taken(word)) => {
                         wake_next(word);
@@ -321,9 +323,9 @@ impl Communicator {
         let world = self.world();
         let selector = self.selector(source, tag);
         let (entry, word) = world.change(|matching| match selector {
-            Ok(_) if matching.is_over => (matching.failed(Parcel::one(Error::Over), at), 0),
+            Ok(_) if matching.is_over => (matching.failed(Error::Over, at), 0),
             Ok(selector) => matching.receive(self.home, selector, at),
-            Err(error) => (matching.failed(Parcel::one(error), at), 0),
+            Err(error) => (matching.failed(error, at), 0),
         });
         wake(word);
         entry
@@ -381,18 +383,25 @@ impl Communicator {
         let (at, home) = (Location::caller(), self.home);
         let selector = self.selector(source.into(), tag.into());
         let world = Rc::clone(self.world());
-        look(move || {
+        let found = look(move || {
             let selector = selector.clone()?;
             let taken = world.change(|matching| match matching.is_over {
                 true => Err(Error::Over),
                 false => Ok(matching.receive_now(home, selector, at)),
             })?;
-            let message = taken.map(|(entry, word)| {
+            let receiving = taken.map(|(entry, word)| {
                 wake(word);
-                Message::new(&world, entry)
+                ReceivingMessage::new(&world, entry)
             });
-            Ok(message)
-        })
+            Ok(receiving)
+        });
+        async move {
+            match found.await? {
+                // Its value may still be with its sender.
+                Some(receiving) => receiving.await.map(Some),
+                None => Ok(None),
+            }
+        }
     }
 
     /// Waits until there is a message that a receive would take, and leaves it there.
@@ -405,7 +414,7 @@ impl Communicator {
         let selector = self.selector(source.into(), tag.into());
         let entry = self.world().change(|matching| match selector {
             Ok(selector) => matching.probe(self.home, selector, at),
-            Err(error) => matching.failed(Parcel::one(error), at),
+            Err(error) => matching.failed(error, at),
         });
         Probing::new(self.world(), entry)
     }

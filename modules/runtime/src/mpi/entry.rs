@@ -23,6 +23,8 @@ pub(super) enum State {
     Unexpected,
     /// A message waits for a receive, and a request of its sender for that.
     Held,
+    /// A receive has its message, whose value is still on its way from another scheduler.
+    Coming,
     /// The message that a receive was to take.
     Taken,
     /// A rank waits in a collective call.
@@ -52,6 +54,10 @@ pub(super) struct Entry {
     pub(super) same_next: u32,
     /// Counts up through all messages and receives.
     pub(super) order: u64,
+    /// The scheduler that a message has come from; [`NONE`]: this one.
+    pub(super) from: u32,
+    /// What its sender is to be told that there is room for again, in bytes.
+    pub(super) owed: u32,
 }
 
 /// All entries of a scheduler's ranks. Who has the number of one has it until it gives it back.

@@ -1,9 +1,10 @@
 //! What can be wrong with a call.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::panic::Location;
 
 use super::envelope::Source;
+use crate::place::Place;
 
 /// Why a call has not done what it was to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +12,6 @@ use super::envelope::Source;
 pub enum Error {
     /// The call was not made in a process of a run.
     NoProcess,
-    /// The run has several schedulers or OS processes; ranks of one scheduler only can be joined so far.
-    NotCollocated,
     /// The run is over.
     Over,
     /// There is no such rank in the communicator.
@@ -27,10 +26,13 @@ pub enum Error {
     /// The message is of another type than was asked for. It has been received, and is lost.
     Type {
         /// The type of what was sent.
-        sent: &'static str,
+        sent: Cow<'static, str>,
         /// The type that was asked for.
-        asked: &'static str,
+        asked: Cow<'static, str>,
     },
+    /// The message has come from another OS process, and its bytes are not those of a value: what a hand-written
+    /// [`Payload`](crate::Payload) encodes is not what it decodes. It has been received, and is lost.
+    Unreadable(String),
     /// The message has more elements than there is room for. As many as there is room for have been received.
     Truncated {
         /// How many elements were sent.
@@ -53,9 +55,9 @@ pub enum Error {
         wanted: usize,
     },
     /// A group names a rank twice, or ranks that the other one does not have.
-    Group(&'static str),
+    Group(Cow<'static, str>),
     /// A grid that cannot be, or not with these ranks.
-    Grid(&'static str),
+    Grid(Cow<'static, str>),
     /// There have been more than 2^32 - 1 communicators in this run.
     TooMany,
 }
@@ -64,26 +66,28 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// The rank in the communicator that came first, its call and the place of that.
-    pub first: (usize, String, &'static Location<'static>),
+    pub first: (usize, String, Place),
     /// The rank whose call does not fit.
-    pub second: (usize, String, &'static Location<'static>),
+    pub second: (usize, String, Place),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NoProcess => f.write_str("only processes of a run are ranks"),
-            Error::NotCollocated => f.write_str(
-                "the run has several schedulers or OS processes, and ranks of one scheduler only can be joined",
-            ),
             Error::Over => f.write_str("the run is over"),
             Error::Rank { rank, size } => {
-                write!(f, "there is no rank {}: the communicator has {size}", *rank as isize)
+                write!(
+                    f,
+                    "there is no rank {}: the communicator has {size}",
+                    *rank as isize
+                )
             }
             Error::Tag(tag) => write!(f, "{tag} is no tag: it must not be less than 0"),
             Error::Type { sent, asked } => {
                 write!(f, "a message of type `{sent}` was received as `{asked}`")
             }
+            Error::Unreadable(why) => write!(f, "a message that cannot be read: {why}"),
             Error::Truncated { sent, room } => {
                 write!(f, "a message of {sent} elements, and room for {room}")
             }
@@ -91,7 +95,10 @@ impl fmt::Display for Error {
             Error::Inactive => f.write_str("the request was completed or cancelled before"),
             Error::Mismatch(mismatch) => mismatch.fmt(f),
             Error::Count { given, wanted } => {
-                write!(f, "a collective call with {given} values, where {wanted} are needed")
+                write!(
+                    f,
+                    "a collective call with {given} values, where {wanted} are needed"
+                )
             }
             Error::Group(what) | Error::Grid(what) => f.write_str(what),
             Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
@@ -112,7 +119,35 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Error {}
 
+crate::payload!(Mismatch { first, second });
+crate::payload!(
+    enum Error {
+        NoProcess,
+        Over,
+        Rank { rank, size },
+        Tag(tag),
+        Type { sent, asked },
+        Unreadable(why),
+        Truncated { sent, room },
+        NotReady,
+        Inactive,
+        Mismatch(mismatch),
+        Count { given, wanted },
+        Group(what),
+        Grid(what),
+        TooMany,
+    }
+);
+
 impl Error {
+    pub(super) const fn group(what: &'static str) -> Self {
+        Error::Group(Cow::Borrowed(what))
+    }
+
+    pub(super) const fn grid(what: &'static str) -> Self {
+        Error::Grid(Cow::Borrowed(what))
+    }
+
     /// A rank that the communicator does not have.
     pub(super) fn rank(source: Source, size: u32) -> Self {
         let rank = match source {

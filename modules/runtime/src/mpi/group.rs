@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use super::error::Error;
+use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// An ordered set of processes, each known by its rank in the world.
 ///
@@ -52,8 +53,8 @@ pub enum Comparison {
     Unequal,
 }
 
-const TWICE: Error = Error::Group("a group has each of its ranks once");
-const OUTSIDE: Error = Error::Group("a group has only ranks of the one that it is made from");
+const TWICE: Error = Error::group("a group has each of its ranks once");
+const OUTSIDE: Error = Error::group("a group has only ranks of the one that it is made from");
 
 impl Group {
     /// The first ranks of the world, in order.
@@ -163,7 +164,7 @@ impl Group {
         let mut ranks = Vec::new();
         for &(first, last, step) in ranges {
             if step == 0 {
-                return Err(Error::Group("ranks of a range are in steps other than 0"));
+                return Err(Error::group("ranks of a range are in steps other than 0"));
             }
             if first >= self.size() {
                 return Err(OUTSIDE);
@@ -211,9 +212,24 @@ impl Group {
         ranks.iter().map(one).collect()
     }
 
+    /// Whether another has the same processes in the same order. In constant time where it is this one, or both are progressions.
+    pub(super) fn same(&self, other: &Group) -> bool {
+        match (&self.0, &other.0) {
+            (Form::Listed(one), Form::Listed(other)) => {
+                Rc::ptr_eq(one, other) || one.members == other.members
+            }
+            _ => self.len() == other.len() && self.members().eq(other.members()),
+        }
+    }
+
+    /// How many bytes it is, for who sends it.
+    pub(super) fn size_as_bytes(&self) -> usize {
+        Payload::size(self)
+    }
+
     /// How it compares with another.
     pub fn compare(&self, other: &Group) -> Comparison {
-        if self.members().eq(other.members()) {
+        if self.same(other) {
             Comparison::Identical
         } else if self.len() == other.len() && self.members().all(|member| other.has(member)) {
             Comparison::Similar
@@ -236,4 +252,43 @@ fn progression(members: &[u32]) -> Option<Group> {
         len: members.len() as u32,
     });
     (step != 0 && members.windows(2).all(is_next)).then_some(progression)
+}
+
+/// A progression as its three numbers, or all members.
+type Bytes = Result<(u32, i64, u32), Box<[u32]>>;
+
+impl Group {
+    fn to_bytes(&self) -> Bytes {
+        match &self.0 {
+            Form::Progression { first, step, len } => Ok((*first, *step, *len)),
+            Form::Listed(listed) => Err(listed.members.clone()),
+        }
+    }
+}
+
+impl Payload for Group {
+    fn size(&self) -> usize {
+        Payload::size(&self.to_bytes())
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        to.copy(&Encoder::to_vec(&self.to_bytes()));
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        match Bytes::decode(from)? {
+            Ok((first, step, len)) => {
+                let last = i64::from(len)
+                    .checked_sub(1)
+                    .and_then(|n| n.checked_mul(step));
+                let last = last.and_then(|far| far.checked_add(i64::from(first)));
+                let ends = last.is_some_and(|last| len == 0 || u32::try_from(last).is_ok());
+                match ends && step != 0 {
+                    true => Ok(Group(Form::Progression { first, step, len })),
+                    false => Err(from.error("a group of ranks")),
+                }
+            }
+            Err(members) => Group::of(members.into()).map_err(|_| from.error("a group of ranks")),
+        }
+    }
 }

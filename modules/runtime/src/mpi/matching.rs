@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::panic::Location;
 
 use super::entry::{Entry, NONE, Slab, State};
-use super::envelope::Envelope;
-use super::parcel::Parcel;
+use super::envelope::{Envelope, Mixing};
+use super::error::Error;
+use super::parcel::{Far, Parcel};
 use super::queue::Queue;
 use crate::link::waiter::ARMED;
 
@@ -35,6 +36,70 @@ struct Mailbox {
     unexpected: Queue,
 }
 
+impl Mailbox {
+    const EMPTY: Mailbox = Mailbox {
+        posted: Queue::EMPTY,
+        unexpected: Queue::EMPTY,
+    };
+}
+
+/// The mailboxes of the ranks here.
+enum Mailboxes {
+    /// All ranks are here.
+    All(Vec<Mailbox>),
+    /// Some are: those that have sent or received something.
+    Some(HashMap<u32, Mailbox, Mixing>),
+}
+
+impl Mailboxes {
+    #[inline(always)]
+    fn get(&self, home: u32) -> Option<&Mailbox> {
+        match self {
+            Mailboxes::All(all) => all.get(home as usize),
+            Mailboxes::Some(some) => some.get(&home),
+        }
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, home: u32) -> Option<&mut Mailbox> {
+        match self {
+            Mailboxes::All(all) => all.get_mut(home as usize),
+            Mailboxes::Some(some) => some.get_mut(&home),
+        }
+    }
+
+    /// That of a rank that is here.
+    #[inline(always)]
+    fn of(&mut self, home: u32) -> &mut Mailbox {
+        match self {
+            Mailboxes::All(all) => &mut all[home as usize],
+            Mailboxes::Some(some) => some.entry(home).or_insert(Mailbox::EMPTY),
+        }
+    }
+}
+
+/// What is to be done when a change is made, which must not be done at once.
+pub(super) enum Then {
+    /// Who waits by this word is to be woken.
+    Wake(u32),
+    /// There is room again for so many bytes of a scheduler.
+    Credit(u32, u32),
+    /// A scheduler is to send the message of an entry.
+    ClearToSend(u32, u32),
+}
+
+/// What comes from another scheduler.
+pub(super) struct Arrival {
+    /// The rank that it is for.
+    pub(super) home: u32,
+    pub(super) envelope: Envelope,
+    pub(super) parcel: Parcel,
+    /// The scheduler.
+    pub(super) from: u32,
+    /// What its sender is to be told that there is room for again, in bytes.
+    pub(super) owed: u32,
+}
+
 /// What became of a message.
 pub(super) enum Sent {
     /// A receive has it, whose word this was.
@@ -49,27 +114,29 @@ pub(super) enum Sent {
 
 pub(super) struct Matching {
     pub(super) slab: Slab,
-    mailboxes: Vec<Mailbox>,
+    mailboxes: Mailboxes,
     order: u64,
     /// Those who look for messages, by rank.
     probing: HashMap<u32, Vec<u32>>,
-    /// The words of those who are to be woken, which must not be done at once.
-    pub(super) wakes: Vec<u32>,
+    pub(super) then: Vec<Then>,
+    /// Values that were asked for: for which entry each is, by scheduler and entry there.
+    asked: HashMap<(u32, u32), u32>,
     pub(super) is_over: bool,
 }
 
 impl Matching {
-    pub(super) fn new(ranks: u32) -> Self {
-        let empty = || Mailbox {
-            posted: Queue::EMPTY,
-            unexpected: Queue::EMPTY,
-        };
+    /// For so many ranks, all of which are here; or for those that are.
+    pub(super) fn new(ranks: Option<u32>) -> Self {
         Matching {
             slab: Slab::new(),
-            mailboxes: (0..ranks).map(|_| empty()).collect(),
+            mailboxes: match ranks {
+                Some(ranks) => Mailboxes::All((0..ranks).map(|_| Mailbox::EMPTY).collect()),
+                None => Mailboxes::Some(HashMap::default()),
+            },
             order: 0,
             probing: HashMap::new(),
-            wakes: Vec::new(),
+            then: Vec::new(),
+            asked: HashMap::new(),
             is_over: false,
         }
     }
@@ -96,6 +163,8 @@ impl Matching {
             state,
             parcel,
             at,
+            from: NONE,
+            owed: 0,
         })
     }
 
@@ -108,7 +177,14 @@ impl Matching {
     /// The receive of a rank that takes a message, which is its own from here on: the entry, whose parcel is to be put there.
     #[inline]
     pub(super) fn hand(&mut self, home: u32, envelope: Envelope) -> Option<&mut Entry> {
-        let mailbox = &mut self.mailboxes[home as usize];
+        let receive = self.hand_at(home, envelope)?;
+        Some(&mut self.slab.entries[receive as usize])
+    }
+
+    /// As [`Matching::hand`], by number.
+    #[inline(always)]
+    fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<u32> {
+        let mailbox = self.mailboxes.get_mut(home)?;
         let entries = &mut self.slab.entries;
         let receive = mailbox.posted.first_that_takes(entries, envelope)?;
         mailbox.posted.remove(entries, receive);
@@ -118,7 +194,7 @@ impl Matching {
         entry.order = self.order;
         entry.envelope = envelope;
         entry.state = State::Taken;
-        Some(entry)
+        Some(receive)
     }
 
     /// Sends a message to a rank of the world.
@@ -135,7 +211,7 @@ impl Matching {
             entry.parcel = Some(parcel);
             return Sent::Taken(std::mem::take(&mut entry.word));
         }
-        let mailbox = &self.mailboxes[home as usize];
+        let mailbox = self.mailboxes.of(home);
         let held = match mode {
             Mode::Ready => return Sent::Refused(parcel),
             Mode::Buffered => false,
@@ -144,11 +220,122 @@ impl Matching {
         };
         let state = if held { State::Held } else { State::Unexpected };
         let entry = self.add(state, home, envelope, Some(parcel), at);
-        self.mailboxes[home as usize]
-            .unexpected
-            .push(&mut self.slab.entries, entry);
-        self.tell_probes(home, envelope);
+        self.leave(home, entry);
         if held { Sent::Held(entry) } else { Sent::Left }
+    }
+
+    /// A message waits for a receive of a rank.
+    #[inline]
+    fn leave(&mut self, home: u32, message: u32) {
+        let mailbox = self.mailboxes.of(home);
+        mailbox.unexpected.push(&mut self.slab.entries, message);
+        let envelope = self.slab.entries[message as usize].envelope;
+        self.tell_probes(home, envelope);
+    }
+
+    /// A message has come from another scheduler, or word of one; false: no receive waits for it, and it is not to wait.
+    pub(super) fn arrive(
+        &mut self,
+        arrival: Arrival,
+        waits: bool,
+        at: &'static Location<'static>,
+    ) -> bool {
+        let Arrival {
+            home,
+            envelope,
+            parcel,
+            from,
+            owed,
+        } = arrival;
+        let is_far = parcel.as_far().is_some();
+        if let Some(receive) = self.hand_at(home, envelope) {
+            let entry = &mut self.slab.entries[receive as usize];
+            (entry.parcel, entry.from, entry.owed) = (Some(parcel), from, owed);
+            if !is_far {
+                let word = std::mem::take(&mut entry.word);
+                self.then.push(Then::Wake(word));
+            }
+            self.take_arrived(receive);
+            return true;
+        }
+        if waits {
+            let message = self.add(State::Unexpected, home, envelope, Some(parcel), at);
+            let entry = &mut self.slab.entries[message as usize];
+            (entry.from, entry.owed) = (from, owed);
+            self.leave(home, message);
+        }
+        waits
+    }
+
+    /// The value of an entry is wanted.
+    fn ask(&mut self, far: Far, at: u32) {
+        self.asked.insert((far.scheduler, far.entry), at);
+        if !far.asked {
+            self.slab.entries[at as usize].parcel = Some(Parcel::far(Far { asked: true, ..far }));
+            self.then.push(Then::ClearToSend(far.scheduler, far.entry));
+        }
+    }
+
+    /// A value has come that was asked for: it goes where it is wanted. What it replaces, or itself, if it is not wanted any more.
+    pub(super) fn come(&mut self, from: u32, entry: u32, value: Parcel) -> Option<Parcel> {
+        let Some(at) = self.asked.remove(&(from, entry)) else {
+            return Some(value);
+        };
+        let entry = &mut self.slab.entries[at as usize];
+        if entry.state == State::Coming {
+            entry.state = State::Taken;
+            let word = std::mem::take(&mut entry.word);
+            self.then.push(Then::Wake(word));
+        }
+        entry.parcel.replace(value)
+    }
+
+    /// A message is kept until another scheduler asks for it, which is told of it: its entry.
+    pub(super) fn keep(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        parcel: Parcel,
+        mode: Mode,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        // Who sends so does not wait.
+        let state = match mode {
+            Mode::Buffered => State::Unexpected,
+            _ => State::Held,
+        };
+        self.add(state, home, envelope, Some(parcel), at)
+    }
+
+    /// Another scheduler asks for a message that was kept; `None`: there is none.
+    pub(super) fn release(&mut self, at: u32) -> Option<Parcel> {
+        let entry = self.slab.entries.get_mut(at as usize)?;
+        match entry.state {
+            State::Held => {
+                entry.state = State::Done;
+                let word = std::mem::take(&mut entry.word);
+                self.then.push(Then::Wake(word));
+                entry.parcel.take()
+            }
+            State::Unexpected => {
+                let parcel = entry.parcel.take();
+                self.slab.remove(at);
+                parcel
+            }
+            _ => None,
+        }
+    }
+
+    /// Another scheduler has no receive for a ready send: the message comes back.
+    pub(super) fn refused(&mut self, at: u32) -> Option<Parcel> {
+        let entry = self.slab.entries.get_mut(at as usize)?;
+        if entry.state != State::Held {
+            return self.release(at);
+        }
+        entry.state = State::Done;
+        let word = std::mem::take(&mut entry.word);
+        self.then.push(Then::Wake(word));
+        entry.parcel.replace(Parcel::error(Error::NotReady))
     }
 
     fn tell_probes(&mut self, home: u32, envelope: Envelope) {
@@ -158,7 +345,8 @@ impl Matching {
         for &probe in self.probing.get(&home).into_iter().flatten() {
             let entry = &mut self.slab.entries[probe as usize];
             if entry.envelope.takes(envelope) && entry.word & ARMED != 0 {
-                self.wakes.push(std::mem::replace(&mut entry.word, 0));
+                let word = std::mem::take(&mut entry.word);
+                self.then.push(Then::Wake(word));
             }
         }
     }
@@ -171,12 +359,11 @@ impl Matching {
         envelope: Envelope,
         at: &'static Location<'static>,
     ) -> (u32, u32) {
-        let mailbox = &self.mailboxes[home as usize];
-        match mailbox.unexpected.first_for(&self.slab.entries, envelope) {
+        match self.find(home, envelope) {
             Some(message) => self.take(message, at),
             None => {
                 let receive = self.add(State::Posted, home, envelope, None, at);
-                let mailbox = &mut self.mailboxes[home as usize];
+                let mailbox = self.mailboxes.of(home);
                 mailbox.posted.push(&mut self.slab.entries, receive);
                 (receive, 0)
             }
@@ -199,13 +386,15 @@ impl Matching {
     fn take(&mut self, message: u32, at: &'static Location<'static>) -> (u32, u32) {
         let entries = &mut self.slab.entries;
         let home = entries[message as usize].home;
-        self.mailboxes[home as usize]
-            .unexpected
-            .remove(entries, message);
+        let mailbox = self.mailboxes.of(home);
+        mailbox.unexpected.remove(entries, message);
         let entry = &mut entries[message as usize];
         if entry.state != State::Held {
             entry.state = State::Taken;
             entry.at = at;
+            if entry.from != NONE {
+                self.take_arrived(message);
+            }
             return (message, 0);
         }
         // The sender has the number of this one.
@@ -217,9 +406,23 @@ impl Matching {
         (receive, word)
     }
 
+    /// A receive has a message of another scheduler.
+    fn take_arrived(&mut self, message: u32) {
+        let entry = &mut self.slab.entries[message as usize];
+        let owed = std::mem::take(&mut entry.owed);
+        if owed > 0 {
+            self.then.push(Then::Credit(entry.from, owed));
+        }
+        if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
+            entry.state = State::Coming;
+            self.ask(far, message);
+        }
+    }
+
     /// The first message that a receive would take.
+    #[inline]
     pub(super) fn find(&self, home: u32, envelope: Envelope) -> Option<u32> {
-        let mailbox = &self.mailboxes[home as usize];
+        let mailbox = self.mailboxes.get(home)?;
         mailbox.unexpected.first_for(&self.slab.entries, envelope)
     }
 
@@ -242,8 +445,9 @@ impl Matching {
     }
 
     /// An entry for a call that could not be made.
-    pub(super) fn failed(&mut self, error: Parcel, at: &'static Location<'static>) -> u32 {
+    pub(super) fn failed(&mut self, error: Error, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
+        let error = Parcel::error(error);
         self.add(State::Done, 0, envelope, Some(error), at)
     }
 
@@ -259,7 +463,7 @@ impl Matching {
             ..
         } = entries[at as usize];
         match state {
-            State::Posted => self.mailboxes[home as usize].posted.remove(entries, at),
+            State::Posted => self.mailboxes.of(home).posted.remove(entries, at),
             State::Probing => {
                 if let Some(all) = self.probing.get_mut(&home) {
                     all.retain(|&probe| probe != at);
@@ -268,7 +472,9 @@ impl Matching {
                     }
                 }
             }
-            State::Taken if !self.is_over && entries[at as usize].parcel.is_some() => {
+            State::Taken | State::Coming
+                if !self.is_over && entries[at as usize].parcel.is_some() =>
+            {
                 self.return_message(at, home, envelope);
                 return (None, word);
             }
@@ -277,7 +483,7 @@ impl Matching {
                 entries[at as usize].state = State::Unexpected;
                 return (None, word);
             }
-            State::Taken | State::Done | State::Meeting | State::Unexpected | State::Free => {}
+            _ => {}
         }
         let parcel = self.slab.entries[at as usize].parcel.take();
         self.slab.remove(at);
@@ -286,20 +492,28 @@ impl Matching {
 
     /// A message that was taken is for whoever would have got it otherwise.
     pub(super) fn return_message(&mut self, at: u32, home: u32, envelope: Envelope) {
-        let mailbox = &mut self.mailboxes[home as usize];
+        let mailbox = self.mailboxes.of(home);
         let entries = &mut self.slab.entries;
         if let Some(receive) = mailbox.posted.first_that_takes(entries, envelope) {
             mailbox.posted.remove(entries, receive);
-            let (parcel, order) = (
-                entries[at as usize].parcel.take(),
-                entries[at as usize].order,
-            );
+            let message = &mut entries[at as usize];
+            let (parcel, order, from) = (message.parcel.take(), message.order, message.from);
+            let far = parcel.as_ref().and_then(Parcel::as_far);
             let entry = &mut entries[receive as usize];
             (entry.envelope, entry.parcel, entry.order) = (envelope, parcel, order);
-            entry.state = State::Taken;
-            let word = self.take_word(receive);
-            self.wakes.push(word);
+            entry.from = from;
             self.slab.remove(at);
+            match far {
+                Some(far) => {
+                    self.slab.entries[receive as usize].state = State::Coming;
+                    self.ask(far, receive);
+                }
+                None => {
+                    self.slab.entries[receive as usize].state = State::Taken;
+                    let word = self.take_word(receive);
+                    self.then.push(Then::Wake(word));
+                }
+            }
         } else {
             entries[at as usize].state = State::Unexpected;
             mailbox.unexpected.insert(entries, at);
@@ -314,11 +528,14 @@ impl Matching {
             return None;
         }
         let home = entry.home;
+        // Another scheduler knows of it, and may have asked for it.
+        let mailbox = self
+            .mailboxes
+            .get_mut(home)
+            .filter(|_| entry.from == NONE)?;
         let parcel = entry.parcel.take();
-        let word = self.take_word(at);
-        self.mailboxes[home as usize]
-            .unexpected
-            .remove(&mut self.slab.entries, at);
+        let word = std::mem::take(&mut entry.word);
+        mailbox.unexpected.remove(&mut self.slab.entries, at);
         self.slab.remove(at);
         parcel.map(|parcel| (parcel, word))
     }
@@ -331,12 +548,21 @@ impl Matching {
             return lost;
         }
         for home in homes {
-            let queue = &mut self.mailboxes[home as usize].unexpected;
+            let Some(mailbox) = self.mailboxes.get_mut(home) else {
+                continue;
+            };
+            let queue = &mut mailbox.unexpected;
             let mut next = queue.first();
             while let Some(at) = next {
                 let entry = &mut self.slab.entries[at as usize];
                 next = Some(entry.next).filter(|&next| next != NONE);
                 if entry.envelope.context == context && entry.state == State::Unexpected {
+                    if entry.owed > 0 {
+                        self.then.push(Then::Credit(entry.from, entry.owed));
+                    }
+                    if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
+                        self.asked.remove(&(far.scheduler, far.entry));
+                    }
                     lost.extend(Lost::of(entry));
                     queue.remove(&mut self.slab.entries, at);
                     self.slab.remove(at);
@@ -364,16 +590,21 @@ pub(super) struct Lost {
     pub(super) order: u64,
     pub(super) at: &'static Location<'static>,
     pub(super) parcel: Parcel,
+    /// The scheduler that it has come from; [`NONE`]: this one.
+    pub(super) from: u32,
 }
 
 impl Lost {
+    /// A message that is still with its sender is lost there.
     fn of(entry: &mut Entry) -> Option<Self> {
-        Some(Lost {
-            parcel: entry.parcel.take()?,
+        let parcel = entry.parcel.take()?;
+        parcel.as_far().is_none().then(|| Lost {
+            parcel,
             envelope: entry.envelope,
             home: entry.home,
             order: entry.order,
             at: entry.at,
+            from: entry.from,
         })
     }
 }

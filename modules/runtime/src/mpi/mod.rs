@@ -37,27 +37,35 @@
 //!   of the program it is in. A test or an immediate probe that finds nothing lets all others have a turn.
 //! * *Collective calls* ([`Communicator::barrier`] and others) begin when they are made, too.
 //! * *Errors* are values. Nothing ends the run but what the process makes of them.
-//! * *So far* all ranks have to be on one scheduler: in other runs [`world`] is [`Error::NotCollocated`].
+//! * *Wherever ranks are*, on one scheduler, on several, in several OS processes or on several hosts, all of this is the
+//!   same. What goes to another OS process is copied, what stays in one is not.
 
+mod arrivals;
+mod call;
 mod cartesian;
 mod collective;
 mod communicator;
+mod distributed;
 mod entry;
 mod envelope;
 mod error;
+mod frame;
 mod group;
 mod matching;
+mod others;
 mod parcel;
 mod probe;
 mod queue;
+mod recipe;
 mod request;
 mod round;
 mod several;
 mod split;
+mod value;
 mod world;
 
 pub use cartesian::{Cartesian, Grid};
-pub use communicator::{Communicator, Value, world};
+pub use communicator::{Communicator, world};
 pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};
 pub use error::{Error, Mismatch};
 pub use group::{Comparison, Group};
@@ -65,3 +73,5 @@ pub use probe::{Message, Probing};
 pub use request::{Receiving, ReceivingInto, ReceivingMessage, Request, Sending};
 pub use round::Collective;
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
+pub use value::Value;
+pub(crate) use world::floor;

@@ -1,13 +1,17 @@
 //! A value on its way, of whatever type: the receiver says which it wants.
 //!
 //! Values of at most three words lie in the parcel itself, so a small message costs no allocation, and neither does a
-//! vector, whose elements stay where they are. Larger ones are in a box. This is the one file of the floor with
-//! `unsafe` code.
+//! vector, whose elements stay where they are. Larger ones are in a box. What has come from another OS process is there as
+//! bytes, until it is opened. This is the one file of the floor with `unsafe` code.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
-use std::marker::PhantomData;
+use std::hash::{Hash, Hasher};
 use std::mem::{self, MaybeUninit};
+
+use super::envelope::Mixer;
+use super::error::Error;
+use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// What lies in a parcel: the value, or a pointer to the box that has it.
 type Room = MaybeUninit<[u64; 3]>;
@@ -21,6 +25,16 @@ struct Kind {
     /// # Safety
     /// The room holds a value of the type.
     count: unsafe fn(&Room) -> usize,
+    /// How many bytes the value in a room is.
+    ///
+    /// # Safety
+    /// As for `count`.
+    size: unsafe fn(&Room) -> usize,
+    /// Puts the bytes of the value in a room behind others.
+    ///
+    /// # Safety
+    /// As for `count`.
+    encode: unsafe fn(&Room, Vec<u8>) -> Vec<u8>,
     /// Drops the value in a room.
     ///
     /// # Safety
@@ -32,9 +46,11 @@ struct Kind {
 pub(super) struct Parcel {
     room: Room,
     kind: &'static Kind,
-    /// The value may be none that other threads may have.
-    _value: PhantomData<*const ()>,
 }
+
+// SAFETY: every value that is put in may go to another thread: `one`, `many` and `error` ask for that, and the others
+// are numbers and bytes. What is known of its type is constant.
+unsafe impl Send for Parcel {}
 
 /// Whether values of a type lie in the room itself.
 #[inline(always)]
@@ -80,52 +96,195 @@ fn wrap<T>(value: T) -> Room {
     room
 }
 
+/// The number of a type, the same in all OS processes of a run, which run the same program.
+fn number_of(id: TypeId) -> u64 {
+    let mut mixer = Mixer::default();
+    id.hash(&mut mixer);
+    mixer.finish()
+}
+
+/// As [`number_of`], of a type.
+pub(super) fn number<T: 'static>() -> u64 {
+    number_of(TypeId::of::<T>())
+}
+
 struct Of<T>(T);
 
-impl<T: 'static> Of<T> {
+impl<T: Payload + Send + 'static> Of<T> {
     const ONE: &'static Kind = &Kind {
         id: TypeId::of::<T>,
         name: type_name::<T>,
         count: |_| 1,
+        // SAFETY: what `Kind::size` asks for: a value is there, which nobody changes.
+        size: |room| unsafe { (*value::<T>(room)).size() },
+        // SAFETY: what `Kind::encode` asks for.
+        encode: |room, bytes| Encoder::behind(bytes, unsafe { &*value::<T>(room) }),
         // SAFETY: what `Kind::drop` asks for.
         drop: |room| drop(unsafe { unwrap::<T>(room) }),
     };
 
     /// Of a vector of them: as many as there are.
     const MANY: &'static Kind = &Kind {
-        id: TypeId::of::<Vec<T>>,
-        name: type_name::<Vec<T>>,
         // SAFETY: what `Kind::count` asks for: a vector is there, which nobody changes.
         count: |room| unsafe { (*value::<Vec<T>>(room)).len() },
-        // SAFETY: what `Kind::drop` asks for.
-        drop: |room| drop(unsafe { unwrap::<Vec<T>>(room) }),
+        ..*Of::<Vec<T>>::ONE
     };
+}
+
+/// An error in place of a value: it goes nowhere.
+static ERROR: Kind = Kind {
+    id: TypeId::of::<Error>,
+    name: type_name::<Error>,
+    count: |_| 0,
+    size: |_| 0,
+    encode: |_, bytes| bytes,
+    // SAFETY: what `Kind::drop` asks for.
+    drop: |room| drop(unsafe { unwrap::<Error>(room) }),
+};
+
+/// The bytes of a value: the number of its type, how many elements it is, the value.
+static WIRE: Kind = Kind {
+    id: TypeId::of::<Wire>,
+    name: type_name::<Wire>,
+    // SAFETY: what `Kind::count` asks for.
+    count: |room| unsafe { (*value::<Wire>(room)).count() },
+    // SAFETY: what `Kind::size` asks for.
+    size: |room| unsafe { (*value::<Wire>(room)).0.len() },
+    encode: |_, bytes| bytes,
+    // SAFETY: what `Kind::drop` asks for.
+    drop: |room| drop(unsafe { unwrap::<Wire>(room) }),
+};
+
+/// A value that is still with its sender.
+static FAR: Kind = Kind {
+    id: TypeId::of::<Far>,
+    name: type_name::<Far>,
+    // SAFETY: what `Kind::count` asks for.
+    count: |room| unsafe { (*value::<Far>(room)).count as usize },
+    size: |_| 0,
+    encode: |_, bytes| bytes,
+    drop: |_| (),
+};
+
+struct Wire(Vec<u8>);
+
+/// How many bytes come before a value.
+const HEAD: usize = 16;
+
+impl Wire {
+    fn word(&self, at: usize) -> u64 {
+        let word = self.0.get(at..).and_then(|rest| rest.first_chunk());
+        word.map_or(0, |&word| u64::from_ne_bytes(word))
+    }
+
+    fn number(&self) -> u64 {
+        self.word(0)
+    }
+
+    fn count(&self) -> usize {
+        self.word(8) as usize
+    }
+}
+
+/// Where a value is that its sender keeps until it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Far {
+    /// The sender's scheduler.
+    pub(super) scheduler: u32,
+    /// Its entry there.
+    pub(super) entry: u32,
+    /// How many elements it is.
+    pub(super) count: u64,
+    /// It has been asked for.
+    pub(super) asked: bool,
+}
+
+/// Why a parcel has not been opened.
+pub(super) enum Unopened {
+    /// The value is of another type.
+    Other(Parcel),
+    /// Its bytes are not those of a value.
+    Unreadable(DecodeError),
 }
 
 impl Parcel {
     /// One value.
     #[inline(always)]
-    pub(super) fn one<T: 'static>(value: T) -> Self {
+    pub(super) fn one<T: Payload + Send + 'static>(value: T) -> Self {
         Parcel {
             room: wrap(value),
             kind: Of::<T>::ONE,
-            _value: PhantomData,
         }
     }
 
     /// As many values as the vector has.
-    pub(super) fn many<T: 'static>(values: Vec<T>) -> Self {
+    pub(super) fn many<T: Payload + Send + 'static>(values: Vec<T>) -> Self {
         Parcel {
             room: wrap(values),
             kind: Of::<T>::MANY,
-            _value: PhantomData,
         }
     }
 
+    /// An error.
+    pub(super) fn error(error: Error) -> Self {
+        Parcel {
+            room: wrap(error),
+            kind: &ERROR,
+        }
+    }
+
+    /// A value that has come as bytes, as [`Parcel::to_bytes`] gives them; `None`: there are too few.
+    pub(super) fn wire(bytes: Vec<u8>) -> Option<Self> {
+        (bytes.len() >= HEAD).then(|| Parcel {
+            room: wrap(Wire(bytes)),
+            kind: &WIRE,
+        })
+    }
+
+    /// A value that is still with its sender.
+    pub(super) fn far(far: Far) -> Self {
+        Parcel {
+            room: wrap(far),
+            kind: &FAR,
+        }
+    }
+
+    fn is_of(&self, kind: &'static Kind) -> bool {
+        // A static is in one place.
+        std::ptr::eq(self.kind, kind)
+    }
+
+    /// Where its value is, if that is still with its sender.
+    #[inline]
+    pub(super) fn as_far(&self) -> Option<Far> {
+        // SAFETY: only `far` makes parcels of this kind, with such a value.
+        self.is_of(&FAR)
+            .then(|| unsafe { *value::<Far>(&self.room) })
+    }
+
+    /// The error, if it is one.
+    pub(super) fn into_error(self) -> Option<Error> {
+        if !self.is_of(&ERROR) {
+            return None;
+        }
+        // SAFETY: only `error` makes parcels of this kind, with an error; it is forgotten.
+        let error = unsafe { unwrap(&self.room) };
+        mem::forget(self);
+        Some(error)
+    }
+
     /// The value, if it is of this type.
-    pub(super) fn open<T: 'static>(self) -> Result<T, Parcel> {
+    pub(super) fn open<T: Payload + 'static>(self) -> Result<T, Unopened> {
+        if self.is_of(&WIRE) {
+            // SAFETY: only `wire` makes parcels of this kind, with bytes.
+            let wire = unsafe { &*value::<Wire>(&self.room) };
+            if wire.number() != number::<T>() {
+                return Err(Unopened::Other(self));
+            }
+            return Decoder::from_slice(&wire.0[HEAD..]).map_err(Unopened::Unreadable);
+        }
         if (self.kind.id)() != TypeId::of::<T>() {
-            return Err(self);
+            return Err(Unopened::Other(self));
         }
         // SAFETY: the room holds a value of the type whose id the kind has, and is forgotten.
         let value = unsafe { unwrap(&self.room) };
@@ -135,7 +294,9 @@ impl Parcel {
 
     /// Takes a value of this type out of where its parcel is, which need not be moved for it; and how many elements it is.
     #[inline(always)]
-    pub(super) fn open_at<T: 'static>(place: &mut Option<Parcel>) -> Option<(T, usize)> {
+    pub(super) fn open_at<T: Payload + Send + 'static>(
+        place: &mut Option<Parcel>,
+    ) -> Option<(T, usize)> {
         let parcel = place.as_ref()?;
         // Nearly always the same: what is told of one type is never told of another, as the ids of types are in it.
         let count = match std::ptr::eq(parcel.kind, Of::<T>::ONE) {
@@ -151,13 +312,36 @@ impl Parcel {
 
     /// How many elements it is.
     pub(super) fn count(&self) -> usize {
-        // SAFETY: `one` and `many` have put a value of the kind's type there.
+        // SAFETY: what makes parcels puts a value of the kind's type there.
         unsafe { (self.kind.count)(&self.room) }
     }
 
-    /// The name of the type.
-    pub(super) fn type_name(&self) -> &'static str {
-        (self.kind.name)()
+    /// How many bytes it is.
+    pub(super) fn size(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { (self.kind.size)(&self.room) }
+    }
+
+    /// The number of the type, for [`Parcel::to_bytes`].
+    pub(super) fn number(&self) -> u64 {
+        number_of((self.kind.id)())
+    }
+
+    /// Puts it behind other bytes.
+    pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+        bytes.extend_from_slice(&self.number().to_ne_bytes());
+        bytes.extend_from_slice(&(self.count() as u64).to_ne_bytes());
+        // SAFETY: as above.
+        unsafe { (self.kind.encode)(&self.room, bytes) }
+    }
+
+    /// The name of the type; of what has come as bytes, the number of it.
+    pub(super) fn type_name(&self) -> Result<&'static str, u64> {
+        match self.is_of(&WIRE) {
+            // SAFETY: only `wire` makes parcels of this kind, with bytes.
+            true => Err(unsafe { &*value::<Wire>(&self.room) }.number()),
+            false => Ok((self.kind.name)()),
+        }
     }
 }
 
@@ -176,27 +360,59 @@ impl fmt::Debug for Parcel {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use super::*;
+
+    /// Counts how many there are.
+    struct Counted {
+        _counted: Arc<()>,
+        words: [u64; 4],
+    }
+
+    impl Payload for Counted {
+        fn size(&self) -> usize {
+            32
+        }
+
+        fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+            self.words.encode(to);
+        }
+
+        fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+            Ok(Counted {
+                _counted: Arc::default(),
+                words: <[u64; 4]>::decode(from)?,
+            })
+        }
+    }
+
+    fn opened<T: Payload + 'static>(parcel: Parcel) -> T {
+        parcel.open().unwrap_or_else(|_| panic!("not opened"))
+    }
 
     /// What is put in comes out, whatever its size and alignment, and is dropped once.
     #[test]
     fn values_of_all_sizes() {
-        #[repr(align(64))]
-        #[derive(Debug, PartialEq)]
-        struct Wide(u8);
-        let counted = Rc::new(());
-        assert_eq!(Parcel::one(7u8).open::<u8>().unwrap(), 7);
-        assert_eq!(Parcel::one([1u64; 3]).open::<[u64; 3]>().unwrap(), [1; 3]);
-        assert_eq!(Parcel::one([1u64; 9]).open::<[u64; 9]>().unwrap(), [1; 9]);
-        assert_eq!(Parcel::one(Wide(3)).open::<Wide>().unwrap(), Wide(3));
-        Parcel::one(()).open::<()>().unwrap();
-        drop(Parcel::one((Rc::clone(&counted), [0u64; 4])));
-        drop(Parcel::many(vec![Rc::clone(&counted); 5]));
-        let kept = Parcel::one(Rc::clone(&counted)).open::<Rc<()>>().unwrap();
-        assert_eq!(Rc::strong_count(&counted), 2);
+        let counted = Arc::new(());
+        assert_eq!(opened::<u8>(Parcel::one(7u8)), 7);
+        assert_eq!(opened::<[u64; 3]>(Parcel::one([1u64; 3])), [1; 3]);
+        assert_eq!(opened::<[u64; 9]>(Parcel::one([1u64; 9])), [1; 9]);
+        opened::<()>(Parcel::one(()));
+        let one = || Counted {
+            _counted: Arc::clone(&counted),
+            words: [0; 4],
+        };
+        drop(Parcel::one(one()));
+        drop(Parcel::many(vec![one(), one()]));
+        let kept: Counted = opened(Parcel::one(one()));
+        assert_eq!(Arc::strong_count(&counted), 2);
         drop(kept);
+        assert_eq!(Arc::strong_count(&counted), 1);
+        assert_eq!(
+            Parcel::error(Error::NotReady).into_error(),
+            Some(Error::NotReady)
+        );
     }
 
     #[test]
@@ -204,9 +420,47 @@ mod tests {
         let parcel = Parcel::many(vec![1u16, 2, 3]);
         assert_eq!(
             (parcel.count(), parcel.type_name()),
-            (3, "alloc::vec::Vec<u16>")
+            (3, Ok("alloc::vec::Vec<u16>"))
         );
-        let parcel = parcel.open::<Vec<i16>>().unwrap_err();
-        assert_eq!(parcel.open::<Vec<u16>>().unwrap(), [1, 2, 3]);
+        let Err(Unopened::Other(parcel)) = parcel.open::<Vec<i16>>() else {
+            panic!("opened as another type");
+        };
+        assert_eq!(opened::<Vec<u16>>(parcel), [1, 2, 3]);
+    }
+
+    /// What goes as bytes comes as what it was, and as nothing else.
+    #[test]
+    fn values_as_bytes() {
+        let sent = Parcel::many(vec![1u16, 2, 3]);
+        let bytes = sent.to_bytes(Vec::new());
+        let come = || Parcel::wire(bytes.clone()).unwrap();
+        assert_eq!(
+            (come().count(), come().type_name()),
+            (3, Err(number::<Vec<u16>>()))
+        );
+        assert_eq!(opened::<Vec<u16>>(come()), [1, 2, 3]);
+        assert!(matches!(come().open::<Vec<i16>>(), Err(Unopened::Other(_))));
+        for end in 0..bytes.len() {
+            match Parcel::wire(bytes[..end].to_vec()) {
+                None => assert!(end < HEAD),
+                Some(cut) => {
+                    let cut = cut.open::<Vec<u16>>();
+                    assert!(matches!(cut, Err(Unopened::Unreadable(_))));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_elsewhere() {
+        let far = Far {
+            scheduler: 3,
+            entry: 7,
+            count: 5,
+            asked: false,
+        };
+        let parcel = Parcel::far(far);
+        assert_eq!((parcel.as_far(), parcel.count()), (Some(far), 5));
+        assert_eq!(Parcel::one(7u8).as_far(), None);
     }
 }

@@ -9,6 +9,7 @@ use super::envelope::Status;
 use super::error::Error;
 use super::parcel::Parcel;
 use super::request::{open, unpack};
+use super::value::Value;
 use super::world::World;
 use crate::exec::me::yield_now;
 
@@ -48,7 +49,7 @@ impl Future for Probing {
             if entry.state == State::Done {
                 let error = entry.parcel.take();
                 drop(matching);
-                let error = error.and_then(|error| error.open().ok());
+                let error = error.and_then(Parcel::into_error);
                 return Poll::Ready(Err(error.unwrap_or(Error::Inactive)));
             }
             if matching.is_over {
@@ -121,18 +122,18 @@ impl Message {
     ///
     /// # Errors
     /// [`Error::Type`]: it is no `T`.
-    pub fn recv<T: 'static>(self) -> Result<(T, Status), Error> {
-        let status = self.status;
-        Ok((open(self.take()?)?, status))
+    pub fn recv<T: Value>(self) -> Result<(T, Status), Error> {
+        let (status, world) = (self.status, Rc::clone(&self.world));
+        Ok((open(&world, self.take()?)?, status))
     }
 
     /// Receives it into the beginning of a slice.
     ///
     /// # Errors
     /// [`Error::Type`], and [`Error::Truncated`] if it has more elements than there is room for.
-    pub fn recv_into<T: Copy + 'static>(self, room: &mut [T]) -> Result<Status, Error> {
-        let status = self.status;
-        unpack(self.take()?, room)?;
+    pub fn recv_into<T: Value + Copy>(self, room: &mut [T]) -> Result<Status, Error> {
+        let (status, world) = (self.status, Rc::clone(&self.world));
+        unpack(&world, self.take()?, room)?;
         Ok(status)
     }
 }

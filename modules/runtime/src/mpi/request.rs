@@ -8,8 +8,9 @@ use std::task::{Context, Poll};
 use super::entry::{DONE, Entry, NONE, State};
 use super::envelope::Status;
 use super::error::Error;
-use super::parcel::Parcel;
+use super::parcel::{Parcel, Unopened};
 use super::probe::Message;
+use super::value::Value;
 use super::world::World;
 use crate::exec::current;
 use crate::exec::me::yield_now;
@@ -84,21 +85,21 @@ impl Handle {
                 _ => drop(matching.give_up(at)),
             }
             let taken = match (state, parcel) {
-                (State::Taken, Some(parcel)) => Ok(Ok(Some(Taken { parcel, status }))),
-                (State::Done, None) => Ok(Ok(None)),
-                (State::Done, Some(error)) => Err(error),
-                _ => Ok(Err(Error::Over)),
+                (State::Taken, Some(parcel)) => Ok(Some(Taken { parcel, status })),
+                (State::Done, None) => Ok(None),
+                (State::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
+                _ => Err(Error::Over),
             };
             (taken, word)
         });
         world.unhook(at, word);
-        taken.unwrap_or_else(|error| Err(error.open().unwrap_or(Error::Over)))
+        taken
     }
 
     /// The short way: the value that a receive has taken, if it is of this type and nobody waits; or the process that polls
     /// waits from now on.
     #[inline(always)]
-    fn poll_at_once<T: 'static>(&mut self, context: &Context<'_>) -> Option<Poll<(T, Status)>> {
+    fn poll_at_once<T: Value>(&mut self, context: &Context<'_>) -> Option<Poll<(T, Status)>> {
         let world = self.world.as_ref()?;
         let mut matching = world.matching.borrow_mut();
         let is_over = matching.is_over;
@@ -135,7 +136,8 @@ impl Handle {
                 let state = matching.slab.entries[self.entry as usize].state;
                 let is_over = matching.is_over;
                 drop(matching);
-                let waits = matches!(state, State::Posted | State::Held) && !is_over;
+                let waits =
+                    matches!(state, State::Posted | State::Coming | State::Held) && !is_over;
                 if waits {
                     if world.wait(context, self.entry, state) {
                         return Poll::Pending;
@@ -317,15 +319,21 @@ impl<T> Receiving<T> {
     }
 }
 
-/// The value in a parcel; or that it is of another type.
-pub(super) fn open<T: 'static>(parcel: Parcel) -> Result<T, Error> {
-    parcel.open().map_err(|parcel| Error::Type {
-        sent: parcel.type_name(),
-        asked: std::any::type_name::<T>(),
+/// The value in a parcel; or why it is none of this type.
+pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> {
+    parcel.open().map_err(|unopened| match unopened {
+        Unopened::Other(parcel) => Error::Type {
+            sent: match parcel.type_name() {
+                Ok(name) => name.into(),
+                Err(number) => world.type_name(number).into(),
+            },
+            asked: std::any::type_name::<T>().into(),
+        },
+        Unopened::Unreadable(error) => Error::Unreadable(error.to_string()),
     })
 }
 
-impl<T: 'static> Future for Receiving<T> {
+impl<T: Value> Future for Receiving<T> {
     type Output = Result<(T, Status), Error>;
 
     #[inline]
@@ -333,14 +341,16 @@ impl<T: 'static> Future for Receiving<T> {
         if let Some(outcome) = self.handle.poll_at_once(context) {
             return outcome.map(Ok);
         }
+        let world = self.handle.world.clone();
         self.handle.poll(context).map(|outcome| {
             let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
-            Ok((open(parcel)?, status))
+            let world = world.ok_or(Error::Over)?;
+            Ok((open(&world, parcel)?, status))
         })
     }
 }
 
-impl<T: 'static> Request for Receiving<T> {
+impl<T: Value> Request for Receiving<T> {
     type Outcome = (T, Status);
 
     as_a_receive!();
@@ -361,13 +371,22 @@ impl<'a, T> ReceivingInto<'a, T> {
 }
 
 /// Puts what was received into a slice.
-pub(super) fn unpack<T: Copy + 'static>(parcel: Parcel, room: &mut [T]) -> Result<(), Error> {
+pub(super) fn unpack<T: Value + Copy>(
+    world: &World,
+    parcel: Parcel,
+    room: &mut [T],
+) -> Result<(), Error> {
     let sent = parcel.count();
     let copied = sent.min(room.len());
     match parcel.open::<Vec<T>>() {
-        Ok(values) => room[..copied].copy_from_slice(&values[..copied]),
-        Err(parcel) => {
-            let value = open::<T>(parcel)?;
+        Ok(values) => {
+            // What has come as bytes says itself how many there are.
+            let copied = copied.min(values.len());
+            room[..copied].copy_from_slice(&values[..copied]);
+        }
+        Err(Unopened::Unreadable(error)) => return Err(Error::Unreadable(error.to_string())),
+        Err(Unopened::Other(parcel)) => {
+            let value = open::<T>(world, parcel)?;
             room.iter_mut().take(1).for_each(|room| *room = value);
         }
     }
@@ -380,19 +399,20 @@ pub(super) fn unpack<T: Copy + 'static>(parcel: Parcel, room: &mut [T]) -> Resul
     }
 }
 
-impl<T: Copy + 'static> Future for ReceivingInto<'_, T> {
+impl<T: Value + Copy> Future for ReceivingInto<'_, T> {
     type Output = Result<Status, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let world = self.handle.world.clone();
         self.handle.poll(context).map(|outcome| {
             let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
-            unpack(parcel, self.room)?;
+            unpack(&*world.ok_or(Error::Over)?, parcel, self.room)?;
             Ok(status)
         })
     }
 }
 
-impl<T: Copy + 'static> Request for ReceivingInto<'_, T> {
+impl<T: Value + Copy> Request for ReceivingInto<'_, T> {
     type Outcome = Status;
 
     as_a_receive!();

@@ -3,9 +3,9 @@
 //! The n-th collective call of each rank belongs to the n-th round. Who comes leaves what it brings in its place, so the
 //! order of ranks is kept whoever comes first; the last to come makes the result of it all, once. So a call of n ranks
 //! takes work in proportion to n, and no messages. A rank may go on without the others as soon as it has what it needs,
-//! but not by more than some rounds.
+//! but not by more than some rounds. Where some of the ranks are on other schedulers, see `distributed.rs`.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -13,121 +13,37 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use super::call::{Brought, Call, Data, Make, Needs, Outcome, place};
 use super::communicator::Shared;
+use super::distributed::Distributed;
 use super::entry::{NONE, State};
-use super::error::{Error, Mismatch};
-use super::world::{place, wake};
+use super::error::Error;
+use super::world::wake;
 use crate::exec::floor::Tell;
+use crate::payload::Payload;
 
 /// So many rounds may be under way before a rank waits for the others.
 const AHEAD: u32 = 8;
+/// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
+const FAR_AHEAD: u32 = 1 << 20;
 
-/// Which call it is. All ranks have to make the same.
-#[derive(Clone, Copy)]
-pub(super) struct Call {
-    pub(super) name: &'static str,
-    pub(super) root: Option<usize>,
-    /// What the ranks bring.
-    of: TypeId,
-    type_name: &'static str,
-}
-
-impl Call {
-    pub(super) fn new<T: 'static>(name: &'static str, root: Option<usize>) -> Self {
-        Call {
-            name,
-            root,
-            of: TypeId::of::<T>(),
-            type_name: std::any::type_name::<T>(),
-        }
-    }
-
-    fn fits(&self, other: &Call) -> bool {
-        self.name == other.name && self.root == other.root && self.of == other.of
-    }
-
-    fn text(&self) -> String {
-        match (self.root, self.type_name) {
-            (None, "()") => self.name.to_string(),
-            (None, name) => format!("{} of `{name}`", self.name),
-            (Some(root), name) => format!("{} of `{name}` with root {root}", self.name),
-        }
-    }
-}
-
-/// What a rank needs before it goes on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
-    Nothing,
-    /// What the root brings.
-    Root,
-    All,
-}
-
-/// What comes of a round.
-pub(super) enum Outcome<R> {
-    /// There is none yet, or it has been taken.
-    None,
-    /// One for all, and for how many yet.
-    Shared(R, u32),
-    /// One for each.
-    Each(Vec<Option<R>>),
-    /// One for the root.
-    Root(R),
-}
-
-/// What the ranks bring to a round, by rank, and what comes of it.
-pub(super) struct Data<T, R> {
-    slots: Vec<Option<T>>,
-    outcome: Outcome<R>,
-}
-
-impl<T, R> Data<T, R> {
-    /// The share of one of all who get the same.
-    pub(super) fn shared(&mut self) -> Option<R>
-    where
-        R: Clone,
-    {
-        if let Outcome::Shared(value, left) = &mut self.outcome
-            && *left > 1
-        {
-            *left -= 1;
-            return Some(value.clone());
-        }
-        self.root()
-    }
-
-    /// All of it.
-    pub(super) fn root(&mut self) -> Option<R> {
-        match std::mem::replace(&mut self.outcome, Outcome::None) {
-            Outcome::Shared(value, _) | Outcome::Root(value) => Some(value),
-            Outcome::None | Outcome::Each(_) => None,
-        }
-    }
-
-    /// The part of a rank.
-    pub(super) fn part(&mut self, rank: u32) -> Option<R> {
-        match &mut self.outcome {
-            Outcome::Each(parts) => parts.get_mut(rank as usize)?.take(),
-            _ => None,
-        }
-    }
-}
-
-struct Round {
-    call: Call,
-    /// Who came first, and where its call is.
-    first: (u32, &'static Location<'static>),
-    arrived: u32,
+/// A round.
+pub(super) struct Round {
+    /// The call, who of those here has come first, and where its call is; `None`: nobody has.
+    pub(super) call: Option<(Call, u32, &'static Location<'static>)>,
+    /// How many of those here have come, and how many have gone on.
+    pub(super) arrived: u32,
     left: u32,
     /// The root has brought what all need.
-    root_came: bool,
-    complete: bool,
-    error: Option<Error>,
+    pub(super) root_came: bool,
+    pub(super) complete: bool,
+    pub(super) error: Option<Error>,
     /// A `Data`; not while code of the user works on it.
-    data: Option<Box<dyn Any>>,
+    pub(super) data: Option<Box<dyn Any>>,
     /// The entries of those who wait.
     waiting: Vec<u32>,
+    /// What there is besides where some ranks are on other schedulers.
+    pub(super) distributed: Option<Box<Distributed>>,
 }
 
 /// The rounds of a communicator that are under way.
@@ -141,31 +57,73 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    fn get(&mut self, turn: u32) -> Option<&mut Round> {
+    pub(super) fn get(&mut self, turn: u32) -> Option<&mut Round> {
         self.open.get_mut(turn.wrapping_sub(self.first) as usize)
+    }
+
+    /// A round that is under way or to come; `None`: it is over, or very far ahead.
+    pub(super) fn reach(&mut self, turn: u32, distributed: bool) -> Option<&mut Round> {
+        let ahead = turn.wrapping_sub(self.first);
+        if ahead >= FAR_AHEAD {
+            return None;
+        }
+        while self.open.len() <= ahead as usize {
+            self.open.push_back(Round {
+                call: None,
+                arrived: 0,
+                left: 0,
+                root_came: false,
+                complete: false,
+                error: None,
+                data: None,
+                waiting: Vec::new(),
+                distributed: distributed.then(Box::default),
+            });
+        }
+        self.get(turn)
+    }
+
+    /// Whether a round is over.
+    pub(super) fn is_past(&self, turn: u32) -> bool {
+        turn.wrapping_sub(self.first) > u32::MAX / 2
     }
 
     /// Tells of those who wait in collective calls.
     pub(super) fn calls(this: &RefCell<Self>, shared: &Shared, tell: Tell<'_>) {
         let rounds: Ref<'_, Rounds> = this.borrow();
         for (number, round) in rounds.open.iter().enumerate() {
+            let Some((call, ..)) = &round.call else {
+                continue;
+            };
             let turn = rounds.first.wrapping_add(number as u32);
-            let root = round
-                .call
+            let root = call
                 .root
-                .filter(|_| !round.root_came && matches!(round.call.name, "bcast" | "scatter"));
+                .filter(|_| !round.root_came && matches!(call.name, "bcast" | "scatter"));
             let missing = || {
-                let is_behind = |next: &u32| turn.wrapping_sub(*next) < u32::MAX / 2;
-                rounds.turns.iter().position(is_behind)
+                let is_behind = |next: u32| turn.wrapping_sub(next) < u32::MAX / 2;
+                let is_here = |rank| {
+                    let member = shared.group().at(rank);
+                    member.is_some_and(|member| shared.world.elsewhere(member).is_none())
+                };
+                let mut turns = (0..).zip(&rounds.turns);
+                let missing = turns.find(|&(rank, next)| is_behind(*next) && is_here(rank));
+                missing.map(|(rank, _)| rank as usize)
             };
             let peer = root
                 .or_else(missing)
                 .and_then(|rank| shared.group().at(rank as u32));
             let what = |at: &'static Location<'static>| {
-                let (call, name) = (round.call.text(), shared.name());
-                let size = shared.group().len();
+                let (call, name, here) = (call.text(), shared.name(), shared.here());
+                let place_of_all = if round.distributed.is_some() {
+                    " here"
+                } else {
+                    ""
+                };
                 (
-                    format!("{call} ({name}, {} of {size} have come)", round.arrived),
+                    format!(
+                        "{call} ({name}, {} of {here}{place_of_all} have come)",
+                        round.arrived
+                    ),
                     place(at),
                 )
             };
@@ -176,16 +134,6 @@ impl Rounds {
             }
         }
     }
-}
-
-/// What a rank brings.
-pub(super) enum Brought<T, R> {
-    /// Its part.
-    Part(T),
-    /// Nothing: another brings what is needed.
-    Nothing,
-    /// What all need.
-    Outcome(Outcome<R>),
 }
 
 /// A collective call that was begun. To let go of it takes nothing back: the others go on.
@@ -211,11 +159,11 @@ pub(super) struct Calling<'a> {
 
 /// Begins the next collective call of a rank: `make` is to make the result of what all have brought, in the order of ranks,
 /// if this is the last to come, and `take` takes this rank's part of it.
-pub(super) fn begin<T: 'static, R: 'static, Out>(
+pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     calling: Calling<'_>,
     brought: Result<Brought<T, R>, Error>,
     needs: Needs,
-    make: impl FnOnce(Vec<T>) -> Outcome<R>,
+    make: impl Make<T, R>,
     take: fn(&mut dyn Any, u32) -> Option<Out>,
 ) -> Collective<Out> {
     let Calling {
@@ -224,44 +172,38 @@ pub(super) fn begin<T: 'static, R: 'static, Out>(
         call,
         at,
     } = calling;
-    let size = shared.group().len();
+    let (size, here) = (shared.group().len(), shared.here());
+    let mut brought = brought;
+    // Code of the user, with nothing borrowed.
+    let for_others = match &mut brought {
+        Ok(Brought::Outcome(outcome)) => shared.shares(outcome, call.root),
+        _ => Vec::new(),
+    };
     let mut rounds = shared.rounds.borrow_mut();
     if rounds.turns.is_empty() {
         rounds.turns = vec![0; size as usize];
     }
     let turn = rounds.turns[rank as usize];
     rounds.turns[rank as usize] = turn.wrapping_add(1);
-    if rounds.get(turn).is_none() {
-        rounds.open.push_back(Round {
-            call,
-            first: (rank, at),
-            arrived: 0,
-            left: 0,
-            root_came: false,
-            complete: false,
-            error: None,
-            data: Some(Box::new(Data::<T, R> {
-                slots: Vec::new(),
-                outcome: Outcome::None,
-            })),
-            waiting: Vec::new(),
-        });
-    }
+    let distributed = shared.distribution.is_some();
     let mut unused = None;
     let mut finished = None;
-    if let Some(round) = rounds.get(turn) {
+    let mut mistake = None;
+    let (mut root_came, mut all_here) = (false, false);
+    if let Some(round) = rounds.reach(turn, distributed) {
+        let (first_call, first, place) = *round.call.get_or_insert((call, rank, at));
+        if round.arrived == 0 {
+            round.data = Some(Box::new(Data::<T, R>::new()));
+        }
+        if let Some(distributed) = &mut round.distributed {
+            distributed.be_of::<T, R>();
+        }
         round.arrived += 1;
         match brought {
-            Err(error) => drop(round.error.get_or_insert(error)),
-            Ok(_) if !round.call.fits(&call) => {
-                let (first, place) = round.first;
-                let mismatch = Mismatch {
-                    first: (first as usize, round.call.text(), place),
-                    second: (rank as usize, call.text(), at),
-                };
-                round
-                    .error
-                    .get_or_insert(Error::Mismatch(Box::new(mismatch)));
+            Err(error) => mistake = Some(error),
+            Ok(_) if !first_call.fits(&call) => {
+                let mismatch = first_call.by(first, place).against(call.by(rank, at));
+                mistake = Some(Error::Mismatch(Box::new(mismatch)));
             }
             Ok(brought) => {
                 let data = round
@@ -269,6 +211,9 @@ pub(super) fn begin<T: 'static, R: 'static, Out>(
                     .as_mut()
                     .and_then(|data| data.downcast_mut::<Data<T, R>>());
                 match (brought, data) {
+                    (Brought::Part(part), Some(data)) if distributed => {
+                        data.parts.push((rank, part));
+                    }
                     (Brought::Part(part), Some(data)) => {
                         if data.slots.is_empty() {
                             data.slots.resize_with(size as usize, || None);
@@ -277,14 +222,21 @@ pub(super) fn begin<T: 'static, R: 'static, Out>(
                     }
                     (Brought::Outcome(outcome), Some(data)) => {
                         data.outcome = outcome;
-                        round.root_came = true;
+                        (round.root_came, root_came) = (true, true);
                     }
                     (Brought::Nothing, _) => {}
                     (brought, None) => unused = Some(brought),
                 }
             }
         }
-        if round.arrived == size && round.error.is_none() {
+        // All are told the same mistake: the first.
+        if round.error.is_some() {
+            mistake = None;
+        } else {
+            round.error.clone_from(&mistake);
+        }
+        all_here = round.arrived == here && round.error.is_none();
+        if all_here && !distributed {
             finished = round.data.take();
         }
         if round.error.is_some() || round.root_came {
@@ -296,19 +248,28 @@ pub(super) fn begin<T: 'static, R: 'static, Out>(
         drop(rounds);
     }
     drop(unused);
-    if let Some(mut data) = finished {
+    if distributed {
+        shared.keep_busy();
+        if let Some(mistake) = mistake {
+            shared.mistaken(turn, mistake);
+        }
+        if root_came {
+            shared.send_root(turn, call.sign(), for_others);
+        }
+        shared.take_pending(turn);
+        if all_here {
+            shared.all_here_have_come(turn, make);
+        }
+    } else if let Some(mut data) = finished {
         // Code of the user, with nothing borrowed.
         if let Some(data) = data.downcast_mut::<Data<T, R>>() {
             let parts = std::mem::take(&mut data.slots);
             if matches!(data.outcome, Outcome::None) {
-                data.outcome = make(parts.into_iter().flatten().collect());
+                data.outcome = make.make(parts.into_iter().flatten().collect());
+                data.outcome.share(here);
             }
         }
-        let mut rounds = shared.rounds.borrow_mut();
-        if let Some(round) = rounds.get(turn) {
-            (round.data, round.complete) = (Some(data), true);
-        }
-        wake_all(shared, rounds);
+        shared.complete(turn, data);
     }
     Collective {
         shared: Rc::clone(shared),
@@ -322,7 +283,7 @@ pub(super) fn begin<T: 'static, R: 'static, Out>(
 }
 
 /// Wakes those who wait for what has changed: all that wait at a round which may go on.
-fn wake_all(shared: &Shared, mut rounds: std::cell::RefMut<'_, Rounds>) {
+pub(super) fn wake_all(shared: &Shared, mut rounds: std::cell::RefMut<'_, Rounds>) {
     let mut woken = Vec::new();
     for round in &mut rounds.open {
         if round.complete || round.root_came || round.error.is_some() {
@@ -336,6 +297,40 @@ fn wake_all(shared: &Shared, mut rounds: std::cell::RefMut<'_, Rounds>) {
             matching.take_word(entry)
         });
         wake(word);
+    }
+}
+
+impl Shared {
+    /// What a round was to come to is there.
+    pub(super) fn complete(&self, turn: u32, data: Box<dyn Any>) {
+        let mut rounds = self.rounds.borrow_mut();
+        if let Some(round) = rounds.get(turn) {
+            (round.data, round.complete) = (Some(data), true);
+        }
+        wake_all(self, rounds);
+    }
+
+    /// Forgets rounds that all have left, and of which nothing is to come any more.
+    pub(super) fn close_rounds(&self) {
+        let here = self.here();
+        let mut gone = Vec::new();
+        let mut rounds = self.rounds.borrow_mut();
+        let is_over = |round: &Round| {
+            let closed = round.distributed.as_ref().is_none_or(|of| of.is_closed());
+            round.left == here && closed
+        };
+        while rounds.open.front().is_some_and(is_over) {
+            gone.extend(rounds.open.pop_front());
+            rounds.first = rounds.first.wrapping_add(1);
+        }
+        let idle = rounds.open.is_empty();
+        drop(rounds);
+        // Code of the user.
+        drop(gone);
+        if idle && self.distribution.is_some() {
+            let kept = self.world.busy.borrow_mut().remove(&self.number());
+            drop(kept);
+        }
     }
 }
 
@@ -353,24 +348,17 @@ impl<R> Collective<R> {
         let Some(turn) = self.turn.take() else { return };
         let entry = std::mem::replace(&mut self.entry, NONE);
         let mut rounds = self.shared.rounds.borrow_mut();
-        let size = self.shared.group().len();
         if let Some(round) = rounds.get(turn) {
             round.left += 1;
             if entry != NONE {
                 round.waiting.retain(|&waiting| waiting != entry);
             }
         }
-        let mut gone = Vec::new();
-        while rounds.open.front().is_some_and(|round| round.left == size) {
-            gone.extend(rounds.open.pop_front());
-            rounds.first = rounds.first.wrapping_add(1);
-        }
         drop(rounds);
         if entry != NONE {
             self.shared.world.give_up(entry);
         }
-        // Code of the user.
-        drop(gone);
+        self.shared.close_rounds();
     }
 }
 
@@ -387,7 +375,6 @@ fn is_ready(rounds: &mut Rounds, turn: u32, needs: Needs) -> bool {
                 }
     })
 }
-
 impl<R> Future for Collective<R> {
     type Output = Result<R, Error>;
 

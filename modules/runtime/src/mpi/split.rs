@@ -5,35 +5,34 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::rc::Rc;
 
+use super::call::{Brought, Call, Data, Needs, Outcome};
 use super::communicator::{Communicator, Shared};
 use super::error::Error;
 use super::group::Group;
-use super::round::{Brought, Call, Collective, Data, Needs, Outcome, begin};
+use super::recipe::Recipes;
+use super::round::{Collective, begin};
 
-/// A communicator that was made, and the rank that somebody has in it.
-pub(super) type Made = Result<Option<(Rc<Shared>, u32)>, Error>;
+/// What came of the call, and the rank that asks.
+pub(super) type Made = (Rc<Recipes>, u32);
 
-pub(super) fn part<T: 'static>(data: &mut dyn Any, rank: u32) -> Option<Made> {
-    data.downcast_mut::<Data<T, Made>>()?.part(rank)
-}
-
-fn copy(data: &mut dyn Any, rank: u32) -> Option<Made> {
-    let made = data
-        .downcast_mut::<Data<(), Result<Rc<Shared>, Error>>>()?
-        .shared()?;
-    Some(made.map(|shared| Some((shared, rank))))
+pub(super) fn made<T: 'static>(data: &mut dyn Any, rank: u32) -> Option<Made> {
+    let recipes = data.downcast_mut::<Data<T, Rc<Recipes>>>()?.shared()?;
+    Some((recipes, rank))
 }
 
 /// What a rank makes of what it is told.
-pub(super) async fn communicator(made: Collective<Made>) -> Result<Option<Communicator>, Error> {
-    let made = made.await??;
-    Ok(made.map(|(shared, rank)| Communicator::new(shared, rank)))
+pub(super) async fn communicator(
+    parent: Rc<Shared>,
+    made: Collective<Made>,
+) -> Result<Option<Communicator>, Error> {
+    let (recipes, rank) = made.await?;
+    recipes.communicator(&parent, rank)
 }
 
 /// # Communicators made of this one
 ///
 /// These are collective calls. Each of the new communicators has messages and rounds of its own, and what all of its ranks
-/// know of it is there once.
+/// know of it is there once on each scheduler.
 impl Communicator {
     /// A communicator of the same ranks.
     ///
@@ -41,19 +40,18 @@ impl Communicator {
     /// [`Error::Mismatch`], [`Error::TooMany`].
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Communicator, Error>> + use<> {
-        let (call, at, size) = (
-            Call::new::<()>("dup", None),
-            Location::caller(),
-            self.size() as u32,
-        );
-        let this = self.shared();
-        let make = |_| {
+        let (call, at) = (Call::new::<()>("dup", None), Location::caller());
+        let this = Rc::clone(self.shared());
+        let parent = Rc::clone(&this);
+        let make = move |_| {
             let name = format!("{}.dup", this.name());
-            Outcome::Shared(this.world.communicator(this.group().clone(), name), size)
+            let recipes = Recipes::one(&this.world, this.group().clone(), name);
+            Outcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::<(), _>::Nothing);
-        let made = begin(self.calling(call, at), brought, Needs::All, make, copy);
-        async move { communicator(made).await?.ok_or(Error::Inactive) }
+        let calling = self.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<()>);
+        async move { communicator(parent, made).await?.ok_or(Error::Inactive) }
     }
 
     /// Communicators of the ranks with the same colour, in the order of their keys, and of their ranks where keys are equal.
@@ -69,35 +67,27 @@ impl Communicator {
     ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
         type Wish = (Option<u32>, i64);
         let (call, at) = (Call::new::<Wish>("split", None), Location::caller());
-        let this = self.shared();
-        let make = |wishes: Vec<Wish>| {
+        let this = Rc::clone(self.shared());
+        let parent = Rc::clone(&this);
+        let make = move |wishes: Vec<Wish>| {
             let mut colours: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
             for (rank, (colour, key)) in (0..).zip(&wishes) {
                 if let Some(colour) = colour {
                     colours.entry(*colour).or_default().push((*key, rank));
                 }
             }
-            let mut each: Vec<Option<Made>> = wishes.iter().map(|_| Some(Ok(None))).collect();
+            let mut recipes = Recipes::none(wishes.len());
             for (colour, mut ranks) in colours {
                 ranks.sort_unstable();
-                let ranks = ranks.into_iter().map(|(_, rank)| rank).collect();
-                join(
-                    this,
-                    ranks,
-                    &format!("{}.split({colour})", this.name()),
-                    &mut each,
-                );
+                let ranks: Vec<u32> = ranks.into_iter().map(|(_, rank)| rank).collect();
+                recipes.join(&this, &ranks, format!("{}.split({colour})", this.name()));
             }
-            Outcome::Each(each)
+            Outcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part((colour, key)));
-        communicator(begin(
-            self.calling(call, at),
-            brought,
-            Needs::All,
-            make,
-            part::<Wish>,
-        ))
+        let calling = self.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<Wish>);
+        communicator(parent, made)
     }
 
     /// Communicators of groups of ranks of this one; all ranks of this one call it, and those of a group with that group.
@@ -105,57 +95,23 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::Mismatch`], [`Error::TooMany`]; [`Error::Group`]: a group has a process that this communicator does not
-    /// have, or ranks of one have called it with different ones (their sizes and own ranks are compared).
+    /// have, or ranks of one have called it with different ones.
     #[track_caller]
     pub fn create(
         &self,
         group: &Group,
     ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
         let (call, at) = (Call::new::<Group>("create", None), Location::caller());
-        let this = self.shared();
-        let make = |groups: Vec<Group>| {
-            let mut each: Vec<Option<Made>> = groups.iter().map(|_| Some(Ok(None))).collect();
-            for (rank, group) in (0..).zip(&groups) {
-                // The first of a group makes its communicator.
-                if this.group().at(rank).is_some() && group.at(0) == this.group().at(rank) {
-                    let ranks: Option<Vec<u32>> = group
-                        .members()
-                        .map(|member| this.group().rank_of(member))
-                        .collect();
-                    let name = format!("{}.create({rank})", this.name());
-                    match ranks {
-                        Some(ranks) => join(this, ranks, &name, &mut each),
-                        None => each[rank as usize] = Some(Err(OUTSIDE)),
-                    }
-                }
-            }
-            for (rank, group) in (0..).zip(&groups) {
-                let own = this
-                    .group()
-                    .at(rank)
-                    .and_then(|member| group.rank_of(member));
-                let made = &mut each[rank as usize];
-                let fits = match made {
-                    Some(Ok(Some((shared, rank)))) => {
-                        own == Some(*rank) && shared.group().len() == group.len()
-                    }
-                    Some(Ok(None)) => own.is_none(),
-                    _ => true,
-                };
-                if !fits {
-                    *made = Some(Err(OTHERS));
-                }
-            }
-            Outcome::Each(each)
+        let this = Rc::clone(self.shared());
+        let parent = Rc::clone(&this);
+        let make = move |groups: Vec<Group>| {
+            let recipes = created(&this, &groups);
+            Outcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part(group.clone()));
-        communicator(begin(
-            self.calling(call, at),
-            brought,
-            Needs::All,
-            make,
-            part::<Group>,
-        ))
+        let calling = self.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<Group>);
+        communicator(parent, made)
     }
 
     /// A communicator of this rank alone. No other takes part.
@@ -165,27 +121,43 @@ impl Communicator {
     pub fn alone(&self) -> Result<Communicator, Error> {
         let this = self.shared();
         let group = Group::of(this.group().at(self.rank() as u32).into_iter().collect())?;
-        let shared = this
-            .world
-            .communicator(group, format!("{}.alone", this.name()))?;
-        Ok(Communicator::new(shared, 0))
+        let number = this.world.new_number()?;
+        let name = format!("{}.alone", this.name());
+        Ok(Communicator::new(this.world.join(number, group, name), 0))
     }
 }
 
-const OUTSIDE: Error = Error::Group("a group has a process that the communicator does not have");
+const OUTSIDE: Error = Error::group("a group has a process that the communicator does not have");
 const OTHERS: Error =
-    Error::Group("the ranks of a communicator that is made have different groups");
+    Error::group("the ranks of a communicator that is made have different groups");
 
-/// Joins some ranks of a communicator.
-pub(super) fn join(this: &Rc<Shared>, ranks: Vec<u32>, name: &str, each: &mut [Option<Made>]) {
-    let members = ranks
-        .iter()
-        .filter_map(|&rank| this.group().at(rank))
-        .collect();
-    let made =
-        Group::of(members).and_then(|group| this.world.communicator(group, name.to_string()));
-    for (own, rank) in (0..).zip(ranks) {
-        let made = made.clone();
-        each[rank as usize] = Some(made.map(|shared| Some((shared, own))));
+/// Communicators of the groups that ranks have asked for.
+fn created(this: &Shared, groups: &[Group]) -> Recipes {
+    let mut recipes = Recipes::none(groups.len());
+    for (rank, group) in (0..).zip(groups) {
+        // The first of a group makes its communicator.
+        if this.group().at(rank).is_some() && group.at(0) == this.group().at(rank) {
+            let ranks: Option<Vec<u32>> = group
+                .members()
+                .map(|member| this.group().rank_of(member))
+                .collect();
+            match ranks {
+                Some(ranks) => {
+                    recipes.join(this, &ranks, format!("{}.create({rank})", this.name()));
+                }
+                None => recipes.refuse(rank, OUTSIDE),
+            }
+        }
     }
+    for (rank, group) in (0..).zip(groups) {
+        let asks = this.group().at(rank).filter(|&member| group.has(member));
+        let fits = match recipes.group_of(rank) {
+            Some(made) => made.same(group),
+            None => asks.is_none(),
+        };
+        if !fits && !recipes.is_refused(rank) {
+            recipes.refuse(rank, OTHERS);
+        }
+    }
+    recipes
 }

@@ -1,30 +1,41 @@
 //! What the ranks of a scheduler share.
+//!
+//! Each scheduler of a run has a world of its own, with what waits for its ranks; what ranks elsewhere are sent goes
+//! through [`Others`](super::others::Others), see `arrivals.rs`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::panic::Location;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
+use super::call::place;
 use super::communicator::Shared;
-use super::entry::State;
+use super::entry::{NONE, State};
 use super::error::Error;
+use super::frame::Frame;
 use super::group::Group;
-use super::matching::{Lost, Matching};
+use super::matching::{Lost, Matching, Then};
+use super::others::Others;
 use super::round::Rounds;
 use crate::exec::current;
-use crate::exec::floor::{self, Alone, Floor, Tell, Unreceived};
+use crate::exec::floor::{self, Floor, Tell, Unreceived};
 use crate::exec::guard;
 use crate::exec::hooks::Owner;
+use crate::exec::scheduler::Scheduler;
+use crate::link::between::Header;
+use crate::link::inbox::Letter;
 use crate::link::waiter::{ARMED, ID};
-use crate::place::Place;
 
-/// The ranks of a run, which are all on one scheduler, and what is on its way between them.
+/// The ranks of a scheduler, and what is on its way to them.
 pub(super) struct World {
     /// No other world of this OS process has it.
     id: u64,
+    /// How many ranks the run has.
+    ranks: u32,
     pub(super) matching: RefCell<Matching>,
+    /// The other schedulers, if there are any.
+    pub(super) others: Option<Others>,
     /// The number of the next communicator.
     next: Cell<u32>,
     /// Those that there are, by number.
@@ -33,51 +44,76 @@ pub(super) struct World {
     all: RefCell<Option<Rc<Shared>>>,
     /// What nobody has received so far, and never will.
     unreceived: RefCell<Unreceived>,
+    /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.
+    pub(super) early: RefCell<HashMap<u32, Vec<(u32, Vec<u8>)>>>,
+    /// Communicators with collective calls under way, which stay though nobody here has them any more.
+    pub(super) busy: RefCell<HashMap<u32, Rc<Shared>>>,
+}
+
+/// The world of a scheduler's ranks.
+pub(crate) fn floor(scheduler: &Scheduler) -> Rc<dyn Floor> {
+    World::new(
+        scheduler.directory().processes() as u32,
+        Others::of(scheduler),
+    )
 }
 
 impl World {
-    fn new(ranks: u32) -> Rc<Self> {
+    fn new(ranks: u32, others: Option<Others>) -> Rc<Self> {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
+        // Each scheduler numbers the communicators that it makes: no two have one in common.
+        let first = others.as_ref().map_or(1, |them| them.count() + them.me());
+        let all_here = others.is_none().then_some(ranks);
         let world = Rc::new(World {
             id: WORLDS.fetch_add(1, Ordering::Relaxed),
-            matching: RefCell::new(Matching::new(ranks)),
-            next: Cell::new(0),
+            ranks,
+            matching: RefCell::new(Matching::new(all_here)),
+            others,
+            next: Cell::new(first),
             communicators: RefCell::default(),
             all: RefCell::default(),
             unreceived: RefCell::default(),
+            early: RefCell::default(),
+            busy: RefCell::default(),
         });
-        let all = world.communicator(Group::all(ranks), "world".into()).ok();
-        world.all.replace(all);
+        let all = world.join(0, Group::all(ranks), "world".into());
+        world.all.replace(Some(all));
         world
+    }
+
+    /// How many ranks the run has.
+    pub(super) fn ranks(&self) -> u32 {
+        self.ranks
     }
 
     /// The communicator of all, and the rank of the process that asks.
     pub(super) fn current() -> Result<(Rc<Shared>, u32), Error> {
-        let found = floor::alone(|scheduler, ranks, rank| {
-            let world = scheduler.above.get(|| World::new(ranks));
-            (world.and_then(|world| world.all.borrow().clone()), rank)
-        });
-        match found {
-            Alone::Yes((Some(all), rank)) => Ok((all, rank)),
-            Alone::Yes((None, _)) => Err(Error::Over),
-            Alone::OfSeveral => Err(Error::NotCollocated),
-            Alone::NoProcess => Err(Error::NoProcess),
-        }
+        let (world, rank) = floor::current::<World>().ok_or(Error::NoProcess)?;
+        let all = world.all.borrow().clone().ok_or(Error::Over)?;
+        Ok((all, rank))
     }
 
-    /// A new communicator.
-    pub(super) fn communicator(
-        self: &Rc<Self>,
-        group: Group,
-        name: String,
-    ) -> Result<Rc<Shared>, Error> {
+    /// The number of a new communicator.
+    pub(super) fn new_number(&self) -> Result<u32, Error> {
         let number = self.next.get();
-        self.next.set(number.checked_add(1).ok_or(Error::TooMany)?);
+        let step = self.others.as_ref().map_or(1, Others::count);
+        self.next
+            .set(number.checked_add(step).ok_or(Error::TooMany)?);
+        Ok(number)
+    }
+
+    /// A communicator, as the ranks here have it. Each of their schedulers joins it once.
+    pub(super) fn join(self: &Rc<Self>, number: u32, group: Group, name: String) -> Rc<Shared> {
         let shared = Rc::new(Shared::new(Rc::clone(self), number, group, name));
-        self.communicators
-            .borrow_mut()
-            .insert(number, Rc::downgrade(&shared));
-        Ok(shared)
+        let weak = Rc::downgrade(&shared);
+        self.communicators.borrow_mut().insert(number, weak);
+        self.take_early(&shared);
+        shared
+    }
+
+    /// The communicator of a number, if somebody here has it.
+    pub(super) fn find_communicator(&self, number: u32) -> Option<Rc<Shared>> {
+        self.communicators.borrow().get(&number)?.upgrade()
     }
 
     /// A communicator goes, and with it the messages that nobody can receive any more.
@@ -115,11 +151,15 @@ impl World {
             );
             let name = shared.map_or("a communicator that is gone", Shared::name);
             let (from, tag) = (first.envelope.source(), first.envelope.tag());
+            let others = self.others.as_ref().filter(|_| first.from != NONE);
+            let sent = match others {
+                Some(others) => format!("in {}", others.name(first.from)),
+                None => format!("at {}", place(first.at)),
+            };
             unreceived.1 = Some(format!(
-                "from rank {} to {to} ({name}, tag {}), sent at {}",
+                "from rank {} to {to} ({name}, tag {}), sent {sent}",
                 from.unwrap_or(0),
                 tag.unwrap_or(0),
-                place(first.at)
             ));
         }
     }
@@ -133,12 +173,36 @@ impl World {
     pub(super) fn change<R>(&self, f: impl FnOnce(&mut Matching) -> R) -> R {
         let mut matching = self.matching.borrow_mut();
         let answer = f(&mut matching);
-        if !matching.wakes.is_empty() {
-            let wakes = std::mem::take(&mut matching.wakes);
+        if !matching.then.is_empty() {
+            let then = std::mem::take(&mut matching.then);
             drop(matching);
-            wakes.into_iter().for_each(wake);
+            self.act(then);
         }
         answer
+    }
+
+    /// Does what is to be done when a change was made.
+    #[inline(never)]
+    fn act(&self, then: Vec<Then>) {
+        for then in then {
+            match (then, &self.others) {
+                (Then::Wake(word), _) => wake(word),
+                (Then::Credit(of, bytes), Some(others)) => others.owe(of, bytes),
+                (Then::ClearToSend(whose, entry), Some(others)) => {
+                    others.send(whose, Frame::ClearToSend { entry });
+                }
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// What the type of a number is called.
+    pub(super) fn type_name(&self, number: u64) -> String {
+        let name = self
+            .others
+            .as_ref()
+            .and_then(|others| others.type_name(number));
+        name.unwrap_or_else(|| "a type of another OS process".to_string())
     }
 
     /// What the hook of a foreign waker knows the word of an entry by: no word of a channel is at an odd address.
@@ -192,15 +256,6 @@ pub(super) fn wake(word: u32) {
 pub(super) fn wake_next(word: u32) {
     if word & ARMED != 0 {
         current::wake_next(word & ID);
-    }
-}
-
-/// A place in the program.
-pub(super) fn place(at: &Location<'_>) -> Place {
-    Place {
-        file: at.file().to_string(),
-        line: at.line().into(),
-        column: at.column().into(),
     }
 }
 
@@ -258,6 +313,7 @@ impl Floor for World {
     fn close(&self) -> Unreceived {
         let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
+        let (early, busy) = (self.early.take(), self.busy.take());
         let first = lost.iter().min_by_key(|lost| lost.order);
         let first = first.map(|first| first.envelope.context);
         let shared = first.and_then(|number| self.communicators.borrow().get(&number)?.upgrade());
@@ -266,7 +322,26 @@ impl Floor for World {
         for lost in lost {
             guard::quietly(|| drop(lost.parcel));
         }
-        guard::quietly(|| drop(all));
+        guard::quietly(|| drop((all, early)));
+        busy.into_values()
+            .for_each(|shared| guard::quietly(|| drop(shared)));
         self.unreceived.take()
+    }
+
+    fn letter(&self, (from, frame): Letter) {
+        if let Ok(frame) = frame.downcast::<Frame>() {
+            // The frames of this OS process are not forged.
+            let _ = self.arrive(from, *frame);
+        }
+    }
+
+    fn frame(&self, from: u32, header: Header, bytes: &[u8]) -> Result<(), String> {
+        let frame = Frame::from_bytes(header, bytes);
+        let arrived = frame.and_then(|frame| self.arrive(from, frame));
+        arrived.ok_or_else(|| {
+            let from = self.others.as_ref().map(|others| others.name(from));
+            let from = from.unwrap_or_default();
+            format!("a message between ranks that came from {from} is garbled")
+        })
     }
 }

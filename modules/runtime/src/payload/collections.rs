@@ -1,7 +1,9 @@
 //! Collections: how many there are, and then each.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{DecodeError, Decoder, Encoder, Payload, decode_one};
@@ -42,7 +44,7 @@ macro_rules! slices {
     )* };
 }
 
-slices! { Box Arc }
+slices! { Box Rc Arc }
 
 /// Text: its bytes, which have to be UTF-8.
 macro_rules! texts {
@@ -67,7 +69,7 @@ macro_rules! texts {
     )* };
 }
 
-texts! { String Box<str> Arc<str> }
+texts! { String Box<str> Rc<str> Arc<str> Cow<'static, str> }
 
 /// How many there are, and each: `$twice` is what a set does not hold.
 macro_rules! one_by_one {

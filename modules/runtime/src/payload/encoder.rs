@@ -38,6 +38,15 @@ impl<'a> Encoder<'a> {
         encoder.bytes
     }
 
+    /// The same, behind other bytes.
+    pub(crate) fn behind<T: Payload>(mut bytes: Vec<u8>, value: &'a T) -> Vec<u8> {
+        bytes.reserve(value.size().min(AHEAD));
+        let large = Large::Copied;
+        let mut encoder = Encoder { bytes, large };
+        value.encode(&mut encoder);
+        encoder.bytes
+    }
+
     pub(super) fn with_room(size: usize) -> Self {
         Encoder {
             // A size that is a lie takes no memory.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -177,6 +178,7 @@ macro_rules! around {
 around! {
     Box, Box::new, |value| value;
     // Who gets it has one of its own where it has crossed.
+    Rc, Rc::new, |value| value;
     Arc, Arc::new, |value| value;
     Reverse, Reverse, |value| &value.0;
 }

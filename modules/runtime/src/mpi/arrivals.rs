@@ -1,0 +1,186 @@
+//! Messages between ranks of different schedulers: how they are sent, and what is done with what comes.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::envelope::Envelope;
+use super::frame::{Frame, cost};
+use super::matching::{Arrival, Mode, Sent};
+use super::others::Others;
+use super::parcel::{Far, Parcel};
+use super::world::World;
+use crate::exec::guard;
+
+/// A message of more bytes than this is not sent before a receive waits for it.
+pub(super) const EAGER_BYTES: usize = 64 << 10;
+
+impl World {
+    /// The scheduler of a rank of the world, if it is not this one.
+    #[inline]
+    pub(super) fn elsewhere(&self, rank: u32) -> Option<u32> {
+        self.others.as_ref()?.elsewhere(rank)
+    }
+
+    /// Sends a message to a rank of another scheduler.
+    pub(super) fn send_elsewhere(
+        &self,
+        to: u32,
+        home: u32,
+        envelope: Envelope,
+        parcel: Parcel,
+        mode: Mode,
+        at: &'static Location<'static>,
+    ) -> Sent {
+        let Some(others) = &self.others else {
+            return Sent::Refused(parcel);
+        };
+        // Code of the user, with nothing borrowed.
+        let size = parcel.size();
+        let cost = cost(size);
+        let may_be_eager = matches!(mode, Mode::Standard | Mode::Buffered) && size <= EAGER_BYTES;
+        if may_be_eager && others.take_credit(to, cost) {
+            let message = Frame::Eager {
+                home,
+                envelope,
+                cost,
+                parcel,
+            };
+            others.send(to, message);
+            return Sent::Left;
+        }
+        let count = parcel.count() as u64;
+        let entry = self.change(|matching| matching.keep(home, envelope, parcel, mode, at));
+        let request = Frame::RequestToSend {
+            home,
+            envelope,
+            entry,
+            count,
+            ready: mode == Mode::Ready,
+        };
+        others.send(to, request);
+        match mode {
+            Mode::Buffered => Sent::Left,
+            _ => Sent::Held(entry),
+        }
+    }
+
+    /// Whether a rank is one of this scheduler.
+    fn is_here(&self, rank: u32) -> bool {
+        rank < self.ranks() && self.elsewhere(rank).is_none()
+    }
+
+    /// Something has come from another scheduler; `None`: it cannot be.
+    #[track_caller]
+    pub(super) fn arrive(&self, from: u32, frame: Frame) -> Option<()> {
+        let others = self.others.as_ref()?;
+        if from >= others.count() {
+            return None;
+        }
+        if self.is_over() {
+            // What it brings is nobody's any more: to drop it is code of the user.
+            guard::quietly(|| drop(frame));
+            return Some(());
+        }
+        let at = Location::caller();
+        match frame {
+            Frame::Eager {
+                home,
+                envelope,
+                cost,
+                parcel,
+            } => {
+                let arrival = Arrival {
+                    home,
+                    envelope,
+                    parcel,
+                    from,
+                    owed: cost,
+                };
+                self.is_here(home).then_some(())?;
+                self.change(|matching| matching.arrive(arrival, true, at));
+            }
+            Frame::RequestToSend {
+                home,
+                envelope,
+                entry,
+                count,
+                ready,
+            } => {
+                let parcel = Parcel::far(Far {
+                    scheduler: from,
+                    entry,
+                    count,
+                    asked: false,
+                });
+                let arrival = Arrival {
+                    home,
+                    envelope,
+                    parcel,
+                    from,
+                    owed: 0,
+                };
+                self.is_here(home).then_some(())?;
+                if !self.change(|matching| matching.arrive(arrival, !ready, at)) {
+                    others.send(from, Frame::Refused { entry });
+                }
+            }
+            Frame::ClearToSend { entry } => {
+                if let Some(parcel) = self.change(|matching| matching.release(entry)) {
+                    self.give(others, from, entry, parcel);
+                }
+            }
+            Frame::Data { entry, parcel } => {
+                let before = self.change(|matching| matching.come(from, entry, parcel));
+                self.guarded("dropped", || drop(before));
+            }
+            Frame::Refused { entry } => {
+                let refused = self.change(|matching| matching.refused(entry));
+                self.guarded("dropped", || drop(refused));
+            }
+            Frame::Credit { bytes } => others.give_credit(from, bytes),
+            Frame::TypeName { number, name } => others.name_type(number, name),
+            Frame::Round { context, bytes } => return self.round(from, context, bytes),
+        }
+        Some(())
+    }
+
+    /// Sends the value of a message that was kept.
+    fn give(&self, others: &Others, to: u32, entry: u32, parcel: Parcel) {
+        // Its bytes, and its drop, are code of the user.
+        self.guarded("sent", || others.send(to, Frame::Data { entry, parcel }));
+    }
+
+    /// Calls code of the user about a message, outside of a process.
+    pub(super) fn guarded(&self, what: &str, f: impl FnOnce()) {
+        if let (Err(panic), Some(others)) = (guard::caught(f), &self.others) {
+            others.fail(format!(
+                "a message between ranks panicked when it was {what}: {panic}"
+            ));
+        }
+    }
+
+    /// What has come for a communicator's collective calls.
+    fn round(&self, from: u32, context: u32, bytes: Vec<u8>) -> Option<()> {
+        match self.find_communicator(context) {
+            Some(shared) => shared.hear(from, &bytes),
+            None => {
+                let mut early = self.early.borrow_mut();
+                early.entry(context).or_default().push((from, bytes));
+                Some(())
+            }
+        }
+    }
+
+    /// What has come for a communicator before anybody here had it.
+    pub(super) fn take_early(&self, shared: &Rc<super::communicator::Shared>) {
+        let early = self.early.borrow_mut().remove(&shared.number());
+        for (from, bytes) in early.into_iter().flatten() {
+            if let (None, Some(others)) = (shared.hear(from, &bytes), &self.others) {
+                others.fail(format!(
+                    "word of a collective call that came from {} is garbled",
+                    others.name(from)
+                ));
+            }
+        }
+    }
+}
