@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use super::envelope::Envelope;
 use super::frame::{Frame, cost};
-use super::matching::{Arrival, Mode, Sent};
+use super::matching::{Mode, Sent};
 use super::others::Others;
 use super::parcel::{Far, Parcel};
+use super::transfer::Arrival;
 use super::world::World;
 use crate::exec::guard;
 

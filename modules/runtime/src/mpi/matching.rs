@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::panic::Location;
 
 use super::entry::{Entry, NONE, Slab, State};
-use super::envelope::{Envelope, Mixing};
+use super::envelope::Envelope;
 use super::error::Error;
-use super::parcel::{Far, Parcel};
-use super::queue::Queue;
+use super::mailbox::Mailboxes;
+use super::parcel::Parcel;
 use crate::link::waiter::ARMED;
 
 /// So many messages wait at a rank without their senders waiting for them.
@@ -31,53 +31,6 @@ pub(super) enum Mode {
     Ready,
 }
 
-struct Mailbox {
-    posted: Queue,
-    unexpected: Queue,
-}
-
-impl Mailbox {
-    const EMPTY: Mailbox = Mailbox {
-        posted: Queue::EMPTY,
-        unexpected: Queue::EMPTY,
-    };
-}
-
-/// The mailboxes of the ranks here.
-enum Mailboxes {
-    /// All ranks are here.
-    All(Vec<Mailbox>),
-    /// Some are: those that have sent or received something.
-    Some(HashMap<u32, Mailbox, Mixing>),
-}
-
-impl Mailboxes {
-    #[inline(always)]
-    fn get(&self, home: u32) -> Option<&Mailbox> {
-        match self {
-            Mailboxes::All(all) => all.get(home as usize),
-            Mailboxes::Some(some) => some.get(&home),
-        }
-    }
-
-    #[inline(always)]
-    fn get_mut(&mut self, home: u32) -> Option<&mut Mailbox> {
-        match self {
-            Mailboxes::All(all) => all.get_mut(home as usize),
-            Mailboxes::Some(some) => some.get_mut(&home),
-        }
-    }
-
-    /// That of a rank that is here.
-    #[inline(always)]
-    fn of(&mut self, home: u32) -> &mut Mailbox {
-        match self {
-            Mailboxes::All(all) => &mut all[home as usize],
-            Mailboxes::Some(some) => some.entry(home).or_insert(Mailbox::EMPTY),
-        }
-    }
-}
-
 /// What is to be done when a change is made, which must not be done at once.
 pub(super) enum Then {
     /// Who waits by this word is to be woken.
@@ -86,18 +39,6 @@ pub(super) enum Then {
     Credit(u32, u32),
     /// A scheduler is to send the message of an entry.
     ClearToSend(u32, u32),
-}
-
-/// What comes from another scheduler.
-pub(super) struct Arrival {
-    /// The rank that it is for.
-    pub(super) home: u32,
-    pub(super) envelope: Envelope,
-    pub(super) parcel: Parcel,
-    /// The scheduler.
-    pub(super) from: u32,
-    /// What its sender is to be told that there is room for again, in bytes.
-    pub(super) owed: u32,
 }
 
 /// What became of a message.
@@ -120,7 +61,7 @@ pub(super) struct Matching {
     probing: HashMap<u32, Vec<u32>>,
     pub(super) then: Vec<Then>,
     /// Values that were asked for: for which entry each is, by scheduler and entry there.
-    asked: HashMap<(u32, u32), u32>,
+    pub(super) asked: HashMap<(u32, u32), u32>,
     pub(super) is_over: bool,
 }
 
@@ -129,10 +70,7 @@ impl Matching {
     pub(super) fn new(ranks: Option<u32>) -> Self {
         Matching {
             slab: Slab::new(),
-            mailboxes: match ranks {
-                Some(ranks) => Mailboxes::All((0..ranks).map(|_| Mailbox::EMPTY).collect()),
-                None => Mailboxes::Some(HashMap::default()),
-            },
+            mailboxes: Mailboxes::new(ranks),
             order: 0,
             probing: HashMap::new(),
             then: Vec::new(),
@@ -142,7 +80,7 @@ impl Matching {
     }
 
     #[inline]
-    fn add(
+    pub(super) fn add(
         &mut self,
         state: State,
         home: u32,
@@ -183,7 +121,7 @@ impl Matching {
 
     /// As [`Matching::hand`], by number.
     #[inline(always)]
-    fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<u32> {
+    pub(super) fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<u32> {
         let mailbox = self.mailboxes.get_mut(home)?;
         let entries = &mut self.slab.entries;
         let receive = mailbox.posted.first_that_takes(entries, envelope)?;
@@ -226,116 +164,11 @@ impl Matching {
 
     /// A message waits for a receive of a rank.
     #[inline]
-    fn leave(&mut self, home: u32, message: u32) {
+    pub(super) fn leave(&mut self, home: u32, message: u32) {
         let mailbox = self.mailboxes.of(home);
         mailbox.unexpected.push(&mut self.slab.entries, message);
         let envelope = self.slab.entries[message as usize].envelope;
         self.tell_probes(home, envelope);
-    }
-
-    /// A message has come from another scheduler, or word of one; false: no receive waits for it, and it is not to wait.
-    pub(super) fn arrive(
-        &mut self,
-        arrival: Arrival,
-        waits: bool,
-        at: &'static Location<'static>,
-    ) -> bool {
-        let Arrival {
-            home,
-            envelope,
-            parcel,
-            from,
-            owed,
-        } = arrival;
-        let is_far = parcel.as_far().is_some();
-        if let Some(receive) = self.hand_at(home, envelope) {
-            let entry = &mut self.slab.entries[receive as usize];
-            (entry.parcel, entry.from, entry.owed) = (Some(parcel), from, owed);
-            if !is_far {
-                let word = std::mem::take(&mut entry.word);
-                self.then.push(Then::Wake(word));
-            }
-            self.take_arrived(receive);
-            return true;
-        }
-        if waits {
-            let message = self.add(State::Unexpected, home, envelope, Some(parcel), at);
-            let entry = &mut self.slab.entries[message as usize];
-            (entry.from, entry.owed) = (from, owed);
-            self.leave(home, message);
-        }
-        waits
-    }
-
-    /// The value of an entry is wanted.
-    fn ask(&mut self, far: Far, at: u32) {
-        self.asked.insert((far.scheduler, far.entry), at);
-        if !far.asked {
-            self.slab.entries[at as usize].parcel = Some(Parcel::far(Far { asked: true, ..far }));
-            self.then.push(Then::ClearToSend(far.scheduler, far.entry));
-        }
-    }
-
-    /// A value has come that was asked for: it goes where it is wanted. What it replaces, or itself, if it is not wanted any more.
-    pub(super) fn come(&mut self, from: u32, entry: u32, value: Parcel) -> Option<Parcel> {
-        let Some(at) = self.asked.remove(&(from, entry)) else {
-            return Some(value);
-        };
-        let entry = &mut self.slab.entries[at as usize];
-        if entry.state == State::Coming {
-            entry.state = State::Taken;
-            let word = std::mem::take(&mut entry.word);
-            self.then.push(Then::Wake(word));
-        }
-        entry.parcel.replace(value)
-    }
-
-    /// A message is kept until another scheduler asks for it, which is told of it: its entry.
-    pub(super) fn keep(
-        &mut self,
-        home: u32,
-        envelope: Envelope,
-        parcel: Parcel,
-        mode: Mode,
-        at: &'static Location<'static>,
-    ) -> u32 {
-        // Who sends so does not wait.
-        let state = match mode {
-            Mode::Buffered => State::Unexpected,
-            _ => State::Held,
-        };
-        self.add(state, home, envelope, Some(parcel), at)
-    }
-
-    /// Another scheduler asks for a message that was kept; `None`: there is none.
-    pub(super) fn release(&mut self, at: u32) -> Option<Parcel> {
-        let entry = self.slab.entries.get_mut(at as usize)?;
-        match entry.state {
-            State::Held => {
-                entry.state = State::Done;
-                let word = std::mem::take(&mut entry.word);
-                self.then.push(Then::Wake(word));
-                entry.parcel.take()
-            }
-            State::Unexpected => {
-                let parcel = entry.parcel.take();
-                self.slab.remove(at);
-                parcel
-            }
-            _ => None,
-        }
-    }
-
-    /// Another scheduler has no receive for a ready send: the message comes back.
-    pub(super) fn refused(&mut self, at: u32) -> Option<Parcel> {
-        let entry = self.slab.entries.get_mut(at as usize)?;
-        if entry.state != State::Held {
-            return self.release(at);
-        }
-        entry.state = State::Done;
-        let word = std::mem::take(&mut entry.word);
-        self.then.push(Then::Wake(word));
-        entry.parcel.replace(Parcel::error(Error::NotReady))
     }
 
     fn tell_probes(&mut self, home: u32, envelope: Envelope) {
@@ -404,19 +237,6 @@ impl Matching {
         let receive = self.add(State::Taken, home, envelope, parcel, at);
         self.slab.entries[receive as usize].order = order;
         (receive, word)
-    }
-
-    /// A receive has a message of another scheduler.
-    fn take_arrived(&mut self, message: u32) {
-        let entry = &mut self.slab.entries[message as usize];
-        let owed = std::mem::take(&mut entry.owed);
-        if owed > 0 {
-            self.then.push(Then::Credit(entry.from, owed));
-        }
-        if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
-            entry.state = State::Coming;
-            self.ask(far, message);
-        }
     }
 
     /// The first message that a receive would take.

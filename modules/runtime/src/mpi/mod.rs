@@ -51,6 +51,7 @@ mod envelope;
 mod error;
 mod frame;
 mod group;
+mod mailbox;
 mod matching;
 mod others;
 mod parcel;
@@ -61,6 +62,7 @@ mod request;
 mod round;
 mod several;
 mod split;
+mod transfer;
 mod value;
 mod world;
 

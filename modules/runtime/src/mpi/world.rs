@@ -45,10 +45,13 @@ pub(super) struct World {
     /// What nobody has received so far, and never will.
     unreceived: RefCell<Unreceived>,
     /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.
-    pub(super) early: RefCell<HashMap<u32, Vec<(u32, Vec<u8>)>>>,
+    pub(super) early: RefCell<HashMap<u32, Vec<Early>>>,
     /// Communicators with collective calls under way, which stay though nobody here has them any more.
     pub(super) busy: RefCell<HashMap<u32, Rc<Shared>>>,
 }
+
+/// What has come early: from which scheduler, and what.
+pub(super) type Early = (u32, Vec<u8>);
 
 /// The world of a scheduler's ranks.
 pub(crate) fn floor(scheduler: &Scheduler) -> Rc<dyn Floor> {

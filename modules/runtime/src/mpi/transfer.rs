@@ -1,0 +1,141 @@
+//! Messages that come from other schedulers, or are kept for them, among those that wait.
+
+use std::panic::Location;
+
+use super::entry::State;
+use super::envelope::Envelope;
+use super::error::Error;
+use super::matching::{Matching, Mode, Then};
+use super::parcel::{Far, Parcel};
+
+/// What comes from another scheduler.
+pub(super) struct Arrival {
+    /// The rank that it is for.
+    pub(super) home: u32,
+    pub(super) envelope: Envelope,
+    pub(super) parcel: Parcel,
+    /// The scheduler.
+    pub(super) from: u32,
+    /// What its sender is to be told that there is room for again, in bytes.
+    pub(super) owed: u32,
+}
+
+impl Matching {
+    /// A message has come from another scheduler, or word of one; false: no receive waits for it, and it is not to wait.
+    pub(super) fn arrive(
+        &mut self,
+        arrival: Arrival,
+        waits: bool,
+        at: &'static Location<'static>,
+    ) -> bool {
+        let Arrival {
+            home,
+            envelope,
+            parcel,
+            from,
+            owed,
+        } = arrival;
+        let is_far = parcel.as_far().is_some();
+        if let Some(receive) = self.hand_at(home, envelope) {
+            let entry = &mut self.slab.entries[receive as usize];
+            (entry.parcel, entry.from, entry.owed) = (Some(parcel), from, owed);
+            if !is_far {
+                let word = std::mem::take(&mut entry.word);
+                self.then.push(Then::Wake(word));
+            }
+            self.take_arrived(receive);
+            return true;
+        }
+        if waits {
+            let message = self.add(State::Unexpected, home, envelope, Some(parcel), at);
+            let entry = &mut self.slab.entries[message as usize];
+            (entry.from, entry.owed) = (from, owed);
+            self.leave(home, message);
+        }
+        waits
+    }
+
+    /// The value of an entry is wanted.
+    pub(super) fn ask(&mut self, far: Far, at: u32) {
+        self.asked.insert((far.scheduler, far.entry), at);
+        if !far.asked {
+            self.slab.entries[at as usize].parcel = Some(Parcel::far(Far { asked: true, ..far }));
+            self.then.push(Then::ClearToSend(far.scheduler, far.entry));
+        }
+    }
+
+    /// A value has come that was asked for: it goes where it is wanted. What it replaces, or itself, if it is not wanted any more.
+    pub(super) fn come(&mut self, from: u32, entry: u32, value: Parcel) -> Option<Parcel> {
+        let Some(at) = self.asked.remove(&(from, entry)) else {
+            return Some(value);
+        };
+        let entry = &mut self.slab.entries[at as usize];
+        if entry.state == State::Coming {
+            entry.state = State::Taken;
+            let word = std::mem::take(&mut entry.word);
+            self.then.push(Then::Wake(word));
+        }
+        entry.parcel.replace(value)
+    }
+
+    /// A message is kept until another scheduler asks for it, which is told of it: its entry.
+    pub(super) fn keep(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        parcel: Parcel,
+        mode: Mode,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        // Who sends so does not wait.
+        let state = match mode {
+            Mode::Buffered => State::Unexpected,
+            _ => State::Held,
+        };
+        self.add(state, home, envelope, Some(parcel), at)
+    }
+
+    /// Another scheduler asks for a message that was kept; `None`: there is none.
+    pub(super) fn release(&mut self, at: u32) -> Option<Parcel> {
+        let entry = self.slab.entries.get_mut(at as usize)?;
+        match entry.state {
+            State::Held => {
+                entry.state = State::Done;
+                let word = std::mem::take(&mut entry.word);
+                self.then.push(Then::Wake(word));
+                entry.parcel.take()
+            }
+            State::Unexpected => {
+                let parcel = entry.parcel.take();
+                self.slab.remove(at);
+                parcel
+            }
+            _ => None,
+        }
+    }
+
+    /// Another scheduler has no receive for a ready send: the message comes back.
+    pub(super) fn refused(&mut self, at: u32) -> Option<Parcel> {
+        let entry = self.slab.entries.get_mut(at as usize)?;
+        if entry.state != State::Held {
+            return self.release(at);
+        }
+        entry.state = State::Done;
+        let word = std::mem::take(&mut entry.word);
+        self.then.push(Then::Wake(word));
+        entry.parcel.replace(Parcel::error(Error::NotReady))
+    }
+
+    /// A receive has a message of another scheduler.
+    pub(super) fn take_arrived(&mut self, message: u32) {
+        let entry = &mut self.slab.entries[message as usize];
+        let owed = std::mem::take(&mut entry.owed);
+        if owed > 0 {
+            self.then.push(Then::Credit(entry.from, owed));
+        }
+        if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
+            entry.state = State::Coming;
+            self.ask(far, message);
+        }
+    }
+}
