@@ -5,75 +5,10 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::Random;
+use common::rank_cases::collectives;
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
-use graphmap_runtime::mpi::{self, Communicator, Comparison, Error, Group};
-use graphmap_runtime::{RunError, yield_now};
-
-/// An operation that does not commute, and whose result says in what order it was used.
-fn join(a: String, b: String) -> String {
-    a + "," + &b
-}
-
-fn joined(ranks: impl Iterator<Item = usize>) -> String {
-    ranks
-        .map(|rank| rank.to_string())
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
-/// One call of each rank, by a number that all draw alike; `seed` differs from call to call.
-async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error> {
-    let (me, size) = (comm.rank(), comm.size());
-    let root = seed as usize % size;
-    let mine = me.to_string();
-    match what {
-        0 => comm.barrier().await?,
-        1 => {
-            let value = (me == root).then(|| vec![seed; 3]);
-            assert_eq!(comm.bcast(value, root).await?, vec![seed; 3]);
-        }
-        2 => {
-            let all = comm.gather(vec![me; me % 4], root).await?;
-            let wanted: Vec<_> = (0..size).map(|rank| vec![rank; rank % 4]).collect();
-            assert_eq!(all, (me == root).then_some(wanted));
-        }
-        3 => {
-            let values = (me == root).then(|| (0..size as u64).map(|rank| rank * seed).collect());
-            assert_eq!(comm.scatter(values, root).await?, me as u64 * seed);
-        }
-        4 => {
-            let all = comm.allgather(mine).await?;
-            assert!(
-                all.iter()
-                    .map(String::as_str)
-                    .eq((0..size).map(|rank| rank.to_string()))
-            );
-        }
-        5 => {
-            let got = comm
-                .alltoall((0..size).map(|to| (me, to)).collect())
-                .await?;
-            assert!(got.into_iter().eq((0..size).map(|from| (from, me))));
-        }
-        6 => {
-            let all = comm.reduce(mine, join, root).await?;
-            assert_eq!(all, (me == root).then(|| joined(0..size)));
-        }
-        7 => assert_eq!(comm.allreduce(mine, join).await?, joined(0..size)),
-        12 => {
-            let values = (0..size).map(|to| format!("{me}>{to}")).collect();
-            let wanted: Vec<_> = (0..size).map(|from| format!("{from}>{me}")).collect();
-            assert_eq!(comm.reduce_scatter(values, join).await?, wanted.join(","));
-        }
-        8 => assert_eq!(comm.scan(mine, join).await?, joined(0..me + 1)),
-        _ => {
-            let before = comm.exscan(mine, join).await?;
-            assert_eq!(before, (me > 0).then(|| joined(0..me)));
-        }
-    }
-    Ok(())
-}
+use graphmap_runtime::RunError;
+use graphmap_runtime::mpi::{self, Comparison, Error, Group};
 
 /// Random calls, some of them under way at the same time, on communicators that were split at random.
 #[test]
@@ -81,51 +16,7 @@ fn random_calls_give_what_vectors_say() {
     let (seeds, calls) = if cfg!(miri) { (1, 15) } else { (40, 60) };
     for seed in 0..seeds {
         let size = 1 + seed as usize % 9;
-        let rank = move |world: Communicator| async move {
-            let mut alike = Random(1 + seed);
-            let mut own = Random(1 + seed * 1000 + world.rank() as u64);
-            let mut comms = vec![world.dup().await?, world];
-            for _ in 0..calls {
-                let (what, seed, at) =
-                    (alike.below(13), alike.below(1000), alike.below(2) as usize);
-                let colour = |rank: usize| (rank as u64 * 7 + seed) % 3;
-                if what == 10 {
-                    let world = comms.last().unwrap();
-                    let (me, size) = (world.rank(), world.size());
-                    let mine = colour(me);
-                    // Backwards; those of one colour are in none.
-                    let split = world
-                        .split((mine > 0).then_some(mine as u32), -(me as i64))
-                        .await?;
-                    assert_eq!(split.is_some(), mine > 0);
-                    let same: Vec<usize> = (0..size)
-                        .rev()
-                        .filter(|&rank| colour(rank) == mine)
-                        .collect();
-                    if let Some(split) = split {
-                        assert_eq!(split.size(), same.len());
-                        assert_eq!(same[split.rank()], me);
-                        call(&split, seed % 10, seed).await?;
-                        split.send(me, (split.rank() + 1) % split.size(), 0).await?;
-                        let (from, of) = split.recv::<usize>(mpi::ANY_SOURCE, 0).await?;
-                        assert_eq!(from, same[of.source]);
-                    }
-                } else if what == 11 {
-                    let first = call(&comms[0], seed % 10, seed);
-                    let second = call(&comms[1], (seed / 10) % 10, seed);
-                    let (first, second) = graphmap_runtime::join(first, second).await;
-                    first.and(second)?;
-                } else {
-                    call(&comms[at], what, seed).await?;
-                }
-                for _ in 0..own.below(3) {
-                    yield_now().await;
-                }
-            }
-            comms.clear();
-            Ok(())
-        };
-        everywhere(size, seed, rank);
+        everywhere(size, seed, move |world| collectives(world, seed, calls));
     }
 }
 

@@ -2,61 +2,11 @@
 
 mod common;
 
+use common::rank_cases::{Numbered, messages};
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
-use common::{Random, size};
-use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, Request};
+use common::size;
+use graphmap_runtime::mpi::{Error, Request};
 use graphmap_runtime::{RunError, yield_now};
-
-/// What is sent: the number among those of its sender, and bytes that the number tells.
-type Numbered = (u64, Vec<u8>);
-
-fn bytes_of(source: usize, number: u64) -> Vec<u8> {
-    let long = number.is_multiple_of(23);
-    // Some are sent when they are received only.
-    let len = (number * 7919 + source as u64) % if long { 200_000 } else { 300 };
-    vec![(number + source as u64) as u8; len as usize]
-}
-
-/// Takes one message of anybody, in one way or another.
-async fn take(world: &Communicator, random: &mut Random) -> Result<(usize, i32, Numbered), Error> {
-    let (value, status) = match random.below(6) {
-        0 => {
-            let message = world.mprobe(ANY_SOURCE, ANY_TAG).await?;
-            let found = message.status();
-            if random.below(2) == 0 {
-                // It goes back to where it was.
-                drop(message);
-                world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?
-            } else {
-                let (value, status) = message.recv::<Numbered>()?;
-                assert_eq!(status, found);
-                (value, status)
-            }
-        }
-        1 => {
-            let found = world.probe(ANY_SOURCE, ANY_TAG).await?;
-            let (value, status) = world.recv::<Numbered>(found.source, found.tag).await?;
-            assert_eq!((status.source, status.tag), (found.source, found.tag));
-            (value, status)
-        }
-        2 => loop {
-            if let Some(message) = world.improbe(ANY_SOURCE, ANY_TAG).await? {
-                break message.recv::<Numbered>()?;
-            }
-        },
-        3 => {
-            // Two receives, of which one may get its message and give it back.
-            let first = world.recv::<Numbered>(ANY_SOURCE, ANY_TAG);
-            for _ in 0..random.below(3) {
-                yield_now().await;
-            }
-            drop(first);
-            world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?
-        }
-        _ => world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?,
-    };
-    Ok((status.source, status.tag, value))
-}
 
 /// Messages of all modes and sizes: each comes once, and those of one rank to another in order.
 #[test]
@@ -64,43 +14,7 @@ fn random_messages_come_once_and_in_order() {
     let each = size(60, 8);
     for seed in 0..size(25, 2) {
         let count = 2 + seed as usize % 5;
-        everywhere(count, seed, move |world| async move {
-            let (me, count) = (world.rank(), world.size());
-            let mut random = Random(seed * 100 + me as u64);
-            let mut sends = Vec::new();
-            for number in 0..each {
-                // As many to each as the others expect.
-                let to = (me + number as usize) % count;
-                let value: Numbered = (number, bytes_of(me, number));
-                let tag = random.below(3) as i32;
-                sends.push(match random.below(4) {
-                    0 => world.ssend(value, to, tag),
-                    1 => world.bsend(value, to, tag),
-                    _ => world.send(value, to, tag),
-                });
-            }
-            let expected = (0..count)
-                .map(|from| (0..each).filter(move |number| (from + *number as usize) % count == me))
-                .map(Iterator::count)
-                .sum::<usize>();
-            let mut next = vec![0; count];
-            for _ in 0..expected {
-                let (source, _, (number, bytes)) = take(&world, &mut random).await?;
-                assert!(
-                    number >= next[source],
-                    "{number} of {source} overtook {}",
-                    next[source]
-                );
-                assert_eq!(bytes, bytes_of(source, number));
-                next[source] = number + 1;
-            }
-            for sent in mpi::wait_all(sends).await {
-                sent?;
-            }
-            world.barrier().await?;
-            assert_eq!(world.iprobe(ANY_SOURCE, ANY_TAG).await?, None);
-            Ok(())
-        });
+        everywhere(count, seed, move |world| messages(world, seed, each));
     }
 }
 

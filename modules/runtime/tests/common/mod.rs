@@ -8,6 +8,7 @@ pub mod flows;
 pub mod itself;
 pub mod json;
 pub mod program;
+pub mod rank_cases;
 pub mod ranks;
 pub mod script;
 pub mod shapes;

@@ -1,0 +1,206 @@
+//! What ranks do in tests of several files: random messages, and random collective calls.
+
+use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error};
+use graphmap_runtime::yield_now;
+
+use super::Random;
+
+/// What is sent: the number among those of its sender, and bytes that the number tells.
+pub type Numbered = (u64, Vec<u8>);
+
+fn bytes_of(source: usize, number: u64) -> Vec<u8> {
+    let long = number.is_multiple_of(23);
+    // Some are sent when they are received only.
+    let len = (number * 7919 + source as u64) % if long { 200_000 } else { 300 };
+    vec![(number + source as u64) as u8; len as usize]
+}
+
+/// Takes one message of anybody, in one way or another.
+async fn take(world: &Communicator, random: &mut Random) -> Result<(usize, i32, Numbered), Error> {
+    let (value, status) = match random.below(6) {
+        0 => {
+            let message = world.mprobe(ANY_SOURCE, ANY_TAG).await?;
+            let found = message.status();
+            if random.below(2) == 0 {
+                // It goes back to where it was.
+                drop(message);
+                world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?
+            } else {
+                let (value, status) = message.recv::<Numbered>()?;
+                assert_eq!(status, found);
+                (value, status)
+            }
+        }
+        1 => {
+            let found = world.probe(ANY_SOURCE, ANY_TAG).await?;
+            let (value, status) = world.recv::<Numbered>(found.source, found.tag).await?;
+            assert_eq!((status.source, status.tag), (found.source, found.tag));
+            (value, status)
+        }
+        2 => loop {
+            if let Some(message) = world.improbe(ANY_SOURCE, ANY_TAG).await? {
+                break message.recv::<Numbered>()?;
+            }
+        },
+        3 => {
+            // Two receives, of which one may get its message and give it back.
+            let first = world.recv::<Numbered>(ANY_SOURCE, ANY_TAG);
+            for _ in 0..random.below(3) {
+                yield_now().await;
+            }
+            drop(first);
+            world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?
+        }
+        _ => world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?,
+    };
+    Ok((status.source, status.tag, value))
+}
+
+/// As many messages of all modes and sizes of each rank: each comes once, and those of one rank to another in order.
+pub async fn messages(world: Communicator, seed: u64, each: u64) -> Result<(), Error> {
+    let (me, count) = (world.rank(), world.size());
+    let mut random = Random(seed * 100 + me as u64);
+    let mut sends = Vec::new();
+    for number in 0..each {
+        // As many to each as the others expect.
+        let to = (me + number as usize) % count;
+        let value: Numbered = (number, bytes_of(me, number));
+        let tag = random.below(3) as i32;
+        sends.push(match random.below(4) {
+            0 => world.ssend(value, to, tag),
+            1 => world.bsend(value, to, tag),
+            _ => world.send(value, to, tag),
+        });
+    }
+    let expected = (0..count)
+        .map(|from| (0..each).filter(move |number| (from + *number as usize) % count == me))
+        .map(Iterator::count)
+        .sum::<usize>();
+    let mut next = vec![0; count];
+    for _ in 0..expected {
+        let (source, _, (number, bytes)) = take(&world, &mut random).await?;
+        assert!(
+            number >= next[source],
+            "{number} of {source} overtook {}",
+            next[source]
+        );
+        assert_eq!(bytes, bytes_of(source, number));
+        next[source] = number + 1;
+    }
+    for sent in mpi::wait_all(sends).await {
+        sent?;
+    }
+    world.barrier().await?;
+    assert_eq!(world.iprobe(ANY_SOURCE, ANY_TAG).await?, None);
+    Ok(())
+}
+
+/// An operation that does not commute, and whose result says in what order it was used.
+pub fn join(a: String, b: String) -> String {
+    a + "," + &b
+}
+
+fn joined(ranks: impl Iterator<Item = usize>) -> String {
+    ranks
+        .map(|rank| rank.to_string())
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// One call of each rank, by a number that all draw alike; `seed` differs from call to call.
+pub async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error> {
+    let (me, size) = (comm.rank(), comm.size());
+    let root = seed as usize % size;
+    let mine = me.to_string();
+    match what {
+        0 => comm.barrier().await?,
+        1 => {
+            let value = (me == root).then(|| vec![seed; 3]);
+            assert_eq!(comm.bcast(value, root).await?, vec![seed; 3]);
+        }
+        2 => {
+            let all = comm.gather(vec![me; me % 4], root).await?;
+            let wanted: Vec<_> = (0..size).map(|rank| vec![rank; rank % 4]).collect();
+            assert_eq!(all, (me == root).then_some(wanted));
+        }
+        3 => {
+            let values = (me == root).then(|| (0..size as u64).map(|rank| rank * seed).collect());
+            assert_eq!(comm.scatter(values, root).await?, me as u64 * seed);
+        }
+        4 => {
+            let all = comm.allgather(mine).await?;
+            assert!(
+                all.iter()
+                    .map(String::as_str)
+                    .eq((0..size).map(|rank| rank.to_string()))
+            );
+        }
+        5 => {
+            let got = comm
+                .alltoall((0..size).map(|to| (me, to)).collect())
+                .await?;
+            assert!(got.into_iter().eq((0..size).map(|from| (from, me))));
+        }
+        6 => {
+            let all = comm.reduce(mine, join, root).await?;
+            assert_eq!(all, (me == root).then(|| joined(0..size)));
+        }
+        7 => assert_eq!(comm.allreduce(mine, join).await?, joined(0..size)),
+        12 => {
+            let values = (0..size).map(|to| format!("{me}>{to}")).collect();
+            let wanted: Vec<_> = (0..size).map(|from| format!("{from}>{me}")).collect();
+            assert_eq!(comm.reduce_scatter(values, join).await?, wanted.join(","));
+        }
+        8 => assert_eq!(comm.scan(mine, join).await?, joined(0..me + 1)),
+        _ => {
+            let before = comm.exscan(mine, join).await?;
+            assert_eq!(before, (me > 0).then(|| joined(0..me)));
+        }
+    }
+    Ok(())
+}
+
+/// Random calls, some of them under way at the same time, on communicators that are split at random.
+pub async fn collectives(world: Communicator, seed: u64, calls: u64) -> Result<(), Error> {
+    let mut alike = Random(1 + seed);
+    let mut own = Random(1 + seed * 1000 + world.rank() as u64);
+    let mut comms = vec![world.dup().await?, world];
+    for _ in 0..calls {
+        let (what, seed, at) = (alike.below(13), alike.below(1000), alike.below(2) as usize);
+        let colour = |rank: usize| (rank as u64 * 7 + seed) % 3;
+        if what == 10 {
+            let world = comms.last().unwrap();
+            let (me, size) = (world.rank(), world.size());
+            let mine = colour(me);
+            // Backwards; those of one colour are in none.
+            let split = world
+                .split((mine > 0).then_some(mine as u32), -(me as i64))
+                .await?;
+            assert_eq!(split.is_some(), mine > 0);
+            let same: Vec<usize> = (0..size)
+                .rev()
+                .filter(|&rank| colour(rank) == mine)
+                .collect();
+            if let Some(split) = split {
+                assert_eq!(split.size(), same.len());
+                assert_eq!(same[split.rank()], me);
+                call(&split, seed % 10, seed).await?;
+                split.send(me, (split.rank() + 1) % split.size(), 0).await?;
+                let (from, of) = split.recv::<usize>(mpi::ANY_SOURCE, 0).await?;
+                assert_eq!(from, same[of.source]);
+            }
+        } else if what == 11 {
+            let first = call(&comms[0], seed % 10, seed);
+            let second = call(&comms[1], (seed / 10) % 10, seed);
+            let (first, second) = graphmap_runtime::join(first, second).await;
+            first.and(second)?;
+        } else {
+            call(&comms[at], what, seed).await?;
+        }
+        for _ in 0..own.below(3) {
+            yield_now().await;
+        }
+    }
+    comms.clear();
+    Ok(())
+}

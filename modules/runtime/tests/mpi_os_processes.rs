@@ -1,0 +1,120 @@
+//! Ranks in OS processes that share memory.
+//!
+//! As in `os_processes.rs`, a program is this very file.
+#![cfg(not(miri))]
+#![allow(clippy::print_stdout)]
+
+mod common;
+
+use common::itself::{CASE, start};
+use common::rank_cases::{collectives, messages};
+use common::ranks::network;
+use graphmap_runtime as rt;
+use rt::mpi::Error;
+
+#[test]
+#[ignore = "run by the other tests of this file"]
+fn program() {
+    let exit = match std::env::var(CASE).as_deref() {
+        Ok("messages") => rt::main(|| network(7, |world| messages(world, 3, 200))),
+        Ok("collectives") => rt::main(|| network(7, |world| collectives(world, 5, 200))),
+        Ok("blocked") => rt::main(|| {
+            network(3, |world| async move {
+                let next = (world.rank() + 1) % 3;
+                world.recv::<u8>(next, 5).await.map(drop)
+            })
+        }),
+        Ok("mismatch") => rt::main(|| {
+            network(4, |world| async move {
+                match world.rank() {
+                    3 => world.allreduce(1u8, |a, b| a + b).await.map(drop),
+                    _ => world.barrier().await,
+                }
+            })
+        }),
+        Ok("panics") => rt::main(|| {
+            network(4, |world| async move {
+                if world.rank() == 3 {
+                    world.recv::<u8>(0, 0).await?;
+                    panic!("in the middle of a collective call");
+                }
+                if world.rank() == 0 {
+                    world.send(1u8, 3, 0).await?;
+                }
+                world.barrier().await
+            })
+        }),
+        Ok("unreadable") => rt::main(|| {
+            network(2, |world| async move {
+                if world.rank() == 0 {
+                    return world.send(Odd, 1, 0).await;
+                }
+                let error = world.recv::<Odd>(0, 0).await.err();
+                assert!(matches!(error, Some(Error::Unreadable(_))), "{error:?}");
+                Ok(())
+            })
+        }),
+        _ => return,
+    };
+    println!("code {exit:?}");
+}
+
+/// Is not read as it is written.
+struct Odd;
+
+impl rt::Payload for Odd {
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn encode<'a>(&'a self, to: &mut rt::Encoder<'a>) {
+        to.copy(&[1]);
+    }
+
+    fn decode(from: &mut rt::Decoder<'_>) -> Result<Self, rt::DecodeError> {
+        Err(from.error("another"))
+    }
+}
+
+/// Every case that ends well does so, in several OS processes of one or two schedulers.
+#[test]
+fn ranks_in_several_os_processes() {
+    for case in ["messages", "collectives", "unreadable"] {
+        for (os_processes, schedulers) in [(2, "1"), (3, "1"), (2, "2")] {
+            let more = [("GRAPHMAP_SCHEDULERS", schedulers)];
+            let (out, err) = start(case, os_processes, &more);
+            assert!(
+                out.contains("code ExitCode(unix_exit_status(0))"),
+                "{case}, {os_processes} x {schedulers}: {out}\n{err}"
+            );
+        }
+    }
+}
+
+/// A standstill tells who waits in which call, and where that is.
+#[test]
+fn a_standstill_is_told() {
+    let (_, err) = start("blocked", 2, &[]);
+    for rank in 0..3 {
+        let next = (rank + 1) % 3;
+        let told = format!("waits in receive (world, from rank {next}, tag 5): ");
+        assert!(err.contains(&told), "{err}");
+    }
+    assert!(err.contains("mpi_os_processes.rs:"), "{err}");
+}
+
+/// Calls that do not go together, and a rank that panics, end the run with what they are.
+#[test]
+fn mistakes_are_told() {
+    let (_, err) = start("mismatch", 2, &[]);
+    assert!(
+        err.contains("collective calls that do not go together")
+            && err.contains("allreduce of `u8`"),
+        "{err}"
+    );
+    let (_, err) = start("panics", 2, &[]);
+    assert!(
+        err.contains("rank3") && err.contains("in the middle of a collective call"),
+        "{err}"
+    );
+}
