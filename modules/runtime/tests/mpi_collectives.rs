@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::rank_cases::collectives;
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
+use common::{seeds, size};
 use graphmap_runtime::RunError;
 use graphmap_runtime::mpi::{self, Comparison, Error, Group};
 
 /// Random calls, some of them under way at the same time, on communicators that were split at random.
 #[test]
 fn random_calls_give_what_vectors_say() {
-    let (seeds, calls) = if cfg!(miri) { (1, 15) } else { (40, 60) };
-    for seed in 0..seeds {
+    let calls = size(60, 15);
+    for seed in seeds(40, 1) {
         let size = 1 + seed as usize % 9;
         everywhere(size, seed, move |world| collectives(world, seed, calls));
     }

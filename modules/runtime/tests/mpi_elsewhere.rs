@@ -4,7 +4,7 @@ mod common;
 
 use common::rank_cases::{Numbered, messages};
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
-use common::size;
+use common::{seeds, size};
 use graphmap_runtime::mpi::{Error, Request};
 use graphmap_runtime::{RunError, yield_now};
 
@@ -12,7 +12,7 @@ use graphmap_runtime::{RunError, yield_now};
 #[test]
 fn random_messages_come_once_and_in_order() {
     let each = size(60, 8);
-    for seed in 0..size(25, 2) {
+    for seed in seeds(25, 2) {
         let count = 2 + seed as usize % 5;
         everywhere(count, seed, move |world| messages(world, seed, each));
     }
@@ -65,7 +65,7 @@ fn ready_sends() {
 /// What is on its way to a communicator waits for those who have not made it yet.
 #[test]
 fn new_communicators_are_used_at_once() {
-    for seed in 0..size(20, 2) {
+    for seed in seeds(20, 2) {
         everywhere(6, seed, |world| async move {
             let me = world.rank();
             let mut all = world.dup().await?;

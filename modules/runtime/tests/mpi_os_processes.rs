@@ -13,7 +13,7 @@ use graphmap_runtime as rt;
 use rt::mpi::Error;
 
 #[test]
-#[ignore = "run by the other tests of this file"]
+#[ignore = "run by `ranks_in_several_os_processes`"]
 fn program() {
     let exit = match std::env::var(CASE).as_deref() {
         Ok("messages") => rt::main(|| network(7, |world| messages(world, 3, 200))),

@@ -87,6 +87,13 @@ pub const fn size(full: u64, miri: u64) -> u64 {
     if cfg!(miri) { miri } else { full }
 }
 
+/// The seeds of a test: from the one that `GRAPHMAP_FUZZ_SEED` says on, as many as `GRAPHMAP_FUZZ_RUNS` says.
+pub fn seeds(full: u64, miri: u64) -> std::ops::Range<u64> {
+    let number = |name| Some(std::env::var(name).ok()?.parse::<u64>().unwrap());
+    let first = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
+    first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(size(full, miri))
+}
+
 /// What a run that blocked tells.
 pub fn blocked(outcome: Result<Report, RunError>) -> Block {
     match outcome {
