@@ -1,5 +1,6 @@
 //! What the compiler says of wrong programs: each file of `messages/` tells, by `//~v text` in the
-//! line above, where it finds an error and what the error's first line has in it, and no other.
+//! line above, where it finds an error and what the error's first line has in it, and no other. What it says
+//! besides speaks of no type that only our macros name.
 #![cfg(not(miri))]
 
 use std::collections::BTreeMap;
@@ -8,12 +9,12 @@ use std::process::Command;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A call of the compiler that checks a library and makes nothing but its metadata.
-fn rustc(source: &Path, into: &Path) -> Command {
+/// A call of the compiler that checks a library and makes nothing but its metadata. `form`: that of its messages.
+fn rustc(source: &Path, into: &Path, form: &str) -> Command {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
     command
         .args(["--edition", "2024", "--crate-type", "lib"])
-        .args(["--emit", "metadata", "--error-format", "short"])
+        .args(["--emit", "metadata", "--error-format", form])
         .arg("--out-dir")
         .arg(into)
         .arg(source);
@@ -44,7 +45,7 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
     let into = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("messages");
     std::fs::create_dir_all(&into).unwrap();
     let here = Path::new(HERE);
-    let runtime = rustc(&here.join("src/lib.rs"), &into)
+    let runtime = rustc(&here.join("src/lib.rs"), &into, "short")
         .args(["--crate-name", "graphmap_runtime"])
         .output()
         .expect("the compiler runs");
@@ -71,10 +72,13 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
             "graphmap_runtime={}",
             into.join("libgraphmap_runtime.rmeta").display()
         );
-        let output = rustc(&file, &into)
-            .args(["-D", "warnings", "--extern", &extern_])
-            .output()
-            .unwrap();
+        let checked = |form: &str| {
+            rustc(&file, &into, form)
+                .args(["-D", "warnings", "--extern", &extern_])
+                .output()
+                .unwrap()
+        };
+        let output = checked("short");
         let report = String::from_utf8(output.stderr).unwrap();
         let mut found = errors(&report);
         for (line, text) in &said {
@@ -86,6 +90,8 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
         }
         found.retain(|_, left| !left.is_empty());
         assert!(found.is_empty(), "{}: {found:?}\n{report}", file.display());
+        let at_length = String::from_utf8(checked("human").stderr).unwrap();
+        assert!(!at_length.contains("OneOf"), "{at_length}");
         assert_eq!(
             output.status.success(),
             said.is_empty(),

@@ -264,7 +264,11 @@ macro_rules! select {
         } {
             ::core::option::Option::None => $end,
             // All that can come: what is not there is of a type without values.
-            $(::core::option::Option::Some($crate::OneOf::$name($pattern)) => $body,)*
+            // The token is taken apart by itself, so that the compiler speaks of its type and not of ours.
+            $(::core::option::Option::Some($crate::OneOf::$name(token)) => {
+                let ($pattern) = token;
+                $body
+            })*
         }
     };
     (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] else $($rest:tt)*) => {
