@@ -24,8 +24,10 @@ pub(crate) struct Build<'a> {
     pub(crate) mpi: Option<(&'a str, &'a Path)>,
     /// Whether cargo may say on standard error what it does.
     pub(crate) talk: bool,
-    /// Where it may not, what is done with a line that says what it waits for.
-    pub(crate) waits: fn(&str),
+    /// Where it may not, what is done with what is to be told of a build that takes a while.
+    pub(crate) tells: fn(&str),
+    /// What is told then of a project of which something has to be compiled.
+    pub(crate) building: &'a str,
 }
 
 /// What a build made.
@@ -62,14 +64,18 @@ struct CargoTarget {
 /// The library that every project takes along, as the compiler calls it.
 const RUNTIME: &str = "graphmap_runtime";
 
+/// How Cargo begins to say that it has something to do.
+const COMPILING: &str = "Compiling";
+
 /// How Cargo begins to say that another one is at work, which may take as long as that likes.
 const BLOCKING: &str = "Blocking waiting for";
 
 /// A wait shorter than this is not worth a word.
 const SHORT: Duration = Duration::from_secs(3);
 
-/// Collects what Cargo says on standard error, and tells what it waits for if that takes a while.
-fn listen(stderr: ChildStderr, waits: fn(&str)) -> JoinHandle<Vec<u8>> {
+/// Collects what Cargo says on standard error. Tells once that it is `building`, if it is, and what it waits for
+/// if that takes a while.
+fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {
         let mut stderr = BufReader::new(stderr);
@@ -82,14 +88,19 @@ fn listen(stderr: ChildStderr, waits: fn(&str)) -> JoinHandle<Vec<u8>> {
     });
     std::thread::spawn(move || {
         let mut said = Vec::new();
+        let mut compiles = false;
         let mut next = lines.recv().ok();
         while let Some(line) = next {
             said.extend_from_slice(&line);
             let line = String::from_utf8_lossy(&line);
+            if !compiles && line.trim_start().starts_with(COMPILING) {
+                compiles = true;
+                tells(&building);
+            }
             next = match line.trim_start().starts_with(BLOCKING) {
                 true => match lines.recv_timeout(SHORT) {
                     Err(RecvTimeoutError::Timeout) => {
-                        waits(line.trim());
+                        tells(&format!("cargo: {}", line.trim()));
                         lines.recv().ok()
                     }
                     next => next.ok(),
@@ -131,7 +142,7 @@ pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
     let mut child = command.spawn().map_err(cannot_run)?;
     // Read beside the messages: neither pipe may fill up while the other is read.
     let said = child.stderr.take();
-    let said = said.map(|stderr| listen(stderr, build.waits));
+    let said = said.map(|stderr| listen(stderr, build.building.into(), build.tells));
     let watched = Watched::new(child.id(), END_TREE);
     let mut program = None;
     let mut messages = Vec::new();

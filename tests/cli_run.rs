@@ -79,6 +79,11 @@ fn a_network_from_its_graph_to_its_result() {
         test = old.args(&format!("run squares.dot --dev {args}"));
         test.run()
     };
+    // That it takes a while the first time is told, where Cargo does not tell it itself.
+    run("")
+        .status(0)
+        .stdout_is("385\n")
+        .stderr_is("graphmap: building squares\n");
     run("").status(0).stdout_is("385\n").stderr_is("");
     // What follows `--` is the program's; its input and its end are ours.
     run("-- 100").status(0).stdout_is("338350\n");

@@ -385,10 +385,11 @@ fn build(
         release: args.optimised(),
         mpi,
         talk: session.may_talk(),
-        waits: match session.may_tell() {
-            true => |line| talk::say(&format!("graphmap: cargo: {line}\n")),
+        tells: match session.may_tell() {
+            true => |text| talk::say(&format!("graphmap: {text}\n")),
             false => |_| (),
         },
+        building: &format!("building {}", shown(root)),
     };
     let explainer = || Explainer::new(network);
     // Of what is generated nothing can be mended, and nobody is to blame but us.
