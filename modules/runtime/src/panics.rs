@@ -113,10 +113,34 @@ fn told(panic: &PanicHookInfo<'_>, project: &Path) -> String {
     });
     let backtrace = Backtrace::capture();
     let last = match backtrace.status() {
-        BacktraceStatus::Captured => format!("stack backtrace:\n{backtrace}"),
+        BacktraceStatus::Captured => {
+            let whole = env::var_os("RUST_BACKTRACE").is_some_and(|form| form == "full");
+            let frames = backtrace.to_string();
+            match whole {
+                true => format!("stack backtrace:\n{frames}"),
+                false => format!("stack backtrace:\n{}", short(&frames)),
+            }
+        }
         _ => "note: RUST_BACKTRACE=1 in the environment shows a backtrace".to_string(),
     };
     format!("\nthread '{name}' panicked{place}:\n{text}\n{last}")
+}
+
+/// The frames of a printed backtrace between those two at which Rust's own reports leave off: what tells of a panic,
+/// and what calls a program or a process. All of them, where the first cannot be found.
+fn short(frames: &str) -> String {
+    let lines: Vec<&str> = frames.lines().collect();
+    let has = |name: &'static str| move |line: &&str| line.contains(name);
+    let Some(told) = lines.iter().rposition(has("__rust_end_short_backtrace")) else {
+        return frames.to_string();
+    };
+    // Behind the name of a frame its place has a line of its own, where that is known.
+    let lines = lines[told + 1..].iter();
+    let lines = lines.skip_while(|line| line.trim_start().starts_with("at "));
+    let lines = lines.take_while(|line| !has("__rust_begin_short_backtrace")(line));
+    let mut text: String = lines.flat_map(|line| [*line, "\n"]).collect();
+    text.push_str("note: RUST_BACKTRACE=full shows what calls the process as well");
+    text
 }
 
 /// A file that the compiler has named, as seen from `here`: its workspace is the project's folder or one
@@ -156,6 +180,26 @@ mod tests {
         let other = failed("failed printing to stdout: it says so itself");
         assert_eq!(of_output(other.clone()), other);
         assert!(!is_of_output(&other));
+    }
+
+    #[test]
+    fn a_backtrace_begins_at_the_panic_and_ends_at_the_process() {
+        let frames = "   0: <std::backtrace::Backtrace>::create\n\
+                      \x20            at /rustc/x/backtrace.rs:331:13\n   \
+                      1: std::sys::backtrace::__rust_end_short_backtrace::<f, !>\n\
+                      \x20            at /rustc/x/sys/backtrace.rs:174:18\n   \
+                      2: core::panicking::panic_fmt\n   \
+                      3: farm::worker::{closure#0}\n\
+                      \x20            at ./src/worker.rs:3:5\n   \
+                      4: graphmap_runtime::exec::task::__rust_begin_short_backtrace::<f>\n\
+                      \x20            at ./vendor/task.rs:3:5\n   \
+                      5: graphmap_runtime::exec::scheduler::Scheduler::step\n";
+        assert_eq!(
+            short(frames),
+            "   2: core::panicking::panic_fmt\n   3: farm::worker::{closure#0}\n             at \
+             ./src/worker.rs:3:5\nnote: RUST_BACKTRACE=full shows what calls the process as well"
+        );
+        assert_eq!(short("   0: somebody\n"), "   0: somebody\n");
     }
 
     #[test]

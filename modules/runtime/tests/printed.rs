@@ -78,6 +78,7 @@ fn act(case: &str) {
     match case {
         "keeps" => keep(),
         "forgets" => std::mem::forget(std::io::stdout().lock()),
+        "fails" => panic!("it is broken"),
         "forgets and fails" => {
             std::mem::forget(std::io::stdout().lock());
             panic!("it is broken");
@@ -180,6 +181,22 @@ fn whoever_keeps_standard_output_keeps_no_run_from_ending() {
                     "{told}"
                 );
             }
+        }
+    }
+}
+
+/// Told by Rust's own words, or by ours where `graphmap run` has said where the project is.
+#[test]
+fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
+    let threads = LINKS[0];
+    for project in [None, Some(".")] {
+        for (form, ours) in [("1", false), ("full", true)] {
+            let mut command = command("fails", threads, "0");
+            command.env("RUST_BACKTRACE", form);
+            command.envs(project.map(|folder| ("GRAPHMAP_PROJECT", folder)));
+            let said = ends(command);
+            assert!(said.contains("printed::act"), "{said}");
+            assert_eq!(said.contains("graphmap_runtime::"), ours, "{said}");
         }
     }
 }

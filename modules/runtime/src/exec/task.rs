@@ -82,7 +82,7 @@ where
     F::Output: Outcome,
 {
     let header = Header {
-        call: call::<F>,
+        call: __rust_begin_short_backtrace::<F>,
         kind: AtomicU32::new(kind),
         index,
     };
@@ -108,9 +108,15 @@ pub(crate) unsafe fn discard(header: NonNull<Header>) {
     unsafe { (header.as_ref().call)(header, None) };
 }
 
+/// Polls or drops a process. At this name backtraces leave off, as they do where Rust itself calls a program: what
+/// is further out is ours, and tells nobody why a process has panicked.
+///
 /// # Safety
 /// `header` is that of a live `Task<F>`, and nobody else uses it now.
-unsafe fn call<F>(header: NonNull<Header>, context: Option<&mut Context<'_>>) -> bool
+unsafe fn __rust_begin_short_backtrace<F>(
+    header: NonNull<Header>,
+    context: Option<&mut Context<'_>>,
+) -> bool
 where
     F: Future,
     F::Output: Outcome,
