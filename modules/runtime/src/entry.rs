@@ -5,8 +5,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{self, ExitCode};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::chrome::{self, Unwritten};
@@ -24,6 +24,7 @@ use crate::relatives;
 use crate::run::{Over, Transport, run_among, run_until_over};
 use crate::running::Running;
 use crate::say::{say, say_within, within};
+use crate::sync::lock;
 use crate::trace::Trace;
 use crate::usr1;
 use crate::visible::visible;
@@ -305,8 +306,11 @@ fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
 
 /// As [`listen`], in each of the OS processes that share memory.
 fn listen_among(name: &str, options: &Options, control: &Arc<Control>) {
-    // A signal may come as long as there is the program.
+    // A signal may come as long as there is the program. What only a reference into shared memory keeps would be a
+    // leak to whoever looks for some.
+    static KEPT: Mutex<Vec<&Arc<Control>>> = Mutex::new(Vec::new());
     let control: &'static Arc<Control> = Box::leak(Box::new(Arc::clone(control)));
+    lock(&KEPT).push(control);
     listen(name, options, control.asked());
 }
 

@@ -30,13 +30,16 @@ pub fn command(case: &str, os_processes: usize, more: &[(&str, &str)]) -> Comman
     command
 }
 
-/// Starts the program of a case and waits for its end, which has to come.
+/// Starts the program of a case and waits for its end, which has to come. A program under the address sanitizer leaks
+/// nothing.
 pub fn start(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> (String, String) {
     let mut command = command(case, os_processes, variables);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let Output { stdout, stderr, .. } = child.spawn().unwrap().wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(stdout), text(stderr))
+    let (stdout, stderr) = (text(stdout), text(stderr));
+    assert!(!stderr.contains("LeakSanitizer"), "{case}: {stderr}");
+    (stdout, stderr)
 }
 
 /// What the program of a case prints at its end.
