@@ -63,8 +63,6 @@ error[G0007]: this is not a network as JSON
   |
 6 |     {"from": "source", "to": "source", "capacity": 0}
   |                                                    ^ invalid value: integer `0`, expected a nonzero u32
-  |
-  = help: the format is described in docs/src/plugins.md
 
 graphmap: 3 errors
 "#,

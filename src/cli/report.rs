@@ -3,9 +3,10 @@
 use super::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Labels further apart than this many bytes or lines get snippets of their own, so that the cost
@@ -34,6 +35,25 @@ pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usiz
     chosen.sort_by_key(place);
     let left_out = all.len() - chosen.len();
     (chosen, left_out)
+}
+
+/// What has been said besides the findings of each code, so that it is said once.
+#[derive(Default)]
+pub(crate) struct Besides(HashSet<(Code, String)>);
+
+impl Besides {
+    /// The finding without the notes and the help that stand, word for word, at an earlier one of its code. What has
+    /// a number in it counts something of this finding.
+    pub(crate) fn once(&mut self, finding: &Diagnostic) -> Diagnostic {
+        let mut finding = finding.clone();
+        let code = finding.code;
+        let mut is_new = |text: &String| {
+            text.contains(|c: char| c.is_ascii_digit()) || self.0.insert((code, text.clone()))
+        };
+        finding.notes.retain(&mut is_new);
+        finding.help.retain(&mut is_new);
+        finding
+    }
 }
 
 /// One diagnostic as text for people, several lines, with a newline at its end.

@@ -240,12 +240,14 @@ impl<'t> Session<'t> {
         };
         let (chosen, left_out) = report::choose(&shown, limit);
         let style = self.style();
+        let mut besides = report::Besides::default();
         for diagnostic in chosen {
             if json {
                 let value = report::machine(diagnostic, &self.sources);
                 talk::say(&(visible::json(&value, false) + "\n"));
             } else {
-                talk::say_coloured(&report::human(diagnostic, &self.sources, style));
+                let diagnostic = besides.once(diagnostic);
+                talk::say_coloured(&report::human(&diagnostic, &self.sources, style));
             }
         }
         if json {

@@ -53,6 +53,26 @@ fn an_error_ends_the_run_in_the_name_of_its_process() {
 }
 
 #[test]
+fn a_row_of_another_length_tells_both_lengths() {
+    everywhere(
+        || {
+            pair(|p| async move {
+                let mut scatter = rt::Scatter::from(p.outs);
+                scatter.write(vec![1]).await?;
+                scatter.write(vec![2, 3]).await
+            })
+        },
+        |outcome| {
+            failure(
+                outcome,
+                "panicked: a scatter writes one token to each of its members, of which there are 1, and was \
+                 given 2: `.members()` tells how many are wanted",
+            );
+        },
+    );
+}
+
+#[test]
 fn a_panic_ends_the_run_in_the_name_of_its_process() {
     everywhere(
         || {

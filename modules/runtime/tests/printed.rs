@@ -79,6 +79,10 @@ fn act(case: &str) {
         "keeps" => keep(),
         "forgets" => std::mem::forget(std::io::stdout().lock()),
         "fails" => panic!("it is broken"),
+        "deals too few" => {
+            let (out, _input) = rt::Local::new().channel::<u8>(1);
+            drop(rt::Scatter::from(vec![out]).write(Vec::new()));
+        }
         "forgets and fails" => {
             std::mem::forget(std::io::stdout().lock());
             panic!("it is broken");
@@ -199,6 +203,15 @@ fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
             assert_eq!(said.contains("graphmap_runtime::"), ours, "{said}");
         }
     }
+}
+
+#[test]
+fn a_row_of_another_length_is_told_where_it_is_written() {
+    let said = ends(command("deals too few", LINKS[0], "0"));
+    assert!(
+        said.contains("panicked at modules/runtime/tests/printed.rs:"),
+        "{said}"
+    );
 }
 
 /// Whoever prints it, and whether or not lines are numbered.

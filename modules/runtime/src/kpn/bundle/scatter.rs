@@ -46,13 +46,19 @@ impl<T> Scatter<T> {
     /// [`Stopped`] when all readers have left.
     ///
     /// # Panics
-    /// If there are not as many tokens as members.
-    pub async fn write(&mut self, row: Vec<T>) -> Result<(), Stopped> {
+    /// At the call, if there are not as many tokens as members.
+    #[track_caller]
+    pub fn write(&mut self, row: Vec<T>) -> impl Future<Output = Result<(), Stopped>> {
         let (tokens, members) = (row.len(), self.members.len());
         assert!(
             tokens == members,
-            "scatter: {tokens} tokens for {members} members"
+            "a scatter writes one token to each of its members, of which there are {members}, and was given \
+             {tokens}: `.members()` tells how many are wanted"
         );
+        self.deal(row)
+    }
+
+    async fn deal(&mut self, row: Vec<T>) -> Result<(), Stopped> {
         for (member, token) in self.members.iter_mut().zip(row) {
             if member.is_connected() && member.write(token).await.is_err() {
                 *member = Output::unconnected();
