@@ -277,9 +277,13 @@ impl Shared {
 
     /// Gives a scheduler of this OS process a letter.
     pub(crate) fn post(&self, scheduler: u32, letter: Letter) {
-        if let Some(inbox) = self.inboxes.get(scheduler as usize) {
-            inbox.post(letter);
-            self.rouse(scheduler as usize);
+        match self.inboxes.get(scheduler as usize) {
+            Some(inbox) if !self.stopped() => {
+                inbox.post(letter);
+                self.rouse(scheduler as usize);
+            }
+            // What it brings is nobody's any more: to drop it is code of the user.
+            _ => guard::quietly(|| drop(letter)),
         }
     }
 
@@ -350,6 +354,9 @@ impl Shared {
     pub(crate) fn outcome(&self) -> Result<Vec<Grow>, RunError> {
         let notice = lock(&self.notice).take();
         guard::quietly(|| drop(notice));
+        // What was posted when its receiver had gone.
+        let letters = self.inboxes.iter().flat_map(Inbox::letters);
+        letters.for_each(|letter| guard::quietly(|| drop(letter)));
         match lock(&self.failure).take() {
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut lock(&self.meeting).growths)),

@@ -55,7 +55,7 @@ pub(super) enum Sent {
 
 pub(super) struct Matching {
     pub(super) slab: Slab,
-    mailboxes: Mailboxes,
+    pub(super) mailboxes: Mailboxes,
     order: u64,
     /// Those who look for messages, by rank.
     probing: HashMap<u32, Vec<u32>>,

@@ -25,7 +25,7 @@ use crate::payload::Payload;
 /// So many rounds may be under way before a rank waits for the others.
 const AHEAD: u32 = 8;
 /// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
-const FAR_AHEAD: u32 = 1 << 20;
+const FAR_AHEAD: u32 = 1 << 16;
 
 /// A round.
 pub(super) struct Round {

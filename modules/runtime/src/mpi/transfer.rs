@@ -95,9 +95,18 @@ impl Matching {
         self.add(state, home, envelope, Some(parcel), at)
     }
 
+    /// Whether an entry may be a message which is kept for another scheduler: not if its rank is here.
+    fn may_be_kept(&self, at: u32) -> bool {
+        let entry = self.slab.entries.get(at as usize);
+        entry.is_some_and(|entry| self.mailboxes.get(entry.home).is_none())
+    }
+
     /// Another scheduler asks for a message that was kept; `None`: there is none.
     pub(super) fn release(&mut self, at: u32) -> Option<Parcel> {
-        let entry = self.slab.entries.get_mut(at as usize)?;
+        if !self.may_be_kept(at) {
+            return None;
+        }
+        let entry = &mut self.slab.entries[at as usize];
         match entry.state {
             State::Held => {
                 entry.state = State::Done;
@@ -116,7 +125,10 @@ impl Matching {
 
     /// Another scheduler has no receive for a ready send: the message comes back.
     pub(super) fn refused(&mut self, at: u32) -> Option<Parcel> {
-        let entry = self.slab.entries.get_mut(at as usize)?;
+        if !self.may_be_kept(at) {
+            return None;
+        }
+        let entry = &mut self.slab.entries[at as usize];
         if entry.state != State::Held {
             return self.release(at);
         }
