@@ -133,6 +133,22 @@ fn networks_end_as_between_schedulers() {
     assert_ends("thread", 2, 0, &["read Some([1])"]);
 }
 
+/// Processes send each other messages and make collective calls as ranks, wherever they are.
+#[test]
+fn ranks_talk_to_each_other() {
+    assert_ends("messages:3", 2, 0, &[]);
+    assert_ends("collectives:5", 3, 0, &[]);
+    let told = "waits in receive (world, from rank 1, tag 5): ";
+    assert_ends("ranks in a cycle", 2, 6, &[told]);
+    let told = [
+        "collective calls that do not go together",
+        "allreduce of `u8`",
+    ];
+    assert_ends("ranks that do not go together", 3, 1, &told);
+    let told = ["rank3", "in the middle of a collective call"];
+    assert_ends("a rank that panics", 2, 1, &told);
+}
+
 /// Frames are packed into messages, and the statistics tell how many.
 #[test]
 fn what_was_sent_is_counted() {
@@ -362,6 +378,8 @@ fn networks_end_the_same_on_several_hosts() {
         (&[0, 1][..], "large", 0, "read 3496568 bytes"),
         (&[0, 1, 2], "bundles", 0, "sum 1001000"),
         (&[2, 1, 0, 1], "artificial:20", 0, ""),
+        (&[0, 1, 2], "messages:7", 0, ""),
+        (&[2, 0, 1], "collectives:8", 0, ""),
         (&[0, 2, 1], "deadlock:5", 6, "5 processes are left"),
         (&[1, 0, 2], "panic", 1, "bob (rank 1"),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),

@@ -6,8 +6,8 @@
 
 mod common;
 
+use common::cases;
 use common::itself::{CASE, start};
-use common::rank_cases::{collectives, messages};
 use common::ranks::network;
 use graphmap_runtime as rt;
 use rt::mpi::Error;
@@ -16,34 +16,6 @@ use rt::mpi::Error;
 #[ignore = "run by `ranks_in_several_os_processes`"]
 fn program() {
     let exit = match std::env::var(CASE).as_deref() {
-        Ok("messages") => rt::main(|| network(7, |world| messages(world, 3, 200))),
-        Ok("collectives") => rt::main(|| network(7, |world| collectives(world, 5, 200))),
-        Ok("blocked") => rt::main(|| {
-            network(3, |world| async move {
-                let next = (world.rank() + 1) % 3;
-                world.recv::<u8>(next, 5).await.map(drop)
-            })
-        }),
-        Ok("mismatch") => rt::main(|| {
-            network(4, |world| async move {
-                match world.rank() {
-                    3 => world.allreduce(1u8, |a, b| a + b).await.map(drop),
-                    _ => world.barrier().await,
-                }
-            })
-        }),
-        Ok("panics") => rt::main(|| {
-            network(4, |world| async move {
-                if world.rank() == 3 {
-                    world.recv::<u8>(0, 0).await?;
-                    panic!("in the middle of a collective call");
-                }
-                if world.rank() == 0 {
-                    world.send(1u8, 3, 0).await?;
-                }
-                world.barrier().await
-            })
-        }),
         Ok("unreadable") => rt::main(|| {
             network(2, |world| async move {
                 if world.rank() == 0 {
@@ -54,7 +26,11 @@ fn program() {
                 Ok(())
             })
         }),
-        _ => return,
+        Ok(case) => {
+            let (name, number) = case.split_once(':').unwrap_or((case, "0"));
+            rt::main(|| cases::network(name, number.parse().unwrap()))
+        }
+        Err(_) => return,
     };
     println!("code {exit:?}");
 }
@@ -79,7 +55,7 @@ impl rt::Payload for Odd {
 /// Every case that ends well does so, in several OS processes of one or two schedulers.
 #[test]
 fn ranks_in_several_os_processes() {
-    for case in ["messages", "collectives", "unreadable"] {
+    for case in ["messages:3", "collectives:5", "unreadable"] {
         for (os_processes, schedulers) in [(2, "1"), (3, "1"), (2, "2")] {
             let more = [("GRAPHMAP_SCHEDULERS", schedulers)];
             let (out, err) = start(case, os_processes, &more);
@@ -94,25 +70,25 @@ fn ranks_in_several_os_processes() {
 /// A standstill tells who waits in which call, and where that is.
 #[test]
 fn a_standstill_is_told() {
-    let (_, err) = start("blocked", 2, &[]);
+    let (_, err) = start("ranks in a cycle", 2, &[]);
     for rank in 0..3 {
         let next = (rank + 1) % 3;
         let told = format!("waits in receive (world, from rank {next}, tag 5): ");
         assert!(err.contains(&told), "{err}");
     }
-    assert!(err.contains("mpi_os_processes.rs:"), "{err}");
+    assert!(err.contains("cases.rs:"), "{err}");
 }
 
 /// Calls that do not go together, and a rank that panics, end the run with what they are.
 #[test]
 fn mistakes_are_told() {
-    let (_, err) = start("mismatch", 2, &[]);
+    let (_, err) = start("ranks that do not go together", 2, &[]);
     assert!(
         err.contains("collective calls that do not go together")
             && err.contains("allreduce of `u8`"),
         "{err}"
     );
-    let (_, err) = start("panics", 2, &[]);
+    let (_, err) = start("a rank that panics", 2, &[]);
     assert!(
         err.contains("rank3") && err.contains("in the middle of a collective call"),
         "{err}"

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::script::Script;
-use super::{BOTH, Both, accounted, exposed, flows, program, shapes, together};
+use super::{BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
 
@@ -25,6 +25,30 @@ pub fn network(name: &str, number: u64) -> Network {
         "script" => Arc::new(Script::new(number))
             .network(|(rank, state)| println!("end {rank} {state:016x}")),
         "flows" => flows::network(number, |total| println!("end {total}")),
+        "messages" => ranks::network(7, move |world| rank_cases::messages(world, number, 100)),
+        "collectives" => {
+            ranks::network(7, move |world| rank_cases::collectives(world, number, 100))
+        }
+        "ranks in a cycle" => ranks::network(3, |world| async move {
+            let next = (world.rank() + 1) % 3;
+            world.recv::<u8>(next, 5).await.map(drop)
+        }),
+        "ranks that do not go together" => ranks::network(4, |world| async move {
+            match world.rank() {
+                3 => world.allreduce(1u8, |a, b| a + b).await.map(drop),
+                _ => world.barrier().await,
+            }
+        }),
+        "a rank that panics" => ranks::network(4, |world| async move {
+            if world.rank() == 3 {
+                world.recv::<u8>(0, 0).await?;
+                panic!("in the middle of a collective call");
+            }
+            if world.rank() == 0 {
+                world.send(1u8, 3, 0).await?;
+            }
+            world.barrier().await
+        }),
         "artificial" => ring(number, 8, 8),
         "deadlock" => ring(number, 0, 1),
         "never asleep" => never_asleep(),
