@@ -146,7 +146,9 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{body}\n"));
         let done = test.run().status(1);
         let said = done.stderr();
-        let first = said.lines().next().unwrap();
+        let mut lines = said.lines();
+        assert_eq!(lines.next(), Some("graphmap: building copies"), "{body}");
+        let first = lines.next().unwrap();
         assert!(first.starts_with(message), "{body}\n{said}");
         let at = format!("--> copies/src/processes/worker.rs:{place}\n");
         assert!(said.contains(&at), "{body}\n{said}");
@@ -219,7 +221,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
     test.run()
         .status(0)
-        .stderr_is("graphmap: updated copies/src/wiring.rs\n");
+        .stderr_is("graphmap: updated copies/src/wiring.rs\ngraphmap: building copies\n");
     // Where nobody asks the compiler, what may be wrong is told.
     let test = test
         .file("copies.dot", GRAPH)
@@ -254,7 +256,9 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     }
     let named = WORKER.replace("p.out.write(token)", "p.more.write(token)");
     test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{named}"));
-    test.run().status(0).stderr_is("");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: building copies\n");
     assert!(
         !test
             .folder()
@@ -274,8 +278,8 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
             .stderr_has("error[G0703]");
     }
     test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
-    for _ in 0..2 {
-        test.run().status(0).stderr_is("");
+    for said in ["graphmap: building copies\n", ""] {
+        test.run().status(0).stderr_is(said);
     }
 }
 
