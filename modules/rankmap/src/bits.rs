@@ -17,14 +17,8 @@ pub(crate) fn width_of(value: u64) -> u32 {
 /// Constant time: the bits set in each byte are summed by one multiplication (S. Vigna, *Broadword
 /// implementation of rank/select queries*, WEA 2008), which gives the byte; within it at most seven
 /// bits are struck off.
-#[inline]
+#[inline(always)]
 pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
-    find_in_word(word, index).unwrap_or(64)
-}
-
-/// The position of the `index`th set bit, `index` being below 64; or how many are set, if there are not more.
-#[inline]
-pub(crate) fn find_in_word(word: u64, index: u32) -> Result<u32, u32> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x8080_8080_8080_8080;
     let pairs = word - ((word >> 1) & 0x5555_5555_5555_5555);
@@ -32,27 +26,25 @@ pub(crate) fn find_in_word(word: u64, index: u32) -> Result<u32, u32> {
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     // Byte k: how many bits are set in bytes 0 to k.
     let sums = bytes.wrapping_mul(ONES);
-    let all = (sums >> 56) as u32;
-    if index >= all {
-        return Err(all);
-    }
     // The top bit of byte k: whether its sum is at most `index`, so that the bit lies beyond it.
-    let beyond = ((u64::from(index) * ONES) | TOPS).wrapping_sub(sums) & TOPS;
-    let byte = ((beyond >> 7).wrapping_mul(ONES) >> 56) as u32;
-    let before = ((sums << 8) >> (8 * byte)) as u32 & 0xFF;
-    let within = (word >> (8 * byte)) as usize & 0xFF;
-    Ok(8 * byte + u32::from(SELECT_IN_BYTE[(index - before) as usize][within]))
+    let beyond = (u64::from(index).wrapping_mul(ONES) | TOPS).wrapping_sub(sums) & TOPS;
+    // Eight times how many of these there are: the first bit of the byte.
+    let first = ((beyond >> 4).wrapping_mul(ONES) >> 56) as u32;
+    let before = (sums << 8 >> (first & 63)) as u8;
+    let within = (word >> (first & 63)) as u8;
+    let place = index.wrapping_sub(u32::from(before)) as usize * 256 + usize::from(within);
+    first + u32::from(SELECT_IN_BYTE[place % SELECT_IN_BYTE.len()])
 }
 
-/// For each index and each byte, the position of that set bit in it.
-static SELECT_IN_BYTE: [[u8; 256]; 8] = {
-    let mut table = [[0; 256]; 8];
+/// For each index and each byte, at 256 times the index, the position of that set bit in it.
+static SELECT_IN_BYTE: [u8; 8 * 256] = {
+    let mut table = [0; 8 * 256];
     let mut byte = 0;
     while byte < 256 {
         let (mut bit, mut index) = (0, 0);
         while bit < 8 {
             if byte >> bit & 1 == 1 {
-                table[index][byte] = bit as u8;
+                table[index * 256 + byte] = bit as u8;
                 index += 1;
             }
             bit += 1;

@@ -43,6 +43,12 @@ impl Divisor {
         ((product >> 64) as u32, product as u64)
     }
 
+    /// What is left, as [`Divisor::divide_and_rest`] tells it: half of a multiplication.
+    #[inline]
+    pub(crate) fn rest(self, number: u32) -> u64 {
+        self.reciprocal.wrapping_mul(u64::from(number))
+    }
+
     /// The least that [`Divisor::divide_and_rest`] says is left where this is, which is less than the divisor.
     ///
     /// For `n = q d + r` the lower half of `c n` is `q e + r c`, where `e = c d - 2^64 < d`. Since

@@ -142,14 +142,16 @@ impl RankMap {
             return Ok(ranks.iter().map(|rank| Some(*rank)).collect());
         }
         match &self.form {
-            Form::Composition(both) if both.outer.is_same(other) => Ok(ranks
-                .iter()
-                .map(|rank| Some(both.inner.at(*rank)))
-                .collect()),
-            _ => Ok(ranks
-                .iter()
-                .map(|rank| other.rank(self.at(*rank)))
-                .collect()),
+            Form::Composition(both) if both.outer.is_same(other) => {
+                let mut found = ranks.to_vec();
+                both.inner.at_many(&mut found);
+                Ok(found.into_iter().map(Some).collect())
+            }
+            _ => {
+                let mut found = ranks.to_vec();
+                self.at_many(&mut found);
+                Ok(found.into_iter().map(|world| other.rank(world)).collect())
+            }
         }
     }
 

@@ -56,6 +56,8 @@
 //! | [`split`](RankMap::split) | `n` log `n` | `n` log `n` | `n` log `n` |
 //! | [`split_for`](RankMap::split_for) one colour | `n` | `n` | `n`, log `n` where keys change the order |
 //! | [`iter`](RankMap::iter) | `n` | `n` | `n` |
+//! | [`select_many`](RankMap::select_many) of `k` ranks | `k` | `k` SELECTs | `k` SELECTs |
+//! | [`translate`](RankMap::translate) of `k` ranks | `k` | `k` SELECTs and RANKs | `k` SELECTs and RANKs |
 //! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
 //!
 //! What is made is made out of progressions as they come, not out of an array of members; but for

@@ -1,6 +1,7 @@
 //! A rank map is one of the forms, or a few of them put together.
 
 pub(crate) mod joined;
+mod many;
 
 use std::fmt;
 use std::sync::Arc;

@@ -101,7 +101,7 @@ impl Writer {
         self.number(gaps.end());
         let (low, high) = gaps.parts();
         self.bytes.extend_from_slice(low);
-        self.words(high);
+        self.bytes.extend_from_slice(high);
     }
 
     /// The blocks of a permutation: the least of each and its width, and all bits.

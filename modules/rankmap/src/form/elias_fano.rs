@@ -2,10 +2,9 @@
 
 mod unary;
 
-use crate::bit_vector::checked;
 use crate::bits::{Packed, words_for};
 use crate::error::Error;
-use crate::form::elias_fano::unary::Unary;
+use crate::form::elias_fano::unary::{SOME, Unary};
 
 /// Over how many numbers with the same high bits is walked before halving pays.
 const NEAR: u64 = 8;
@@ -29,7 +28,7 @@ pub(crate) struct EliasFano {
 }
 
 /// How many bits are low: with them the whole is the smallest, a bit of the high part that is not set being counted with
-/// its half bit of samples. Then two thirds to four thirds of these lie between one that is set and the next.
+/// half a bit for its sample and for what is walked over. Then two thirds to four thirds of these lie between one that is set and the next.
 fn low_width(len: u64, end: u64) -> u32 {
     (3 * end / (2 * len.max(1))).max(1).ilog2().min(32)
 }
@@ -46,19 +45,19 @@ impl EliasFano {
     pub(crate) fn collect(len: u64, end: u64, each: impl FnOnce(&mut dyn FnMut(u32))) -> Self {
         let width = low_width(len, end);
         let mut low = Packed::zeros(width, len);
-        let mut high = vec![0; words_for(high_bits(len, end))];
+        let mut high = Unary::unset(high_bits(len, end));
         let mut index = 0;
         each(&mut |number| {
             low.set(index, (u64::from(number) & ((1 << width) - 1)) as u32);
             let place = index + (u64::from(number) >> width);
-            high[(place / 64) as usize] |= 1 << (place % 64);
+            high[(place / 8) as usize] |= 1 << (place % 8);
             index += 1;
         });
         debug_assert_eq!(index, len);
         EliasFano::with(low, high, len, end)
     }
 
-    fn with(low: Packed, high: Vec<u64>, len: u64, end: u64) -> Self {
+    fn with(low: Packed, high: Vec<u8>, len: u64, end: u64) -> Self {
         EliasFano {
             low,
             high: Unary::new(high, high_bits(len, end)),
@@ -91,6 +90,28 @@ impl EliasFano {
     pub(crate) fn at(&self, index: u32) -> u32 {
         let high = self.high.one(u64::from(index)) - u64::from(index);
         ((high << self.width()) | u64::from(self.low.get(u64::from(index)))) as u32
+    }
+
+    /// The numbers at indices, in their places.
+    pub(crate) fn at_many(&self, indices: &mut [u32]) {
+        let mut whole = indices.chunks_exact_mut(SOME);
+        for some in &mut whole {
+            let mut each = [0; SOME];
+            each.copy_from_slice(some);
+            // Early, so that both are fetched at the same time.
+            for (low, index) in some.iter_mut().zip(&each) {
+                *low = self.low.get(u64::from(*index));
+            }
+            let mut places = [0; SOME];
+            self.high.some_ones(&each, &mut places);
+            let width = self.width();
+            for (number, (place, index)) in some.iter_mut().zip(places.iter().zip(&each)) {
+                *number |= ((place - u64::from(*index)) << width) as u32;
+            }
+        }
+        for index in whole.into_remainder() {
+            *index = self.at(*index);
+        }
     }
 
     /// How many numbers are smaller, and whether the next one is equal.
@@ -157,28 +178,27 @@ impl EliasFano {
     }
 
     /// The low and the high bits, to be written down.
-    pub(crate) fn parts(&self) -> (&[u8], &[u64]) {
-        (self.low.as_bytes(), self.high.words())
+    pub(crate) fn parts(&self) -> (&[u8], &[u8]) {
+        (self.low.as_bytes(), self.high.filled_bytes())
     }
 
     /// Of what [`EliasFano::parts`] gave; the numbers may still be any that do not descend but in their low
     /// bits, and the last any below `end`.
-    pub(crate) fn from_parts(
-        len: u64,
-        end: u64,
-        low: &[u8],
-        high: Vec<u64>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn from_parts(len: u64, end: u64, low: &[u8], high: &[u8]) -> Result<Self, Error> {
         let bits = high_bits(len, end);
         let low = Packed::from_bytes(low_width(len, end), len, low)?;
-        let high = checked(high, bits)?;
-        let ones: u64 = high.iter().map(|word| u64::from(word.count_ones())).sum();
-        let last = bits - 1;
-        let ended = high[(last / 64) as usize] >> (last % 64) & 1 == 0;
+        let ones: u64 = high.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        // Of the last bit and those behind it none is set.
+        let (last, before) = ((bits - 1) / 8, (bits - 1) % 8);
+        let ended = high.len() == 8 * words_for(bits)
+            && high[last as usize] >> before == 0
+            && high[last as usize + 1..].iter().all(|byte| *byte == 0);
         if ones != len || !ended {
             return Err(Error::Malformed("the high bits of gaps"));
         }
-        Ok(EliasFano::with(low, high, len, end))
+        let mut all = Unary::unset(bits);
+        all[..high.len()].copy_from_slice(high);
+        Ok(EliasFano::with(low, all, len, end))
     }
 
     /// How many words of low and of high bits there are.
@@ -218,7 +238,7 @@ mod tests {
         }
         assert_eq!(coded.find(u64::MAX), (numbers.len() as u64, false));
         let (low, high) = coded.parts();
-        let again = EliasFano::from_parts(coded.len(), coded.end(), low, high.to_vec());
+        let again = EliasFano::from_parts(coded.len(), coded.end(), low, high);
         assert_eq!(again, Ok(coded));
     }
 

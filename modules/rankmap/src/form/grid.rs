@@ -1,6 +1,7 @@
 //! Regular sections: the closed form of what Cartesian topologies make.
 
 mod derived;
+mod many;
 mod simplify;
 mod steps;
 

@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
             return wrong("there are not so many ranks");
         }
         let (low, high) = EliasFano::words_for(len, end);
-        let gaps = EliasFano::from_parts(len, end, self.raw(low)?, self.words(high)?)?;
+        let gaps = EliasFano::from_parts(len, end, self.raw(low)?, self.raw(high)?)?;
         let (mut next, mut chunk, mut at) = (0, [0; 256], 0);
         while at < len {
             let size = (len - at).min(chunk.len() as u64) as usize;

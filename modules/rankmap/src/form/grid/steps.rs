@@ -80,6 +80,9 @@ struct Torus {
     /// a torus of three dimensions, and the rest.
     others: [(Jump, Seam); 2],
     more: Box<[(Jump, Seam)]>,
+    /// Whether no step of an axis adds more than all those of the next one, and there are at most three: the whole torus,
+    /// shifted.
+    whole: bool,
 }
 
 /// From the rank in the group to the world rank: one multiplication by a reciprocal for each axis but the fastest,
@@ -118,10 +121,13 @@ impl Steps {
                 (*jump, Seam::new(axis, scale.weight, Some(jump.divisor)))
             });
             let others = [(); 2].map(|()| rest.next().unwrap_or((NO_JUMP, NO_SEAM)));
+            let more: Box<[(Jump, Seam)]> = rest.collect();
+            let whole = more.is_empty() && others.iter().all(|(jump, _)| jump.jump == 0);
             Box::new(Torus {
                 slowest: Seam::new(&axes[0], scales[0].weight, None),
                 others,
-                more: rest.collect(),
+                more,
+                whole,
             })
         });
         if torus.is_some() {
@@ -145,12 +151,20 @@ impl Steps {
         self.torus.is_some()
     }
 
+    /// The first member and what the fastest axis adds a step, both modulo 2^32.
+    pub(super) fn line(&self) -> (u32, u32) {
+        (self.start, self.step)
+    }
+
     /// The member at a group rank.
     #[inline]
     pub(super) fn at(&self, index: u32) -> u32 {
         let mut rank = self.start.wrapping_add(index.wrapping_mul(self.step));
         if let Some(torus) = &self.torus {
-            return torus.at(rank, index);
+            return match torus.whole {
+                true => torus.of_whole(rank, index),
+                false => torus.at(rank, index),
+            };
         }
         // How many there are is foreseen by the processor after a few look-ups of the same map.
         let [slowest, next, last] = &self.jumps;
@@ -163,10 +177,10 @@ impl Steps {
             return rank;
         }
         rank = rank.wrapping_add(last.at(index));
-        match *self.more {
-            [] => rank,
-            _ => rank.wrapping_add(self.added_by_more(index)),
+        if self.count == 3 {
+            return rank;
         }
+        rank.wrapping_add(self.added_by_more(index))
     }
 
     #[inline(never)]
@@ -184,6 +198,15 @@ impl Steps {
 }
 
 impl Torus {
+    /// [`Torus::at`] where no step adds more than those of the next axis.
+    #[inline(never)]
+    fn of_whole(&self, rank: u32, index: u32) -> u32 {
+        let [(next, after_next), (last, after_last)] = &self.others;
+        rank.wrapping_sub(self.slowest.taken_off(u64::from(index)))
+            .wrapping_sub(after_next.taken_off(next.divisor.rest(index)))
+            .wrapping_sub(after_last.taken_off(last.divisor.rest(index)))
+    }
+
     /// The member at a group rank, of which is known what the fastest axis would add alone: behind its seam, the
     /// circumference of each axis is taken off.
     // Not a part of its caller: sections that do not wrap would pay for its registers.
