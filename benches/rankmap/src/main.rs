@@ -1,6 +1,7 @@
 //! Bytes and look-up times of rank maps: what makes the tables of docs/src/rankmap.md.
 
 mod classes;
+mod constants;
 mod contestants;
 mod measure;
 mod reports;
@@ -13,7 +14,7 @@ fn main() {
         count.parse().expect("how many communicators a class")
     });
     let wanted = |name: &str| what == name || what == "all";
-    let reports: [(&str, &dyn Fn()); 10] = [
+    let reports: [(&str, &dyn Fn()); 11] = [
         ("limits", &reports::limits),
         ("A", &|| reports::class('A', count)),
         ("B", &|| reports::class('B', count)),
@@ -24,6 +25,7 @@ fn main() {
         ("cube", &reports::cube),
         ("giants", &reports::giants),
         ("tables", &tables::tables),
+        ("constants", &constants::constants),
     ];
     assert!(
         what == "all" || reports.iter().any(|(name, _)| *name == what),

@@ -342,60 +342,66 @@ impl RankMap {
     }
 }
 
-/// How long SELECT and RANK of random ranks take in nanoseconds, as `benches/rankmap/run` measured on one machine;
-/// what matters are their proportions.
+/// How long SELECT and RANK of random ranks take in nanoseconds: what `benches/rankmap/run constants` prints, rounded, as
+/// measured on one machine (AMD EPYC, 24 November 2026); what matters are their proportions.
 pub(crate) mod time {
     pub(crate) type Time = (f64, f64);
 
-    pub(crate) const PROGRESSION: Time = (1.9, 4.0);
-    pub(crate) const ELIAS_FANO: Time = (18.0, 42.0);
-    pub(crate) const RUN_LENGTHS: Time = (45.0, 50.0);
-    pub(crate) const SHORTCUTS: Time = (8.0, 75.0);
-    pub(crate) const INVERSE: Time = (8.0, 12.0);
+    pub(crate) const PROGRESSION: Time = (1.4, 3.3);
+    pub(crate) const ELIAS_FANO: Time = (9.0, 30.0);
+    pub(crate) const RUN_LENGTHS: Time = (45.0, 43.0);
+    /// RANK takes a third of it in a thousand and twice as long in a million.
+    pub(crate) const SHORTCUTS: Time = (6.2, 60.0);
+    pub(crate) const INVERSE: Time = (6.2, 4.3);
 
     /// A level of the tree is a RANK of a bitmap, and for SELECT one that has to halve.
     pub(crate) fn wavelet(sequences: u64) -> Time {
         let levels = (sequences.max(1) as f64).log2();
-        (10.0 + 80.0 * levels, 5.0 + 22.0 * levels)
+        (1.0 + 51.0 * levels, 3.8 + 13.5 * levels)
     }
 
-    /// A node for each halving, at most; many that choose nothing are not there.
+    /// A node for each halving, at most; many that choose nothing are not there, so this is that of unions of faces of the
+    /// hypercube (`benches/rankmap/run D`).
     pub(crate) fn diagram(height: u32) -> Time {
         let height = f64::from(height);
-        (15.0 + 7.0 * height, 8.0 + 4.0 * height)
+        (14.0 + 6.0 * height, 6.0 + 2.6 * height)
     }
 
     /// Chunk by chunk, and then the ranges or words of one.
     #[cfg(feature = "roaring")]
     pub(crate) fn roaring(chunks: u64) -> Time {
         let chunks = chunks as f64;
-        (100.0 + 7.0 * chunks, 100.0 + 4.0 * chunks)
+        (60.0 + 4.0 * chunks, 60.0 + 2.4 * chunks)
     }
 
     pub(crate) fn grid(axes: usize) -> Time {
-        (2.0 + 0.8 * axes as f64, 3.5 + 2.0 * axes as f64)
+        (0.7 + 0.55 * axes as f64, 2.5 + 2.0 * axes as f64)
     }
 
     pub(crate) fn runs(count: u64) -> Time {
         let halvings = (count as f64).log2();
-        (8.0 + 5.0 * halvings, 12.0 + 4.5 * halvings)
+        (4.4 + 4.7 * halvings, 3.3 + 5.0 * halvings)
     }
 
-    /// An order is one more look for each halving.
+    /// An order is one more look for each halving. Short ones are in the nearest cache.
     pub(crate) fn list(len: u64, ordered: bool) -> Time {
-        let halving = if ordered { 12.0 } else { 6.5 };
-        (9.0, 10.0 + halving * (len as f64).log2())
+        let halvings = (len as f64).log2();
+        let rank = match ordered {
+            true => (14.2 * halvings - 79.0).max(4.0 + 6.0 * halvings),
+            false => (7.3 * halvings - 23.0).max(2.0 + 4.0 * halvings),
+        };
+        (5.0 + 0.08 * halvings, rank)
     }
 
     pub(crate) fn bitmap(bits: u64, indexed: bool) -> Time {
         match indexed {
-            true => (55.0, 25.0),
+            true => (30.0, 15.7),
             // Half of the words are counted, and for SELECT looked at one by one.
-            false => (8.0 + bits as f64 / 70.0, 6.0 + bits as f64 / 140.0),
+            false => (17.0 + bits as f64 / 94.0, 13.0 + bits as f64 / 256.0),
         }
     }
 
     pub(crate) fn complement(of: u64, select: f64, rank: f64) -> Time {
-        (2.0 + 1.2 * ((of + 1) as f64).log2() * select, 1.0 + rank)
+        (9.3 + 1.6 * ((of + 1) as f64).log2() * select, 1.0 + rank)
     }
 }
