@@ -22,7 +22,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         consistent(&map);
     }
     // The version is no secret.
-    let versioned: Vec<u8> = [1].iter().chain(bytes).copied().collect();
+    let version = RankMap::empty().to_bytes()[0];
+    let versioned: Vec<u8> = [version].iter().chain(bytes).copied().collect();
     if let Ok(map) = RankMap::from_bytes(&versioned) {
         consistent(&map);
     }

@@ -1,11 +1,16 @@
 //! One group becomes several, by a colour for each member.
 
+mod gaps;
+mod order;
+
 use std::collections::HashMap;
 
 use crate::build::Builder;
 use crate::error::Error;
 use crate::map::RankMap;
 use crate::progression::{Grouping, Progression};
+use crate::split::gaps::Gaps;
+use crate::split::order::ordered;
 
 /// What a member says when a group is split: where it goes, and before whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +26,10 @@ impl RankMap {
     /// group, more than once.
     ///
     /// `O(n)`, and `O(n log n)` where keys change the order. While it lasts, the progressions of what comes of it are
-    /// held; where these are as long as the members, or keys change the order, four bytes a member. Each group is
-    /// stored relative to this one where that is smaller, so that `split` with one colour shares its set.
+    /// held; where these are as long as the members, the gaps between the members of each colour, a byte or two a member.
+    /// Keys that change the order in few runs, or are few, are followed as they come; where they are neither, the members of one colour after the other
+    /// are sorted, four bytes each. Each group is stored relative to this one where that is smaller, so that `split` with one
+    /// colour shares its set. The choice has to be the same each time.
     ///
     /// ```
     /// use graphmap_rankmap::{Choice, RankMap, Representation};
@@ -37,46 +44,59 @@ impl RankMap {
     /// ```
     pub fn split(&self, choice: impl Fn(u32) -> Choice) -> Result<Vec<(u32, RankMap)>, Error> {
         let builder = Builder::new();
-        let parts = match self.in_progressions(&choice) {
-            Some(parts) => parts
-                .into_iter()
-                .map(|(colour, part)| Ok((colour, builder.progressions(&part)?)))
-                .collect::<Result<Vec<_>, Error>>()?,
-            None => self.in_arrays(&choice)?,
+        let made = |part: RankMap, ascends: bool| {
+            let part = match ascends {
+                true => part,
+                false => ordered(&builder, &part, &|rank| choice(rank).key)?,
+            };
+            builder.compose(self, &part)
         };
-        let compose = |(colour, part): (u32, RankMap)| Ok((colour, builder.compose(self, &part)?));
-        parts.into_iter().map(compose).collect()
+        if let Some(parts) = self.in_progressions(&choice) {
+            let parts = parts.into_iter().map(|(colour, part, ascends)| {
+                Ok((colour, made(builder.progressions(&part)?, ascends)?))
+            });
+            return parts.collect();
+        }
+        let gaps = Gaps::collect(|take| {
+            for rank in (0..self.len()).map(|rank| rank as u32) {
+                let Choice { colour, key } = choice(rank);
+                if let Some(colour) = colour {
+                    take(rank, colour, key);
+                }
+            }
+        });
+        let parts = gaps.each().map(|(colour, members, ascends)| {
+            let part = builder.source(&|give| members.give(give))?;
+            Ok((colour, made(part, ascends)?))
+        });
+        parts.collect()
     }
 
     /// The group of one colour: what a process needs that is in no other group of the split. The choice is asked by rank in
     /// this group, more than once.
     ///
-    /// `O(n)`; four bytes for each of its members while it lasts if keys change their order, else nothing but what comes of it.
+    /// `O(n)`, and what [`RankMap::split`] takes where keys change the order; else nothing is held but what comes of it.
     pub fn split_for(&self, colour: u32, choice: impl Fn(u32) -> Choice) -> Result<RankMap, Error> {
         let of_it = || {
             let ranks = (0..self.len()).map(|rank| rank as u32);
             ranks.filter(|rank| choice(*rank).colour == Some(colour))
         };
-        let key = |rank: &u32| choice(*rank).key;
+        let key = |rank| choice(rank).key;
         let builder = Builder::new();
-        let part = match of_it().is_sorted_by_key(|rank| key(&rank)) {
-            true => builder.source(&|give| {
-                of_it().for_each(|rank| give(Progression::valid(rank, 1, 1)));
-            })?,
-            false => {
-                let mut members: Vec<u32> = of_it().collect();
-                members.sort_by_cached_key(key);
-                builder.slice(&members)?
-            }
-        };
+        let mut part = builder.source(&|give| {
+            of_it().for_each(|rank| give(Progression::valid(rank, 1, 1)));
+        })?;
+        if !of_it().is_sorted_by_key(key) {
+            part = ordered(&builder, &part, &key)?;
+        }
         builder.compose(self, &part)
     }
 
-    /// The progressions of each colour; `None` where these are longer than the members, or keys change the order.
+    /// The progressions of each colour, and whether its keys ascend; `None` where these are longer than the members.
     fn in_progressions(
         &self,
         choice: impl Fn(u32) -> Choice,
-    ) -> Option<Vec<(u32, Vec<Progression>)>> {
+    ) -> Option<Vec<(u32, Vec<Progression>, bool)>> {
         let mut parts: HashMap<u32, Part> = HashMap::new();
         let (mut pieces, mut members) = (0_usize, 0_usize);
         for rank in (0..self.len()).map(|rank| rank as u32) {
@@ -85,9 +105,7 @@ impl RankMap {
                 continue;
             };
             let part = parts.entry(colour).or_default();
-            if part.key.replace(key).is_some_and(|before| before > key) {
-                return None;
-            }
+            part.descends |= part.key.replace(key).is_some_and(|before| before > key);
             let Part {
                 grouping,
                 pieces: ended,
@@ -101,60 +119,22 @@ impl RankMap {
             if members.is_multiple_of(4096) {
                 let held =
                     parts.len() * size_of::<(u32, Part)>() + pieces * size_of::<Progression>();
-                if held > 4 * members + HELD {
+                if held > 2 * members + HELD {
                     return None;
                 }
             }
         }
         let ended = parts.into_iter().map(|(colour, mut part)| {
             part.grouping.finish(&mut |piece| part.pieces.push(piece));
-            (colour, part.pieces)
+            (colour, part.pieces, !part.descends)
         });
         let mut ended: Vec<_> = ended.collect();
-        ended.sort_unstable_by_key(|(colour, _)| *colour);
+        ended.sort_unstable_by_key(|(colour, ..)| *colour);
         Some(ended)
-    }
-
-    /// The members of each colour, out of one array of all of them.
-    fn in_arrays(&self, choice: impl Fn(u32) -> Choice) -> Result<Vec<(u32, RankMap)>, Error> {
-        let ranks = || (0..self.len()).map(|rank| rank as u32);
-        let mut sizes: HashMap<u32, usize> = HashMap::new();
-        for colour in ranks().filter_map(|rank| choice(rank).colour) {
-            *sizes.entry(colour).or_default() += 1;
-        }
-        let mut colours: Vec<u32> = sizes.keys().copied().collect();
-        colours.sort_unstable();
-        // Where the members of each colour begin; counted up while they are filled in.
-        let mut next = HashMap::with_capacity(colours.len());
-        let mut all = 0;
-        for colour in &colours {
-            next.insert(*colour, all);
-            all += sizes[colour];
-        }
-        let mut members = vec![0; all];
-        for rank in ranks() {
-            if let Some(place) = choice(rank).colour.and_then(|colour| next.get_mut(&colour)) {
-                members[*place] = rank;
-                *place += 1;
-            }
-        }
-        let builder = Builder::new();
-        let mut groups = Vec::with_capacity(colours.len());
-        let mut rest = &mut members[..];
-        for colour in colours {
-            let (of_colour, others) = rest.split_at_mut(sizes[&colour]);
-            rest = others;
-            if !of_colour.is_sorted_by_key(|rank| choice(*rank).key) {
-                // Stable: equal keys stay in the order they were in.
-                of_colour.sort_by_cached_key(|rank| choice(*rank).key);
-            }
-            groups.push((colour, builder.slice(of_colour)?));
-        }
-        Ok(groups)
     }
 }
 
-/// What may be held beside four bytes a member, so that small splits need no second way.
+/// What may be held beside two bytes a member, so that small splits need no second way.
 const HELD: usize = 64 << 10;
 
 /// What is known of a colour so far.
@@ -163,6 +143,8 @@ struct Part {
     grouping: Grouping,
     /// Of the last member.
     key: Option<i64>,
+    /// Whether a key was smaller than the one before.
+    descends: bool,
 }
 
 impl Default for Part {
@@ -171,6 +153,7 @@ impl Default for Part {
             pieces: Vec::new(),
             grouping: Grouping::new(),
             key: None,
+            descends: false,
         }
     }
 }

@@ -145,14 +145,31 @@ proptest! {
         prop_assert!(none.is_empty());
     }
 
-    /// As many as there are, so that one array holds them all.
+    /// As many as there are, so that gaps hold them; keys as they come, in runs, few, and without an order.
     #[test]
-    fn a_split_of_many_puts_each_where_it_says(seed in any::<u32>(), colours in 1..5000_u32) {
+    fn a_split_of_many_puts_each_where_it_says(seed in any::<u32>(), colours in 1..5000_u32, kind in 0..5) {
         let colour = |rank: u32| (rank ^ seed).wrapping_mul(0x9E37_79B9).rotate_left(9) % colours;
         let world = RankMap::identity(30_000);
-        let found = world.split(|rank| Choice { colour: Some(colour(rank)), key: 0 }).unwrap();
+        let key = |rank: u32| i64::from(match kind {
+            0 => 0,
+            1 => 40_000 - rank / 3,
+            2 => rank % 7,
+            3 => rank % 9000 / 2,
+            _ => rank.wrapping_mul(seed | 1) >> 20,
+        });
+        let choice = |rank| Choice { colour: Some(colour(rank)), key: key(rank) };
+        let found = world.split(choice).unwrap();
         let mut expected: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         (0..30_000).for_each(|rank| expected.entry(colour(rank)).or_default().push(rank));
+        expected.values_mut().for_each(|members| members.sort_by_key(|rank| key(*rank)));
+        let (first, alone) = (found[0].0, world.split_for(found[0].0, choice).unwrap());
+        prop_assert!(alone == found[0].1, "{}", first);
+        if kind == 1 {
+            let one = world.split(|rank| Choice { colour: Some(3), key: key(rank) }).unwrap();
+            let mut members: Vec<u32> = (0..30_000).collect();
+            members.sort_by_key(|rank| key(*rank));
+            prop_assert!(one[0].1.iter().eq(members));
+        }
         prop_assert_eq!(found.len(), expected.len());
         for ((colour, group), (expected, members)) in found.iter().zip(expected) {
             prop_assert_eq!(*colour, expected);
