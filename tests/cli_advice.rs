@@ -376,7 +376,10 @@ fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
     let program = "pub async fn a(_: crate::wiring::A) { println!(\"{}\", std::env::var(\"GRAPHMAP_OS_PROCESSES\").unwrap()); }\n";
     test = test.file("g/src/processes/a.rs", program);
     test = test.args("run g.dot --dev -n 3 --mapping m3.json --link shm --no-pin");
-    test.run().status(0).stdout_is("3\n").stderr_is("graphmap: building g\n");
+    test.run()
+        .status(0)
+        .stdout_is("3\n")
+        .stderr_is("graphmap: building g\n");
     test = test
         .args("run g.dot --dev --mapping m3.json --link shm")
         .env("GRAPHMAP_OS_PROCESSES", "7");
