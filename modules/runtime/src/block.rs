@@ -32,6 +32,10 @@ pub struct BlockedProcess {
     pub name: String,
     /// Its rank.
     pub rank: usize,
+    /// The OS process that it is in, where there are several.
+    pub os_process: Option<usize>,
+    /// The host that this is on, where there are several and it is known.
+    pub host: Option<String>,
     /// What it waits for. A process at a select or share waits for any of several. Empty if it
     /// waits for something that the runtime knows nothing of.
     pub waits: Vec<BlockedWait>,
@@ -75,6 +79,8 @@ crate::payload!(Block {
 crate::payload!(BlockedProcess {
     name,
     rank,
+    os_process,
+    host,
     waits,
     more
 });
@@ -177,6 +183,12 @@ impl fmt::Display for Block {
 impl fmt::Display for BlockedProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (rank {})", self.name, self.rank)?;
+        if let Some(os_process) = self.os_process {
+            write!(f, " in OS process {os_process}")?;
+        }
+        if let Some(host) = &self.host {
+            write!(f, " on {host}")?;
+        }
         if self.waits.is_empty() {
             return f.write_str(" waits for nothing that this run could bring");
         }

@@ -9,7 +9,7 @@ use common::rank_cases::collectives;
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
 use common::{seeds, size};
 use graphmap_runtime::RunError;
-use graphmap_runtime::mpi::{self, Comparison, Error, Group};
+use graphmap_runtime::mpi::{self, Comparison, Error, Group, SplitType};
 
 /// Random calls, some of them under way at the same time, on communicators that were split at random.
 #[test]
@@ -210,4 +210,39 @@ fn operations_on_groups() {
         members(&all.include_ranges(&[(9, 0, -4)]).unwrap()),
         [9, 5, 1]
     );
+}
+
+/// Ranks that are in one place, wherever that is.
+#[test]
+fn communicators_of_a_place() {
+    for (place, apart) in [
+        (Where::Together, 1),
+        (Where::InTurn(3), 1),
+        (Where::Apart(2), 2),
+        (Where::ApartInTurn(3), 3),
+    ] {
+        run_at(place, 7, 1, move |world| async move {
+            let me = graphmap_runtime::me();
+            let here = world.split_type(SplitType::OsProcess, 0).await?;
+            let all = here.allgather(me.os_process).await?;
+            assert!(all.iter().all(|&of| of == me.os_process));
+            let firsts = world.split((here.rank() == 0).then_some(0), 0).await?;
+            assert_eq!(
+                firsts.map(|all| all.size()),
+                (here.rank() == 0).then_some(apart)
+            );
+            let scheduler = world
+                .split_type(SplitType::Scheduler, -(me.rank as i64))
+                .await?;
+            let all = scheduler.allgather((me.scheduler, me.rank)).await?;
+            assert!(all.iter().all(|of| of.0 == me.scheduler));
+            assert!(all.is_sorted_by(|one, other| one.1 > other.1));
+            assert_eq!(world.split_type(SplitType::Kind, 0).await?.size(), 7);
+            // The simulated link does not know its hosts, and then each OS process is one.
+            let host = world.split_type(SplitType::Host, 0).await?;
+            assert_eq!(host.size(), here.size());
+            Ok(())
+        })
+        .unwrap();
+    }
 }

@@ -216,7 +216,7 @@ fn channels_grow_up_to_the_ceiling() {
     for told in [
         "error: channels would grow by more than the 167 bytes that they may: m2.out -> m0.in",
         "8 tokens of 8 bytes instead of 4, and 72 bytes are used up",
-        "m1 (rank 1) waits to write `out` to m2 `in`, full with 4",
+        "m1 (rank 1) in OS process 1 waits to write `out` to m2 `in`, full with 4",
         "GRAPHMAP_MEMORY=SIZE",
     ] {
         assert!(err.contains(told), "{told}: {err}");

@@ -131,6 +131,9 @@ fn process(
     BlockedProcess {
         name: directory.process(kind, index).name,
         rank: rank as usize,
+        // Who has asked knows that.
+        os_process: None,
+        host: None,
         waits: listed.collect(),
         more: sides.len().saturating_sub(WAITS),
     }

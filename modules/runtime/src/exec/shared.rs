@@ -14,7 +14,7 @@ use super::inquiry::Inquiry;
 use super::overlong::Overlong;
 use super::report;
 use super::waits::{Grow, Update, WaitGraph};
-use crate::block::Block;
+use crate::block::{Block, BlockedProcess};
 use crate::error::{Failure, RunError};
 use crate::host;
 use crate::link::between::Doorbell;
@@ -244,6 +244,25 @@ impl Shared {
         }
     }
 
+    /// The name of the host that an OS process is on, where the run has several.
+    fn host_of_several(&self, os_process: usize) -> Option<String> {
+        let hosts = self.among.as_ref()?.hosts.as_ref()?;
+        let several = hosts.iter().any(|host| *host != hosts[0]);
+        hosts.get(os_process).filter(|_| several).cloned()
+    }
+
+    /// Says where processes are, if there are several places.
+    fn locate(&self, processes: &mut [BlockedProcess]) {
+        if self.among.is_none() {
+            return;
+        }
+        for process in processes {
+            let os_process = self.os_process_of_rank(process.rank as u32);
+            process.host = self.host_of_several(os_process);
+            process.os_process = Some(os_process);
+        }
+    }
+
     /// The rank of a process of a scheduler, by its place among those.
     pub(super) fn resident(&self, scheduler: usize, at: u32) -> Option<u32> {
         let home = self.number(scheduler as u32);
@@ -339,7 +358,11 @@ impl Shared {
             None => (String::new(), 0, None),
         };
         let message = match &self.among {
-            Some(among) => format!("{message} (in OS process {})", among.me),
+            Some(among) => {
+                let host = self.host_of_several(among.me);
+                let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
+                format!("{message} (in OS process {}{on})", among.me)
+            }
             None => message,
         };
         self.end(RunError::Failed(Failure {
@@ -488,14 +511,17 @@ impl Shared {
         if foreign && !meeting.asked {
             return self.wait(meeting);
         }
-        let block = report::describe(&mut meeting.graph, ranks, calls, &*self.directory);
+        let mut block = report::describe(&mut meeting.graph, ranks, calls, &*self.directory);
+        self.locate(&mut block.cycle);
+        self.locate(&mut block.others);
         self.tell(meeting, block, foreign)
     }
 
     /// Channels are to grow, if they may.
     fn resume(&self, meeting: &mut Meeting, grow: Vec<Grow>, calls: &Calls) -> Verdict {
         let Meeting { ceiling, graph, .. } = &mut *meeting;
-        if let Err(overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
+        if let Err(mut overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
+            self.locate(&mut overgrown.cycle);
             self.end(RunError::Memory(overgrown));
             return Verdict::End;
         }

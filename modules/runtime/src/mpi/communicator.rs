@@ -110,6 +110,11 @@ impl Communicator {
         self.rank as usize
     }
 
+    /// The rank in the world of who has this.
+    pub(super) fn home(&self) -> u32 {
+        self.home
+    }
+
     /// How many ranks there are.
     pub fn size(&self) -> usize {
         self.shared.group.size()

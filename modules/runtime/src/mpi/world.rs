@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
@@ -23,6 +24,7 @@ use crate::exec::floor::{self, Floor, Tell, Unreceived};
 use crate::exec::guard;
 use crate::exec::hooks::Owner;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::shared::Shared as Run;
 use crate::link::between::Header;
 use crate::link::inbox::Letter;
 use crate::link::waiter::{ARMED, ID};
@@ -31,6 +33,7 @@ use crate::link::waiter::{ARMED, ID};
 pub(super) struct World {
     /// No other world of this OS process has it.
     id: u64,
+    run: Arc<Run>,
     /// How many ranks the run has.
     ranks: u32,
     pub(super) matching: RefCell<Matching>,
@@ -55,20 +58,19 @@ pub(super) type Early = (u32, Vec<u8>);
 
 /// The world of a scheduler's ranks.
 pub(crate) fn floor(scheduler: &Scheduler) -> Rc<dyn Floor> {
-    World::new(
-        scheduler.directory().processes() as u32,
-        Others::of(scheduler),
-    )
+    World::new(Arc::clone(scheduler.shared()), Others::of(scheduler))
 }
 
 impl World {
-    fn new(ranks: u32, others: Option<Others>) -> Rc<Self> {
+    fn new(run: Arc<Run>, others: Option<Others>) -> Rc<Self> {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let ranks = run.directory.processes() as u32;
         // Each scheduler numbers the communicators that it makes: no two have one in common.
         let first = others.as_ref().map_or(1, |them| them.count() + them.me());
         let all_here = others.is_none().then_some(ranks);
         let world = Rc::new(World {
             id: WORLDS.fetch_add(1, Ordering::Relaxed),
+            run,
             ranks,
             matching: RefCell::new(Matching::new(all_here)),
             others,
@@ -82,6 +84,11 @@ impl World {
         let all = world.join(0, Group::all(ranks), "world".into());
         world.all.replace(Some(all));
         world
+    }
+
+    /// The run that they are in.
+    pub(super) fn run(&self) -> &Run {
+        &self.run
     }
 
     /// How many ranks the run has.

@@ -1,0 +1,323 @@
+//! Messages and collective calls between ranks of two OS processes over shared memory, beside channels there and MPI.
+//!
+//! Every measurement is a run of its own; those of a table take turns, and the table holds medians.
+//! `ranks [ROUNDS]` prints it as Markdown.
+#![allow(clippy::print_stdout)]
+
+#[path = "../machine.rs"]
+#[allow(dead_code)]
+mod machine;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use graphmap_runtime as rt;
+use rt::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error};
+use rt::{Channels, Ends, Input, Names, Network, Output, Ports};
+
+/// Who is measured.
+#[derive(Clone, Copy)]
+enum Who {
+    /// A network of ours in two OS processes, or of one with two schedulers.
+    Shared,
+    Threads,
+    /// A C program over this MPI, in so many OS processes.
+    Mpi(&'static str, &'static str),
+}
+use Who::{Mpi, Shared, Threads};
+
+/// What is measured: its name, who, and how it is asked for.
+const ROWS: [(&str, Who, &str); 17] = [
+    (
+        "8 bytes, channel of capacity 1, ns one way",
+        Shared,
+        "channel 100000",
+    ),
+    (
+        "8 bytes, `recv(ANY_SOURCE, ANY_TAG)`, ns one way",
+        Shared,
+        "words 100000",
+    ),
+    ("the same, MPICH", Mpi("mpich", "2"), "pingpong 8 100000"),
+    (
+        "the same, Open MPI",
+        Mpi("openmpi", "2"),
+        "pingpong 8 100000",
+    ),
+    (
+        "8 bytes between two threads, ns one way",
+        Threads,
+        "words 100000",
+    ),
+    ("8 KiB, ns one way", Shared, "bytes 8192 30000"),
+    ("the same, MPICH", Mpi("mpich", "2"), "pingpong 8192 30000"),
+    ("1 MiB, us one way", Shared, "kilo 1048576 500"),
+    ("the same, MPICH", Mpi("mpich", "2"), "kilo 1048576 500"),
+    ("barrier of 2 ranks, us", Shared, "barrier 2 20000"),
+    ("the same, MPICH", Mpi("mpich", "2"), "barrier 20000"),
+    ("barrier of 1,000 ranks, us", Shared, "barrier 1000 500"),
+    ("barrier of 16 ranks, us", Shared, "barrier 16 5000"),
+    ("the same, MPICH", Mpi("mpich", "16"), "barrier 50"),
+    (
+        "allreduce of a word, 1,000 ranks, us",
+        Shared,
+        "allreduce 1000 500",
+    ),
+    (
+        "allreduce of a word, 16 ranks, us",
+        Shared,
+        "allreduce 16 5000",
+    ),
+    ("the same, MPICH", Mpi("mpich", "16"), "allreduce 50"),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "one") {
+        let words = arguments[1..].to_vec();
+        return rt::main(move || network(&words)).into();
+    }
+    let rounds = arguments
+        .first()
+        .map_or(5, |rounds| rounds.parse().expect("how many rounds"));
+    let here = std::env::current_exe().expect("a path");
+    let mut found = vec![Vec::new(); ROWS.len()];
+    for _ in 0..rounds {
+        for (found, (_, who, words)) in found.iter_mut().zip(ROWS) {
+            let Some(mut command) = command(&here, who, words) else {
+                continue;
+            };
+            let output = command.output().expect("it can be run");
+            let text = String::from_utf8_lossy(&output.stdout);
+            let value = text
+                .lines()
+                .find_map(|line| line.strip_prefix("ns ")?.trim().parse::<f64>().ok());
+            let value = value.unwrap_or_else(|| panic!("{words}: {output:?}"));
+            let is_micro = !matches!(
+                words.split(' ').next(),
+                Some("channel" | "words" | "bytes" | "pingpong")
+            );
+            found.push(if is_micro { value / 1000.0 } else { value });
+        }
+    }
+    println!(
+        "{}, medians of {rounds}\n\n| two OS processes | |\n|---|---:|",
+        machine::processor()
+    );
+    for (mut found, (name, ..)) in found.into_iter().zip(ROWS) {
+        found.sort_by(f64::total_cmp);
+        match found.get(found.len() / 2) {
+            Some(median) => println!("| {name} | {median:.1} |"),
+            None => println!("| {name} | not here |"),
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn command(here: &Path, who: Who, words: &str) -> Option<Command> {
+    let ours = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(here);
+        command.arg("one").args(words.split(' '));
+        command.envs(variables.iter().copied());
+        command
+    };
+    Some(match who {
+        Shared => ours(&[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")]),
+        Threads => ours(&[("GRAPHMAP_OS_PROCESSES", "2"), ("GRAPHMAP_THREADS", "2")]),
+        Mpi(name, count) => {
+            let mut words = words.split(' ');
+            let what = words.next()?;
+            let program = match what {
+                "pingpong" | "kilo" => build(here, name, "pingpong")?,
+                _ => build(here, name, "collectives")?,
+            };
+            let mut command = Command::new(format!("mpiexec.{name}"));
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+            command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command.args(["-n", count]).arg(program);
+            if matches!(what, "barrier" | "allreduce") {
+                command.arg(what);
+            }
+            command.args(words);
+            command
+        }
+    })
+}
+
+/// Builds a C program for an MPI, once; none where that MPI is not there.
+fn build(here: &Path, mpi: &str, program: &str) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("mpi/{program}.c"));
+    let built = here.with_file_name(format!("{program}-{mpi}"));
+    if !built.exists() {
+        let mut command = Command::new(format!("mpicc.{mpi}"));
+        command.arg("-O2").arg("-o").args([&built, &source]);
+        command
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
+    }
+    Some(built)
+}
+
+struct Both(Input<u64>, Output<u64>);
+
+impl Ports for Both {
+    fn connect(ends: &mut Ends<'_>) -> Self {
+        Both(ends.input(), ends.output())
+    }
+}
+
+struct NoPorts;
+
+impl Ports for NoPorts {
+    fn connect(_: &mut Ends<'_>) -> Self {
+        NoPorts
+    }
+}
+
+fn network(words: &[String]) -> Network {
+    let number = |at: usize| words[at].parse::<usize>().expect("a number");
+    match words[0].as_str() {
+        "channel" => channel(number(1)),
+        "words" => ranks(2, number(1), |world, count| Box::pin(ping(world, count, 8))),
+        "bytes" | "kilo" => {
+            let size = number(1);
+            ranks(2, number(2), move |world, count| {
+                Box::pin(ping(world, count, size))
+            })
+        }
+        "barrier" => ranks(number(1), number(2), |world, count| {
+            Box::pin(barriers(world, count))
+        }),
+        "allreduce" => ranks(number(1), number(2), |world, count| {
+            Box::pin(sums(world, count))
+        }),
+        other => panic!("no such measurement: {other}"),
+    }
+}
+
+fn channel(count: usize) -> Network {
+    let mut net = Network::new("channel", "channel.dot");
+    let a = net.kind(
+        "a",
+        Names::Listed(&["a"]),
+        "0",
+        &["in", "out"],
+        move |mut p: Both| async move {
+            let start = Instant::now();
+            for n in 0..count as u64 {
+                p.1.write(n).await?;
+                p.0.read().await;
+            }
+            println!(
+                "ns {:.1}",
+                start.elapsed().as_nanos() as f64 / (2 * count) as f64
+            );
+            Ok::<(), rt::Stopped>(())
+        },
+    );
+    let b = net.kind(
+        "b",
+        Names::Listed(&["b"]),
+        "1",
+        &["in", "out"],
+        |mut p: Both| async move {
+            while let Some(n) = p.0.read().await {
+                p.1.write(n).await?;
+            }
+            Ok::<(), rt::Stopped>(())
+        },
+    );
+    net.payload(rt::format_of!(u64));
+    net.channels::<u64>(Channels {
+        capacity: 1,
+        ..Channels::new((a, 1), (b, 0), "0", "0")
+    });
+    net.channels::<u64>(Channels {
+        capacity: 1,
+        ..Channels::new((b, 1), (a, 0), "0", "0")
+    });
+    net
+}
+
+type Rank = std::pin::Pin<Box<dyn Future<Output = Result<(), Error>>>>;
+
+/// So many ranks, and how often each does what it does.
+fn ranks(
+    count: usize,
+    times: usize,
+    rank: impl Fn(Communicator, usize) -> Rank + Clone + Send + Sync + 'static,
+) -> Network {
+    let mut net = Network::new("ranks", "ranks.dot");
+    let all = format!("0+1*{count}");
+    let process = move |_: NoPorts| {
+        let rank = rank.clone();
+        async move { rank(mpi::world()?, times).await }
+    };
+    net.kind("rank", Names::Numbered("rank", &all), &all, &[], process);
+    net
+}
+
+/// Back and forth: a word, or so many bytes in a vector that is used again.
+async fn ping(world: Communicator, count: usize, size: usize) -> Result<(), Error> {
+    let (me, other) = (world.rank(), 1 - world.rank());
+    world.barrier().await?;
+    let start = Instant::now();
+    if size == 8 {
+        for n in 0..count as u64 {
+            if me == 0 {
+                world.send(n, other, 0).await?;
+            }
+            let (n, _) = world.recv::<u64>(ANY_SOURCE, ANY_TAG).await?;
+            if me == 1 {
+                world.send(n, other, 0).await?;
+            }
+        }
+    } else {
+        let mut bytes = vec![0u8; size];
+        for _ in 0..count {
+            if me == 0 {
+                world.send(std::mem::take(&mut bytes), other, 0).await?;
+            }
+            bytes = world.recv::<Vec<u8>>(ANY_SOURCE, ANY_TAG).await?.0;
+            if me == 1 {
+                world.send(std::mem::take(&mut bytes), other, 0).await?;
+            }
+        }
+    }
+    if me == 0 {
+        println!(
+            "ns {:.1}",
+            start.elapsed().as_nanos() as f64 / (2 * count) as f64
+        );
+    }
+    Ok(())
+}
+
+async fn barriers(world: Communicator, count: usize) -> Result<(), Error> {
+    world.barrier().await?;
+    let start = Instant::now();
+    for _ in 0..count {
+        world.barrier().await?;
+    }
+    tell(&world, start, count);
+    Ok(())
+}
+
+async fn sums(world: Communicator, count: usize) -> Result<(), Error> {
+    world.barrier().await?;
+    let start = Instant::now();
+    for n in 0..count {
+        let sum = world.allreduce(n, |a, b| a + b).await?;
+        assert_eq!(sum, n * world.size());
+    }
+    tell(&world, start, count);
+    Ok(())
+}
+
+fn tell(world: &Communicator, start: Instant, count: usize) {
+    if world.rank() == 0 {
+        println!("ns {:.1}", start.elapsed().as_nanos() as f64 / count as f64);
+    }
+}
