@@ -87,6 +87,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("kpn", &[]),
         ("runtime", &[]),
         ("rankmap", &[]),
+        ("stack", &[]),
         ("testing", &[]),
         ("dot", &["kpn"]),
         ("platform", &["kpn"]),
@@ -144,9 +145,10 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 #[test]
-fn unsafe_is_in_the_runtime_and_where_mpi_is_called_only() {
+fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_only() {
     for path in files(&["src", "modules", "graphs"], "rs") {
-        let runtime = path.starts_with(root().join("modules/runtime"));
+        let runtime = ["modules/runtime", "modules/stack"];
+        let runtime = runtime.iter().any(|m| path.starts_with(root().join(m)));
         if runtime || path.ends_with("modules/link-mpi/src/calls.rs") {
             continue;
         }
@@ -161,7 +163,7 @@ fn unsafe_is_in_the_runtime_and_where_mpi_is_called_only() {
 #[test]
 fn clippy_asks_of_every_unsafe_block_why_it_is_sound() {
     let lint = "undocumented_unsafe_blocks";
-    for module in ["modules/runtime", "modules/link-mpi"] {
+    for module in ["modules/runtime", "modules/stack", "modules/link-mpi"] {
         let manifest = read(&root().join(module).join("Cargo.toml"));
         let on = manifest
             .lines()
@@ -308,6 +310,9 @@ const RUNTIME: &[&str] = &[
     "lib",
 ];
 
+/// Those of the stacks.
+const STACK: &[&str] = &["error", "current", "fiber", "lib"];
+
 /// Those of the rank maps.
 const RANKMAP: &[&str] = &[
     "error",
@@ -381,6 +386,11 @@ const PLAN: &[&str] = &[
 #[test]
 fn the_runtime_has_floors() {
     has_floors("runtime", RUNTIME);
+}
+
+#[test]
+fn the_stacks_have_floors() {
+    has_floors("stack", STACK);
 }
 
 #[test]

@@ -1,0 +1,192 @@
+//! Waiting on the stack of the fiber that runs.
+
+use std::cell::Cell;
+use std::future::IntoFuture;
+use std::panic::resume_unwind;
+use std::pin::pin;
+use std::ptr;
+use std::task::{Context, Poll};
+use std::{process, thread};
+
+use corosensei::Yielder;
+
+use crate::error::WaitError;
+
+/// How often the body of a fiber that is dropped may catch that.
+const CATCHES: u32 = 100;
+
+/// The payload by which the stack of a fiber unwinds that is dropped.
+pub(crate) struct Cancelled;
+
+/// What a stack is resumed with.
+pub(crate) struct Resume {
+    /// Of the poll that resumes it: good until the stack is suspended again.
+    context: *mut Context<'static>,
+    /// Whether the fiber is dropped, not polled.
+    cancel: bool,
+}
+
+impl Resume {
+    /// By a poll, or because the fiber is dropped. The context has to live until the stack is suspended or over.
+    pub(crate) fn new(context: &mut Context<'_>, cancel: bool) -> Self {
+        let context = ptr::from_mut(context).cast();
+        Resume { context, cancel }
+    }
+}
+
+/// What suspends a fiber; it lies on its stack.
+pub(crate) struct Suspender<'a> {
+    yielder: &'a Yielder<Resume, ()>,
+    /// Of the poll that has resumed the stack last.
+    context: Cell<*mut Context<'static>>,
+    /// Whether a future is being polled on the stack.
+    polls: Cell<bool>,
+    /// Whether the fiber is being dropped.
+    is_cancelled: Cell<bool>,
+    /// How often somebody has waited since.
+    tries: Cell<u32>,
+}
+
+thread_local! {
+    /// The suspender of the stack that runs, if it is a fiber's; it lies on that stack.
+    static CURRENT: Cell<*const Suspender<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls what resumes a stack, whose fiber is the current one meanwhile. It must not panic.
+pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
+    let before = CURRENT.get();
+    let resumed = resume();
+    CURRENT.set(before);
+    resumed
+}
+
+/// Runs the body of a fiber, which has been resumed by a poll for the first time.
+pub(crate) fn run<T>(yielder: &Yielder<Resume, ()>, resume: Resume, body: impl FnOnce() -> T) -> T {
+    let suspender = Suspender {
+        yielder,
+        context: Cell::new(resume.context),
+        polls: Cell::new(false),
+        is_cancelled: Cell::new(false),
+        tries: Cell::new(0),
+    };
+    suspender.enter();
+    // Whoever has resumed the stack makes another one current when it is left, so nobody finds the suspender then.
+    body()
+}
+
+impl Suspender<'_> {
+    fn enter(&self) {
+        CURRENT.set(ptr::from_ref(self).cast());
+    }
+
+    /// Leaves the stack until its fiber is polled again.
+    fn suspend(&self) {
+        let resume = self.yielder.suspend(());
+        self.enter();
+        self.context.set(resume.context);
+        if resume.cancel {
+            self.is_cancelled.set(true);
+            self.unwind();
+        }
+    }
+
+    /// Unwinds the stack of a fiber that is dropped.
+    #[cold]
+    fn unwind(&self) -> ! {
+        self.tries.set(self.tries.get() + 1);
+        if self.tries.get() <= CATCHES {
+            resume_unwind(Box::new(Cancelled));
+        }
+        loop {
+            // Nobody resumes it any more.
+            self.yielder.suspend(());
+        }
+    }
+
+    /// Somebody waits on a stack that unwinds.
+    #[cold]
+    fn refuse(&self) -> WaitError {
+        if self.is_cancelled.get() {
+            self.tries.set(self.tries.get() + 1);
+            if self.tries.get() > 10 * CATCHES {
+                // Caught for ever by a fiber that is dropped by a panic: it would wait and be refused without end.
+                process::abort();
+            }
+        }
+        WaitError::Unwinding
+    }
+}
+
+/// Says that a future is being polled.
+struct Polls<'a>(&'a Cell<bool>);
+
+impl<'a> Polls<'a> {
+    fn new(polls: &'a Cell<bool>) -> Self {
+        polls.set(true);
+        Polls(polls)
+    }
+}
+
+impl Drop for Polls<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+/// Whether the caller runs on the stack of a fiber.
+pub fn on_fiber() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// Waits for a future on the stack of a fiber, which is suspended while the future is pending.
+///
+/// The future is polled with the waker of the poll that runs the fiber.
+///
+/// # Panics
+///
+/// Where [`try_wait`] fails.
+#[track_caller]
+pub fn wait<F: IntoFuture>(future: F) -> F::Output {
+    match try_wait(future) {
+        Ok(output) => output,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// As [`wait`], but tells what keeps it from waiting.
+///
+/// It unwinds if the fiber is dropped meanwhile.
+///
+/// # Errors
+///
+/// Off the stack of a fiber, within the poll of a future that its fiber waits for, and if the future is pending while the
+/// stack unwinds.
+pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
+    // SAFETY: null, or the suspender of the stack that runs, which outlives the call: it lies in a frame below.
+    let Some(fiber) = (unsafe { CURRENT.get().as_ref() }) else {
+        return Err(WaitError::NoFiber);
+    };
+    if fiber.polls.get() {
+        return Err(WaitError::InPoll);
+    }
+    if fiber.is_cancelled.get() && !thread::panicking() {
+        fiber.unwind();
+    }
+    let mut future = pin!(future.into_future());
+    loop {
+        let polled = {
+            let _polls = Polls::new(&fiber.polls);
+            // SAFETY: the context is that of the poll that has resumed this stack. It lives until the stack is suspended,
+            // which it is not here: that takes a call of this function, which is refused while `polls` says so.
+            let context = unsafe { &mut *fiber.context.get() };
+            future.as_mut().poll(context)
+        };
+        if let Poll::Ready(output) = polled {
+            return Ok(output);
+        }
+        if thread::panicking() {
+            return Err(fiber.refuse());
+        }
+        fiber.suspend();
+    }
+}

@@ -1,0 +1,60 @@
+//! Plain blocking functions as futures: fibers, each on a stack of its own.
+//!
+//! A [`Fiber`] is a future whose poll runs a function on its own stack. On that stack [`wait`] polls a future, and suspends
+//! the stack while it is pending, so that whoever polls the fiber goes on with others: a *stackful coroutine* (Moura and
+//! Ierusalimschy, *Revisiting coroutines*, 2009). Existing blocking code waits so without being written as `async`.
+//!
+//! ```
+//! use std::future::Future;
+//! use std::pin::pin;
+//! use std::task::{Context, Poll, Waker};
+//!
+//! use graphmap_stack::{Fiber, wait};
+//!
+//! /// Knows nothing of futures, but the function that it calls.
+//! fn blocking(read: &dyn Fn() -> u32) -> u32 {
+//!     read() + read()
+//! }
+//!
+//! let fiber = Fiber::new(|| blocking(&|| wait(std::future::ready(21))));
+//! let polled = pin!(fiber).poll(&mut Context::from_waker(Waker::noop()));
+//! assert_eq!(polled, Poll::Ready(42));
+//! ```
+//!
+//! # One thread
+//!
+//! A fiber stays on the thread that made it, for what lies on its stack may be anything: an `Rc`, the guard of a mutex, a
+//! reference into a thread-local. Neither are fibers `Send`, nor need their bodies be.
+//!
+//! # Panics, and fibers that are let go of
+//!
+//! * A panic in the body comes out of the fiber's poll, with the same payload.
+//! * A fiber that is dropped before it is over is *cancelled*: the [`wait`] in which it is suspended unwinds its stack, so that
+//!   all values on it are dropped. As with a panic, a mutex that is held meanwhile is poisoned. A body that has not begun
+//!   is dropped as it is.
+//! * A body that catches this goes on to its next wait, which unwinds again; one that catches it 100 times is
+//!   left suspended for ever, and so are the values on its stack.
+//! * What a cancelled body panics with comes out of the drop, unless that thread is panicking already.
+//! * A fiber that is forgotten keeps its stack.
+//!
+//! **No stack is suspended while it unwinds**: the others of its thread would see [`std::thread::panicking`] say true, and poison the
+//! mutexes that they release. So a destructor that may run in unwinding and has to wait uses [`try_wait`], which polls
+//! once then and says [`WaitError::Unwinding`] if that was not enough. [`wait`] has nothing to return in that case and
+//! panics, which in a destructor that runs in unwinding ends the program, as any panic there.
+//!
+//! **No stack is suspended in a poll**: what a future does in its poll is not interrupted by other fibers. To wait there is an
+//! error ([`WaitError::InPoll`]); a fiber that is polled there has its own stack, and may wait.
+//!
+//! # What bodies must not do
+//!
+//! Between the beginning and the end of a call that waits, other fibers of the thread run. What is kept in a
+//! thread-local for the length of a call (scoped thread-locals, entered contexts) is seen by them, and is taken back in
+//! another order than it was set. No type can rule that out, as none can for any stackful coroutine: bodies do not wait within such a call.
+
+mod current;
+mod error;
+mod fiber;
+
+pub use current::{on_fiber, try_wait, wait};
+pub use error::WaitError;
+pub use fiber::Fiber;
