@@ -138,6 +138,7 @@ fn networks_end_as_between_schedulers() {
 fn ranks_talk_to_each_other() {
     assert_ends("messages:3", 2, 0, &[]);
     assert_ends("collectives:5", 3, 0, &[]);
+    assert_ends("accesses:4", 3, 0, &[]);
     let told = "waits in receive (world, from rank 1, tag 5): ";
     assert_ends("ranks in a cycle", 2, 6, &[told]);
     let told = [
@@ -380,6 +381,7 @@ fn networks_end_the_same_on_several_hosts() {
         (&[2, 1, 0, 1], "artificial:20", 0, ""),
         (&[0, 1, 2], "messages:7", 0, ""),
         (&[2, 0, 1], "collectives:8", 0, ""),
+        (&[1, 2, 0], "accesses:6", 0, ""),
         (&[0, 2, 1], "deadlock:5", 6, " in OS process 1 on h3 waits to "),
         (&[1, 0, 2], "panic", 1, " (in OS process 1 on h1)"),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),

@@ -196,10 +196,12 @@ pub fn main_over(
     let job = match connect(launched.started()) {
         Ok(job) => job,
         Err(why) => {
-            if launched.speaks {
-                failed(&RunError::Options(why));
+            // One tells it for all, which a launcher that ends all with the first to end is to leave time for. Who is still there
+            // then is the only one that has failed.
+            if !launched.speaks {
+                std::thread::sleep(GRACE);
             }
-            return Exit::Usage.into();
+            return failed(&RunError::Options(why)).into();
         }
     };
     let (me, count) = (job.me(), job.count());

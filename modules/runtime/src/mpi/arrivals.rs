@@ -9,6 +9,7 @@ use super::matching::{Mode, Sent};
 use super::others::Others;
 use super::parcel::{Far, Parcel};
 use super::transfer::Arrival;
+use super::window::Asker;
 use super::world::World;
 use crate::exec::guard;
 
@@ -141,6 +142,22 @@ impl World {
             Frame::Credit { bytes } => others.give_credit(from, bytes),
             Frame::TypeName { number, name } => others.name_type(number, name),
             Frame::Round { context, bytes } => return self.round(from, context, bytes),
+            Frame::Access {
+                context,
+                home,
+                entry,
+                parcel,
+            } => {
+                let asker = Asker {
+                    scheduler: from,
+                    entry,
+                };
+                self.accessed((context, home), parcel, asker);
+            }
+            Frame::Accessed { entry, parcel } => {
+                let unwanted = self.change(|matching| matching.answered(entry, parcel));
+                self.guarded("dropped", || drop(unwanted));
+            }
         }
         Some(())
     }

@@ -14,7 +14,7 @@ fn nothing<R>(_: &mut dyn Any, _: u32) -> Option<Option<R>> {
     Some(None)
 }
 
-fn shared<T: 'static, R: Clone + 'static>(data: &mut dyn Any, _: u32) -> Option<R> {
+pub(super) fn shared<T: 'static, R: Clone + 'static>(data: &mut dyn Any, _: u32) -> Option<R> {
     data.downcast_mut::<Data<T, R>>()?.shared()
 }
 

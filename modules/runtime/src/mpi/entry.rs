@@ -29,6 +29,12 @@ pub(super) enum State {
     Taken,
     /// A rank waits in a collective call.
     Meeting,
+    /// An access to the memory of another rank waits for its answer.
+    Accessing,
+    /// Nobody waits for the answer any more, which is still to come.
+    Forgotten,
+    /// The answer is there.
+    Answered,
     /// What a sender waited for: its message was taken. Or a call that could not be made: the error is the parcel.
     Done,
 }

@@ -58,6 +58,8 @@ pub enum Error {
     Group(Cow<'static, str>),
     /// A grid that cannot be, or not with these ranks.
     Grid(Cow<'static, str>),
+    /// An access to the memory of a rank that is not as it can be, in words.
+    Window(Cow<'static, str>),
     /// There have been more than 2^32 - 1 communicators in this run.
     TooMany,
 }
@@ -100,7 +102,7 @@ impl fmt::Display for Error {
                     "a collective call with {given} values, where {wanted} are needed"
                 )
             }
-            Error::Group(what) | Error::Grid(what) => f.write_str(what),
+            Error::Group(what) | Error::Grid(what) | Error::Window(what) => f.write_str(what),
             Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
         }
     }
@@ -135,6 +137,7 @@ crate::payload!(
         Count { given, wanted },
         Group(what),
         Grid(what),
+        Window(what),
         TooMany,
     }
 );
@@ -146,6 +149,10 @@ impl Error {
 
     pub(super) const fn grid(what: &'static str) -> Self {
         Error::Grid(Cow::Borrowed(what))
+    }
+
+    pub(super) const fn window(what: &'static str) -> Self {
+        Error::Window(Cow::Borrowed(what))
     }
 
     /// A rank that the communicator does not have.

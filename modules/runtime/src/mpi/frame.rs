@@ -43,6 +43,16 @@ pub(super) enum Frame {
     TypeName { number: u64, name: String },
     /// What concerns a collective call of a communicator.
     Round { context: u32, bytes: Vec<u8> },
+    /// A rank wants something of the memory that another exposes in a window.
+    Access {
+        context: u32,
+        home: u32,
+        /// The entry of who has asked; [`NONE`](super::entry::NONE): nobody waits for an answer.
+        entry: u32,
+        parcel: Parcel,
+    },
+    /// The answer to that.
+    Accessed { entry: u32, parcel: Parcel },
 }
 
 const EAGER: u32 = ABOVE;
@@ -53,6 +63,8 @@ const REFUSED: u32 = ABOVE + 4;
 const CREDIT: u32 = ABOVE + 5;
 const TYPE_NAME: u32 = ABOVE + 6;
 const ROUND: u32 = ABOVE + 7;
+const ACCESS: u32 = ABOVE + 8;
+const ACCESSED: u32 = ABOVE + 9;
 
 /// How many bytes an envelope takes.
 const ENVELOPE: usize = 12;
@@ -131,6 +143,20 @@ impl Frame {
                 bytes.clone_from(of_round);
                 (ROUND, *context, 0)
             }
+            Frame::Access {
+                context,
+                home,
+                entry,
+                parcel,
+            } => {
+                put(&mut bytes, &[*context, *entry]);
+                bytes = parcel.to_bytes(bytes);
+                (ACCESS, *home, 0)
+            }
+            Frame::Accessed { entry, parcel } => {
+                bytes = parcel.to_bytes(bytes);
+                (ACCESSED, *entry, 0)
+            }
         };
         let header = Header {
             kind,
@@ -182,6 +208,19 @@ impl Frame {
                 context: number,
                 bytes: bytes.to_vec(),
             },
+            ACCESS => {
+                let [context, entry] = words(bytes)?;
+                Frame::Access {
+                    context,
+                    home: number,
+                    entry,
+                    parcel: Parcel::wire(bytes[8..].to_vec())?,
+                }
+            }
+            ACCESSED => Frame::Accessed {
+                entry: number,
+                parcel: Parcel::wire(bytes.to_vec())?,
+            },
             _ => return None,
         })
     }
@@ -203,7 +242,7 @@ mod tests {
                     extra: 1,
                 };
                 let frame = Frame::from_bytes(header, &bytes[..len]);
-                assert!(frame.is_none() || (ABOVE..=ROUND).contains(&kind));
+                assert!(frame.is_none() || (ABOVE..=ACCESSED).contains(&kind));
             }
         }
     }

@@ -298,6 +298,11 @@ impl Matching {
                 self.return_message(at, home, envelope);
                 return (None, word);
             }
+            // The answer comes all the same.
+            State::Accessing if !self.is_over => {
+                entries[at as usize].state = State::Forgotten;
+                return (None, word);
+            }
             // A sender that waits no more has still sent its message.
             State::Held => {
                 entries[at as usize].state = State::Unexpected;
@@ -397,7 +402,7 @@ impl Matching {
         self.is_over = true;
         let entries = self.slab.entries.iter_mut();
         entries
-            .filter(|entry| entry.state != State::Done)
+            .filter(|entry| !matches!(entry.state, State::Done | State::Answered))
             .filter_map(Lost::of)
             .collect()
     }

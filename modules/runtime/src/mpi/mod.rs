@@ -65,6 +65,7 @@ mod split;
 mod split_type;
 mod transfer;
 mod value;
+mod window;
 mod world;
 
 pub use cartesian::{Cartesian, Grid};
@@ -78,4 +79,5 @@ pub use round::Collective;
 pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use split_type::SplitType;
 pub use value::Value;
+pub use window::{Accessing, Locked, LockedAll, Locking, Number, Op, Window};
 pub(crate) use world::floor;

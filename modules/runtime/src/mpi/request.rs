@@ -54,12 +54,14 @@ impl Handle {
     }
 
     /// Whether the outcome is known.
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         let done = |world: &Rc<World>| {
             let matching = world.matching.borrow();
             let entry = matching.slab.entries.get(self.entry as usize);
             matching.is_over
-                || entry.is_none_or(|entry| matches!(entry.state, State::Taken | State::Done))
+                || entry.is_none_or(|entry| {
+                    matches!(entry.state, State::Taken | State::Answered | State::Done)
+                })
         };
         self.world.as_ref().is_none_or(done)
     }
@@ -80,12 +82,14 @@ impl Handle {
                 (entry.status(), entry.state, std::mem::take(&mut entry.word));
             let parcel = entry.parcel.take();
             match state {
-                State::Taken | State::Done => matching.slab.remove(at),
+                State::Taken | State::Answered | State::Done => matching.slab.remove(at),
                 // The run is over.
                 _ => drop(matching.give_up(at)),
             }
             let taken = match (state, parcel) {
-                (State::Taken, Some(parcel)) => Ok(Some(Taken { parcel, status })),
+                (State::Taken | State::Answered, Some(parcel)) => {
+                    Ok(Some(Taken { parcel, status }))
+                }
                 (State::Done, None) => Ok(None),
                 (State::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
                 _ => Err(Error::Over),
@@ -136,8 +140,10 @@ impl Handle {
                 let state = matching.slab.entries[self.entry as usize].state;
                 let is_over = matching.is_over;
                 drop(matching);
-                let waits =
-                    matches!(state, State::Posted | State::Coming | State::Held) && !is_over;
+                let waits = matches!(
+                    state,
+                    State::Posted | State::Coming | State::Held | State::Accessing
+                ) && !is_over;
                 if waits {
                     if world.wait(context, self.entry, state) {
                         return Poll::Pending;
@@ -150,7 +156,7 @@ impl Handle {
     }
 
     /// Nobody waits any more.
-    fn disarm(&mut self) {
+    pub(super) fn disarm(&mut self) {
         if let (Some(world), false) = (&self.world, self.entry == NONE) {
             let word = world.change(|matching| matching.take_word(self.entry));
             world.unhook(self.entry, word);

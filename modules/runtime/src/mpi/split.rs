@@ -40,11 +40,20 @@ impl Communicator {
     /// [`Error::Mismatch`], [`Error::TooMany`].
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Communicator, Error>> + use<> {
-        let (call, at) = (Call::new::<()>("dup", None), Location::caller());
+        self.copy("dup", Location::caller())
+    }
+
+    /// A communicator of the same ranks, for what is called so.
+    pub(super) fn copy(
+        &self,
+        what: &'static str,
+        at: &'static Location<'static>,
+    ) -> impl Future<Output = Result<Communicator, Error>> + use<> {
+        let call = Call::new::<()>(what, None);
         let this = Rc::clone(self.shared());
         let parent = Rc::clone(&this);
         let make = move |_| {
-            let name = format!("{}.dup", this.name());
+            let name = format!("{}.{what}", this.name());
             let recipes = Recipes::one(&this.world, this.group().clone(), name);
             Outcome::all(Rc::new(recipes))
         };

@@ -78,6 +78,38 @@ impl Matching {
         entry.parcel.replace(value)
     }
 
+    /// A rank has asked for something of the memory of another, a rank of a window: its entry.
+    pub(super) fn access(
+        &mut self,
+        home: u32,
+        (context, target): (u32, u32),
+        what: i32,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        let envelope = Envelope::new(context, Some(target), Some(what));
+        self.add(State::Accessing, home, envelope, None, at)
+    }
+
+    /// The answer to that has come. If nobody wants it any more, it comes back.
+    pub(super) fn answered(&mut self, at: u32, answer: Parcel) -> Option<Parcel> {
+        let Some(entry) = self.slab.entries.get_mut(at as usize) else {
+            return Some(answer);
+        };
+        match entry.state {
+            State::Accessing => {
+                (entry.state, entry.parcel) = (State::Answered, Some(answer));
+                let word = std::mem::take(&mut entry.word);
+                self.then.push(Then::Wake(word));
+                None
+            }
+            State::Forgotten => {
+                self.slab.remove(at);
+                Some(answer)
+            }
+            _ => Some(answer),
+        }
+    }
+
     /// A message is kept until another scheduler asks for it, which is told of it: its entry.
     pub(super) fn keep(
         &mut self,

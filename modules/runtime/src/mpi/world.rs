@@ -19,6 +19,7 @@ use super::group::Group;
 use super::matching::{Lost, Matching, Then};
 use super::others::Others;
 use super::round::Rounds;
+use super::window::{Exposed, NAMES};
 use crate::exec::current;
 use crate::exec::floor::{self, Floor, Tell, Unreceived};
 use crate::exec::guard;
@@ -49,6 +50,8 @@ pub(super) struct World {
     unreceived: RefCell<Unreceived>,
     /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.
     pub(super) early: RefCell<HashMap<u32, Vec<Early>>>,
+    /// The memory that ranks here expose, by the communicator of its window and rank in the world.
+    pub(super) windows: RefCell<HashMap<(u32, u32), Rc<dyn Exposed>>>,
     /// Communicators with collective calls under way, which stay though nobody here has them any more.
     pub(super) busy: RefCell<HashMap<u32, Rc<Shared>>>,
 }
@@ -79,6 +82,7 @@ impl World {
             all: RefCell::default(),
             unreceived: RefCell::default(),
             early: RefCell::default(),
+            windows: RefCell::default(),
             busy: RefCell::default(),
         });
         let all = world.join(0, Group::all(ranks), "world".into());
@@ -281,7 +285,6 @@ impl Floor for World {
             let shared = of(entry.envelope.context);
             let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
-            let tag = tag.map_or_else(|| "any tag".to_string(), |tag| format!("tag {tag}"));
             let (peer, call, whom) = match entry.state {
                 State::Held => {
                     let to = group.and_then(|group| group.rank_of(entry.home));
@@ -306,13 +309,25 @@ impl Floor for World {
                         source.map(|source| format!("from rank {source}")),
                     )
                 }
+                State::Accessing => {
+                    let call = tag.and_then(|what| NAMES.get(what as usize));
+                    let call = call.copied().unwrap_or("access");
+                    // Who has a lock is known where it is.
+                    let peer = (call != "lock").then_some(entry.home);
+                    (peer, call, source.map(|rank| format!("rank {rank}")))
+                }
                 _ => continue,
             };
             let whom = whom.unwrap_or_else(|| "from any rank".to_string());
             let name = shared
                 .as_ref()
                 .map_or("a communicator that is gone", |shared| shared.name());
-            let what = || (format!("{call} ({name}, {whom}, {tag})"), place(entry.at));
+            let tag = match (entry.state, tag) {
+                (State::Accessing, _) => String::new(),
+                (_, None) => ", any tag".to_string(),
+                (_, Some(tag)) => format!(", tag {tag}"),
+            };
+            let what = || (format!("{call} ({name}, {whom}{tag})"), place(entry.at));
             tell(entry.word, peer, &what);
         }
         for shared in communicators.values().filter_map(Weak::upgrade) {
@@ -324,6 +339,7 @@ impl Floor for World {
         let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
         let (early, busy) = (self.early.take(), self.busy.take());
+        drop(self.windows.take());
         let first = lost.iter().min_by_key(|lost| lost.order);
         let first = first.map(|first| first.envelope.context);
         let shared = first.and_then(|number| self.communicators.borrow().get(&number)?.upgrade());

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::script::Script;
+use super::window_cases::accesses;
 use super::{BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
@@ -29,6 +30,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "collectives" => {
             ranks::network(7, move |world| rank_cases::collectives(world, number, 100))
         }
+        "accesses" => ranks::network(5, move |world| accesses(world, number, 20, 12)),
         "ranks in a cycle" => ranks::network(3, |world| async move {
             let next = (world.rank() + 1) % 3;
             world.recv::<u8>(next, 5).await.map(drop)

@@ -16,6 +16,7 @@ pub mod simulated;
 pub mod together;
 pub mod token;
 pub mod ways;
+pub mod window_cases;
 
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,370 @@
+//! Access to the memory of a rank: at once, where it is this scheduler's; by a frame, where it is not.
+
+use std::any::Any;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::super::entry::NONE;
+use super::super::error::Error;
+use super::super::frame::Frame;
+use super::super::parcel::{Parcel, Unopened};
+use super::super::request::{Handle, Request};
+use super::super::value::Value;
+use super::super::world::World;
+use super::Window;
+use super::lock::Asker;
+use super::memory::{Exposed, Memory};
+use super::number::{Op, arithmetic};
+use super::operation::{Operation, What};
+
+/// So many bytes may be under way to a rank of another scheduler before a `put` waits for them to arrive.
+const UNDER_WAY: usize = 1 << 20;
+
+/// An access that was begun. To let go of it takes nothing back.
+#[must_use = "who does not wait for an access does not hear of its errors"]
+pub struct Accessing<T, R> {
+    state: State<T>,
+    make: fn(Vec<T>) -> Result<R, Error>,
+}
+
+enum State<T> {
+    Done(Result<Vec<T>, Error>),
+    /// Its answer is to come from a rank.
+    Waiting(Handle, u32),
+    Told,
+}
+
+// What it holds is not pinned.
+impl<T, R> Unpin for Accessing<T, R> {}
+
+/// The one element that was fetched.
+pub(super) fn first<T: Copy>(values: Vec<T>) -> Result<T, Error> {
+    values.first().copied().ok_or(Error::Over)
+}
+
+fn gone(target: u32) -> Error {
+    Error::Window(format!("rank {target} has let go of its window").into())
+}
+
+impl<T> Accessing<T, Vec<T>> {
+    pub(super) fn done(values: Vec<T>) -> Self {
+        Accessing {
+            state: State::Done(Ok(values)),
+            make: Ok,
+        }
+    }
+
+    /// What comes of it is made of what has come.
+    pub(super) fn map<R>(self, make: fn(Vec<T>) -> Result<R, Error>) -> Accessing<T, R> {
+        Accessing {
+            state: self.state,
+            make,
+        }
+    }
+}
+
+impl<T, R> Accessing<T, R> {
+    pub(super) fn failed(error: Error) -> Self {
+        Accessing {
+            state: State::Done(Err(error)),
+            make: |_| Err(Error::Inactive),
+        }
+    }
+}
+
+impl<T: Value + Copy, R> Future for Accessing<T, R> {
+    type Output = Result<R, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let make = self.make;
+        let answer = match &mut self.state {
+            State::Told => Err(Error::Inactive),
+            State::Done(_) => match std::mem::replace(&mut self.state, State::Told) {
+                State::Done(values) => values,
+                _ => Err(Error::Inactive),
+            },
+            State::Waiting(handle, target) => {
+                let target = *target;
+                let Poll::Ready(taken) = handle.poll(context) else {
+                    return Poll::Pending;
+                };
+                self.state = State::Told;
+                taken.and_then(|taken| {
+                    let parcel = taken.ok_or(Error::Over)?.parcel;
+                    parcel.open::<Vec<T>>().map_err(|why| match why {
+                        Unopened::Other(_) => gone(target),
+                        Unopened::Unreadable(error) => Error::Unreadable(error.to_string()),
+                    })
+                })
+            }
+        };
+        Poll::Ready(answer.and_then(make))
+    }
+}
+
+impl<T: Value + Copy, R> Request for Accessing<T, R> {
+    type Outcome = R;
+
+    fn is_active(&self) -> bool {
+        !matches!(self.state, State::Told)
+    }
+
+    fn is_done(&self) -> bool {
+        match &self.state {
+            State::Waiting(handle, _) => handle.is_done(),
+            State::Done(_) | State::Told => true,
+        }
+    }
+
+    fn cancel(self) -> bool {
+        false
+    }
+
+    fn disarm(&mut self) {
+        if let State::Waiting(handle, _) = &mut self.state {
+            handle.disarm();
+        }
+    }
+}
+
+impl<T: Value + Copy> Window<T> {
+    /// A rank of the window.
+    pub(super) fn target(&self, target: usize) -> Result<u32, Error> {
+        let size = self.size();
+        let found = u32::try_from(target).ok().filter(|_| target < size);
+        found.ok_or(Error::Rank { rank: target, size })
+    }
+
+    /// The rank, if it exposes these elements.
+    fn within(&self, target: usize, offset: usize, count: usize) -> Result<u32, Error> {
+        let found = self.target(target)?;
+        let length = self.lengths[target];
+        let end = offset.checked_add(count);
+        match end.is_some_and(|end| end as u64 <= length) {
+            true => Ok(found),
+            false => {
+                let end = end.unwrap_or(usize::MAX);
+                let what = format!(
+                    "an access to the elements {offset}..{end} of rank {target}, which exposes {length}"
+                );
+                Err(Error::Window(what.into()))
+            }
+        }
+    }
+
+    /// Looks whether an operation is for such numbers.
+    fn allowed(op: Op, values: &[T]) -> Result<(), Error> {
+        let fits = match (arithmetic::<T>(), values) {
+            (Some(known), [value, ..]) => (known.combine)(*value, op, *value).is_some(),
+            (_, []) => true,
+            (None, _) => op.is_plain(),
+        };
+        fits.then_some(()).ok_or_else(|| {
+            let name = std::any::type_name::<T>();
+            Error::Window(format!("{op:?} is no operation for `{name}`").into())
+        })
+    }
+
+    /// Combines values with elements of a rank, from which nothing is wanted.
+    pub(super) fn update(
+        &self,
+        values: Vec<T>,
+        target: usize,
+        offset: usize,
+        op: Op,
+        at: &'static Location<'static>,
+    ) -> Accessing<T, ()> {
+        let count = values.len();
+        let checked = Self::allowed(op, &values);
+        let target = match checked.and_then(|()| self.within(target, offset, count)) {
+            Ok(target) => target,
+            Err(error) => return Accessing::failed(error),
+        };
+        let operation = Operation {
+            what: What::Update,
+            op,
+            origin: self.rank() as u32,
+            offset: offset as u64,
+            count: count as u64,
+            values,
+        };
+        let done = self.access(target, operation, at).map(|_| Ok(()));
+        let full = match self.under_way.borrow_mut().get_mut(&target) {
+            Some(bytes) => {
+                *bytes += count * size_of::<T>();
+                *bytes > UNDER_WAY
+            }
+            None => false,
+        };
+        if full {
+            self.flush_one(target, at)
+        } else {
+            done
+        }
+    }
+
+    /// As [`Window::update`], and what was there is wanted.
+    pub(super) fn fetch(
+        &self,
+        (what, op): (What, Op),
+        values: Vec<T>,
+        count: usize,
+        target: usize,
+        offset: usize,
+        at: &'static Location<'static>,
+    ) -> Accessing<T, Vec<T>> {
+        let checked = Self::allowed(op, &values);
+        let target = match checked.and_then(|()| self.within(target, offset, count)) {
+            Ok(target) => target,
+            Err(error) => return Accessing::failed(error),
+        };
+        let operation = Operation {
+            what,
+            op,
+            origin: self.rank() as u32,
+            offset: offset as u64,
+            count: count as u64,
+            values,
+        };
+        self.access(target, operation, at)
+    }
+
+    /// Asks a rank for something.
+    pub(super) fn access(
+        &self,
+        target: u32,
+        operation: Operation<T>,
+        at: &'static Location<'static>,
+    ) -> Accessing<T, Vec<T>> {
+        let world = &self.ranks.shared().world;
+        if world.is_over() {
+            return Accessing::failed(Error::Over);
+        }
+        let Some(home) = self.ranks.group().at(target) else {
+            return Accessing::failed(Error::Over);
+        };
+        let is_elsewhere = world.elsewhere(home).is_some();
+        let what = operation.what;
+        let waits = match what {
+            What::Share | What::Exclude => true,
+            What::Update => {
+                if is_elsewhere {
+                    self.under_way.borrow_mut().entry(target).or_default();
+                }
+                false
+            }
+            _ => is_elsewhere,
+        };
+        if !waits {
+            return match self.ask(target, operation, NONE) {
+                Ok(values) => Accessing::done(values),
+                Err(error) => Accessing::failed(error),
+            };
+        }
+        let context = self.ranks.shared().number();
+        let entry =
+            world.change(|matching| matching.access(home, (context, target), what.number(), at));
+        let state = State::Waiting(Handle::new(world, entry), target);
+        match self.ask(target, operation, entry) {
+            Ok(_) => Accessing { state, make: Ok },
+            Err(error) => Accessing::failed(error),
+        }
+    }
+
+    /// As [`Window::access`], where the answer goes to an entry.
+    pub(super) fn ask(
+        &self,
+        target: u32,
+        operation: Operation<T>,
+        entry: u32,
+    ) -> Result<Vec<T>, Error> {
+        let world = &self.ranks.shared().world;
+        if world.is_over() {
+            return Err(Error::Over);
+        }
+        let home = self.ranks.group().at(target).ok_or(Error::Over)?;
+        let context = self.ranks.shared().number();
+        if let (Some(to), Some(others)) = (world.elsewhere(home), &world.others) {
+            let parcel = Parcel::one(operation);
+            let frame = Frame::Access {
+                context,
+                home,
+                entry,
+                parcel,
+            };
+            others.send(to, frame);
+            return Ok(Vec::new());
+        }
+        let exposed = world.windows.borrow().get(&(context, home)).cloned();
+        let exposed = exposed.ok_or_else(|| gone(target))? as Rc<dyn Any>;
+        let memory = exposed.downcast::<Memory<T>>().map_err(|_| gone(target))?;
+        let asker = world.asker(entry);
+        let mut own = Vec::new();
+        for (whom, values) in memory.perform(&operation, asker)? {
+            match whom == asker && entry == NONE {
+                true => own = values,
+                false => world.answer(whom, Parcel::one(values)),
+            }
+        }
+        Ok(own)
+    }
+}
+
+impl World {
+    /// Who of this scheduler is to have an answer.
+    fn asker(&self, entry: u32) -> Asker {
+        Asker {
+            scheduler: self.others.as_ref().map_or(0, |others| others.me()),
+            entry,
+        }
+    }
+
+    /// Another scheduler asks for something of the memory that a rank here exposes.
+    pub(in super::super) fn accessed(&self, window: (u32, u32), operation: Parcel, asker: Asker) {
+        let exposed: Option<Rc<dyn Exposed>> = self.windows.borrow().get(&window).cloned();
+        let Some(exposed) = exposed else {
+            self.guarded("dropped", || drop(operation));
+            return self.answer_gone(asker);
+        };
+        let mut answers = Ok(Vec::new());
+        self.guarded("read", || answers = exposed.access(operation, asker));
+        match answers {
+            Ok(answers) => {
+                for (asker, parcel) in answers {
+                    self.guarded("sent", || self.answer(asker, parcel));
+                }
+            }
+            Err(why) => {
+                if let Some(others) = &self.others {
+                    others.fail(format!(
+                        "an access to the memory of a rank has failed: {why}"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Answers who has asked.
+    pub(super) fn answer(&self, whom: Asker, parcel: Parcel) {
+        if whom.entry == NONE {
+            return drop(parcel);
+        }
+        match &self.others {
+            Some(others) if whom.scheduler != others.me() => {
+                let entry = whom.entry;
+                others.send(whom.scheduler, Frame::Accessed { entry, parcel });
+            }
+            _ => {
+                let unwanted = self.change(|matching| matching.answered(whom.entry, parcel));
+                drop(unwanted);
+            }
+        }
+    }
+
+    /// Tells who has asked that there is no such memory any more.
+    pub(super) fn answer_gone(&self, whom: Asker) {
+        self.answer(whom, Parcel::one(()));
+    }
+}

@@ -1,0 +1,141 @@
+//! The memory that a rank exposes, and what is done to it, by its scheduler alone: so all that is done to an element is
+//! done one after the other, wherever it comes from.
+
+use std::any::Any;
+use std::cell::RefCell;
+
+use super::super::error::Error;
+use super::super::parcel::{Parcel, Unopened};
+use super::super::value::Value;
+use super::lock::{Asker, Lock};
+use super::number::{Arithmetic, Op, arithmetic};
+use super::operation::{Operation, What};
+
+/// Memory, of whatever type.
+pub(in super::super) trait Exposed: Any {
+    /// Does what a rank asks for: who is to be answered, and what.
+    ///
+    /// # Errors
+    /// It is garbled, in words.
+    fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String>;
+
+    /// It is exposed no more: who is to be told.
+    fn close(&self) -> Vec<Asker>;
+}
+
+/// The memory of a rank.
+pub(super) struct Memory<T> {
+    elements: RefCell<Vec<T>>,
+    lock: RefCell<Lock>,
+    arithmetic: Option<Arithmetic<T>>,
+}
+
+pub(super) const IN_USE: Error = Error::window("the memory of this rank is in use by `with`");
+const BEYOND: Error = Error::window("an access to elements that a rank does not expose");
+const NOT_FOR_IT: Error = Error::window("the operation is not for numbers of this type");
+
+impl<T: Value + Copy> Memory<T> {
+    pub(super) fn new(elements: Vec<T>) -> Self {
+        Memory {
+            elements: RefCell::new(elements),
+            lock: RefCell::default(),
+            arithmetic: arithmetic(),
+        }
+    }
+
+    /// Calls `f` with the elements.
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
+        let mut elements = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
+        Ok(f(&mut elements))
+    }
+
+    /// Takes all elements away.
+    pub(super) fn take(&self) -> Vec<T> {
+        let elements = self.elements.try_borrow_mut();
+        elements.map_or_else(
+            |_| Vec::new(),
+            |mut elements| std::mem::take(&mut *elements),
+        )
+    }
+
+    /// Combines values with elements: what these were before.
+    pub(super) fn apply(&self, operation: &Operation<T>) -> Result<Vec<T>, Error> {
+        let Operation { what, op, .. } = *operation;
+        let first = usize::try_from(operation.offset).map_err(|_| BEYOND)?;
+        let count = usize::try_from(operation.count).map_err(|_| BEYOND)?;
+        let last = first.checked_add(count).ok_or(BEYOND)?;
+        let mut elements = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
+        let elements = elements.get_mut(first..last).ok_or(BEYOND)?;
+        let before = match what {
+            What::Update => Vec::new(),
+            _ => elements.to_vec(),
+        };
+        let values = &operation.values;
+        match (what, op) {
+            (What::CompareAndSwap, _) => {
+                let ([element], &[value, wanted]) = (elements, values.as_slice()) else {
+                    return Err(BEYOND);
+                };
+                let known = self.arithmetic.ok_or(NOT_FOR_IT)?;
+                if (known.equal)(element, &wanted) {
+                    *element = value;
+                }
+            }
+            (_, Op::Keep) => {}
+            _ if values.len() != count => return Err(BEYOND),
+            (_, Op::Replace) => elements.copy_from_slice(values),
+            _ => {
+                let known = self.arithmetic.ok_or(NOT_FOR_IT)?;
+                for (element, &value) in elements.iter_mut().zip(values) {
+                    *element = (known.combine)(*element, op, value).ok_or(NOT_FOR_IT)?;
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    /// Does what a rank asks for: whom to tell that it has been done, and what was there, or that it has what it wanted.
+    pub(super) fn perform(
+        &self,
+        operation: &Operation<T>,
+        asker: Asker,
+    ) -> Result<Vec<(Asker, Vec<T>)>, Error> {
+        let mut lock = self.lock.borrow_mut();
+        let none = |askers: Vec<Asker>| askers.into_iter().map(|asker| (asker, Vec::new()));
+        Ok(match operation.what {
+            What::Update => {
+                self.apply(operation)?;
+                Vec::new()
+            }
+            What::Fetch | What::CompareAndSwap => vec![(asker, self.apply(operation)?)],
+            What::Flush => vec![(asker, Vec::new())],
+            What::Share | What::Exclude => {
+                let alone = operation.what == What::Exclude;
+                let granted = lock.want(operation.origin, alone, asker);
+                none(granted.then_some(asker).into_iter().collect()).collect()
+            }
+            What::Unlock => {
+                let granted = lock.give_back(operation.origin);
+                none(granted.into_iter().chain([asker]).collect()).collect()
+            }
+        })
+    }
+}
+
+impl<T: Value + Copy> Exposed for Memory<T> {
+    fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String> {
+        let operation = operation.open::<Operation<T>>().map_err(|why| match why {
+            Unopened::Other(_) => "it is of another type".to_string(),
+            Unopened::Unreadable(error) => error.to_string(),
+        })?;
+        let answers = self.perform(&operation, asker);
+        let answers = answers.map_err(|error| error.to_string())?.into_iter();
+        Ok(answers
+            .map(|(asker, values)| (asker, Parcel::one(values)))
+            .collect())
+    }
+
+    fn close(&self) -> Vec<Asker> {
+        self.lock.borrow_mut().close()
+    }
+}
