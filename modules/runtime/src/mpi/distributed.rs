@@ -168,6 +168,7 @@ impl Shared {
                     && let Outcome::Root(value) = std::mem::replace(outcome, Outcome::None)
                 {
                     share.1 = Encoder::behind(vec![ROOT], &value);
+                    drop(value);
                 }
                 shares
             }
@@ -182,7 +183,10 @@ impl Shared {
                 }
                 let of = |&other: &u32| {
                     let parts = parts.remove(&other).unwrap_or_default();
-                    (other, Encoder::behind(vec![EACH], &parts))
+                    let share = Encoder::behind(vec![EACH], &parts);
+                    // What panics when it is dropped, is dropped before there is something to return, which would not be.
+                    drop(parts);
+                    (other, share)
                 };
                 distribution.others.iter().map(of).collect()
             }
