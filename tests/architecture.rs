@@ -311,7 +311,23 @@ const RUNTIME: &[&str] = &[
 ];
 
 /// Those of the stacks.
-const STACK: &[&str] = &["error", "current", "fiber", "lib"];
+const STACK: &[&str] = &[
+    "system",
+    "budget",
+    "label",
+    "shape",
+    "error",
+    "options",
+    "registry",
+    "alternate",
+    "overflow",
+    "canary",
+    "slab",
+    "pool",
+    "current",
+    "fiber",
+    "lib",
+];
 
 /// Those of the rank maps.
 const RANKMAP: &[&str] = &[

@@ -1,6 +1,9 @@
 //! Why somebody cannot wait.
 
 use std::fmt;
+use std::io;
+
+use crate::label::Label;
 
 /// Why [`try_wait`](crate::try_wait) has not waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,3 +37,56 @@ impl fmt::Display for WaitError {
 }
 
 impl std::error::Error for WaitError {}
+
+/// There is no stack for a fiber.
+#[derive(Debug)]
+pub struct StackError {
+    pub(crate) name: Label,
+    pub(crate) size: usize,
+    pub(crate) live: usize,
+    pub(crate) error: io::Error,
+}
+
+impl StackError {
+    /// What the kernel says; [`Unsupported`](io::ErrorKind::Unsupported) where it has none of the
+    /// [guards](crate::Options::guards) that are allowed.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.error.kind()
+    }
+}
+
+impl fmt::Display for StackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = String::from_utf8_lossy(self.name.bytes());
+        let (size, live) = (self.size / 1024, self.live);
+        let of = if name.is_empty() { "" } else { " of " };
+        write!(
+            f,
+            "there is no stack of {size} KiB for the fiber{of}{name}, with {live} in use: {}; limits may be those of \
+             address space (`ulimit -v`), of mappings (`sysctl vm.max_map_count`) and of what is overcommitted",
+            self.error
+        )
+    }
+}
+
+impl std::error::Error for StackError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// `GRAPHMAP_STACK` says no size of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionsError(pub(crate) String);
+
+impl fmt::Display for OptionsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "GRAPHMAP_STACK={:?} is no size of a stack: it takes bytes, from 16k to 1g, as in 64k",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for OptionsError {}

@@ -1,17 +1,20 @@
 //! A function on a stack of its own, as a future.
 
 use std::any::Any;
-use std::fmt;
+use std::fmt::{self, Display};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use corosensei::stack::{DefaultStack, STACK_ALIGNMENT};
+use corosensei::stack::STACK_ALIGNMENT;
 use corosensei::{Coroutine, CoroutineResult};
 
+use crate::canary::Canary;
 use crate::current::{self, Cancelled, Resume};
+use crate::error::StackError;
+use crate::pool::{self, Stack, Stacks};
 
 /// What came of a body: what it has returned, or what it has panicked with.
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
@@ -20,7 +23,7 @@ type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 const LARGE: usize = 512;
 
 /// A stack with a body on it.
-type Stack<T> = Coroutine<Resume, (), Outcome<T>, DefaultStack>;
+type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 
 /// A function that runs on a stack of its own: a future, whose output is what the function returns.
 ///
@@ -39,27 +42,68 @@ type Stack<T> = Coroutine<Resume, (), Outcome<T>, DefaultStack>;
 #[must_use = "a fiber does nothing unless it is polled"]
 pub struct Fiber<T: 'static> {
     /// None once it is over.
-    stack: Option<Stack<T>>,
+    stack: Option<Body<T>>,
+    /// If nothing else tells that the stack overflows.
+    canary: Option<Box<Canary>>,
 }
 
 impl<T: 'static> Fiber<T> {
-    /// A fiber that will run this function.
+    /// A fiber that will run this function, on a stack as [`Options::from_env`](crate::Options::from_env) has it, with the best guard that can be had.
     ///
     /// # Panics
     ///
-    /// If there is no memory for its stack.
+    /// If there is no stack for it.
     pub fn new(body: impl FnOnce() -> T + 'static) -> Self {
-        let stack = DefaultStack::new(64 << 10).expect("no memory for the stack of a fiber");
+        match Self::named("", body) {
+            Ok(fiber) => fiber,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`new`](Fiber::new), and with a name, by which it is told if its stack overflows: the first 63 bytes of it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no stack for it.
+    ///
+    /// # Panics
+    ///
+    /// If `GRAPHMAP_STACK` says no size.
+    pub fn named(
+        name: impl Display,
+        body: impl FnOnce() -> T + 'static,
+    ) -> Result<Self, StackError> {
+        pool::with_default(|stacks| stacks.fiber(name, body))
+    }
+}
+
+impl Stacks {
+    /// A fiber that will run this function on one of these stacks, with a name, by which it is told if the stack overflows: the
+    /// first 63 bytes of it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no stack for it.
+    pub fn fiber<T: 'static>(
+        &self,
+        name: impl Display,
+        body: impl FnOnce() -> T + 'static,
+    ) -> Result<Fiber<T>, StackError> {
+        let stack = self.take(&name)?;
+        let canary = stack.canary().map(Box::new);
         let stack = match size_of_val(&body) > LARGE || align_of_val(&body) > STACK_ALIGNMENT {
             true => begin(stack, Box::new(body)),
             false => begin(stack, body),
         };
-        Fiber { stack: Some(stack) }
+        Ok(Fiber {
+            stack: Some(stack),
+            canary,
+        })
     }
 }
 
 /// A stack that will run this body.
-fn begin<T: 'static>(stack: DefaultStack, body: impl FnOnce() -> T + 'static) -> Stack<T> {
+fn begin<T: 'static>(stack: Stack, body: impl FnOnce() -> T + 'static) -> Body<T> {
     let run = |yielder: &_, resume| {
         catch_unwind(AssertUnwindSafe(|| current::run(yielder, resume, body)))
     };
@@ -80,8 +124,16 @@ impl<T: 'static> Future for Fiber<T> {
         }
         let resume = Resume::new(context, false);
         match current::resuming(|| stack.resume(resume)) {
-            CoroutineResult::Yield(()) => Poll::Pending,
+            CoroutineResult::Yield(()) => {
+                if let Some(canary) = &fiber.canary {
+                    canary.look();
+                }
+                Poll::Pending
+            }
             CoroutineResult::Return(outcome) => {
+                if let Some(canary) = &fiber.canary {
+                    canary.look_at_all();
+                }
                 fiber.stack = None;
                 match outcome {
                     Ok(output) => Poll::Ready(output),
@@ -101,6 +153,9 @@ impl<T: 'static> Drop for Fiber<T> {
             true => cancel(&mut stack),
             false => never_begun(&mut stack),
         };
+        if let Some(canary) = &self.canary {
+            canary.look_at_all();
+        }
         match stack.done() {
             true => drop(stack),
             // Suspended for ever.
@@ -115,7 +170,7 @@ impl<T: 'static> Drop for Fiber<T> {
 }
 
 /// Has a suspended body unwind: what it has returned, if that was caught.
-fn cancel<T>(stack: &mut Stack<T>) -> Outcome<Option<T>> {
+fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let mut context = Context::from_waker(Waker::noop());
     let resume = Resume::new(&mut context, true);
     match current::resuming(|| stack.resume(resume)) {
@@ -125,7 +180,7 @@ fn cancel<T>(stack: &mut Stack<T>) -> Outcome<Option<T>> {
 }
 
 /// Drops a body that never began, where the fiber is dropped.
-fn never_begun<T>(stack: &mut Stack<T>) -> Outcome<Option<T>> {
+fn never_begun<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let dropped = catch_unwind(AssertUnwindSafe(|| stack.force_unwind()));
     if dropped.is_err() {
         // SAFETY: nothing is on the stack but the body, which has been dropped, if with a panic.

@@ -51,10 +51,25 @@
 //! thread-local for the length of a call (scoped thread-locals, entered contexts) is seen by them, and is taken back in
 //! another order than it was set. No type can rule that out, as none can for any stackful coroutine: bodies do not wait within such a call.
 
+#![cfg(unix)]
+
+mod alternate;
+mod budget;
+mod canary;
 mod current;
 mod error;
 mod fiber;
+mod label;
+mod options;
+mod overflow;
+mod pool;
+mod registry;
+mod shape;
+mod slab;
+mod system;
 
 pub use current::{on_fiber, try_wait, wait};
-pub use error::WaitError;
+pub use error::{OptionsError, StackError, WaitError};
 pub use fiber::Fiber;
+pub use options::{Guard, Options};
+pub use pool::{Counts, Stacks};

@@ -1,0 +1,236 @@
+//! What is said of a stack that overflows, by a program of its own: this one again. Miri starts no programs.
+
+#![cfg(all(target_os = "linux", not(miri)))]
+
+use std::env;
+use std::future::{Future, pending, poll_fn};
+use std::os::unix::process::ExitStatusExt;
+use std::pin::Pin;
+use std::process::{Command, Output};
+use std::task::{Context, Poll, Waker};
+
+use graphmap_stack::{Fiber, Guard, Options, Stacks, wait};
+
+const SIGABRT: i32 = 6;
+const SIGSEGV: i32 = 11;
+
+/// Runs a test of this file that is left out otherwise.
+fn run(test: &str, case: &str) -> Output {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--test-threads", "1"])
+        .env("CASE", case)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Recurses until the stack has grown to an address.
+#[inline(never)]
+fn recurse(until: usize) -> u64 {
+    let frame = std::hint::black_box([7_u64; 16]);
+    match frame.as_ptr().addr() < until {
+        true => frame[3],
+        false => recurse(until).wrapping_add(frame[5]),
+    }
+}
+
+/// Has a fiber between others recurse that far beyond its stack.
+fn overflow(guard: Guard, beyond: usize) {
+    let stacks = Stacks::new(Options::new().guards(&[guard]));
+    let waits = || wait(pending::<()>());
+    let mut others = Vec::new();
+    for number in 0..4 {
+        let name = format_args!("rank {number} (source)");
+        let mut fiber = stacks.fiber(name, waits).unwrap();
+        assert!(poll(&mut fiber).is_pending());
+        others.push(fiber);
+    }
+    // What is below the one that overflows is free.
+    drop(others.pop());
+    drop(others.pop());
+    let spare = stacks.fiber("spare", || ()).unwrap();
+    let body = move || {
+        let local = 0_u8;
+        let top = std::ptr::from_ref(&local).addr();
+        let recursed = recurse((top | 0xffff) - (beyond + (64 << 10)));
+        wait(poll_fn(|_| Poll::<()>::Pending));
+        recursed
+    };
+    let mut fiber = stacks.fiber("rank 17 (worker)", body).unwrap();
+    drop(spare);
+    let _ = poll(&mut fiber);
+    drop((fiber, others));
+}
+
+#[test]
+#[ignore = "run by `an_overflow_is_told_by_name`"]
+fn overflows() {
+    match env::var("CASE").unwrap().as_str() {
+        "marker" => overflow(Guard::Marker, 1 << 20),
+        "protection" => overflow(Guard::Protection, 1 << 20),
+        "canary" => overflow(Guard::Canary, 4 << 10),
+        case => panic!("{case}"),
+    }
+}
+
+const TOLD: &str = "the stack of rank 17 (worker) has overflowed: it has room for 60 KiB\n\
+                    help: have larger stacks, as with GRAPHMAP_STACK=256k; or keep large arrays in a Vec, and \
+                    recurse less deeply\n";
+
+#[test]
+fn an_overflow_is_told_by_name() {
+    for case in ["marker", "protection", "canary"] {
+        let output = run("overflows", case);
+        let said = said(&output);
+        if case == "marker" && said.contains("there is no stack") {
+            // A kernel without it.
+            continue;
+        }
+        assert!(said.contains(TOLD), "{case}: {said}");
+        let canary = said.contains("what is below it in memory may be spoilt: the program ends\n");
+        assert_eq!(canary, case == "canary", "{said}");
+        let signal = if canary { SIGABRT } else { SIGSEGV };
+        assert_eq!(output.status.signal(), Some(signal), "{case}: {said}");
+    }
+}
+
+#[test]
+#[ignore = "run by `what_is_no_overflow_is_left_to_others`"]
+fn others() {
+    // From here on faults are looked at.
+    let mut fiber = Fiber::new(|| ());
+    assert!(poll(&mut fiber).is_ready());
+    match env::var("CASE").unwrap().as_str() {
+        // Rust tells of its own threads.
+        "thread" => {
+            let thread = std::thread::Builder::new().name("deep".into());
+            let recurses = || recurse(0);
+            let _ = thread.stack_size(64 << 10).spawn(recurses).unwrap().join();
+        }
+        "null" => {
+            let nowhere = std::hint::black_box(std::ptr::without_provenance::<u8>(8));
+            // SAFETY: there is none: the program ends here.
+            unsafe { nowhere.read_volatile() };
+        }
+        "null on a fiber" => {
+            let mut fiber = Fiber::new(|| {
+                let nowhere = std::hint::black_box(std::ptr::without_provenance::<u8>(8));
+                // SAFETY: as above.
+                unsafe { nowhere.read_volatile() };
+            });
+            let _ = poll(&mut fiber);
+        }
+        "sent" => {
+            // Rust's handler returns from the first, and has the next end the program.
+            for _ in 0..2 {
+                let own = std::process::id().to_string();
+                let _ = Command::new("kill").args(["-SEGV", &own]).status();
+            }
+        }
+        case => panic!("{case}"),
+    }
+}
+
+#[test]
+fn what_is_no_overflow_is_left_to_others() {
+    for case in ["thread", "null", "null on a fiber", "sent"] {
+        let output = run("others", case);
+        let said = said(&output);
+        assert!(!said.contains("the stack of"), "{case}: {said}");
+        let by_rust = said.contains("thread 'deep'") && said.contains("has overflowed its stack");
+        assert_eq!(by_rust, case == "thread", "{said}");
+        let signal = if by_rust { SIGABRT } else { SIGSEGV };
+        assert_eq!(output.status.signal(), Some(signal), "{case}: {said}");
+    }
+}
+
+#[test]
+#[ignore = "run by `what_does_not_fit_the_address_space_is_an_error`"]
+fn too_many() {
+    let stacks = Stacks::new(Options::new().size(16 << 20));
+    let mut fibers = Vec::new();
+    let error = loop {
+        match stacks.fiber("rank 9", || 7) {
+            Ok(fiber) => fibers.push(fiber),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
+    let said = error.to_string();
+    let told = "there is no stack of 16384 KiB for the fiber of rank 9, with ";
+    assert!(
+        said.starts_with(told) && said.contains("(`ulimit -v`)"),
+        "{said}"
+    );
+    // Nearly all of the space is used, slab by smaller slab.
+    assert!(fibers.len() > 100, "{}", fibers.len());
+    for fiber in &mut fibers {
+        assert_eq!(poll(fiber), Poll::Ready(7));
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_address_space_is_an_error() {
+    let own = env::current_exe().unwrap();
+    let script = "ulimit -v 4000000; exec \"$0\" --exact too_many --ignored --nocapture";
+    let output = Command::new("sh").args(["-c", script]).arg(own).output();
+    let output = output.unwrap();
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+#[ignore = "run by `an_overflow_is_told_on_any_thread`"]
+fn on_a_thread() {
+    let thread = std::thread::spawn(|| overflow(Guard::Protection, 1 << 20));
+    let _ = thread.join();
+}
+
+#[test]
+fn an_overflow_is_told_on_any_thread() {
+    let output = run("on_a_thread", "");
+    let said = said(&output);
+    assert!(said.contains(TOLD), "{said}");
+    assert_eq!(output.status.signal(), Some(SIGSEGV), "{said}");
+}
+
+#[test]
+#[ignore = "run by `the_environment_says_how_large_stacks_are`"]
+fn sized_by_the_environment() {
+    let mut fiber = Fiber::named("rank 3 (deep)", || {
+        let local = 0_u8;
+        let top = std::ptr::from_ref(&local).addr();
+        recurse(top - (300 << 10))
+    })
+    .unwrap();
+    assert!(poll(&mut fiber).is_ready());
+}
+
+#[test]
+fn the_environment_says_how_large_stacks_are() {
+    let run = |size| {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "sized_by_the_environment", "--ignored"]);
+        let output = command.arg("--nocapture").env("GRAPHMAP_STACK", size);
+        output.output().unwrap()
+    };
+    let output = run("512k");
+    assert!(output.status.success(), "{}", said(&output));
+    let output = run("128k");
+    let told = "the stack of rank 3 (deep) has overflowed: it has room for 124 KiB\n\
+                help: have larger stacks, as with GRAPHMAP_STACK=512k;";
+    assert!(said(&output).contains(told), "{}", said(&output));
+    let output = run("a lot");
+    let told =
+        "GRAPHMAP_STACK=\"a lot\" is no size of a stack: it takes bytes, from 16k to 1g, as in 64k";
+    assert!(said(&output).contains(told), "{}", said(&output));
+    assert!(!output.status.success());
+}

@@ -1,0 +1,236 @@
+//! Stacks from outside: slabs, guards, what is used again. Miri switches no stacks.
+
+#![cfg(not(miri))]
+
+use std::collections::HashSet;
+use std::future::{Future, pending, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use graphmap_stack::{Fiber, Guard, Options, Stacks, wait};
+
+fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// A fiber that waits for ever, and where its stack is.
+fn waiting(stacks: &Stacks) -> (Fiber<()>, usize) {
+    let place = Rc::new(std::cell::Cell::new(0));
+    let inside = place.clone();
+    let body = move || {
+        let local = 0_u8;
+        inside.set(std::ptr::from_ref(&local).addr());
+        wait(pending::<()>());
+    };
+    let mut fiber = stacks.fiber("waiting", body).unwrap();
+    assert!(poll(&mut fiber).is_pending());
+    (fiber, place.get())
+}
+
+/// What guards this system has, the canary last.
+fn guards() -> Vec<Guard> {
+    let mut guards = Guard::ALL.to_vec();
+    guards.retain(|guard| {
+        let stacks = Stacks::new(Options::new().guards(&[*guard]));
+        stacks.fiber("", || ()).is_ok()
+    });
+    assert!(guards.ends_with(&[Guard::Protection, Guard::Canary]));
+    guards
+}
+
+#[test]
+fn each_guard_is_counted_and_said() {
+    for guard in guards() {
+        let stacks = Stacks::new(Options::new().guards(&[guard]));
+        assert_eq!(stacks.counts().to_string(), "0 stacks");
+        let fibers: Vec<_> = (0..3).map(|_| waiting(&stacks)).collect();
+        let said = stacks.counts().to_string();
+        assert_eq!(said, format!("3 stacks: 3 guarded by {guard}"));
+        let counts = stacks.counts();
+        let each = [counts.markers, counts.protections, counts.canaries];
+        assert_eq!(each[guard as usize], 3);
+        assert_eq!(counts.live, 3);
+        drop(fibers);
+        assert_eq!(stacks.counts().live, 0);
+    }
+}
+
+#[test]
+fn who_allows_no_guard_gets_no_stack() {
+    let stacks = Stacks::new(Options::new().guards(&[]));
+    let error = stacks.fiber("rank 3 (sink)", || ()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+    let said = error.to_string();
+    let begins = "there is no stack of 64 KiB for the fiber of rank 3 (sink), with 0 in use: ";
+    assert!(said.starts_with(begins), "{said}");
+    assert_eq!(stacks.counts().live, 0);
+}
+
+#[test]
+fn stacks_do_not_meet_and_are_used_again() {
+    for guard in guards() {
+        let stacks = Stacks::new(Options::new().guards(&[guard]));
+        let all: Vec<_> = (0..500).map(|_| waiting(&stacks)).collect();
+        let mut places: Vec<_> = all.iter().map(|(_, place)| *place).collect();
+        places.sort();
+        // Colours move tops by 2 KiB at most.
+        assert!(places.windows(2).all(|two| two[1] - two[0] >= 62 << 10));
+        let colours: HashSet<_> = places.iter().map(|place| place % 4096 / 64).collect();
+        assert!(colours.len() >= 24, "{} lines for tops", colours.len());
+        let reserved = stacks.counts().reserved;
+        for _ in 0..3 {
+            let (last, place) = waiting(&stacks);
+            drop(last);
+            let (again, same) = waiting(&stacks);
+            assert_eq!(place, same);
+            drop(again);
+        }
+        assert_eq!(stacks.counts().reserved, reserved);
+    }
+}
+
+#[test]
+fn slabs_that_are_empty_go_but_for_one() {
+    let stacks = Stacks::new(Options::new());
+    for _ in 0..3 {
+        let mut all: Vec<_> = (0..3000).map(|_| waiting(&stacks).0).collect();
+        let reserved = stacks.counts().reserved;
+        assert!(reserved >= 3000 << 16);
+        // In an order that empties slabs one after the other, and not.
+        all.reverse();
+        let kept = all.split_off(1500);
+        drop(kept);
+        drop(all);
+        let counts = stacks.counts();
+        assert_eq!(counts.live, 0);
+        assert!(
+            counts.reserved <= 1024 << 16,
+            "{} of {reserved}",
+            counts.reserved
+        );
+    }
+}
+
+/// Uses so many bytes of the stack.
+#[inline(never)]
+fn use_up(bytes: usize) -> u8 {
+    let frame = std::hint::black_box([1_u8; 512]);
+    match bytes.checked_sub(2048) {
+        // In debug builds, too, a call takes less than that.
+        Some(left) => frame[3].wrapping_add(use_up(left)),
+        None => frame[5],
+    }
+}
+
+#[test]
+fn most_of_a_stack_can_be_used_whatever_guards_it() {
+    for guard in guards() {
+        for size in [64 << 10, 1 << 20] {
+            let stacks = Stacks::new(Options::new().size(size).guards(&[guard]));
+            for _ in 0..3 {
+                let body = move || {
+                    let used = use_up(size / 2);
+                    wait(poll_fn(|_| Poll::Ready(())));
+                    used
+                };
+                let mut fiber = stacks.fiber("", body).unwrap();
+                assert!(poll(&mut fiber).is_ready());
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_not_in_use_can_be_given_back() {
+    let stacks = Stacks::new(Options::new().size(1 << 20));
+    for _ in 0..3 {
+        let mut fibers: Vec<_> = (0..20)
+            .map(|_| stacks.fiber("", || use_up(500 << 10)).unwrap())
+            .collect();
+        let (kept, _) = waiting(&stacks);
+        for fiber in &mut fibers {
+            assert!(poll(fiber).is_ready());
+        }
+        drop(fibers);
+        let before = resident();
+        stacks.trim().unwrap();
+        let after = resident();
+        // About 120 KiB are used at least of each of 20; other tests run beside.
+        assert!(after + (1 << 20) < before, "{before} to {after}");
+        drop(kept);
+    }
+}
+
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+#[test]
+fn fibers_outlive_the_stacks_they_were_made_from() {
+    let stacks = Stacks::new(Options::new());
+    let (mut fiber, _) = waiting(&stacks);
+    drop(stacks);
+    assert!(poll(&mut fiber).is_pending());
+    drop(fiber);
+}
+
+#[test]
+fn a_fiber_lives_as_long_as_its_thread() {
+    use std::cell::RefCell;
+    struct Says(std::sync::mpsc::Sender<bool>);
+    impl Drop for Says {
+        fn drop(&mut self) {
+            // There are stacks even now; but nothing is polled in unwinding.
+            drop(Fiber::new(|| 7));
+            let _ = self.0.send(true);
+        }
+    }
+    thread_local!(static KEPT: RefCell<Option<Fiber<()>>> = const { RefCell::new(None) });
+    let (says, said) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        KEPT.set(None);
+        let mut fiber = Fiber::new(move || {
+            let _says = Says(says);
+            wait(pending::<()>());
+        });
+        assert!(poll(&mut fiber).is_pending());
+        KEPT.set(Some(fiber));
+    });
+    thread.join().unwrap();
+    assert_eq!(said.recv(), Ok(true));
+}
+
+#[test]
+fn a_name_that_panics_takes_no_stack() {
+    struct Evil;
+    impl std::fmt::Display for Evil {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no name")
+        }
+    }
+    let stacks = Stacks::new(Options::new());
+    let made = std::panic::AssertUnwindSafe(|| stacks.fiber(Evil, || ()));
+    assert!(std::panic::catch_unwind(made).is_err());
+    assert_eq!(stacks.counts().live, 0);
+    drop(waiting(&stacks));
+}
+
+#[test]
+fn threads_have_stacks_of_their_own() {
+    let run = || {
+        let stacks = Stacks::new(Options::new());
+        let mut all: Vec<_> = (0..200).map(|_| waiting(&stacks).0).collect();
+        for _ in 0..10 {
+            assert!(all.iter_mut().all(|fiber| poll(fiber).is_pending()));
+            all.truncate(all.len() - 10);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(run);
+        }
+    });
+}
