@@ -94,7 +94,7 @@ fn the_largest_dimension_is_as_small_as_can_be() {
 #[test]
 fn grids_that_cannot_be_are_errors() {
     let wrong =
-        |made: Result<Grid, Error>| assert!(matches!(made, Err(Error::Grid(_))), "{made:?}");
+        |made: Result<Grid, Error>| assert!(matches!(made, Err(Error::Topology(_))), "{made:?}");
     wrong(Grid::new(&[2, 0], &[true; 2]));
     wrong(Grid::new(&[2], &[]));
     wrong(Grid::new(&[usize::MAX, 2], &[true; 2]));
@@ -177,12 +177,18 @@ fn grids_that_ranks_cannot_make_are_told_to_all() {
         net.spawn(async {
             let world = mpi::world()?;
             let mine = Grid::new(&[1 + world.rank() % 2], &[true])?;
-            assert!(matches!(world.cartesian(&mine).await, Err(Error::Grid(_))));
+            assert!(matches!(
+                world.cartesian(&mine).await,
+                Err(Error::Topology(_))
+            ));
             let large = Grid::new(&[2, 2], &[true; 2])?;
-            assert!(matches!(world.cartesian(&large).await, Err(Error::Grid(_))));
+            assert!(matches!(
+                world.cartesian(&large).await,
+                Err(Error::Topology(_))
+            ));
             let line = Grid::new(&[3], &[true])?;
             let line = world.cartesian(&line).await?.unwrap();
-            assert!(matches!(line.part(&[]).await, Err(Error::Grid(_))));
+            assert!(matches!(line.part(&[]).await, Err(Error::Topology(_))));
             Ok::<(), Error>(())
         });
     }

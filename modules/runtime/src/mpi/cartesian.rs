@@ -29,20 +29,22 @@ pub struct Grid {
 
 crate::payload!(Grid { dims, periodic });
 
-const SHAPE: Error = Error::grid(
+const SHAPE: Error = Error::topology(
     "a grid has as many ranks as its dimensions say: one at least, and fewer than 2^32",
 );
-const LENGTHS: Error = Error::grid("a grid needs to know of each dimension whether it is periodic");
+const LENGTHS: Error =
+    Error::topology("a grid needs to know of each dimension whether it is periodic");
 const INDIVISIBLE: Error =
-    Error::grid("the ranks are no multiple of the product of the dimensions that are given");
-const DIFFERENT: Error = Error::grid("the ranks of a communicator have asked for different grids");
-const LARGER: Error = Error::grid("the grid has more ranks than the communicator");
+    Error::topology("the ranks are no multiple of the product of the dimensions that are given");
+const DIFFERENT: Error =
+    Error::topology("the ranks of a communicator have asked for different grids");
+const LARGER: Error = Error::topology("the grid has more ranks than the communicator");
 
 impl Grid {
     /// A grid with these dimensions, of which those that are periodic have no edge (`MPI_Cart_create`).
     ///
     /// # Errors
-    /// [`Error::Grid`]: a dimension is 0, there are 2^32 ranks or more, or the two slices differ in length.
+    /// [`Error::Topology`]: a dimension is 0, there are 2^32 ranks or more, or the two slices differ in length.
     pub fn new(dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
         if dims.len() != periodic.len() {
             return Err(LENGTHS);
@@ -228,7 +230,7 @@ impl Cartesian {
     /// call.
     ///
     /// # Errors
-    /// [`Error::Grid`]: it is not said of each dimension whether it is kept; and as [`Communicator::split`].
+    /// [`Error::Topology`]: it is not said of each dimension whether it is kept; and as [`Communicator::split`].
     #[track_caller]
     pub fn part(&self, keep: &[bool]) -> impl Future<Output = Result<Cartesian, Error>> + use<> {
         let fits = keep.len() == self.grid.dims.len();
@@ -258,7 +260,7 @@ impl Cartesian {
                     communicator: made.ok_or(Error::Inactive)?,
                     grid: Grid { dims, periodic },
                 }),
-                false => Err(Error::grid(
+                false => Err(Error::topology(
                     "a part of a grid needs to know of each dimension whether it is kept",
                 )),
             }
@@ -271,7 +273,7 @@ impl Communicator {
     /// the ranks); those that the grid does not have are in none. A collective call.
     ///
     /// # Errors
-    /// [`Error::Grid`]: the grid has more ranks than there are, or ranks have asked for different ones; [`Error::Mismatch`],
+    /// [`Error::Topology`]: the grid has more ranks than there are, or ranks have asked for different ones; [`Error::Mismatch`],
     /// [`Error::TooMany`].
     #[track_caller]
     pub fn cartesian(

@@ -56,8 +56,8 @@ pub enum Error {
     },
     /// A group names a rank twice, or ranks that the other one does not have.
     Group(Cow<'static, str>),
-    /// A grid that cannot be, or not with these ranks.
-    Grid(Cow<'static, str>),
+    /// A grid or a graph that cannot be, or not with these ranks.
+    Topology(Cow<'static, str>),
     /// An access to the memory of a rank that is not as it can be, in words.
     Window(Cow<'static, str>),
     /// There have been more than 2^32 - 1 communicators in this run.
@@ -102,7 +102,7 @@ impl fmt::Display for Error {
                     "a collective call with {given} values, where {wanted} are needed"
                 )
             }
-            Error::Group(what) | Error::Grid(what) | Error::Window(what) => f.write_str(what),
+            Error::Group(what) | Error::Topology(what) | Error::Window(what) => f.write_str(what),
             Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
         }
     }
@@ -136,7 +136,7 @@ crate::payload!(
         Mismatch(mismatch),
         Count { given, wanted },
         Group(what),
-        Grid(what),
+        Topology(what),
         Window(what),
         TooMany,
     }
@@ -147,8 +147,8 @@ impl Error {
         Error::Group(Cow::Borrowed(what))
     }
 
-    pub(super) const fn grid(what: &'static str) -> Self {
-        Error::Grid(Cow::Borrowed(what))
+    pub(super) const fn topology(what: &'static str) -> Self {
+        Error::Topology(Cow::Borrowed(what))
     }
 
     pub(super) const fn window(what: &'static str) -> Self {

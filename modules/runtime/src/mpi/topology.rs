@@ -1,0 +1,239 @@
+//! Ranks that have neighbours: distributed graphs and grids, and collective calls of neighbours (the MPI standard, version
+//! 4.1, sections 8.5.4 and 8.6).
+//!
+//! Each rank sends to those that it has as destinations and receives from its sources, by messages in a communicator of
+//! their own: so nobody waits for ranks that are not its neighbours, and work is in proportion to the edges.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::call::{Brought, Call, Needs, Outcome};
+use super::cartesian::Cartesian;
+use super::collective::shared;
+use super::communicator::Communicator;
+use super::error::Error;
+use super::request::{Receiving, Sending};
+use super::round::begin;
+use super::value::Value;
+
+const DIFFERENT: Error = Error::topology(
+    "a graph needs each edge twice: among the destinations of its source and the sources of its destination, as often",
+);
+
+/// An edge of a rank: whom it leads to or comes from, and the tag of its messages; none beyond the edge of a grid.
+type Edge = Option<(u32, i32)>;
+
+/// A rank with its neighbours.
+///
+/// ```
+/// use graphmap_runtime::{Local, Options, mpi};
+///
+/// async fn rank() -> Result<(), mpi::Error> {
+///     let world = mpi::world()?;
+///     let (me, count) = (world.rank(), world.size());
+///     let (before, next) = ((me + count - 1) % count, (me + 1) % count);
+///     // A ring in one direction.
+///     let ring = world.graph(&[before], &[next]).await?;
+///     assert_eq!(ring.allgather(me).await?, [Some(before)]);
+///     Ok(())
+/// }
+///
+/// let mut net = Local::new();
+/// (0..5).for_each(|_| drop(net.spawn(rank())));
+/// net.run(&Options::new()).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Neighbours {
+    /// Of their own: nobody else sends there.
+    ranks: Communicator,
+    sources: Rc<[Edge]>,
+    destinations: Rc<[Edge]>,
+}
+
+fn ranks_of(edges: &[Edge]) -> impl Iterator<Item = Option<usize>> + '_ {
+    edges.iter().map(|edge| edge.map(|(rank, _)| rank as usize))
+}
+
+impl Neighbours {
+    /// From whom this rank receives; `None` beyond the edge of a grid, where MPI has `MPI_PROC_NULL`.
+    pub fn sources(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        ranks_of(&self.sources)
+    }
+
+    /// To whom this rank sends.
+    pub fn destinations(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        ranks_of(&self.destinations)
+    }
+
+    /// Sends a value to all destinations: what comes from the sources, in their order (`MPI_Neighbor_allgather`, and as
+    /// values may be of different lengths, `MPI_Neighbor_allgatherv`).
+    ///
+    /// # Errors
+    /// [`Error::Type`]: a neighbour has called it with another type; [`Error::Over`].
+    #[track_caller]
+    pub fn allgather<T: Value + Clone>(
+        &self,
+        value: T,
+    ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
+        let count = self.destinations.iter().flatten().count();
+        // Code of the user, before anything is sent.
+        let mut copies: Vec<T> = (1..count).map(|_| value.clone()).collect();
+        copies.push(value);
+        let mut copies = copies.into_iter();
+        let values = self.destinations.iter().map(|edge| match edge {
+            Some(_) => copies.next(),
+            None => None,
+        });
+        let values = values.collect();
+        self.exchange(values)
+    }
+
+    /// Sends the n-th value to the n-th destination, where there is one: what comes from the sources, in their order
+    /// (`MPI_Neighbor_alltoall`, `MPI_Neighbor_alltoallv` and `MPI_Neighbor_alltoallw`).
+    ///
+    /// # Errors
+    /// [`Error::Count`]: there are not as many values as destinations; and as for [`allgather`](Self::allgather).
+    #[track_caller]
+    pub fn alltoall<T: Value>(
+        &self,
+        values: Vec<T>,
+    ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
+        let (given, wanted) = (values.len(), self.destinations.len());
+        let exchanged = match given == wanted {
+            true => Ok(self.exchange(values.into_iter().map(Some).collect())),
+            false => Err(Error::Count { given, wanted }),
+        };
+        async move { exchanged?.await }
+    }
+
+    /// Sends values to destinations, and receives from the sources.
+    #[track_caller]
+    fn exchange<T: Value>(
+        &self,
+        values: Vec<Option<T>>,
+    ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
+        let receives = self
+            .sources
+            .iter()
+            .map(|edge| edge.map(|(source, tag)| self.ranks.recv::<T>(source as usize, tag)));
+        let receives: Vec<Option<Receiving<T>>> = receives.collect();
+        let mut sends: Vec<Sending> = Vec::new();
+        for (edge, value) in self.destinations.iter().zip(values) {
+            if let (Some((destination, tag)), Some(value)) = (*edge, value) {
+                sends.push(self.ranks.send(value, destination as usize, tag));
+            }
+        }
+        async move {
+            let mut received = Vec::with_capacity(receives.len());
+            for receive in receives {
+                received.push(match receive {
+                    Some(receive) => Some(receive.await?.0),
+                    None => None,
+                });
+            }
+            for send in sends {
+                send.await?;
+            }
+            Ok(received)
+        }
+    }
+}
+
+/// Ranks, if the communicator has them.
+fn checked(ranks: &[usize], size: usize) -> Result<Vec<u32>, Error> {
+    let found = ranks.iter().map(|&rank| match rank < size {
+        true => Ok(rank as u32),
+        false => Err(Error::Rank { rank, size }),
+    });
+    found.collect()
+}
+
+/// Whether each edge is said by both of its ends.
+fn is_whole(all: &[(Vec<u32>, Vec<u32>)]) -> bool {
+    let of = |rank: u32, others: &[u32], out: bool| -> Vec<(u32, u32)> {
+        let edge = |&other: &u32| if out { (rank, other) } else { (other, rank) };
+        others.iter().map(edge).collect()
+    };
+    let mut into: Vec<(u32, u32)> = Vec::new();
+    let mut out = Vec::new();
+    for (rank, (sources, destinations)) in (0..).zip(all) {
+        into.append(&mut of(rank, sources, false));
+        out.append(&mut of(rank, destinations, true));
+    }
+    into.sort_unstable();
+    out.sort_unstable();
+    into == out
+}
+
+impl Communicator {
+    /// Says from whom this rank receives and to whom it sends (`MPI_Dist_graph_create_adjacent`, without reordering: the
+    /// mapping has placed the ranks). A rank may be there several times, and be its own neighbour. A collective call, which
+    /// takes O(e log e) for e edges.
+    ///
+    /// # Errors
+    /// [`Error::Topology`]: an edge is said by one of its ends only; [`Error::Rank`], [`Error::Mismatch`],
+    /// [`Error::TooMany`].
+    #[track_caller]
+    pub fn graph(
+        &self,
+        sources: &[usize],
+        destinations: &[usize],
+    ) -> impl Future<Output = Result<Neighbours, Error>> + use<> {
+        type Edges = (Vec<u32>, Vec<u32>);
+        let (call, at) = (Call::new::<Edges>("graph", None), Location::caller());
+        let size = self.size();
+        let edges =
+            checked(sources, size).and_then(|sources| Ok((sources, checked(destinations, size)?)));
+        let make = move |all: Vec<Edges>| Outcome::all(is_whole(&all));
+        let whole = begin(
+            self.calling(call, at),
+            edges.clone().map(Brought::Part),
+            Needs::All,
+            make,
+            shared::<Edges, bool>,
+        );
+        let ranks = self.copy("graph", at);
+        async move {
+            let (whole, ranks) = (whole.await?, ranks.await?);
+            let (sources, destinations) = edges?;
+            let all = |ranks: Vec<u32>| ranks.into_iter().map(|rank| Some((rank, 0))).collect();
+            match whole {
+                true => Ok(Neighbours {
+                    ranks,
+                    sources: all(sources),
+                    destinations: all(destinations),
+                }),
+                false => Err(DIFFERENT),
+            }
+        }
+    }
+}
+
+impl Cartesian {
+    /// The neighbours in the grid: of each dimension the one before and the one behind, in this order, as sources and as
+    /// destinations. What is sent to the one before comes there from the one behind, also where both are one rank. A
+    /// collective call.
+    ///
+    /// # Errors
+    /// As for [`Communicator::dup`].
+    #[track_caller]
+    pub fn neighbours(&self) -> impl Future<Output = Result<Neighbours, Error>> + use<> {
+        let ranks = self.communicator().copy("neighbours", Location::caller());
+        // The tag is the direction from which a message comes.
+        let mut sources = Vec::new();
+        let mut destinations = Vec::new();
+        for (dimension, tag) in (0..self.grid().dims().len()).zip((0..).step_by(2)) {
+            let (before, behind) = self.shift(dimension, 1).unwrap_or((None, None));
+            let edge = |rank: Option<usize>, tag: i32| rank.map(|rank| (rank as u32, tag));
+            sources.extend([edge(before, tag), edge(behind, tag + 1)]);
+            destinations.extend([edge(before, tag + 1), edge(behind, tag)]);
+        }
+        async move {
+            Ok(Neighbours {
+                ranks: ranks.await?,
+                sources: sources.into(),
+                destinations: destinations.into(),
+            })
+        }
+    }
+}

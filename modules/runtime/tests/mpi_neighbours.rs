@@ -1,0 +1,156 @@
+//! Collective calls of neighbours, in random graphs and in grids, wherever ranks are.
+
+mod common;
+
+use common::ranks::{EVERYWHERE, everywhere, run_at};
+use common::{Random, seeds, size};
+use graphmap_runtime::RunError;
+use graphmap_runtime::mpi::{Error, Grid};
+
+/// What a rank sends along its n-th edge out, in a round.
+fn sent(rank: usize, at: usize, round: u64) -> Vec<u64> {
+    let long = (rank + at).is_multiple_of(7);
+    vec![rank as u64 * 1000 + at as u64; if long { 10_000 } else { round as usize }]
+}
+
+/// Several edges between the same two ranks, and of ranks with themselves: each brings what was sent along it.
+#[test]
+fn random_graphs() {
+    for seed in seeds(30, 2) {
+        let count = 1 + seed as usize % 6;
+        everywhere(count, seed, move |world| async move {
+            let mut random = Random(seed + 1);
+            let below = |random: &mut Random| random.below(count as u64) as usize;
+            let edges: Vec<_> = (0..random.below(4 * count as u64))
+                .map(|_| (below(&mut random), below(&mut random)))
+                .collect();
+            let me = world.rank();
+            let out = |rank: usize| edges.iter().filter(move |edge| edge.0 == rank);
+            // Of those from the same rank, the first that it has is the first here.
+            let mut sources: Vec<usize> = edges
+                .iter()
+                .filter(|edge| edge.1 == me)
+                .map(|edge| edge.0)
+                .collect();
+            if random.below(2) == 0 {
+                sources.reverse();
+            }
+            let destinations: Vec<usize> = out(me).map(|edge| edge.1).collect();
+            let graph = world.graph(&sources, &destinations).await?;
+            assert!(graph.sources().eq(sources.iter().copied().map(Some)));
+            assert!(
+                graph
+                    .destinations()
+                    .eq(destinations.iter().copied().map(Some))
+            );
+            for round in 0..size(4, 1) {
+                let values = (0..destinations.len()).map(|at| sent(me, at, round));
+                // Two at a time.
+                let first = graph.alltoall(values.collect());
+                let all = graph.allgather((me, round)).await?;
+                let from = sources.iter().map(|&source| Some((source, round)));
+                assert!(all.into_iter().eq(from));
+                let mut seen = vec![0; count];
+                let wanted = sources.iter().map(|&source| {
+                    let to_me = out(source).enumerate().filter(|(_, edge)| edge.1 == me);
+                    let at = to_me.map(|(at, _)| at).nth(seen[source]).unwrap();
+                    seen[source] += 1;
+                    Some(sent(source, at, round))
+                });
+                let wanted: Vec<_> = wanted.collect();
+                assert_eq!(first.await?, wanted);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// What goes to the one before comes there from the one behind, also around a dimension of two or of one.
+#[test]
+fn grids() {
+    for (dims, periodic) in [
+        (&[3, 2][..], &[true, true][..]),
+        (&[2, 3], &[false, true]),
+        (&[1, 2, 3], &[true, false, false]),
+        (&[6], &[true]),
+    ] {
+        let grid = Grid::new(dims, periodic).unwrap();
+        everywhere(6, 3, move |world| {
+            let grid = grid.clone();
+            async move {
+                let cartesian = world.cartesian(&grid).await?.ok_or(Error::Inactive)?;
+                let me = cartesian.communicator().rank();
+                let neighbours = cartesian.neighbours().await?;
+                let sides = grid.dims().len() * 2;
+                assert_eq!(neighbours.destinations().count(), sides);
+                let values = (0..sides).map(|side| (me, side)).collect();
+                let came = neighbours.alltoall(values).await?;
+                for (side, came) in came.into_iter().enumerate() {
+                    let by = if side % 2 == 0 { -1 } else { 1 };
+                    let neighbour = grid.shift(me, side / 2, by).unwrap().1;
+                    assert_eq!(came, neighbour.map(|neighbour| (neighbour, side ^ 1)));
+                }
+                let all = neighbours.allgather(me).await?;
+                assert!(all.into_iter().eq(neighbours.sources()));
+                Ok(())
+            }
+        });
+    }
+}
+
+#[test]
+fn mistakes_are_told() {
+    everywhere(3, 1, |world| async move {
+        let me = world.rank();
+        let next = (me + 1) % 3;
+        let one_sided = world.graph(&[], &[next]).await.unwrap_err();
+        assert!(
+            one_sided
+                .to_string()
+                .starts_with("a graph needs each edge twice"),
+            "{one_sided}"
+        );
+        let none = world.graph(&[3], &[]).await.unwrap_err();
+        assert_eq!(none, Error::Rank { rank: 3, size: 3 });
+        let ring = world.graph(&[(me + 2) % 3], &[next]).await?;
+        let wanted = Error::Count {
+            given: 2,
+            wanted: 1,
+        };
+        assert_eq!(ring.alltoall(vec![1, 2]).await, Err(wanted));
+        let types = match me {
+            0 => ring.allgather(1u8).await.map(drop),
+            _ => ring.allgather(1u16).await.map(drop),
+        };
+        assert_eq!(
+            matches!(types, Err(Error::Type { .. })),
+            me < 2,
+            "{me}: {types:?}"
+        );
+        Ok(())
+    });
+}
+
+/// Who waits for a neighbour that does not call is told.
+#[test]
+fn a_neighbour_that_does_not_call_is_told() {
+    for place in EVERYWHERE {
+        let blocked = run_at(place, 2, 1, |world| async move {
+            let me = world.rank();
+            let both = world.graph(&[1 - me], &[1 - me]).await?;
+            if me == 0 {
+                both.allgather(me).await?;
+            }
+            world.barrier().await
+        });
+        let Err(RunError::Blocked(block)) = blocked else {
+            panic!("{place:?}: {blocked:?}");
+        };
+        let told = block.to_string();
+        assert!(
+            told.contains("waits in receive (world.graph, from rank 1, tag 0): ")
+                && told.contains("tests/mpi_neighbours.rs:"),
+            "{told}"
+        );
+    }
+}
