@@ -172,7 +172,7 @@ impl Communicator {
     }
 
     #[inline]
-    fn post(
+    pub(super) fn post(
         &self,
         parcel: Parcel,
         dest: usize,

@@ -45,6 +45,7 @@ mod call;
 mod cartesian;
 mod collective;
 mod communicator;
+mod create_group;
 mod distributed;
 mod entry;
 mod envelope;
@@ -66,6 +67,7 @@ mod split_type;
 mod topology;
 mod transfer;
 mod value;
+mod vectors;
 mod window;
 mod world;
 

@@ -1,0 +1,59 @@
+//! Vectors sent as slices are, without a copy: what a floor above has packed.
+
+use std::panic::Location;
+
+use super::arrivals::EAGER_BYTES;
+use super::communicator::Communicator;
+use super::matching::Mode;
+use super::parcel::Parcel;
+use super::request::Sending;
+use super::value::Value;
+
+/// # Vectors
+///
+/// Each is sent as a [slice](Communicator::send_slice) is: of a message that was found it can be told how many elements it has, and
+/// it may be received into a slice or as a vector. It is moved, not copied.
+impl Communicator {
+    /// As [`send_slice`](Self::send_slice).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn send_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
+        let mode = match size_of_val(&values[..]) > EAGER_BYTES {
+            true => Mode::Synchronous,
+            false => Mode::Standard,
+        };
+        self.post(Parcel::many(values), dest, tag, mode, Location::caller())
+    }
+
+    /// As [`ssend`](Self::ssend).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn ssend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
+        let (parcel, at) = (Parcel::many(values), Location::caller());
+        self.post(parcel, dest, tag, Mode::Synchronous, at)
+    }
+
+    /// As [`bsend`](Self::bsend).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn bsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
+        let (parcel, at) = (Parcel::many(values), Location::caller());
+        self.post(parcel, dest, tag, Mode::Buffered, at)
+    }
+
+    /// As [`rsend`](Self::rsend).
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
+        let (parcel, at) = (Parcel::many(values), Location::caller());
+        self.post(parcel, dest, tag, Mode::Ready, at)
+    }
+}
