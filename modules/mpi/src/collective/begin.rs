@@ -1,0 +1,346 @@
+//! Collective calls, begun: what is packed goes to the runtime's own, and what these give is unpacked.
+//!
+//! Every function here that is given places needs their buffers to be borrowed as long as what it returns may be polled.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use graphmap_runtime::mpi as core;
+
+use super::operation::Operation;
+use crate::datatype::traits::Buffer;
+use crate::operation::{Elements, RawOperation};
+use crate::place::{Place, count, layout, packed};
+use crate::request::{Begun, Collective, Done};
+use crate::topology::{CommunicatorHandle, Rank};
+
+/// A rank as the runtime has it; what is less than 0 is none.
+fn number(rank: Rank) -> usize {
+    usize::try_from(rank).unwrap_or(usize::MAX)
+}
+
+/// Puts what each rank has brought into its place.
+///
+/// # Safety
+/// The buffers have to be borrowed still.
+unsafe fn fill_all(places: &[Place], all: &[Vec<u8>]) -> Result<(), core::Error> {
+    if places.len() < all.len() {
+        return Err(core::Error::Count {
+            given: places.len(),
+            wanted: all.len(),
+        });
+    }
+    for (place, bytes) in places.iter().zip(all) {
+        // SAFETY: as the caller says.
+        unsafe { place.fill_exactly(bytes) }?;
+    }
+    Ok(())
+}
+
+#[track_caller]
+pub(super) fn barrier(of: &CommunicatorHandle) -> impl Begun + use<> {
+    Collective::new(of.core().barrier(), |()| Ok(()))
+}
+
+/// # Safety
+/// As the module says.
+#[track_caller]
+pub(super) unsafe fn broadcast(
+    of: &CommunicatorHandle,
+    root: Rank,
+    place: Place,
+) -> impl Begun + use<> {
+    let communicator = of.core();
+    let is_root = communicator.rank() == number(root);
+    // SAFETY: it is borrowed.
+    let value = is_root.then(|| unsafe { place.packed() });
+    Collective::new(
+        communicator.bcast(value, number(root)),
+        move |bytes: Vec<u8>| match is_root {
+            true => Ok(()),
+            // SAFETY: as the caller says.
+            false => unsafe { place.fill_exactly(&bytes) },
+        },
+    )
+}
+
+/// # Safety
+/// As the module says.
+#[track_caller]
+pub(super) unsafe fn gather(
+    of: &CommunicatorHandle,
+    root: Rank,
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+) -> impl Begun + use<> {
+    Collective::new(
+        of.core().gather(bytes, number(root)),
+        move |all: Option<Vec<Vec<u8>>>| {
+            // SAFETY: as the caller says.
+            all.map_or(Ok(()), |all| unsafe { fill_all(&places, &all) })
+        },
+    )
+}
+
+/// # Safety
+/// As the module says.
+#[track_caller]
+pub(super) unsafe fn all_gather(
+    of: &CommunicatorHandle,
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+) -> impl Begun + use<> {
+    Collective::new(of.core().allgather(bytes), move |all: Rc<[Vec<u8>]>| {
+        // SAFETY: as the caller says.
+        unsafe { fill_all(&places, &all) }
+    })
+}
+
+/// # Safety
+/// As the module says.
+#[track_caller]
+pub(super) unsafe fn scatter(
+    of: &CommunicatorHandle,
+    root: Rank,
+    parts: Option<Vec<Vec<u8>>>,
+    place: Place,
+) -> impl Begun + use<> {
+    Collective::new(
+        of.core().scatter(parts, number(root)),
+        move |bytes: Vec<u8>| {
+            // SAFETY: as the caller says.
+            unsafe { place.fill_exactly(&bytes) }
+        },
+    )
+}
+
+/// # Safety
+/// As the module says.
+#[track_caller]
+pub(super) unsafe fn all_to_all(
+    of: &CommunicatorHandle,
+    parts: Vec<Vec<u8>>,
+    places: Vec<Place>,
+) -> impl Begun + use<> {
+    Collective::new(of.core().alltoall(parts), move |all: Vec<Vec<u8>>| {
+        // SAFETY: as the caller says.
+        unsafe { fill_all(&places, &all) }
+    })
+}
+
+/// What a rank brings to a reduction: its elements, and how they are combined.
+pub(super) struct Reduction {
+    pub(super) bytes: Vec<u8>,
+    elements: Elements,
+    /// The call that has lent the operation goes on.
+    lent: Lent,
+}
+
+/// While it lives, so does the operation that a call was given.
+#[derive(Clone)]
+pub(super) struct Lent(Rc<Cell<bool>>);
+
+/// Ends what was lent when it is dropped.
+pub(super) struct Lending(Lent);
+
+impl Drop for Lending {
+    fn drop(&mut self) {
+        self.0.0.set(false);
+    }
+}
+
+impl Reduction {
+    #[track_caller]
+    pub(super) fn new<S: Buffer + ?Sized, O: Operation>(buffer: &S, operation: &O) -> Self {
+        Reduction {
+            bytes: packed(buffer),
+            elements: Elements {
+                operation: operation.as_raw().0,
+                layout: layout(buffer),
+                count: count(buffer),
+            },
+            lent: Lent(Rc::new(Cell::new(true))),
+        }
+    }
+
+    /// As one of parts of elements, one for each of so many ranks.
+    pub(super) fn in_parts(mut self, ranks: usize) -> Self {
+        self.elements.count /= ranks.max(1);
+        self
+    }
+
+    /// Whether the operation is one that the program has made, which it may drop when its call has ended.
+    fn is_users(&self) -> bool {
+        !matches!(self.elements.operation, RawOperation::System(_))
+    }
+
+    fn check(&self) -> Result<(), core::Error> {
+        self.elements.check()
+    }
+
+    /// The operation on what is packed.
+    fn combining(&self) -> impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8> + 'static {
+        let (elements, lent) = (self.elements, self.lent.clone());
+        move |left, mut right| {
+            // Of a call whose rank is gone, the run is about to end.
+            if lent.0.get() {
+                elements.combine(&left, &mut right);
+            }
+            right
+        }
+    }
+
+    fn lending(&self) -> Lending {
+        Lending(self.lent.clone())
+    }
+}
+
+/// A call that was begun, or why it was not.
+pub(super) enum Either<A> {
+    Begun(A),
+    Wrong(Done),
+}
+
+impl<A: Begun> Begun for Either<A> {
+    fn poll(
+        &mut self,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<crate::ffi::MPI_Status, core::Error>> {
+        match self {
+            Either::Begun(begun) => begun.poll(context),
+            Either::Wrong(done) => done.poll(context),
+        }
+    }
+}
+
+/// What is done with the result of a reduction.
+type Finish<R> = Box<dyn FnOnce(R) -> Result<(), core::Error>>;
+
+/// A reduction that was begun.
+type Reducing<R> = Either<Collective<R, Finish<R>>>;
+
+/// Begins a reduction whose result `finish` puts where it belongs.
+#[track_caller]
+fn reducing<R: 'static>(
+    mut reduction: Reduction,
+    begin: impl FnOnce(Vec<u8>, Reduction) -> core::Collective<R>,
+    finish: impl FnOnce(R) -> Result<(), core::Error> + 'static,
+) -> Reducing<R> {
+    if let Err(error) = reduction.check() {
+        return Either::Wrong(Done(Some(Err(error))));
+    }
+    let lending = reduction.lending();
+    let bytes = std::mem::take(&mut reduction.bytes);
+    let call = begin(bytes, reduction);
+    let finish = move |result| {
+        drop(lending);
+        finish(result)
+    };
+    Either::Begun(Collective::new(call, Box::new(finish)))
+}
+
+/// # Safety
+/// As the module says; and the operation has to be lent as long.
+#[track_caller]
+pub(super) unsafe fn reduce(
+    of: &CommunicatorHandle,
+    root: Rank,
+    reduction: Reduction,
+    place: Option<Place>,
+) -> Box<dyn Begun> {
+    let communicator = of.core();
+    // SAFETY: as the caller says.
+    let fill =
+        move |bytes: &[u8]| place.map_or(Ok(()), |place| unsafe { place.fill_exactly(bytes) });
+    if reduction.is_users() {
+        // A rank that has lent its operation must not go on before all have come.
+        return Box::new(reducing(
+            reduction,
+            |bytes, reduction| communicator.allreduce(bytes, reduction.combining()),
+            move |bytes: Vec<u8>| fill(&bytes),
+        ));
+    }
+    Box::new(reducing(
+        reduction,
+        |bytes, reduction| communicator.reduce(bytes, reduction.combining(), number(root)),
+        move |bytes: Option<Vec<u8>>| bytes.map_or(Ok(()), |bytes| fill(&bytes)),
+    ))
+}
+
+/// # Safety
+/// As for [`reduce`].
+#[track_caller]
+pub(super) unsafe fn all_reduce(
+    of: &CommunicatorHandle,
+    reduction: Reduction,
+    place: Place,
+) -> Reducing<Vec<u8>> {
+    let communicator = of.core();
+    reducing(
+        reduction,
+        |bytes, reduction| communicator.allreduce(bytes, reduction.combining()),
+        // SAFETY: as the caller says.
+        move |bytes: Vec<u8>| unsafe { place.fill_exactly(&bytes) },
+    )
+}
+
+/// # Safety
+/// As for [`reduce`].
+#[track_caller]
+pub(super) unsafe fn reduce_scatter(
+    of: &CommunicatorHandle,
+    reduction: Reduction,
+    place: Place,
+) -> Reducing<Vec<u8>> {
+    let communicator = of.core();
+    let ranks = communicator.size().max(1);
+    let reduction = reduction.in_parts(ranks);
+    reducing(
+        reduction,
+        |bytes, reduction| {
+            let each = bytes.len() / ranks;
+            let part = |rank: usize| bytes[rank * each..(rank + 1) * each].to_vec();
+            let parts = (0..ranks).map(part).collect();
+            communicator.reduce_scatter(parts, reduction.combining())
+        },
+        // SAFETY: as the caller says.
+        move |bytes: Vec<u8>| unsafe { place.fill_exactly(&bytes) },
+    )
+}
+
+/// # Safety
+/// As for [`reduce`].
+#[track_caller]
+pub(super) unsafe fn scan(
+    of: &CommunicatorHandle,
+    reduction: Reduction,
+    place: Place,
+) -> Reducing<Vec<u8>> {
+    let communicator = of.core();
+    reducing(
+        reduction,
+        |bytes, reduction| communicator.scan(bytes, reduction.combining()),
+        // SAFETY: as the caller says.
+        move |bytes: Vec<u8>| unsafe { place.fill_exactly(&bytes) },
+    )
+}
+
+/// # Safety
+/// As for [`reduce`].
+#[track_caller]
+pub(super) unsafe fn exclusive_scan(
+    of: &CommunicatorHandle,
+    reduction: Reduction,
+    place: Place,
+) -> Reducing<Option<Vec<u8>>> {
+    let communicator = of.core();
+    reducing(
+        reduction,
+        |bytes, reduction| communicator.exscan(bytes, reduction.combining()),
+        move |bytes: Option<Vec<u8>>| match bytes {
+            // SAFETY: as the caller says.
+            Some(bytes) => unsafe { place.fill_exactly(&bytes) },
+            None => Ok(()),
+        },
+    )
+}

@@ -1,0 +1,19 @@
+//! What all ranks of a communicator do together.
+
+mod begin;
+mod communicator;
+mod operation;
+mod root;
+
+pub use communicator::CommunicatorCollectives;
+pub(crate) use operation::Closure;
+pub use operation::UserOperation;
+pub use operation::{
+    Operation, SystemOperation, UnsafeUserFunction, UnsafeUserOperation, reduce_local_into,
+};
+pub use root::Root;
+
+/// The traits of this module.
+pub mod traits {
+    pub use super::{CommunicatorCollectives, Operation, Root};
+}

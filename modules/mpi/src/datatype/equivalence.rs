@@ -1,0 +1,61 @@
+//! The Rust types that have a datatype.
+
+use super::layout::{Basic, Layout};
+use super::user::{Datatype, DatatypeRef};
+use crate::ffi::MPI_Datatype;
+use crate::raw::FromRaw;
+
+/// The datatype of a predefined type.
+pub type SystemDatatype = DatatypeRef<'static>;
+
+/// A type whose values can be in messages.
+///
+/// # Safety
+/// The datatype has to describe nothing but initialized parts of a value, and whatever has come as that datatype has to be a
+/// value. Its extent has to be the size of the type.
+pub unsafe trait Equivalence {
+    /// The type of the datatype.
+    type Out: Datatype;
+    /// The datatype.
+    fn equivalent_datatype() -> Self::Out;
+}
+
+macro_rules! predefined {
+    ($($rust:ty => $basic:ident),*) => {
+        $(
+            // SAFETY: it is the datatype of this very type.
+            unsafe impl Equivalence for $rust {
+                type Out = SystemDatatype;
+
+                fn equivalent_datatype() -> Self::Out {
+                    static LAYOUT: std::sync::OnceLock<&Layout> = std::sync::OnceLock::new();
+                    let layout = LAYOUT.get_or_init(|| Layout::basic(Basic::$basic));
+                    // SAFETY: layouts are never freed.
+                    unsafe { DatatypeRef::from_raw(MPI_Datatype(layout)) }
+                }
+            }
+        )*
+    };
+}
+
+predefined! {
+    bool => Bool,
+    i8 => I8, i16 => I16, i32 => I32, i64 => I64,
+    u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f32 => F32, f64 => F64
+}
+
+#[cfg(target_pointer_width = "64")]
+predefined! { isize => I64, usize => U64 }
+#[cfg(target_pointer_width = "32")]
+predefined! { isize => I32, usize => U32 }
+
+/// Complex numbers.
+#[cfg(feature = "complex")]
+pub mod complex_datatype {
+    use num_complex::{Complex32, Complex64};
+
+    use super::{Basic, DatatypeRef, Equivalence, FromRaw, Layout, MPI_Datatype, SystemDatatype};
+
+    predefined! { Complex32 => C32, Complex64 => C64 }
+}

@@ -1,0 +1,327 @@
+//! What a datatype looks like in memory, and how its elements are packed and unpacked.
+//!
+//! The map of a type (MPI 4.1, section 5.1) is kept as a tree: a predefined type, or blocks of other types at displacements.
+//! Trees that are equal are kept once for all and never freed, so a handle is a reference and equal handles are equal types,
+//! however often a program makes them.
+
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::sync::{Mutex, OnceLock};
+
+/// A predefined type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Basic {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+    #[cfg(feature = "complex")]
+    C32,
+    #[cfg(feature = "complex")]
+    C64,
+}
+
+impl Basic {
+    /// Its size and alignment.
+    fn measures(self) -> (usize, usize) {
+        match self {
+            Basic::Bool | Basic::I8 | Basic::U8 => (1, 1),
+            Basic::I16 | Basic::U16 => (2, align_of::<u16>()),
+            Basic::I32 | Basic::U32 => (4, align_of::<u32>()),
+            Basic::F32 => (4, align_of::<f32>()),
+            Basic::I64 | Basic::U64 => (8, align_of::<u64>()),
+            Basic::F64 => (8, align_of::<f64>()),
+            #[cfg(feature = "complex")]
+            Basic::C32 => (8, align_of::<f32>()),
+            #[cfg(feature = "complex")]
+            Basic::C64 => (16, align_of::<f64>()),
+        }
+    }
+}
+
+/// Elements of a type that stand at a place, in bytes from the beginning.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) displacement: isize,
+    pub(crate) count: usize,
+    pub(crate) of: &'static Layout,
+}
+
+impl PartialEq for Block {
+    fn eq(&self, other: &Self) -> bool {
+        let same = std::ptr::eq(self.of, other.of);
+        same && (self.displacement, self.count) == (other.displacement, other.count)
+    }
+}
+
+impl Eq for Block {}
+
+impl Hash for Block {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.displacement, self.count, std::ptr::from_ref(self.of)).hash(state);
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Shape {
+    Basic(Basic),
+    Blocks(Vec<Block>),
+}
+
+/// The layout of a datatype.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    shape: Shape,
+    /// How many bytes an element has when packed.
+    pub(crate) size: usize,
+    /// From an element to the next.
+    pub(crate) extent: isize,
+    lower: isize,
+    align: usize,
+    /// Elements are packed as they lie, one behind the other.
+    dense: bool,
+    /// Not every byte is a value of it.
+    checked: bool,
+}
+
+impl PartialEq for Layout {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.extent == other.extent
+    }
+}
+
+impl Eq for Layout {}
+
+impl Hash for Layout {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.shape, self.extent).hash(state);
+    }
+}
+
+/// A type has more bytes than there are addresses.
+const TOO_LARGE: &str = "a datatype whose size or extent does not fit into the address space";
+
+/// The one that is equal to it of those that are kept.
+fn interned(layout: Layout) -> &'static Layout {
+    static KEPT: OnceLock<Mutex<HashSet<&'static Layout>>> = OnceLock::new();
+    let kept = KEPT.get_or_init(Mutex::default).lock();
+    // Nothing panics while it is locked but the allocator.
+    let mut kept = kept.unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(found) = kept.get(&layout) {
+        return found;
+    }
+    let layout: &'static Layout = Box::leak(Box::new(layout));
+    kept.insert(layout);
+    layout
+}
+
+impl Layout {
+    /// The layout of a predefined type.
+    pub(crate) fn basic(basic: Basic) -> &'static Layout {
+        let (size, align) = basic.measures();
+        interned(Layout {
+            shape: Shape::Basic(basic),
+            size,
+            extent: size.cast_signed(),
+            lower: 0,
+            align,
+            dense: true,
+            checked: basic == Basic::Bool,
+        })
+    }
+
+    /// The layout of blocks, in the order in which they are packed. If `rounded`, the extent is a multiple of the alignment, as
+    /// that of a struct is.
+    ///
+    /// # Panics
+    /// If it is too large.
+    #[track_caller]
+    pub(crate) fn blocks(blocks: Vec<Block>, rounded: bool) -> &'static Layout {
+        // Blocks that follow each other become one.
+        let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
+        for block in blocks.into_iter().filter(|block| block.count > 0) {
+            match joined.last_mut() {
+                Some(last) if last.is_before(&block) => last.count += block.count,
+                _ => joined.push(block),
+            }
+        }
+        if let ([one], false) = (&joined[..], rounded)
+            && (one.displacement, one.count) == (0, 1)
+        {
+            return one.of;
+        }
+        let (mut size, mut lower, mut upper) = (0_usize, isize::MAX, isize::MIN);
+        for block in &joined {
+            size = block
+                .count
+                .checked_mul(block.of.size)
+                .and_then(|bytes| size.checked_add(bytes))
+                .expect(TOO_LARGE);
+            let (from, to) = block.bounds().expect(TOO_LARGE);
+            (lower, upper) = (lower.min(from), upper.max(to));
+        }
+        if joined.is_empty() {
+            (lower, upper) = (0, 0);
+        }
+        let align = joined.iter().map(|block| block.of.align).max().unwrap_or(1);
+        let mut extent = upper.checked_sub(lower).expect(TOO_LARGE);
+        if rounded {
+            let beyond = extent.rem_euclid(align.cast_signed());
+            if beyond > 0 {
+                extent = extent
+                    .checked_add(align.cast_signed() - beyond)
+                    .expect(TOO_LARGE);
+            }
+        }
+        let mut end = 0;
+        let mut in_order = |block: &Block| {
+            let follows = block.of.dense && block.displacement == end;
+            end = block.displacement + (block.count * block.of.size).cast_signed();
+            follows
+        };
+        let dense = joined.iter().all(&mut in_order) && extent == size.cast_signed();
+        interned(Layout {
+            size,
+            extent,
+            lower,
+            align,
+            dense,
+            checked: joined.iter().any(|block| block.of.checked),
+            shape: Shape::Blocks(joined),
+        })
+    }
+
+    /// The predefined type that its elements are all of, and how many of them it has.
+    pub(crate) fn uniform(&self) -> Option<(Basic, usize)> {
+        match &self.shape {
+            Shape::Basic(basic) => Some((*basic, 1)),
+            Shape::Blocks(blocks) => {
+                let mut found: Option<(Basic, usize)> = None;
+                for block in blocks {
+                    let (basic, count) = block.of.uniform()?;
+                    let count = count * block.count;
+                    found = match found {
+                        None => Some((basic, count)),
+                        Some((before, sum)) if before == basic => Some((basic, sum + count)),
+                        Some(_) => return None,
+                    };
+                }
+                found
+            }
+        }
+    }
+
+    /// How many bytes so many elements have when packed.
+    ///
+    /// # Panics
+    /// If that is more than there can be.
+    #[track_caller]
+    pub(crate) fn packed(&self, count: usize) -> usize {
+        self.size.checked_mul(count).expect(TOO_LARGE)
+    }
+
+    /// Packs elements behind what there is.
+    ///
+    /// # Safety
+    /// As many elements have to be readable there.
+    pub(crate) unsafe fn pack(&self, from: *const u8, count: usize, into: &mut Vec<u8>) {
+        if self.dense {
+            let bytes = self.packed(count);
+            if bytes > 0 {
+                // SAFETY: elements lie there as they are packed, and have no bytes that are nobody's.
+                into.extend_from_slice(unsafe { std::slice::from_raw_parts(from, bytes) });
+            }
+            return;
+        }
+        let Shape::Blocks(blocks) = &self.shape else {
+            return;
+        };
+        for at in 0..count {
+            let base = from.wrapping_offset(at.cast_signed() * self.extent);
+            for block in blocks {
+                // SAFETY: parts of an element that is readable.
+                unsafe {
+                    block
+                        .of
+                        .pack(base.wrapping_offset(block.displacement), block.count, into)
+                };
+            }
+        }
+    }
+
+    /// Unpacks elements from the beginning of some bytes, which are cut off, and stops where these end; `None`: a byte is
+    /// no value.
+    ///
+    /// # Safety
+    /// As many elements have to be writable there.
+    #[must_use]
+    pub(crate) unsafe fn unpack(&self, to: *mut u8, count: usize, from: &mut &[u8]) -> Option<()> {
+        if self.dense && (!self.checked || matches!(self.shape, Shape::Basic(_))) {
+            let bytes = self.packed(count).min(from.len());
+            let (these, rest) = from.split_at(bytes);
+            if self.checked && these.iter().any(|&byte| byte > 1) {
+                return None;
+            }
+            // SAFETY: elements lie there as they are packed, and there is room for as many.
+            unsafe { std::ptr::copy_nonoverlapping(these.as_ptr(), to, bytes) };
+            *from = rest;
+            return Some(());
+        }
+        let Shape::Blocks(blocks) = &self.shape else {
+            return Some(());
+        };
+        for at in 0..count {
+            let base = to.wrapping_offset(at.cast_signed() * self.extent);
+            for block in blocks {
+                if from.is_empty() {
+                    return Some(());
+                }
+                let to = base.wrapping_offset(block.displacement);
+                // SAFETY: parts of an element that is writable.
+                unsafe { block.of.unpack(to, block.count, from) }?;
+            }
+        }
+        Some(())
+    }
+
+    /// From where to where elements reach that begin at 0, so that room can be made for them.
+    pub(crate) fn reach(&'static self, count: usize) -> Option<(isize, isize)> {
+        let all = Block {
+            displacement: 0,
+            count,
+            of: self,
+        };
+        match count {
+            0 => Some((0, 0)),
+            _ => all.bounds(),
+        }
+    }
+}
+
+impl Block {
+    /// Whether another follows it without a gap.
+    fn is_before(&self, other: &Block) -> bool {
+        let bytes = isize::try_from(self.count)
+            .ok()
+            .and_then(|count| count.checked_mul(self.of.extent));
+        let end = bytes.and_then(|bytes| self.displacement.checked_add(bytes));
+        std::ptr::eq(self.of, other.of) && end == Some(other.displacement)
+    }
+
+    /// The first byte that it has, and the one behind the last.
+    fn bounds(&self) -> Option<(isize, isize)> {
+        let last = isize::try_from(self.count).ok()?.checked_sub(1)?;
+        let last = last.checked_mul(self.of.extent)?;
+        let (first, last) = (last.min(0), last.max(0));
+        let from = self.displacement.checked_add(self.of.lower)?;
+        let to = from.checked_add(self.of.extent)?.checked_add(last)?;
+        Some((from.checked_add(first)?, to))
+    }
+}

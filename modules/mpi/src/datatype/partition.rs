@@ -1,0 +1,126 @@
+//! Buffers whose parts are of different lengths, one for each rank.
+
+use std::borrow::Borrow;
+use std::marker::PhantomData;
+use std::os::raw::c_void;
+
+use super::buffer::{AsDatatype, Buffer, BufferMut, Pointer, PointerMut};
+use crate::Count;
+
+/// Something with a part for each rank.
+pub trait Partitioned {
+    /// How many elements the parts have.
+    fn counts(&self) -> &[Count];
+    /// At which elements they begin.
+    fn displs(&self) -> &[Count];
+}
+
+/// What parts can be sent from.
+pub trait PartitionedBuffer: Partitioned + Pointer + AsDatatype {}
+
+/// What parts can be received into.
+pub trait PartitionedBufferMut: Partitioned + PointerMut + AsDatatype {}
+
+/// The parts of a buffer to send from.
+#[derive(Debug)]
+pub struct Partition<'b, B: 'b + ?Sized, C, D> {
+    buf: &'b B,
+    parts: Parts<C, D>,
+}
+
+/// The parts of a buffer to receive into.
+#[derive(Debug)]
+pub struct PartitionMut<'b, B: 'b + ?Sized, C, D> {
+    buf: &'b mut B,
+    parts: Parts<C, D>,
+}
+
+/// Where parts are. What was looked at is kept: what was lent might say something else the next time.
+#[derive(Debug)]
+struct Parts<C, D> {
+    counts: Vec<Count>,
+    displs: Vec<Count>,
+    _of: PhantomData<(C, D)>,
+}
+
+/// Whether all parts are within a buffer of so many elements.
+fn fits(counts: &[Count], displs: &[Count], elements: Count) -> bool {
+    let inside = |(&count, &displ): (&Count, &Count)| {
+        count >= 0 && displ >= 0 && count.checked_add(displ).is_some_and(|end| end <= elements)
+    };
+    counts.len() == displs.len() && counts.iter().zip(displs).all(inside)
+}
+
+/// What both kinds do alike.
+macro_rules! partition {
+    ($name:ident, $whole:ident, $parts:ident, $pointer:ident, [$($mutable:tt)*]) => {
+        impl<'b, B, C, D> $name<'b, B, C, D>
+        where
+            B: 'b + $whole + ?Sized,
+            C: Borrow<[Count]>,
+            D: Borrow<[Count]>,
+        {
+            /// Parts of `counts` elements each, which begin at the elements `displs`.
+            ///
+            /// # Panics
+            /// If a part is not within the buffer, or there are not as many counts as displacements.
+            #[track_caller]
+            pub fn new(buf: &'b $($mutable)* B, counts: C, displs: D) -> Self {
+                let parts = Parts {
+                    counts: counts.borrow().to_vec(),
+                    displs: displs.borrow().to_vec(),
+                    _of: PhantomData,
+                };
+                assert!(
+                    fits(&parts.counts, &parts.displs, buf.count()),
+                    "a part that is not within its buffer, or has no place in it"
+                );
+                $name { buf, parts }
+            }
+        }
+
+        // SAFETY: that of the buffer.
+        unsafe impl<B: AsDatatype + ?Sized, C, D> AsDatatype for $name<'_, B, C, D> {
+            type Out = B::Out;
+
+            fn as_datatype(&self) -> Self::Out {
+                self.buf.as_datatype()
+            }
+        }
+
+        impl<B: ?Sized, C: Borrow<[Count]>, D: Borrow<[Count]>> Partitioned for $name<'_, B, C, D> {
+            fn counts(&self) -> &[Count] {
+                &self.parts.counts
+            }
+
+            fn displs(&self) -> &[Count] {
+                &self.parts.displs
+            }
+        }
+
+        impl<B, C, D> $parts for $name<'_, B, C, D>
+        where
+            B: $pointer + AsDatatype + ?Sized,
+            C: Borrow<[Count]>,
+            D: Borrow<[Count]>,
+        {
+        }
+    };
+}
+
+partition!(Partition, Buffer, PartitionedBuffer, Pointer, []);
+partition!(PartitionMut, BufferMut, PartitionedBufferMut, PointerMut, [mut]);
+
+// SAFETY: that of the buffer.
+unsafe impl<B: Pointer + ?Sized, C, D> Pointer for Partition<'_, B, C, D> {
+    fn pointer(&self) -> *const c_void {
+        self.buf.pointer()
+    }
+}
+
+// SAFETY: that of the buffer.
+unsafe impl<B: PointerMut + ?Sized, C, D> PointerMut for PartitionMut<'_, B, C, D> {
+    fn pointer_mut(&mut self) -> *mut c_void {
+        self.buf.pointer_mut()
+    }
+}

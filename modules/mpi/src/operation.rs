@@ -1,0 +1,337 @@
+//! What operations do to elements that are packed.
+
+use std::os::raw::{c_int, c_void};
+
+use graphmap_runtime::mpi as core;
+
+use crate::collective::Closure;
+use crate::datatype::layout::{Basic, Layout};
+use crate::datatype::{DatatypeRef, DynBuffer, DynBufferMut};
+use crate::ffi::MPI_Datatype;
+use crate::raw::FromRaw;
+
+/// The signature of operations that C has.
+pub(crate) type Function =
+    unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype);
+
+/// A predefined operation (MPI 4.1, section 6.9.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum System {
+    Max,
+    Min,
+    Sum,
+    Product,
+    LogicalAnd,
+    BitwiseAnd,
+    LogicalOr,
+    BitwiseOr,
+    LogicalXor,
+    BitwiseXor,
+}
+
+/// An operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RawOperation {
+    System(System),
+    /// One of a closure, which lives as long as the operation; and whether it commutes.
+    Closure(*const Closure<'static>, bool),
+    /// One of a function; and whether it commutes.
+    Function(Function, bool),
+}
+
+/// Elements that an operation is to combine, packed.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements {
+    pub(crate) operation: RawOperation,
+    pub(crate) layout: &'static Layout,
+    pub(crate) count: usize,
+}
+
+impl Elements {
+    /// Whether the operation is defined for them.
+    pub(crate) fn check(&self) -> Result<(), core::Error> {
+        let RawOperation::System(system) = self.operation else {
+            return Ok(());
+        };
+        let known = self
+            .layout
+            .uniform()
+            .is_some_and(|(basic, _)| combine(system, basic, &[], &mut []));
+        match known || self.layout.size == 0 {
+            true => Ok(()),
+            false => Err(core::Error::Unreadable(format!(
+                "the operation {system:?} is not defined for elements of this datatype"
+            ))),
+        }
+    }
+
+    /// Makes `right` what the operation makes of `left` and it, of lower ranks and of higher ones.
+    ///
+    /// # Panics
+    /// If there are not as many elements of each; and as the operation does.
+    pub(crate) fn combine(&self, left: &[u8], right: &mut [u8]) {
+        assert!(
+            left.len() == right.len(),
+            "ranks have brought {} and {} bytes to a reduction, of which all have to bring as many",
+            left.len(),
+            right.len()
+        );
+        match self.operation {
+            RawOperation::System(system) => {
+                if let Some((basic, _)) = self.layout.uniform() {
+                    combine(system, basic, left, right);
+                }
+            }
+            RawOperation::Closure(closure, _) => self.unpacked(left, right, |left, right| {
+                let count = c_int::try_from(self.count).unwrap_or(c_int::MAX);
+                // SAFETY: layouts are never freed.
+                let datatype = unsafe { DatatypeRef::from_raw(MPI_Datatype(self.layout)) };
+                // SAFETY: the operation lives until all calls that it was given to have ended; and there are as many elements.
+                unsafe {
+                    let left = DynBuffer::from_raw(left, count, datatype);
+                    ((*closure).function)(left, DynBufferMut::from_raw(right, count, datatype));
+                }
+            }),
+            RawOperation::Function(function, _) => self.unpacked(left, right, |left, right| {
+                let mut count = c_int::try_from(self.count).unwrap_or(c_int::MAX);
+                let mut datatype = MPI_Datatype(self.layout);
+                // SAFETY: whoever has made the operation has said so.
+                unsafe { function(left.cast(), right.cast(), &raw mut count, &raw mut datatype) };
+            }),
+        }
+    }
+
+    /// Calls a function with elements as they are in memory.
+    fn unpacked(&self, left: &[u8], right: &mut [u8], f: impl FnOnce(*mut u8, *mut u8)) {
+        let (from, to) = self
+            .layout
+            .reach(self.count)
+            .expect("elements that are in memory have an extent");
+        let room = usize::try_from(to - from).unwrap_or(0);
+        // As aligned as any predefined type is.
+        let words = room.div_ceil(size_of::<u128>()).max(1);
+        let mut memory = [vec![0_u128; words], vec![0_u128; words]];
+        let [first, second] = &mut memory;
+        let begins = |words: &mut Vec<u128>| words.as_mut_ptr().cast::<u8>().wrapping_offset(-from);
+        let (left_at, right_at) = (begins(first), begins(second));
+        // SAFETY: there is room for as many elements.
+        unsafe {
+            let values = self.layout.unpack(left_at, self.count, &mut &*left);
+            let others = self.layout.unpack(right_at, self.count, &mut &*right);
+            values
+                .and(others)
+                .expect("what a rank has packed are values");
+        }
+        f(left_at, right_at);
+        let mut packed = Vec::with_capacity(right.len());
+        // SAFETY: the elements are there still.
+        unsafe { self.layout.pack(right_at, self.count, &mut packed) };
+        right.copy_from_slice(&packed);
+    }
+}
+
+/// Combines elements of a predefined type; whether the operation is defined for them.
+fn combine(system: System, basic: Basic, left: &[u8], right: &mut [u8]) -> bool {
+    macro_rules! integers {
+        ($type:ty) => {
+            match system {
+                System::Max => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    Ord::max,
+                ),
+                System::Min => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    Ord::min,
+                ),
+                System::Sum => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    <$type>::wrapping_add,
+                ),
+                System::Product => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    <$type>::wrapping_mul,
+                ),
+                System::LogicalAnd => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| <$type>::from(a != 0 && b != 0),
+                ),
+                System::LogicalOr => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| <$type>::from(a != 0 || b != 0),
+                ),
+                System::LogicalXor => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| <$type>::from((a != 0) != (b != 0)),
+                ),
+                System::BitwiseAnd => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| a & b,
+                ),
+                System::BitwiseOr => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| a | b,
+                ),
+                System::BitwiseXor => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| a ^ b,
+                ),
+            }
+        };
+    }
+    macro_rules! floats {
+        ($type:ty) => {
+            match system {
+                System::Max => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    <$type>::max,
+                ),
+                System::Min => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    <$type>::min,
+                ),
+                System::Sum => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| a + b,
+                ),
+                System::Product => each::<_, { size_of::<$type>() }>(
+                    left,
+                    right,
+                    <$type>::from_ne_bytes,
+                    <$type>::to_ne_bytes,
+                    |a, b| a * b,
+                ),
+                _ => return false,
+            }
+        };
+    }
+    match basic {
+        Basic::I8 => integers!(i8),
+        Basic::I16 => integers!(i16),
+        Basic::I32 => integers!(i32),
+        Basic::I64 => integers!(i64),
+        Basic::U8 => integers!(u8),
+        Basic::U16 => integers!(u16),
+        Basic::U32 => integers!(u32),
+        Basic::U64 => integers!(u64),
+        Basic::F32 => floats!(f32),
+        Basic::F64 => floats!(f64),
+        Basic::Bool => match system {
+            System::LogicalAnd | System::BitwiseAnd => {
+                each::<u8, 1>(left, right, |a| a[0], |a| [a], |a, b| a & b)
+            }
+            System::LogicalOr | System::BitwiseOr => {
+                each::<u8, 1>(left, right, |a| a[0], |a| [a], |a, b| a | b)
+            }
+            System::LogicalXor | System::BitwiseXor => {
+                each::<u8, 1>(left, right, |a| a[0], |a| [a], |a, b| a ^ b)
+            }
+            _ => return false,
+        },
+        #[cfg(feature = "complex")]
+        Basic::C32 => {
+            return complex::<f32, 4, 8>(system, left, right, f32::from_ne_bytes, f32::to_ne_bytes);
+        }
+        #[cfg(feature = "complex")]
+        Basic::C64 => {
+            return complex::<f64, 8, 16>(
+                system,
+                left,
+                right,
+                f64::from_ne_bytes,
+                f64::to_ne_bytes,
+            );
+        }
+    }
+    true
+}
+
+/// Combines elements of `N` bytes one by one.
+fn each<T, const N: usize>(
+    left: &[u8],
+    right: &mut [u8],
+    from: fn([u8; N]) -> T,
+    to: fn(T) -> [u8; N],
+    combine: impl Fn(T, T) -> T,
+) {
+    for (left, right) in left
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .zip(right.as_chunks_mut::<N>().0)
+    {
+        *right = to(combine(from(*left), from(*right)));
+    }
+}
+
+/// Combines complex numbers of two floats of `N` bytes.
+#[cfg(feature = "complex")]
+fn complex<T, const N: usize, const M: usize>(
+    system: System,
+    left: &[u8],
+    right: &mut [u8],
+    from: fn([u8; N]) -> T,
+    to: fn(T) -> [u8; N],
+) -> bool
+where
+    T: Copy + std::ops::Add<Output = T> + std::ops::Sub<Output = T> + std::ops::Mul<Output = T>,
+{
+    let of = |bytes: &[u8; M]| {
+        let parts = bytes.as_chunks::<N>().0;
+        (from(parts[0]), from(parts[1]))
+    };
+    for (left, right) in left
+        .as_chunks::<M>()
+        .0
+        .iter()
+        .zip(right.as_chunks_mut::<M>().0)
+    {
+        let ((a, b), (c, d)) = (of(left), of(right));
+        let (re, im) = match system {
+            System::Sum => (a + c, b + d),
+            System::Product => (a * c - b * d, a * d + b * c),
+            _ => return false,
+        };
+        right[..N].copy_from_slice(&to(re));
+        right[N..].copy_from_slice(&to(im));
+    }
+    matches!(system, System::Sum | System::Product)
+}

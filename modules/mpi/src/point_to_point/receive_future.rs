@@ -1,0 +1,65 @@
+//! A value that is to be received.
+
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::Poll;
+
+use graphmap_runtime::mpi as core;
+use graphmap_runtime::mpi::Request as _;
+
+use super::status::Status;
+use crate::datatype::traits::Equivalence;
+use crate::done;
+use crate::fiber::{poll_once, wait};
+use crate::place::{status, value};
+use crate::request::give_way;
+
+/// A value that is to be received. Who lets go of it receives nothing.
+#[must_use]
+pub struct ReceiveFuture<T> {
+    receiving: core::Receiving<Vec<u8>>,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: Equivalence> ReceiveFuture<T> {
+    pub(super) fn new(receiving: core::Receiving<Vec<u8>>) -> Self {
+        ReceiveFuture {
+            receiving,
+            value: PhantomData,
+        }
+    }
+
+    #[track_caller]
+    fn opened(received: Result<(Vec<u8>, core::Status), core::Error>) -> (T, Status) {
+        let (bytes, told) = done(received);
+        (done(value(&bytes)), Status::from_raw(status(told)))
+    }
+
+    /// Waits for it.
+    ///
+    /// # Panics
+    /// If the message is no such value.
+    #[track_caller]
+    pub fn get(self) -> (T, Status) {
+        Self::opened(wait(self.receiving))
+    }
+
+    /// The value, if it has come; if it has not, all other ranks have a turn first.
+    ///
+    /// # Errors
+    /// This, if it has not.
+    ///
+    /// # Panics
+    /// If the message is no such value.
+    #[track_caller]
+    pub fn r#try(mut self) -> Result<(T, Status), Self> {
+        if !self.receiving.is_done() {
+            give_way();
+            return Err(self);
+        }
+        match poll_once(Pin::new(&mut self.receiving)) {
+            Poll::Ready(received) => Ok(Self::opened(received)),
+            Poll::Pending => Err(self),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Sending one message and receiving another, neither before the other.
+
+use super::destination::{Destination, Mode, begin as begin_send};
+use super::source::{Source, begin as begin_receive};
+use super::status::Status;
+use crate::datatype::traits::{Buffer, BufferMut, Equivalence};
+use crate::ffi::RSMPI_ANY_TAG;
+use crate::place::{Place, packed};
+use crate::request::{Send, complete};
+use crate::topology::{AsCommunicator, Communicator, CommunicatorRelation};
+use crate::{Tag, done};
+
+/// # Panics
+/// If they are of different communicators.
+#[track_caller]
+fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, source: &S) {
+    let relation = source
+        .as_communicator()
+        .compare(destination.as_communicator());
+    assert_eq!(relation, CommunicatorRelation::Identical);
+}
+
+/// Sends bytes and receives into a place.
+///
+/// # Safety
+/// Its buffer has to be borrowed.
+#[track_caller]
+unsafe fn exchange<D: Destination, S: Source>(
+    bytes: Vec<u8>,
+    destination: &D,
+    sendtag: Tag,
+    place: Place,
+    source: &S,
+    receivetag: Tag,
+) -> Status {
+    same_communicator(destination, source);
+    // SAFETY: as the caller says.
+    let receive = unsafe { begin_receive(source, place, receivetag) };
+    let send = Send::new(begin_send(destination, Mode::Standard, bytes, sendtag));
+    done(complete(send));
+    Status::from_raw(done(complete(receive)))
+}
+
+/// Sends a value and receives another.
+///
+/// # Panics
+/// As [`Source::receive_with_tag`], and if the two are of different communicators, as all that follow.
+#[track_caller]
+pub fn send_receive_with_tags<M, D, R, S>(
+    msg: &M,
+    destination: &D,
+    sendtag: Tag,
+    source: &S,
+    receivetag: Tag,
+) -> (R, Status)
+where
+    M: Equivalence,
+    D: Destination,
+    R: Equivalence,
+    S: Source,
+{
+    same_communicator(destination, source);
+    let received = source.immediate_receive_with_tag::<R>(receivetag);
+    let bytes = packed(msg);
+    done(complete(Send::new(begin_send(
+        destination,
+        Mode::Standard,
+        bytes,
+        sendtag,
+    ))));
+    received.get()
+}
+
+/// As [`send_receive_with_tags`], sent with tag 0 and received with any.
+#[track_caller]
+pub fn send_receive<R, M, D, S>(msg: &M, destination: &D, source: &S) -> (R, Status)
+where
+    M: Equivalence,
+    D: Destination,
+    R: Equivalence,
+    S: Source,
+{
+    send_receive_with_tags(msg, destination, Tag::default(), source, RSMPI_ANY_TAG)
+}
+
+/// Sends from a buffer and receives into another.
+#[track_caller]
+pub fn send_receive_into_with_tags<M, D, B, S>(
+    msg: &M,
+    destination: &D,
+    sendtag: Tag,
+    buf: &mut B,
+    source: &S,
+    receivetag: Tag,
+) -> Status
+where
+    M: Buffer + ?Sized,
+    D: Destination,
+    B: BufferMut + ?Sized,
+    S: Source,
+{
+    let place = Place::of(buf);
+    // SAFETY: it is borrowed.
+    unsafe { exchange(packed(msg), destination, sendtag, place, source, receivetag) }
+}
+
+/// As [`send_receive_into_with_tags`], sent with tag 0 and received with any.
+#[track_caller]
+pub fn send_receive_into<M, D, B, S>(msg: &M, destination: &D, buf: &mut B, source: &S) -> Status
+where
+    M: Buffer + ?Sized,
+    D: Destination,
+    B: BufferMut + ?Sized,
+    S: Source,
+{
+    send_receive_into_with_tags(msg, destination, Tag::default(), buf, source, RSMPI_ANY_TAG)
+}
+
+/// Sends from a buffer and receives into the same.
+#[track_caller]
+pub fn send_receive_replace_into_with_tags<B, D, S>(
+    buf: &mut B,
+    destination: &D,
+    sendtag: Tag,
+    source: &S,
+    receivetag: Tag,
+) -> Status
+where
+    B: BufferMut + ?Sized,
+    D: Destination,
+    S: Source,
+{
+    let place = Place::of(buf);
+    // SAFETY: it is borrowed.
+    unsafe {
+        exchange(
+            place.packed(),
+            destination,
+            sendtag,
+            place,
+            source,
+            receivetag,
+        )
+    }
+}
+
+/// As [`send_receive_replace_into_with_tags`], sent with tag 0 and received with any.
+#[track_caller]
+pub fn send_receive_replace_into<B, D, S>(buf: &mut B, destination: &D, source: &S) -> Status
+where
+    B: BufferMut + ?Sized,
+    D: Destination,
+    S: Source,
+{
+    send_receive_replace_into_with_tags(buf, destination, Tag::default(), source, RSMPI_ANY_TAG)
+}

@@ -1,0 +1,250 @@
+//! Whom messages are received from.
+
+use graphmap_runtime::mpi as core;
+
+use super::message::{MatchedReceiveVec, Message};
+use super::receive_future::ReceiveFuture;
+use super::status::Status;
+use crate::datatype::traits::{BufferMut, Equivalence};
+use crate::ffi::{RSMPI_ANY_SOURCE, RSMPI_ANY_TAG};
+use crate::fiber::wait;
+use crate::place::{Place, status, value};
+use crate::request::{Receive, Request, Scope, complete};
+use crate::topology::sealed::AsHandle;
+use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
+use crate::{CallError, Tag, done};
+
+/// What tag a receive takes.
+fn tagged(tag: Tag) -> core::TagOf {
+    match tag {
+        RSMPI_ANY_TAG => core::ANY_TAG,
+        tag => core::TagOf::Tag(tag),
+    }
+}
+
+/// Where messages come from, and on which communicator.
+struct From<'a> {
+    communicator: &'a core::Communicator,
+    source: core::Source,
+    tag: core::TagOf,
+}
+
+impl<'a> From<'a> {
+    #[track_caller]
+    fn new<S: Source + ?Sized>(source: &'a S, tag: Tag) -> Self {
+        From {
+            communicator: source.as_communicator().as_handle().core(),
+            source: match source.source_rank() {
+                RSMPI_ANY_SOURCE => core::ANY_SOURCE,
+                rank => core::Source::from(rank),
+            },
+            tag: tagged(tag),
+        }
+    }
+
+    #[track_caller]
+    fn receive(&self) -> core::Receiving<Vec<u8>> {
+        self.communicator.recv(self.source, self.tag)
+    }
+}
+
+/// Begins a receive into a place.
+///
+/// # Safety
+/// The buffer has to be borrowed as long as what is returned may be polled.
+#[track_caller]
+pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
+    // SAFETY: as the caller says.
+    unsafe { Receive::new(From::new(source, tag).receive(), place) }
+}
+
+/// Whom messages are received from: a rank or any. Those without a tag take messages with any.
+///
+/// # Safety
+/// The rank has to be one of the communicator.
+pub unsafe trait Source: AsCommunicator {
+    /// Which rank: -2 for any.
+    fn source_rank(&self) -> Rank;
+
+    /// Waits until a message has come, and says which. It stays where it is.
+    #[track_caller]
+    fn probe_with_tag(&self, tag: Tag) -> Status {
+        let from = From::new(self, tag);
+        let found = wait(from.communicator.probe(from.source, from.tag));
+        Status::from_raw(status(done(found)))
+    }
+
+    /// As [`probe_with_tag`](Self::probe_with_tag).
+    #[track_caller]
+    fn probe(&self) -> Status {
+        self.probe_with_tag(RSMPI_ANY_TAG)
+    }
+
+    /// Waits until a message has come, and takes it: nobody else will receive it.
+    #[track_caller]
+    fn matched_probe_with_tag(&self, tag: Tag) -> (Message, Status) {
+        let from = From::new(self, tag);
+        Message::found(done(wait(from.communicator.mprobe(from.source, from.tag))))
+    }
+
+    /// As [`matched_probe_with_tag`](Self::matched_probe_with_tag).
+    #[track_caller]
+    fn matched_probe(&self) -> (Message, Status) {
+        self.matched_probe_with_tag(RSMPI_ANY_TAG)
+    }
+
+    /// Receives a value.
+    ///
+    /// # Panics
+    /// If the message is no such value: see [`try_receive_with_tag`](Self::try_receive_with_tag).
+    #[track_caller]
+    fn receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Msg, Status) {
+        done(self.try_receive_with_tag(tag))
+    }
+
+    /// As [`receive_with_tag`](Self::receive_with_tag), and returns what is wrong.
+    ///
+    /// # Errors
+    /// [`CallError::Truncated`], [`CallError::Count`]: it is too long or too short.
+    #[track_caller]
+    fn try_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> Result<(Msg, Status), CallError> {
+        let (bytes, told) = wait(From::new(self, tag).receive())?;
+        Ok((value(&bytes)?, Status::from_raw(status(told))))
+    }
+
+    /// As [`receive_with_tag`](Self::receive_with_tag).
+    #[track_caller]
+    fn receive<Msg: Equivalence>(&self) -> (Msg, Status) {
+        self.receive_with_tag(RSMPI_ANY_TAG)
+    }
+
+    /// Receives into a buffer, which may be longer than the message.
+    ///
+    /// # Panics
+    /// If it is shorter: see [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
+    #[track_caller]
+    fn receive_into_with_tag<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf, tag: Tag) -> Status {
+        done(self.try_receive_into_with_tag(buf, tag))
+    }
+
+    /// As [`receive_into_with_tag`](Self::receive_into_with_tag), and returns what is wrong.
+    ///
+    /// # Errors
+    /// [`CallError::Truncated`]: the buffer is shorter than the message, and full of the beginning of it.
+    #[track_caller]
+    fn try_receive_into_with_tag<Buf: BufferMut + ?Sized>(
+        &self,
+        buf: &mut Buf,
+        tag: Tag,
+    ) -> Result<Status, CallError> {
+        let place = Place::of(buf);
+        // SAFETY: it is borrowed until this returns.
+        let begun = unsafe { begin(self, place, tag) };
+        complete(begun).map(Status::from_raw)
+    }
+
+    /// As [`receive_into_with_tag`](Self::receive_into_with_tag).
+    #[track_caller]
+    fn receive_into<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf) -> Status {
+        self.receive_into_with_tag(buf, RSMPI_ANY_TAG)
+    }
+
+    /// Receives as many values as the message has.
+    #[track_caller]
+    fn receive_vec_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Vec<Msg>, Status) {
+        self.matched_probe_with_tag(tag).matched_receive_vec()
+    }
+
+    /// As [`receive_vec_with_tag`](Self::receive_vec_with_tag).
+    #[track_caller]
+    fn receive_vec<Msg: Equivalence>(&self) -> (Vec<Msg>, Status) {
+        self.receive_vec_with_tag(RSMPI_ANY_TAG)
+    }
+
+    /// Begins to receive into a buffer.
+    #[track_caller]
+    fn immediate_receive_into_with_tag<'a, Sc, Buf>(
+        &self,
+        scope: Sc,
+        buf: &'a mut Buf,
+        tag: Tag,
+    ) -> Request<'a, Buf, Sc>
+    where
+        Buf: 'a + BufferMut + ?Sized,
+        Sc: Scope<'a>,
+    {
+        let data: *mut Buf = buf;
+        // SAFETY: it is borrowed as long as `'a`.
+        let place = Place::of(unsafe { &mut *data });
+        // SAFETY: likewise.
+        unsafe { Request::begin(begin(self, place, tag), data, scope) }
+    }
+
+    /// As [`immediate_receive_into_with_tag`](Self::immediate_receive_into_with_tag).
+    #[track_caller]
+    fn immediate_receive_into<'a, Sc, Buf>(
+        &self,
+        scope: Sc,
+        buf: &'a mut Buf,
+    ) -> Request<'a, Buf, Sc>
+    where
+        Buf: 'a + BufferMut + ?Sized,
+        Sc: Scope<'a>,
+    {
+        self.immediate_receive_into_with_tag(scope, buf, RSMPI_ANY_TAG)
+    }
+
+    /// Begins to receive a value.
+    #[track_caller]
+    fn immediate_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> ReceiveFuture<Msg> {
+        ReceiveFuture::new(From::new(self, tag).receive())
+    }
+
+    /// As [`immediate_receive_with_tag`](Self::immediate_receive_with_tag).
+    #[track_caller]
+    fn immediate_receive<Msg: Equivalence>(&self) -> ReceiveFuture<Msg> {
+        self.immediate_receive_with_tag(RSMPI_ANY_TAG)
+    }
+
+    /// Which message has come; if none has, all other ranks have a turn first.
+    #[track_caller]
+    fn immediate_probe_with_tag(&self, tag: Tag) -> Option<Status> {
+        let from = From::new(self, tag);
+        let found = done(wait(from.communicator.iprobe(from.source, from.tag)));
+        found.map(|found| Status::from_raw(status(found)))
+    }
+
+    /// As [`immediate_probe_with_tag`](Self::immediate_probe_with_tag).
+    #[track_caller]
+    fn immediate_probe(&self) -> Option<Status> {
+        self.immediate_probe_with_tag(RSMPI_ANY_TAG)
+    }
+
+    /// Takes a message that has come; if none has, all other ranks have a turn first.
+    #[track_caller]
+    fn immediate_matched_probe_with_tag(&self, tag: Tag) -> Option<(Message, Status)> {
+        let from = From::new(self, tag);
+        let found = done(wait(from.communicator.improbe(from.source, from.tag)));
+        found.map(Message::found)
+    }
+
+    /// As [`immediate_matched_probe_with_tag`](Self::immediate_matched_probe_with_tag).
+    #[track_caller]
+    fn immediate_matched_probe(&self) -> Option<(Message, Status)> {
+        self.immediate_matched_probe_with_tag(RSMPI_ANY_TAG)
+    }
+}
+
+// SAFETY: any.
+unsafe impl Source for AnyProcess<'_> {
+    fn source_rank(&self) -> Rank {
+        RSMPI_ANY_SOURCE
+    }
+}
+
+// SAFETY: whoever has made it has looked.
+unsafe impl Source for Process<'_> {
+    fn source_rank(&self) -> Rank {
+        self.rank()
+    }
+}

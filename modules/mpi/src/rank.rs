@@ -1,0 +1,158 @@
+//! What is kept for each rank: whether it has been initialized, and its communicators of all and of itself.
+
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ThreadId;
+
+use graphmap_runtime::mpi as core;
+
+use crate::environment::Threading;
+use crate::fiber::current;
+use crate::topology::{Kind, Shared};
+
+/// How many ranks of this OS process are initialized, and how many of them for threads of any number.
+static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
+static MULTIPLE: AtomicUsize = AtomicUsize::new(0);
+
+/// The life of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Before,
+    Initialized(Threading),
+    Finalized(Threading),
+}
+
+/// A rank.
+#[derive(Clone)]
+pub(crate) struct Rank(Rc<State>);
+
+struct State {
+    phase: Rc<Cell<Phase>>,
+    thread: ThreadId,
+    world: OnceCell<Rc<Shared>>,
+    itself: OnceCell<Rc<Shared>>,
+}
+
+impl Rank {
+    pub(crate) fn new() -> Self {
+        Rank(Rc::new(State {
+            phase: Rc::new(Cell::new(Phase::Before)),
+            thread: std::thread::current().id(),
+            world: OnceCell::new(),
+            itself: OnceCell::new(),
+        }))
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        finalize(self);
+    }
+}
+
+/// A rank, as its communicators know it.
+#[derive(Clone)]
+pub(crate) struct Life(Rc<Cell<Phase>>);
+
+impl Life {
+    /// Whether the rank may communicate.
+    pub(crate) fn is_initialized(&self) -> bool {
+        matches!(self.0.get(), Phase::Initialized(_))
+    }
+}
+
+fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
+    current().map(|rank| f(&rank.0))
+}
+
+/// Where the rank that calls this is in its life; `None`: no rank does.
+pub(crate) fn phase() -> Option<Phase> {
+    with(|state| state.phase.get())
+}
+
+/// Initializes the rank that calls this, if it is not yet.
+pub(crate) fn initialize(threading: Threading) -> Option<()> {
+    let fresh = with(|state| {
+        let fresh = state.phase.get() == Phase::Before;
+        if fresh {
+            state.phase.set(Phase::Initialized(threading));
+            INITIALIZED.fetch_add(1, Ordering::Relaxed);
+            if threading == Threading::Multiple {
+                MULTIPLE.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        fresh
+    });
+    let fresh = fresh.expect(
+        "this is no rank: ranks are started by `mpi::run(n, main)`, and what they call runs on their stacks, not on other threads",
+    );
+    fresh.then_some(())
+}
+
+/// Ends the communication of the rank that calls this.
+pub(crate) fn finalize_current() {
+    let state = with(Rc::clone);
+    if let Some(state) = state {
+        finalize(&state);
+    }
+}
+
+fn finalize(state: &State) {
+    let Phase::Initialized(threading) = state.phase.get() else {
+        return;
+    };
+    for shared in [state.itself.get(), state.world.get()]
+        .into_iter()
+        .flatten()
+    {
+        // Whoever still has a handle may have borrowed attributes: they go with the last one.
+        if Rc::strong_count(shared) == 1 {
+            shared.attributes.clear(shared);
+        }
+    }
+    state.phase.set(Phase::Finalized(threading));
+    INITIALIZED.fetch_sub(1, Ordering::Relaxed);
+    if threading == Threading::Multiple {
+        MULTIPLE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether ranks of this OS process are initialized, and whether one is for any number of threads.
+pub(crate) fn elsewhere() -> (bool, bool) {
+    let any = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
+    (any(&INITIALIZED), any(&MULTIPLE))
+}
+
+/// Whether a thread is that of the rank.
+pub(crate) fn is_own_thread() -> bool {
+    with(|state| state.thread == std::thread::current().id()).unwrap_or(false)
+}
+
+/// The communicator of all ranks, or of the one that calls this.
+///
+/// # Panics
+/// If no rank calls it, or it is not initialized.
+#[track_caller]
+pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
+    let state = with(Rc::clone).expect("this is no rank: only ranks have a world");
+    match state.phase.get() {
+        Phase::Before => panic!("the rank is not initialized: call `mpi::initialize` first"),
+        Phase::Finalized(_) => panic!("the rank is finalized: its `Universe` was dropped"),
+        Phase::Initialized(_) => {}
+    }
+    let world = || core::world().unwrap_or_else(|error| panic!("{error}"));
+    let life = Life(Rc::clone(&state.phase));
+    let (cell, name) = match kind {
+        Kind::Itself => (&state.itself, "MPI_COMM_SELF"),
+        _ => (&state.world, "MPI_COMM_WORLD"),
+    };
+    let shared = cell.get_or_init(|| {
+        let communicator = match kind {
+            Kind::Itself => world().alone().unwrap_or_else(|error| panic!("{error}")),
+            _ => world(),
+        };
+        Rc::new(Shared::new(communicator, name.to_string(), life))
+    });
+    Rc::clone(shared)
+}

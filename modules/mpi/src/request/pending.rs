@@ -1,0 +1,238 @@
+//! What requests stand for: a call that was begun and may not be done yet.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use graphmap_runtime::mpi as core;
+use graphmap_runtime::mpi::Request as _;
+
+use crate::ffi::{MPI_Request, MPI_Status};
+use crate::fiber::{poll_once, wait};
+use crate::place::{Place, empty_status, status};
+
+/// A call that was begun. What it borrows is written to only when it is polled.
+pub(crate) trait Begun {
+    /// Asks whether it is done.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>>;
+
+    /// Whoever polled it does not wait any more.
+    fn disarm(&mut self) {}
+
+    /// Takes it back, if it can be, which is done with then.
+    fn cancel(&mut self) -> bool {
+        false
+    }
+}
+
+/// A send that was begun.
+pub(crate) struct Send(Option<core::Sending>);
+
+impl Send {
+    pub(crate) fn new(sending: core::Sending) -> Self {
+        Send(Some(sending))
+    }
+}
+
+impl Begun for Send {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        match &mut self.0 {
+            Some(sending) => Pin::new(sending).poll(context).map_ok(|()| empty_status()),
+            None => Poll::Ready(Err(core::Error::Inactive)),
+        }
+    }
+
+    fn disarm(&mut self) {
+        if let Some(sending) = &mut self.0 {
+            sending.disarm();
+        }
+    }
+
+    fn cancel(&mut self) -> bool {
+        // One that comes too late is sent, and needs nobody for that.
+        self.0.take().map(core::Request::cancel);
+        true
+    }
+}
+
+/// A receive into a buffer that was begun.
+pub(crate) struct Receive {
+    receiving: Option<core::Receiving<Vec<u8>>>,
+    place: Place,
+}
+
+impl Receive {
+    /// # Safety
+    /// The buffer has to be borrowed as long as this may be polled.
+    pub(crate) unsafe fn new(receiving: core::Receiving<Vec<u8>>, place: Place) -> Self {
+        Receive {
+            receiving: Some(receiving),
+            place,
+        }
+    }
+}
+
+impl Begun for Receive {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        let Some(receiving) = &mut self.receiving else {
+            return Poll::Ready(Err(core::Error::Inactive));
+        };
+        Pin::new(receiving).poll(context).map(|received| {
+            let (bytes, told) = received?;
+            // SAFETY: as whoever has made this has said.
+            unsafe { self.place.fill(&bytes) }?;
+            Ok(status(told))
+        })
+    }
+
+    fn disarm(&mut self) {
+        if let Some(receiving) = &mut self.receiving {
+            receiving.disarm();
+        }
+    }
+
+    fn cancel(&mut self) -> bool {
+        self.receiving.take().is_some_and(core::Request::cancel)
+    }
+}
+
+/// A collective call that was begun, and what is done with what it gives.
+pub(crate) struct Collective<R, F> {
+    call: core::Collective<R>,
+    finish: Option<F>,
+}
+
+impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
+    pub(crate) fn new(call: core::Collective<R>, finish: F) -> Self {
+        let finish = Some(finish);
+        Collective { call, finish }
+    }
+}
+
+impl<R, F: FnOnce(R) -> Result<(), core::Error>> Begun for Collective<R, F> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        Pin::new(&mut self.call).poll(context).map(|result| {
+            let finish = self.finish.take().ok_or(core::Error::Inactive)?;
+            finish(result?)?;
+            Ok(empty_status())
+        })
+    }
+}
+
+/// Something that is done already.
+pub(crate) struct Done(pub(crate) Option<Result<MPI_Status, core::Error>>);
+
+impl Begun for Done {
+    fn poll(&mut self, _context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        Poll::Ready(self.0.take().unwrap_or(Err(core::Error::Inactive)))
+    }
+}
+
+/// Waits for a call that was begun.
+#[track_caller]
+pub(crate) fn complete(begun: impl Begun) -> Result<MPI_Status, core::Error> {
+    let mut begun = pin!(begun);
+    // SAFETY: it is not moved.
+    let begun = unsafe { begun.as_mut().get_unchecked_mut() };
+    wait(poll_fn(|context| begun.poll(context)))
+}
+
+/// What a handle of a request points to.
+pub(crate) struct Pending(RefCell<State>);
+
+enum State {
+    Active(Box<dyn Begun>),
+    /// It is done, and has not told yet.
+    Done(Result<MPI_Status, core::Error>),
+}
+
+impl Pending {
+    /// A handle of a call that was begun, which somebody has to free.
+    pub(crate) fn handle(begun: Box<dyn Begun>) -> MPI_Request {
+        let pending = Box::new(Pending(RefCell::new(State::Active(begun))));
+        MPI_Request(Box::into_raw(pending))
+    }
+
+    /// Asks whether it is done.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        match &mut *self.0.borrow_mut() {
+            State::Active(begun) => begun.poll(context),
+            State::Done(done) => Poll::Ready(done.clone()),
+        }
+    }
+
+    /// Whoever polled it does not wait any more.
+    pub(crate) fn disarm(&self) {
+        if let State::Active(begun) = &mut *self.0.borrow_mut() {
+            begun.disarm();
+        }
+    }
+
+    /// Takes it back, if it can be.
+    pub(crate) fn cancel(&self) {
+        let mut state = self.0.borrow_mut();
+        if let State::Active(begun) = &mut *state
+            && begun.cancel()
+        {
+            *state = State::Done(Ok(empty_status()));
+        }
+    }
+
+    /// Whether it is done, which it will tell whoever asks.
+    pub(crate) fn is_done(&self) -> bool {
+        match self.look() {
+            Some(done) => {
+                *self.0.borrow_mut() = State::Done(done);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether it is done, and what has come of it.
+    pub(crate) fn look(&self) -> Option<Result<MPI_Status, core::Error>> {
+        let polled = poll_once(pin!(poll_fn(|context| match self.poll(context) {
+            Poll::Pending => {
+                self.disarm();
+                Poll::Ready(None)
+            }
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+        })));
+        match polled {
+            Poll::Ready(found) => found,
+            Poll::Pending => None,
+        }
+    }
+}
+
+/// What a handle points to, which nobody else has from now on.
+///
+/// # Safety
+/// The handle has to be one of [`Pending::handle`], and nobody may use it again.
+pub(crate) unsafe fn owned(request: MPI_Request) -> Box<Pending> {
+    // SAFETY: it was made by `Box::into_raw`.
+    unsafe { Box::from_raw(request.0) }
+}
+
+/// Lets all others have a turn.
+#[track_caller]
+pub(crate) fn give_way() {
+    if !std::thread::panicking() {
+        wait(graphmap_runtime::yield_now());
+    }
+}
+
+impl Begun for Box<dyn Begun> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        (**self).poll(context)
+    }
+
+    fn disarm(&mut self) {
+        (**self).disarm();
+    }
+
+    fn cancel(&mut self) -> bool {
+        (**self).cancel()
+    }
+}

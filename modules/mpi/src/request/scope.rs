@@ -1,0 +1,88 @@
+//! Scopes: how long requests may borrow their buffers.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+use super::several::RequestCollection;
+
+/// How long requests may borrow.
+///
+/// # Safety
+/// Requests may be registered only as long as `'a`.
+pub unsafe trait Scope<'a> {
+    /// A request begins.
+    fn register(&self);
+
+    /// A request has ended.
+    ///
+    /// # Safety
+    /// It has to have been registered.
+    unsafe fn unregister(&self);
+}
+
+/// For ever: of what is static.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct StaticScope;
+
+// SAFETY: there is no end.
+unsafe impl Scope<'static> for StaticScope {
+    fn register(&self) {}
+
+    unsafe fn unregister(&self) {}
+}
+
+/// Until the end of a [`scope`].
+#[derive(Debug)]
+pub struct LocalScope<'a> {
+    requests: Cell<usize>,
+    /// Neither longer nor shorter.
+    phantom: PhantomData<Cell<&'a ()>>,
+}
+
+impl LocalScope<'_> {
+    fn new() -> Self {
+        LocalScope {
+            requests: Cell::new(0),
+            phantom: PhantomData,
+        }
+    }
+}
+
+impl Drop for LocalScope<'_> {
+    fn drop(&mut self) {
+        // One that was forgotten will not be polled again, so it does no harm but to keep a message from others.
+        if self.requests.get() != 0 && !std::thread::panicking() {
+            panic!("at least one request was dropped without being completed");
+        }
+    }
+}
+
+// SAFETY: requests hold a reference to it, so it ends after them, or they are never polled again.
+unsafe impl<'a> Scope<'a> for &LocalScope<'a> {
+    fn register(&self) {
+        self.requests.set(self.requests.get() + 1);
+    }
+
+    unsafe fn unregister(&self) {
+        let requests = self.requests.get().checked_sub(1);
+        self.requests
+            .set(requests.expect("a request ends as often as it begins"));
+    }
+}
+
+/// A scope of which requests may borrow what lives longer.
+pub fn scope<'a, F, R>(f: F) -> R
+where
+    F: FnOnce(&LocalScope<'a>) -> R,
+{
+    f(&LocalScope::new())
+}
+
+/// As [`scope`], with a collection of requests that can be waited for together, and has room for so many at first.
+pub fn multiple_scope<'a, F, R, D>(reserve: usize, f: F) -> R
+where
+    D: 'a + ?Sized,
+    F: FnOnce(&LocalScope<'a>, &mut RequestCollection<'a, D>) -> R,
+{
+    f(&LocalScope::new(), &mut RequestCollection::new(reserve))
+}

@@ -1,0 +1,187 @@
+//! The examples of rsmpi 0.8.2, as they are in the registry: which of them run here, at which numbers of ranks.
+//!
+//! Each is copied into a crate of its own making, behind a `pub(crate)` function that calls its `main`, and all of them become one
+//! program, for which `mpi` is patched to be this crate. Their own assertions say whether they pass.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Those that do not pass, and why.
+const LEFT_OUT: [(&str, &str); 3] = [
+    (
+        "dyn_communicator",
+        "it receives a `usize` into an `i32`, and so writes beyond it where that is not seen",
+    ),
+    ("spawn", "ranks cannot be spawned"),
+    ("spawn_multiple", "ranks cannot be spawned"),
+];
+
+/// What the book says of it.
+const BOOK: &str = include_str!("../../../docs/src/rsmpi.md");
+
+/// At so many ranks each is run.
+const RANKS: [usize; 3] = [2, 3, 5];
+
+fn cargo(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .current_dir(directory)
+        .args(arguments)
+        .env("CARGO_INCREMENTAL", "0");
+    command.output().expect("cargo can be run")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a file is in a directory")).unwrap();
+    // What has not changed need not be built again.
+    if fs::read_to_string(path).is_ok_and(|before| before == text) {
+        return;
+    }
+    fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// A crate that depends on these, with the versions that graphmap is tested with.
+fn package(name: &str, manifest: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let whole = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n{manifest}"
+    );
+    write(&directory.join("Cargo.toml"), &whole);
+    let lock = directory.join("Cargo.lock");
+    if !lock.exists() {
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+        fs::copy(ours, &lock).unwrap();
+    }
+    directory
+}
+
+/// Where cargo has rsmpi.
+fn rsmpi() -> PathBuf {
+    let directory = package(
+        "rsmpi-source",
+        "[dependencies]\nmpi = { version = \"=0.8.2\", default-features = false }\n",
+    );
+    write(&directory.join("src/lib.rs"), "");
+    let told = cargo(
+        &directory,
+        &["metadata", "--format-version", "1", "--no-default-features"],
+    );
+    let text = String::from_utf8_lossy(&told.stdout);
+    let mut paths = text.split("\"manifest_path\":\"").skip(1);
+    let found = paths.find_map(|rest| {
+        rest.split('"')
+            .next()
+            .filter(|path| path.contains("mpi-0.8.2/"))
+    });
+    let found = found.unwrap_or_else(|| {
+        panic!(
+            "cargo does not get rsmpi: {}",
+            String::from_utf8_lossy(&told.stderr)
+        )
+    });
+    Path::new(found)
+        .parent()
+        .expect("a manifest is in a directory")
+        .to_path_buf()
+}
+
+/// The names of the examples, and their texts.
+fn examples() -> BTreeMap<String, String> {
+    let directory = rsmpi().join("examples");
+    let entries =
+        fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let named = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, fs::read_to_string(&path).unwrap())
+    };
+    sources.map(named).collect()
+}
+
+/// Builds the program of all examples.
+fn build(examples: &BTreeMap<String, String>) -> PathBuf {
+    let manifest = format!(
+        "[features]\ndefault = [\"user-operations\"]\nuser-operations = []\n\n\
+         [dependencies]\nmpi = {{ version = \"0.8\", features = [\"derive\", \"complex\"] }}\nnum-complex = \"0.4\"\n\n\
+         [patch.crates-io]\nmpi = {{ path = {:?} }}\n\n\
+         [lints.rust]\nunexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(msmpi)\"] }}\n",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let directory = package("rsmpi-examples", &manifest);
+    let (mut modules, mut arms) = (String::new(), String::new());
+    for (name, text) in examples {
+        let entered = format!(
+            "{text}\npub(crate) fn enter_as_a_rank() -> impl std::process::Termination {{\n    main()\n}}\n"
+        );
+        write(&directory.join(format!("src/example_{name}.rs")), &entered);
+        writeln!(modules, "mod example_{name};").unwrap();
+        writeln!(
+            arms,
+            "        \"{name}\" => mpi::run(ranks, example_{name}::enter_as_a_rank),"
+        )
+        .unwrap();
+    }
+    let main = format!(
+        "{modules}\nfn main() {{\n    let mut arguments = std::env::args().skip(1);\n    \
+         let name = arguments.next().unwrap();\n    let ranks = arguments.next().unwrap().parse().unwrap();\n    \
+         let ended = match name.as_str() {{\n{arms}        _ => panic!(\"{{name}}\"),\n    }};\n    \
+         if let Err(error) = ended {{\n        eprintln!(\"{{error}}\");\n        std::process::exit(1);\n    }}\n}}\n"
+    );
+    write(&directory.join("src/main.rs"), &main);
+    let built = cargo(&directory, &["build", "--quiet"]);
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    directory.join("target/debug/rsmpi-examples")
+}
+
+/// Runs an example: what is wrong, if anything.
+fn run(program: &Path, name: &str, ranks: usize) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command
+        .args([name, &ranks.to_string()])
+        .env("RUST_BACKTRACE", "0");
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program can be run");
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            return Err("it does not end".to_string());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let ended = child.wait_with_output().unwrap();
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&ended.stderr).into_owned()),
+    }
+}
+
+#[test]
+fn examples_of_rsmpi_run() {
+    let examples = examples();
+    assert_eq!(examples.len(), 58);
+    let program = build(&examples);
+    let mut wrong = String::new();
+    for name in examples.keys() {
+        let left_out = LEFT_OUT.iter().any(|left_out| left_out.0 == name);
+        let told = BOOK.contains(&format!("`{name}`"));
+        assert!(told, "docs/src/rsmpi.md says nothing of `{name}`");
+        for ranks in RANKS {
+            match (run(&program, name, ranks), left_out) {
+                (Ok(()), false) | (Err(_), true) => {}
+                (Ok(()), true) => writeln!(wrong, "{name} at {ranks} ranks passes").unwrap(),
+                (Err(why), false) => writeln!(wrong, "{name} at {ranks} ranks: {why}").unwrap(),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
