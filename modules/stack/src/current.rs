@@ -39,8 +39,8 @@ pub(crate) struct Suspender<'a> {
     yielder: &'a Yielder<Resume, ()>,
     /// Of the poll that has resumed the stack last.
     context: Cell<*mut Context<'static>>,
-    /// Whether a future is being polled on the stack.
-    polls: Cell<bool>,
+    /// Whether the stack must not be suspended: a future is being polled on it, or something [`uninterrupted`].
+    holds: Cell<bool>,
     /// Whether the fiber is being dropped.
     is_cancelled: Cell<bool>,
     /// How often somebody has waited since.
@@ -65,7 +65,7 @@ pub(crate) fn run<T>(yielder: &Yielder<Resume, ()>, resume: Resume, body: impl F
     let suspender = Suspender {
         yielder,
         context: Cell::new(resume.context),
-        polls: Cell::new(false),
+        holds: Cell::new(false),
         is_cancelled: Cell::new(false),
         tries: Cell::new(0),
     };
@@ -75,11 +75,15 @@ pub(crate) fn run<T>(yielder: &Yielder<Resume, ()>, resume: Resume, body: impl F
 }
 
 impl Suspender<'_> {
+    #[inline]
     fn enter(&self) {
         CURRENT.set(ptr::from_ref(self).cast());
     }
 
     /// Leaves the stack until its fiber is polled again.
+    ///
+    /// Inlined: a return to a frame that was called before the switch is one that processors predict wrongly.
+    #[inline(always)]
     fn suspend(&self) {
         let resume = self.yielder.suspend(());
         self.enter();
@@ -117,25 +121,37 @@ impl Suspender<'_> {
     }
 }
 
-/// Says that a future is being polled.
-struct Polls<'a>(&'a Cell<bool>);
+/// Says that the stack must not be suspended, and then what was said before.
+struct Holds<'a> {
+    holds: &'a Cell<bool>,
+    before: bool,
+}
 
-impl<'a> Polls<'a> {
-    fn new(polls: &'a Cell<bool>) -> Self {
-        polls.set(true);
-        Polls(polls)
+impl<'a> Holds<'a> {
+    fn new(holds: &'a Cell<bool>) -> Self {
+        let before = holds.replace(true);
+        Holds { holds, before }
     }
 }
 
-impl Drop for Polls<'_> {
+impl Drop for Holds<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.holds.set(self.before);
     }
 }
 
 /// Whether the caller runs on the stack of a fiber.
 pub fn on_fiber() -> bool {
     !CURRENT.get().is_null()
+}
+
+/// Calls a function that must not be interrupted by others of its thread: to wait in it is an error,
+/// [`WaitError::InPoll`]. So does who calls code of somebody else in the middle of something.
+pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: null, or the suspender of the stack that runs, which outlives the call: it lies in a frame below.
+    let fiber = unsafe { CURRENT.get().as_ref() };
+    let _holds = fiber.map(|fiber| Holds::new(&fiber.holds));
+    f()
 }
 
 /// Waits for a future on the stack of a fiber, which is suspended while the future is pending.
@@ -146,11 +162,18 @@ pub fn on_fiber() -> bool {
 ///
 /// Where [`try_wait`] fails.
 #[track_caller]
+#[inline]
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     match try_wait(future) {
         Ok(output) => output,
-        Err(error) => panic!("{error}"),
+        Err(error) => cannot(error),
     }
+}
+
+#[cold]
+#[track_caller]
+fn cannot(error: WaitError) -> ! {
+    panic!("{error}")
 }
 
 /// As [`wait`], but tells what keeps it from waiting.
@@ -159,14 +182,15 @@ pub fn wait<F: IntoFuture>(future: F) -> F::Output {
 ///
 /// # Errors
 ///
-/// Off the stack of a fiber, within the poll of a future that its fiber waits for, and if the future is pending while the
+/// Off the stack of a fiber, within the poll of a future that its fiber waits for or what is [`uninterrupted`], and if the future is pending while the
 /// stack unwinds.
+#[inline]
 pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
     // SAFETY: null, or the suspender of the stack that runs, which outlives the call: it lies in a frame below.
     let Some(fiber) = (unsafe { CURRENT.get().as_ref() }) else {
         return Err(WaitError::NoFiber);
     };
-    if fiber.polls.get() {
+    if fiber.holds.get() {
         return Err(WaitError::InPoll);
     }
     if fiber.is_cancelled.get() && !thread::panicking() {
@@ -175,9 +199,9 @@ pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
     let mut future = pin!(future.into_future());
     loop {
         let polled = {
-            let _polls = Polls::new(&fiber.polls);
+            let _holds = Holds::new(&fiber.holds);
             // SAFETY: the context is that of the poll that has resumed this stack. It lives until the stack is suspended,
-            // which it is not here: that takes a call of this function, which is refused while `polls` says so.
+            // which it is not here: that takes a call of this function, which is refused while `holds` says so.
             let context = unsafe { &mut *fiber.context.get() };
             future.as_mut().poll(context)
         };

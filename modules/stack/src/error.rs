@@ -12,8 +12,8 @@ pub enum WaitError {
     /// The call was not made on the stack of a [`Fiber`](crate::Fiber): on that of a thread that a fiber has started, perhaps.
     /// The future was dropped without having been polled.
     NoFiber,
-    /// The call was made while [`wait`](crate::wait) polls a future, which must not be interrupted. The future was
-    /// dropped without having been polled: it can be awaited there.
+    /// The call was made while [`wait`](crate::wait) polls a future, or in what is [`uninterrupted`](crate::uninterrupted). The future was
+    /// dropped without having been polled.
     InPoll,
     /// The stack unwinds, by a panic or as its fiber is dropped, and must not be suspended. The future was polled once, was
     /// pending, and was dropped.
@@ -27,7 +27,7 @@ impl fmt::Display for WaitError {
                 "there is no stack to suspend: only the body of a fiber can wait, on the thread that polls it"
             }
             WaitError::InPoll => {
-                "a future that a fiber waits for must not wait within its poll: it can `.await` instead"
+                "what must not be interrupted cannot wait: the poll of a future, which can `.await`, or an operation of a call"
             }
             WaitError::Unwinding => {
                 "a stack that unwinds cannot be suspended: a destructor that may run then calls `try_wait`"

@@ -36,6 +36,8 @@
 //!   left suspended for ever, and so are the values on its stack.
 //! * What a cancelled body panics with comes out of the drop, unless that thread is panicking already.
 //! * A fiber that is forgotten keeps its stack.
+//! * A fiber may be dropped by a panic; to poll one then is an error, as it would take itself for one that unwinds. A body that is dropped by
+//!   a panic and waits in a loop, whatever it is told, ends the program after a thousand times.
 //!
 //! **No stack is suspended while it unwinds**: the others of its thread would see [`std::thread::panicking`] say true, and poison the
 //! mutexes that they release. So a destructor that may run in unwinding and has to wait uses [`try_wait`], which polls
@@ -43,7 +45,8 @@
 //! panics, which in a destructor that runs in unwinding ends the program, as any panic there.
 //!
 //! **No stack is suspended in a poll**: what a future does in its poll is not interrupted by other fibers. To wait there is an
-//! error ([`WaitError::InPoll`]); a fiber that is polled there has its own stack, and may wait.
+//! error ([`WaitError::InPoll`]); a fiber that is polled there has its own stack, and may wait. Who calls a function of somebody else
+//! in the middle of something else makes it [`uninterrupted`].
 //!
 //! # What bodies must not do
 //!
@@ -68,7 +71,7 @@ mod shape;
 mod slab;
 mod system;
 
-pub use current::{on_fiber, try_wait, wait};
+pub use current::{on_fiber, try_wait, uninterrupted, wait};
 pub use error::{OptionsError, StackError, WaitError};
 pub use fiber::Fiber;
 pub use options::{Guard, Options};

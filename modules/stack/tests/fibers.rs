@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use graphmap_stack::{Fiber, WaitError, on_fiber, try_wait, wait};
+use graphmap_stack::{Fiber, WaitError, on_fiber, try_wait, uninterrupted, wait};
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
@@ -165,6 +165,28 @@ fn nobody_waits_within_a_poll() {
         // After a panic in a poll, too, the next may wait.
         let panicked = catch_unwind(|| wait(async { wait(ready(1)) }));
         assert!(panicked.is_err());
+        wait(once());
+        told
+    });
+    assert_eq!(finish(fiber), Err(WaitError::InPoll));
+}
+
+#[test]
+fn nobody_waits_in_what_is_uninterrupted() {
+    assert_eq!(
+        uninterrupted(|| try_wait(ready(1))),
+        Err(WaitError::NoFiber)
+    );
+    let fiber = Fiber::new(|| {
+        let told = uninterrupted(|| {
+            let inner = uninterrupted(|| try_wait(ready(1)));
+            assert_eq!(inner, Err(WaitError::InPoll));
+            // Another fiber has a stack of its own.
+            assert_eq!(finish(Fiber::new(|| wait(async { 7 }))), 7);
+            try_wait(ready(1))
+        });
+        // Also after a panic.
+        assert!(catch_unwind(|| uninterrupted(|| panic_any(1))).is_err());
         wait(once());
         told
     });

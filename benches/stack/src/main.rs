@@ -1,0 +1,46 @@
+//! What fibers cost, beside plain futures and bare corosensei: what makes the table of docs/src/stack.md.
+
+mod create;
+mod memory;
+mod switch;
+
+use std::time::Instant;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let what = args.first().map_or("all", String::as_str);
+    let rounds = args.get(1).map_or(7, |r| r.parse().expect("rounds"));
+    let reports: [(&str, &dyn Fn()); 3] = [
+        ("switch", &|| switch::report(rounds)),
+        ("create", &|| create::report(rounds)),
+        ("memory", &memory::report),
+    ];
+    assert!(
+        what == "all" || reports.iter().any(|(name, _)| *name == what),
+        "see the script `run`"
+    );
+    for (name, report) in reports {
+        if what == "all" || what == name {
+            report();
+        }
+    }
+}
+
+/// Nanoseconds of each contestant for one of `count` operations, medians of rounds in which all take turns.
+fn measure(rounds: usize, count: usize, contestants: &mut [(&str, &mut dyn FnMut())]) {
+    let mut times = vec![Vec::new(); contestants.len()];
+    for _ in 0..rounds {
+        for (times, (_, run)) in times.iter_mut().zip(contestants.iter_mut()) {
+            let start = Instant::now();
+            run();
+            times.push(start.elapsed().as_nanos() as f64 / count as f64);
+        }
+    }
+    let mut first = None;
+    for (mut times, (name, _)) in times.into_iter().zip(contestants) {
+        times.sort_by(f64::total_cmp);
+        let median = times[times.len() / 2];
+        let first = *first.get_or_insert(median);
+        println!("  {name:<44} {median:>9.1} ns {:>7.2}", median / first);
+    }
+}

@@ -1,0 +1,155 @@
+//! Fibers as processes of the runtime: plain functions that call its messages and channels. Miri switches no stacks.
+
+#![cfg(not(miri))]
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use graphmap_runtime::mpi::{self, ANY_SOURCE};
+use graphmap_runtime::{Local, Options, RunError};
+use graphmap_stack::{Fiber, WaitError, try_wait, uninterrupted, wait};
+
+/// Adds a process that runs a plain function on a stack of its own.
+fn spawn(net: &mut Local, body: impl FnOnce() -> Result<(), mpi::Error> + 'static) {
+    net.spawn(Fiber::new(body));
+}
+
+/// Counts when it is dropped.
+struct Counts(Rc<Cell<usize>>);
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn a_ring_of_plain_functions() {
+    fn rank() -> Result<(), mpi::Error> {
+        let world = mpi::world()?;
+        let next = (world.rank() + 1) % world.size();
+        if world.rank() == 0 {
+            wait(world.send(1_usize, next, 0))?;
+            let (sum, _) = wait(world.recv::<usize>(ANY_SOURCE, 0))?;
+            assert_eq!(sum, world.size());
+        } else {
+            let (sum, _) = wait(world.recv::<usize>(ANY_SOURCE, 0))?;
+            wait(world.send(sum + 1, next, 0))?;
+        }
+        wait(world.barrier())
+    }
+    let mut net = Local::new();
+    for _ in 0..2000 {
+        spawn(&mut net, rank);
+    }
+    net.run(&Options::new()).unwrap();
+}
+
+#[test]
+fn plain_functions_and_async_ones_in_one_network() {
+    let mut net = Local::new();
+    let (mut output, mut input) = net.channel::<u32>(2);
+    spawn(&mut net, move || {
+        for number in 0..1000 {
+            wait(output.write(number)).expect("it is read");
+        }
+        drop(output);
+        let sum = wait(mpi::world()?.allreduce(1, |a, b| a + b))?;
+        assert_eq!(sum, 2);
+        Ok(())
+    });
+    net.spawn(async move {
+        let mut sum = 0;
+        while let Some(number) = input.read().await {
+            sum += number;
+        }
+        assert_eq!(sum, 499_500);
+        let sum = mpi::world()?.allreduce(1, |a, b| a + b).await?;
+        assert_eq!(sum, 2);
+        Ok::<(), mpi::Error>(())
+    });
+    net.run(&Options::new()).unwrap();
+}
+
+#[test]
+fn a_block_is_told_with_lines_and_drops_what_is_on_stacks() {
+    let dropped = Rc::new(Cell::new(0));
+    let mut net = Local::new();
+    for _ in 0..3 {
+        let counts = Counts(dropped.clone());
+        spawn(&mut net, move || {
+            let _counts = counts;
+            let world = mpi::world()?;
+            let next = (world.rank() + 1) % 3;
+            wait(world.recv::<u8>(next, 5)).map(drop)
+        });
+    }
+    let Err(RunError::Blocked(block)) = net.run(&Options::new()) else {
+        panic!("it blocks");
+    };
+    assert_eq!((block.processes, block.cycle_len), (3, 3));
+    let told = block.cycle[0].to_string();
+    let call = "process 0 (rank 0) waits in receive (world, from rank 1, tag 5): ";
+    assert!(told.starts_with(call), "{told}");
+    assert!(told.contains(file!()), "{told}");
+    assert_eq!(dropped.get(), 3);
+}
+
+#[test]
+fn a_rank_that_panics_drops_the_others() {
+    /// Waits for a message that never comes, in a destructor.
+    struct Waits(Rc<Cell<usize>>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let told = try_wait(mpi::world().unwrap().recv::<u8>(ANY_SOURCE, 1));
+            assert!(matches!(told, Err(WaitError::Unwinding)));
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    let waited = Rc::new(Cell::new(0));
+    let mut net = Local::new();
+    for _ in 0..5 {
+        let counts = Counts(dropped.clone());
+        spawn(&mut net, move || {
+            let _counts = counts;
+            wait(mpi::world()?.recv::<u8>(ANY_SOURCE, 0)).map(drop)
+        });
+    }
+    let waits = Waits(waited.clone());
+    spawn(&mut net, move || {
+        let _waits = waits;
+        wait(graphmap_runtime::yield_now());
+        panic!("as it should");
+    });
+    let told = net.run(&Options::new());
+    assert!(matches!(told, Err(RunError::Failed { .. })), "{told:?}");
+    assert_eq!((dropped.get(), waited.get()), (5, 1));
+    assert!(!std::thread::panicking());
+}
+
+#[test]
+fn an_operation_that_is_uninterrupted_cannot_wait() {
+    let mut net = Local::new();
+    let told = Rc::new(Cell::new(0));
+    for _ in 0..3 {
+        let told = told.clone();
+        spawn(&mut net, move || {
+            let world = mpi::world()?;
+            // It is called by the last that comes, when it comes, in the middle of the call.
+            let operation = move |a: usize, b: usize| {
+                let waited = || try_wait(mpi::world().unwrap().recv::<u8>(ANY_SOURCE, 3));
+                let waited = uninterrupted(waited);
+                assert!(matches!(waited, Err(WaitError::InPoll)));
+                told.set(told.get() + 1);
+                a + b
+            };
+            let sum = wait(world.allreduce(world.rank(), operation))?;
+            assert_eq!(sum, 3);
+            // After that, it can be suspended again.
+            wait(world.barrier())
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    assert_eq!(told.get(), 2);
+}
