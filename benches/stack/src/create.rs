@@ -66,7 +66,7 @@ pub(crate) fn report(rounds: usize) {
         &mut [("thread of the kernel", &mut threads)],
     );
 
-    println!("first use of a stack, with its page; of {FRESH}, all suspended:");
+    println!("first use of a stack, with its page, and its unwinding; of {FRESH}, all suspended:");
     let fresh = |guard| {
         let mut kept = Vec::new();
         move || {
@@ -100,7 +100,7 @@ pub(crate) fn report(rounds: usize) {
         rounds,
         FRESH,
         &mut [
-            ("MADV_GUARD_INSTALL, and the last unwound", &mut marker),
+            ("MADV_GUARD_INSTALL", &mut marker),
             ("mprotect", &mut protection),
             ("canary", &mut canary),
             ("bare corosensei, a mapping each", &mut bare),

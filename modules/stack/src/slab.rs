@@ -1,6 +1,9 @@
 //! Many stacks in one mapping.
 
 use std::io;
+use std::ptr;
+
+use corosensei::stack::valgrind::ValgrindStackRegistration;
 
 use crate::budget::Share;
 use crate::options::Guard;
@@ -16,6 +19,8 @@ pub(crate) struct Slab {
     free: Vec<u32>,
     /// What guards the stacks that have been used; the others never were.
     guards: Vec<Guard>,
+    /// Tells valgrind, if this runs on it, that these are stacks.
+    known: Vec<ValgrindStackRegistration>,
     /// How many stacks there are.
     stacks: u32,
     entry: &'static Entry,
@@ -41,6 +46,7 @@ impl Slab {
             shape,
             free: Vec::new(),
             guards: Vec::new(),
+            known: Vec::new(),
             stacks,
             entry: registry::list(mapping.start(), mapping.len(), shape),
             mapping,
@@ -62,12 +68,19 @@ impl Slab {
             match self.guard(number, *guard) {
                 Ok(()) => {
                     self.guards.push(*guard);
+                    self.known.push(self.make_known(number));
                     return Ok(Some(number as u32));
                 }
                 Err(error) => failed = error,
             }
         }
         Err(failed)
+    }
+
+    fn make_known(&self, number: usize) -> ValgrindStackRegistration {
+        let from = self.shape.limit(number) + self.shape.guard;
+        let first = ptr::with_exposed_provenance_mut(self.start() + from);
+        ValgrindStackRegistration::new(first, self.shape.stride - self.shape.guard)
     }
 
     fn guard(&mut self, number: usize, guard: Guard) -> io::Result<()> {
@@ -137,6 +150,7 @@ impl Slab {
 
 impl Drop for Slab {
     fn drop(&mut self) {
+        self.known.clear();
         self.entry.unlist();
     }
 }
