@@ -1,15 +1,41 @@
 //! A rank's stack, and which rank's stack it is that something is called on.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use graphmap_stack::{Options, Stacks};
+
 use crate::rank::Rank;
+
+/// Of how many bytes a stack is where nothing else is said: as many as plain functions may expect, and only address space.
+const SIZE: usize = 1 << 20;
 
 thread_local! {
     /// The rank whose stack this thread is on, if any.
     static CURRENT: RefCell<Option<Rank>> = const { RefCell::new(None) };
+    /// The stacks of the ranks of this thread.
+    static STACKS: OnceCell<Stacks> = const { OnceCell::new() };
+}
+
+/// What a rank has ended with.
+pub(crate) type Ended = Result<(), String>;
+
+/// A fiber of this thread, called by the rank that asks.
+fn fiber(body: impl FnOnce() -> Ended + 'static) -> Result<graphmap_stack::Fiber<Ended>, String> {
+    let asked = Options::from_env().map_err(|error| error.to_string())?;
+    STACKS.with(|stacks| {
+        let stacks = stacks.get_or_init(|| {
+            Stacks::new(match std::env::var_os("GRAPHMAP_STACK") {
+                Some(_) => asked,
+                None => asked.size(SIZE),
+            })
+        });
+        let name = format!("rank {}", graphmap_runtime::me().rank);
+        let fiber = stacks.fiber(name, body);
+        fiber.map_err(|error| error.to_string())
+    })
 }
 
 /// While it lives, a rank is the current one of its thread.
@@ -34,37 +60,50 @@ pub(crate) fn current() -> Option<Rank> {
 }
 
 /// A rank that calls a function on a stack of its own, as a future.
-pub(crate) struct Fiber<T: 'static> {
-    /// None while it is dropped.
-    fiber: Option<Pin<Box<graphmap_stack::Fiber<T>>>>,
+pub(crate) struct Fiber {
+    stage: Stage,
     rank: Rank,
 }
 
-impl<T: 'static> Fiber<T> {
-    pub(crate) fn new(rank: Rank, main: impl FnOnce() -> T + 'static) -> Self {
-        let fiber = Some(Box::pin(graphmap_stack::Fiber::new(main)));
-        Fiber { fiber, rank }
+enum Stage {
+    /// What it is to call.
+    New(Box<dyn FnOnce() -> Ended>),
+    Begun(Pin<Box<graphmap_stack::Fiber<Ended>>>),
+    Over,
+}
+
+impl Fiber {
+    pub(crate) fn new(rank: Rank, main: impl FnOnce() -> Ended + 'static) -> Self {
+        let stage = Stage::New(Box::new(main));
+        Fiber { stage, rank }
     }
 }
 
-impl<T: 'static> Future for Fiber<T> {
-    type Output = T;
+impl Future for Fiber {
+    type Output = Ended;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
         let this = &mut *self;
         let _entered = Entered::new(&this.rank);
-        match &mut this.fiber {
-            Some(fiber) => fiber.as_mut().poll(context),
-            None => Poll::Pending,
+        this.stage = match std::mem::replace(&mut this.stage, Stage::Over) {
+            Stage::New(main) => match fiber(main) {
+                Ok(fiber) => Stage::Begun(Box::pin(fiber)),
+                Err(why) => return Poll::Ready(Err(why)),
+            },
+            begun => begun,
+        };
+        match &mut this.stage {
+            Stage::Begun(fiber) => fiber.as_mut().poll(context),
+            _ => Poll::Pending,
         }
     }
 }
 
-impl<T: 'static> Drop for Fiber<T> {
+impl Drop for Fiber {
     fn drop(&mut self) {
         // What is on the stack is dropped by its rank.
         let _entered = Entered::new(&self.rank);
-        self.fiber = None;
+        self.stage = Stage::Over;
     }
 }
 

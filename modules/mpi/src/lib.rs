@@ -8,7 +8,7 @@
 //! mpi = { path = "../graphmap/modules/mpi" }
 //! ```
 //!
-//! and by one line, which says how many ranks there are: [`run`].
+//! and by one line, which says how many ranks there are: [`run`], or [`main`] for ranks in several OS processes.
 //!
 //! ```
 //! use mpi::traits::*;
@@ -86,10 +86,11 @@ pub use crate::environment::{
     Threading, initialize, initialize_with_threading, is_finalized, is_initialized, time,
     time_resolution,
 };
-pub use crate::run::run;
+pub use crate::run::{main, run, run_with};
 pub use crate::topology::Rank;
 /// What graphmap's runtime calls wrong: what the functions return whose names begin with `try_`.
 pub use graphmap_runtime::mpi::Error as CallError;
+pub use graphmap_runtime::{Options, Report, RunError};
 
 /// The code of an error, as MPI's C interface has it.
 pub type Error = c_int;

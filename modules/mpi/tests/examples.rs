@@ -23,8 +23,14 @@ const LEFT_OUT: [(&str, &str); 3] = [
 /// What the book says of it.
 const BOOK: &str = include_str!("../../../docs/src/rsmpi.md");
 
-/// At so many ranks each is run.
-const RANKS: [usize; 3] = [2, 3, 5];
+/// At so many ranks each is run, and on what.
+const RUNS: [(usize, Option<(&str, &str)>); 5] = [
+    (2, None),
+    (3, None),
+    (5, None),
+    (5, Some(("GRAPHMAP_SCHEDULERS", "2"))),
+    (5, Some(("GRAPHMAP_OS_PROCESSES", "2"))),
+];
 
 fn cargo(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO"));
@@ -122,15 +128,14 @@ fn build(examples: &BTreeMap<String, String>) -> PathBuf {
         writeln!(modules, "mod example_{name};").unwrap();
         writeln!(
             arms,
-            "        \"{name}\" => mpi::run(ranks, example_{name}::enter_as_a_rank),"
+            "        \"{name}\" => mpi::main(ranks, example_{name}::enter_as_a_rank),"
         )
         .unwrap();
     }
     let main = format!(
-        "{modules}\nfn main() {{\n    let mut arguments = std::env::args().skip(1);\n    \
+        "{modules}\nfn main() -> std::process::ExitCode {{\n    let mut arguments = std::env::args().skip(1);\n    \
          let name = arguments.next().unwrap();\n    let ranks = arguments.next().unwrap().parse().unwrap();\n    \
-         let ended = match name.as_str() {{\n{arms}        _ => panic!(\"{{name}}\"),\n    }};\n    \
-         if let Err(error) = ended {{\n        eprintln!(\"{{error}}\");\n        std::process::exit(1);\n    }}\n}}\n"
+         match name.as_str() {{\n{arms}        _ => panic!(\"{{name}}\"),\n    }}\n}}\n"
     );
     write(&directory.join("src/main.rs"), &main);
     let built = cargo(&directory, &["build", "--quiet"]);
@@ -143,11 +148,12 @@ fn build(examples: &BTreeMap<String, String>) -> PathBuf {
 }
 
 /// Runs an example: what is wrong, if anything.
-fn run(program: &Path, name: &str, ranks: usize) -> Result<(), String> {
+fn run(program: &Path, name: &str, ranks: usize, on: Option<(&str, &str)>) -> Result<(), String> {
     let mut command = Command::new(program);
     command
         .args([name, &ranks.to_string()])
-        .env("RUST_BACKTRACE", "0");
+        .env("RUST_BACKTRACE", "0")
+        .envs(on);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be run");
     let begun = Instant::now();
@@ -175,11 +181,15 @@ fn examples_of_rsmpi_run() {
         let left_out = LEFT_OUT.iter().any(|left_out| left_out.0 == name);
         let told = BOOK.contains(&format!("`{name}`"));
         assert!(told, "docs/src/rsmpi.md says nothing of `{name}`");
-        for ranks in RANKS {
-            match (run(&program, name, ranks), left_out) {
+        for (ranks, on) in RUNS {
+            match (run(&program, name, ranks, on), left_out) {
                 (Ok(()), false) | (Err(_), true) => {}
-                (Ok(()), true) => writeln!(wrong, "{name} at {ranks} ranks passes").unwrap(),
-                (Err(why), false) => writeln!(wrong, "{name} at {ranks} ranks: {why}").unwrap(),
+                (Ok(()), true) => {
+                    writeln!(wrong, "{name} at {ranks} ranks passes, {on:?}").unwrap()
+                }
+                (Err(why), false) => {
+                    writeln!(wrong, "{name} at {ranks} ranks, {on:?}: {why}").unwrap()
+                }
             }
         }
     }

@@ -180,12 +180,14 @@ impl Reduction {
 
     /// The operation on what is packed.
     fn combining(&self) -> impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8> + 'static {
-        let (elements, lent) = (self.elements, self.lent.clone());
+        let (elements, users, lent) = (self.elements, self.is_users(), self.lent.clone());
         move |left, mut right| {
-            // Of a call whose rank is gone, the run is about to end.
-            if lent.0.get() {
-                elements.combine(&left, &mut right);
-            }
+            // Predefined ones are nobody's.
+            assert!(
+                !users || lent.0.get(),
+                "an operation is gone, as the rank that has lent it let go of its reduction"
+            );
+            elements.combine(&left, &mut right);
             right
         }
     }

@@ -1,0 +1,331 @@
+//! Datatypes against a plain model: the list of bytes that an element has, in the order in which they are packed.
+
+use mpi::datatype::{
+    DynBuffer, DynBufferMut, MutView, UncommittedUserDatatype, UserDatatype, View, address_of,
+};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+use mpi::{Address, Count};
+use proptest::prelude::*;
+
+/// How a datatype is made.
+#[derive(Debug, Clone)]
+enum Made {
+    Byte,
+    Word,
+    Contiguous(Count, Box<Made>),
+    Vector(Count, Count, Count, Box<Made>),
+    Hvector(Count, Count, Address, Box<Made>),
+    Indexed(Vec<(Count, Count)>, Box<Made>),
+    Hindexed(Vec<(Count, Address)>, Box<Made>),
+    IndexedBlock(Count, Vec<Count>, Box<Made>),
+    HindexedBlock(Count, Vec<Address>, Box<Made>),
+    Structured(Vec<(Count, Address, Made)>),
+}
+
+/// The bytes of an element, in order, where it begins and ends, and how it is aligned.
+#[derive(Debug, Clone)]
+struct Model {
+    bytes: Vec<isize>,
+    lower: isize,
+    upper: isize,
+    align: isize,
+}
+
+impl Model {
+    fn plain(size: isize) -> Model {
+        Model {
+            bytes: (0..size).collect(),
+            lower: 0,
+            upper: size,
+            align: size,
+        }
+    }
+
+    fn extent(&self) -> isize {
+        self.upper - self.lower
+    }
+
+    /// Blocks of elements at displacements in bytes.
+    fn blocks(blocks: &[(isize, Count, Model)], rounded: bool) -> Model {
+        let blocks: Vec<_> = blocks.iter().filter(|block| block.1 > 0).collect();
+        let mut bytes = Vec::new();
+        let (mut lower, mut upper, mut align) = (isize::MAX, isize::MIN, 1);
+        for (at, count, of) in &blocks {
+            for element in 0..*count as isize {
+                let from = at + element * of.extent();
+                bytes.extend(of.bytes.iter().map(|byte| from + byte));
+                lower = lower.min(from + of.lower);
+                upper = upper.max(from + of.upper);
+            }
+            align = align.max(of.align);
+        }
+        if blocks.is_empty() {
+            (lower, upper) = (0, 0);
+        }
+        if rounded {
+            let extent: isize = upper - lower;
+            upper = lower + (extent + align - 1) / align * align;
+        }
+        Model {
+            bytes,
+            lower,
+            upper,
+            align,
+        }
+    }
+}
+
+impl Made {
+    fn model(&self) -> Model {
+        let same = |places: Vec<(isize, Count)>, of: &Made| {
+            let of = of.model();
+            let blocks: Vec<_> = places
+                .into_iter()
+                .map(|(at, count)| (at, count, of.clone()))
+                .collect();
+            Model::blocks(&blocks, false)
+        };
+        let extent = |of: &Made| of.model().extent();
+        match self {
+            Made::Byte => Model::plain(1),
+            Made::Word => Model::plain(4),
+            Made::Contiguous(count, of) => same(vec![(0, *count)], of),
+            Made::Vector(count, length, stride, of) => {
+                let apart = *stride as isize * extent(of);
+                same(
+                    (0..*count as isize)
+                        .map(|at| (at * apart, *length))
+                        .collect(),
+                    of,
+                )
+            }
+            Made::Hvector(count, length, stride, of) => same(
+                (0..*count as isize)
+                    .map(|at| (at * stride, *length))
+                    .collect(),
+                of,
+            ),
+            Made::Indexed(blocks, of) => {
+                let extent = extent(of);
+                let places = blocks
+                    .iter()
+                    .map(|(count, at)| (*at as isize * extent, *count));
+                same(places.collect(), of)
+            }
+            Made::Hindexed(blocks, of) => {
+                same(blocks.iter().map(|(count, at)| (*at, *count)).collect(), of)
+            }
+            Made::IndexedBlock(count, places, of) => {
+                let extent = extent(of);
+                let places = places.iter().map(|at| (*at as isize * extent, *count));
+                same(places.collect(), of)
+            }
+            Made::HindexedBlock(count, places, of) => {
+                same(places.iter().map(|at| (*at, *count)).collect(), of)
+            }
+            Made::Structured(fields) => {
+                let fields: Vec<_> = fields
+                    .iter()
+                    .map(|(count, at, of)| (*at, *count, of.model()))
+                    .collect();
+                Model::blocks(&fields, true)
+            }
+        }
+    }
+
+    fn datatype(&self) -> UncommittedUserDatatype {
+        match self {
+            Made::Byte => UncommittedUserDatatype::contiguous(1, &u8::equivalent_datatype()),
+            Made::Word => UncommittedUserDatatype::contiguous(1, &u32::equivalent_datatype()),
+            Made::Contiguous(count, of) => {
+                UncommittedUserDatatype::contiguous(*count, &of.datatype())
+            }
+            Made::Vector(count, length, stride, of) => {
+                UncommittedUserDatatype::vector(*count, *length, *stride, &of.datatype())
+            }
+            Made::Hvector(count, length, stride, of) => {
+                let of = of.datatype();
+                UncommittedUserDatatype::heterogeneous_vector(*count, *length, *stride, &of)
+            }
+            Made::Indexed(blocks, of) => {
+                let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().copied().unzip();
+                UncommittedUserDatatype::indexed(&lengths, &places, &of.datatype())
+            }
+            Made::Hindexed(blocks, of) => {
+                let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().copied().unzip();
+                UncommittedUserDatatype::heterogeneous_indexed(&lengths, &places, &of.datatype())
+            }
+            Made::IndexedBlock(count, places, of) => {
+                UncommittedUserDatatype::indexed_block(*count, places, &of.datatype())
+            }
+            Made::HindexedBlock(count, places, of) => {
+                let of = of.datatype();
+                UncommittedUserDatatype::heterogeneous_indexed_block(*count, places, &of)
+            }
+            Made::Structured(fields) => {
+                let lengths: Vec<Count> = fields.iter().map(|field| field.0).collect();
+                let places: Vec<Address> = fields.iter().map(|field| field.1).collect();
+                let types: Vec<_> = fields.iter().map(|field| field.2.datatype()).collect();
+                UncommittedUserDatatype::structured(&lengths, &places, &types)
+            }
+        }
+    }
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let leaf = prop_oneof![Just(Made::Byte), Just(Made::Word)];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let of = inner.clone().prop_map(Box::new);
+        let small = 0..4_i32;
+        // Displacements may lead back, but not before the beginning of the buffer.
+        prop_oneof![
+            (small.clone(), of.clone()).prop_map(|(a, of)| Made::Contiguous(a, of)),
+            (small.clone(), 0..3_i32, 0..4_i32, of.clone())
+                .prop_map(|(a, b, c, of)| Made::Vector(a, b, c, of)),
+            (small.clone(), 0..3_i32, 0..9_isize, of.clone())
+                .prop_map(|(a, b, c, of)| Made::Hvector(a, b, c, of)),
+            (
+                prop::collection::vec((0..3_i32, 0..5_i32), 0..4),
+                of.clone()
+            )
+                .prop_map(|(blocks, of)| Made::Indexed(blocks, of)),
+            (
+                prop::collection::vec((0..3_i32, 0..17_isize), 0..4),
+                of.clone()
+            )
+                .prop_map(|(blocks, of)| Made::Hindexed(blocks, of)),
+            (0..3_i32, prop::collection::vec(0..5_i32, 0..4), of.clone())
+                .prop_map(|(count, places, of)| Made::IndexedBlock(count, places, of)),
+            (0..3_i32, prop::collection::vec(0..17_isize, 0..4), of)
+                .prop_map(|(count, places, of)| Made::HindexedBlock(count, places, of)),
+            prop::collection::vec((0..3_i32, 0..17_isize, inner), 0..4).prop_map(Made::Structured),
+        ]
+    })
+}
+
+fn alone(f: impl Fn(SimpleCommunicator) + Send + Sync + 'static) {
+    let ended = mpi::run(1, move || {
+        let universe = mpi::initialize().unwrap();
+        f(universe.world());
+    });
+    if let Err(error) = ended {
+        panic!("{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn elements_are_packed_and_unpacked_as_the_model_says(made in made(), count in 0..4_i32) {
+        let model = made.model();
+        let element = |at: i32| at as isize * model.extent();
+        let places: Vec<isize> = (0..count)
+            .flat_map(|at| model.bytes.iter().map(move |byte| element(at) + byte))
+            .collect();
+        let end = places.iter().max().map_or(0, |last| last + 1) as usize;
+        alone(move |world| {
+            let datatype = made.datatype().commit();
+            let memory: Vec<u8> = (0..end.max(1)).map(|at| (at * 7 + 3) as u8).collect();
+            // SAFETY: all bytes of the elements are in the memory.
+            let view = unsafe { View::with_count_and_datatype(&memory[..], count, &datatype) };
+            let packed = world.pack(&view);
+            let expected: Vec<u8> = places.iter().map(|&at| memory[at as usize]).collect();
+            assert_eq!(packed, expected);
+            assert_eq!(world.pack_size(count, &datatype) as usize, expected.len());
+            let numbers: Vec<u8> = (0..packed.len()).map(|at| at as u8).collect();
+            let mut unpacked = memory.clone();
+            let mut wanted = memory.clone();
+            for (&at, &number) in places.iter().zip(&numbers) {
+                wanted[at as usize] = number;
+            }
+            // SAFETY: likewise.
+            unsafe {
+                let mut view = MutView::with_count_and_datatype(&mut unpacked[..], count, &datatype);
+                let end = world.unpack_into(&numbers, &mut view, 0);
+                assert_eq!(end as usize, numbers.len());
+            }
+            assert_eq!(unpacked, wanted);
+            // A message that ends within an element fills what it has.
+            let half = &numbers[..numbers.len() / 2];
+            let mut partly = memory.clone();
+            world.this_process().send(half);
+            // SAFETY: likewise.
+            let mut view = unsafe { MutView::with_count_and_datatype(&mut partly[..], count, &datatype) };
+            world.this_process().receive_into(&mut view);
+            let mut wanted = memory.clone();
+            for (&at, &number) in places.iter().zip(half) {
+                wanted[at as usize] = number;
+            }
+            assert_eq!(partly, wanted);
+        });
+    }
+}
+
+#[test]
+fn types_made_alike_are_the_same() {
+    let made = || UserDatatype::vector(3, 2, 4, &u16::equivalent_datatype());
+    let (one, other) = (made(), made());
+    assert!(one.as_raw() == other.as_raw());
+    assert!(one.clone().as_raw() == one.dup().as_raw());
+    let different = UserDatatype::vector(3, 2, 5, &u16::equivalent_datatype());
+    assert!(one.as_raw() != different.as_raw());
+    assert!(i32::equivalent_datatype().as_raw() != u32::equivalent_datatype().as_raw());
+}
+
+#[test]
+fn buffers_of_types_known_at_run_time() {
+    let mut numbers = [1_i32, 2, 3];
+    let mut buffer = DynBufferMut::new(&mut numbers);
+    assert!(buffer.is::<i32>() && !buffer.is::<u32>());
+    assert_eq!(buffer.reborrow().downcast::<i32>().unwrap(), [1, 2, 3]);
+    assert!(buffer.reborrow_mut().downcast::<f32>().is_none());
+    buffer.reborrow_mut().downcast::<i32>().unwrap()[1] = 7;
+    assert_eq!((buffer.len(), buffer.is_empty()), (3, false));
+    assert_eq!(buffer.downgrade().downcast::<i32>().unwrap(), [1, 7, 3]);
+    assert!(DynBuffer::new::<u8>(&[]).is_empty());
+    assert_eq!(address_of(&numbers[1]) - address_of(&numbers[0]), 4);
+}
+
+#[test]
+fn what_is_no_datatype_is_told() {
+    let byte = u8::equivalent_datatype;
+    let wrong: [&dyn Fn() -> UserDatatype; 4] = [
+        &|| UserDatatype::contiguous(-1, &byte()),
+        &|| UserDatatype::indexed(&[1], &[0, 1], &byte()),
+        &|| UserDatatype::heterogeneous_vector(3, 1, Address::MAX, &byte()),
+        &|| {
+            let large = UserDatatype::contiguous(Count::MAX, &u64::equivalent_datatype());
+            UserDatatype::contiguous(Count::MAX, &large)
+        },
+    ];
+    for wrong in wrong {
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(wrong));
+        assert!(told.is_err());
+    }
+}
+
+#[test]
+fn packing_from_and_to_a_position() {
+    alone(|world| {
+        let mut bytes = [0_u8; 9];
+        let position = world.pack_into(&[1_u16, 2], &mut bytes, 1);
+        let position = world.pack_into(&3_u32, &mut bytes, position);
+        assert_eq!(position, 9);
+        let (mut shorts, mut word) = ([0_u16; 2], 0_u32);
+        // SAFETY: all bytes are numbers.
+        unsafe {
+            let position = world.unpack_into(&bytes, &mut shorts, 1);
+            world.unpack_into(&bytes, &mut word, position);
+        }
+        assert_eq!((shorts, word), ([1, 2], 3));
+        for position in [-1, 8, Count::MAX] {
+            let beyond = std::panic::catch_unwind(|| {
+                let universe_bytes = &mut [0_u8; 9];
+                SimpleCommunicator::world().pack_into(&1_u32, universe_bytes, position)
+            });
+            assert!(beyond.is_err());
+        }
+    });
+}

@@ -1,0 +1,347 @@
+//! Messages, of what no example of rsmpi covers: tags, modes, probes, requests of several kinds, and what is wrong.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use graphmap_runtime::RunError;
+use mpi::CallError;
+use mpi::point_to_point as p2p;
+use mpi::request::{CancelGuard, WaitGuard};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+
+/// Runs ranks that are initialized.
+fn ranks(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) {
+    let ended = mpi::run(count, move || {
+        let universe = mpi::initialize().unwrap();
+        rank(universe.world());
+    });
+    if let Err(error) = ended {
+        panic!("{error}");
+    }
+}
+
+fn failure(ended: Result<graphmap_runtime::Report, RunError>) -> String {
+    match ended {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("the run has not failed"),
+    }
+}
+
+#[test]
+fn a_receive_takes_the_message_with_its_tag() {
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        if world.rank() == 0 {
+            for tag in 1..=4 {
+                other.send_with_tag(&[tag; 3], tag);
+            }
+            other.synchronous_send_with_tag(&5_i32, 5);
+            other.buffered_send_with_tag(&6_i32, 6);
+            other.synchronous_send(&7_i32);
+            return;
+        }
+        let mut room = [0; 8];
+        let status = other.receive_into_with_tag(&mut room, 3);
+        assert_eq!(&room[..4], [3, 3, 3, 0]);
+        assert_eq!((status.tag(), status.source_rank()), (3, 0));
+        assert_eq!(status.count(i32::equivalent_datatype()), 3);
+        assert_eq!(status.count(u8::equivalent_datatype()), 12);
+        // Half of one is none.
+        assert!(status.count(u64::equivalent_datatype()) < 0);
+        assert_eq!(other.receive_vec_with_tag::<i32>(4).0, [4; 3]);
+        let (message, status) = other.matched_probe_with_tag(2);
+        assert_eq!(status.tag(), 2);
+        assert_eq!(message.matched_receive_into(&mut room[5..]).tag(), 2);
+        assert_eq!(room[5..], [2; 3]);
+        assert_eq!(other.probe().tag(), 1);
+        assert_eq!(other.probe_with_tag(1).tag(), 1);
+        assert_eq!(other.receive_vec::<i32>().0, [1; 3]);
+        assert_eq!(world.any_process().receive_with_tag::<i32>(5).0, 5);
+        assert_eq!(other.receive_with_tag::<i32>(6).0, 6);
+        let (message, _) = other.matched_probe();
+        assert!(!message.is_no_proc());
+        assert_eq!(message.matched_receive::<i32>().0, 7);
+    });
+}
+
+#[test]
+fn requests_with_tags_and_of_every_mode() {
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        let mine = [world.rank() * 10, world.rank() * 10 + 1];
+        let (mut first, mut second, mut third) = ([0; 2], [0; 2], [0; 2]);
+        mpi::request::scope(|scope| {
+            let receives = [
+                other.immediate_receive_into_with_tag(scope, &mut first, 1),
+                other.immediate_receive_into_with_tag(scope, &mut second, 2),
+                other.immediate_receive_into_with_tag(scope, &mut third, 3),
+            ];
+            world.barrier();
+            drop(WaitGuard::from(
+                other.immediate_buffered_send_with_tag(scope, &mine, 3),
+            ));
+            let synchronous = other.immediate_synchronous_send_with_tag(scope, &mine, 1);
+            // SAFETY: the other rank has begun to receive.
+            let ready = unsafe { other.immediate_ready_send_with_tag(scope, &mine, 2) };
+            assert_eq!(*ready.wait_for_data(), mine);
+            for (receive, tag) in receives.into_iter().zip(1..) {
+                let status = receive.wait();
+                assert_eq!((status.tag(), status.source_rank()), (tag, other.rank()));
+            }
+            synchronous.wait_without_status();
+        });
+        let theirs = [other.rank() * 10, other.rank() * 10 + 1];
+        assert_eq!([first, second, third], [theirs; 3]);
+        let future = other.immediate_receive_with_tag::<u8>(9);
+        other.send_with_tag(&1_u8, 9);
+        assert_eq!(future.get().1.tag(), 9);
+        assert!(other.immediate_probe_with_tag(4).is_none());
+        assert!(other.immediate_matched_probe_with_tag(4).is_none());
+    });
+}
+
+#[test]
+fn sending_and_receiving_in_one_call() {
+    ranks(3, |world| {
+        let (rank, size) = (world.rank(), world.size());
+        let next = world.process_at_rank((rank + 1) % size);
+        let before = world.process_at_rank((rank + size - 1) % size);
+        let (value, status): (i32, _) = p2p::send_receive_with_tags(&rank, &next, 4, &before, 4);
+        assert_eq!((value, status.tag()), (before.rank(), 4));
+        let mut room = [0; 2];
+        p2p::send_receive_into_with_tags(&[rank; 2], &next, 5, &mut room, &before, 5);
+        assert_eq!(room, [before.rank(); 2]);
+        p2p::send_receive_replace_into_with_tags(&mut room, &next, 6, &before, 6);
+        assert_eq!(room, [(rank + size - 2) % size; 2]);
+    });
+}
+
+#[test]
+fn what_is_wrong_is_returned() {
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        other.send(&[1_u8, 2, 3]);
+        let mut room = [0_u8; 2];
+        let truncated = other.try_receive_into_with_tag(&mut room, 0);
+        assert_eq!(
+            truncated.err(),
+            Some(CallError::Truncated { sent: 3, room: 2 })
+        );
+        assert_eq!(room, [1, 2]);
+        other.send(&1_u8);
+        let short = other.try_receive_with_tag::<u32>(0);
+        assert!(matches!(short, Err(CallError::Count { .. })));
+        other.send(&2_u8);
+        let no_bool = other.try_receive_with_tag::<bool>(0);
+        assert!(matches!(no_bool, Err(CallError::Unreadable(_))));
+        assert_eq!(other.try_send_with_tag(&1_u8, -7), Err(CallError::Tag(-7)));
+        assert_eq!(
+            other.try_ready_send_with_tag(&1_u8, 3),
+            Err(CallError::NotReady)
+        );
+        world.barrier();
+        // As a request.
+        other.send(&[1_u8, 2, 3]);
+        mpi::request::scope(|scope| {
+            let request = other.immediate_receive_into(scope, &mut room);
+            assert!(matches!(
+                request.try_wait(),
+                Err(CallError::Truncated { .. })
+            ));
+        });
+        // The next message is not harmed.
+        other.send(&9_u8);
+        assert_eq!(other.receive::<u8>().0, 9);
+    });
+}
+
+#[test]
+fn a_cancelled_receive_leaves_its_message_to_others() {
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        let (mut lost, mut found) = (0_u8, 0_u8);
+        mpi::request::scope(|scope| {
+            let request = other.immediate_receive_into(scope, &mut lost);
+            other.send(&7_u8);
+            world.barrier();
+            request.cancel();
+            request.wait();
+            drop(CancelGuard::from(
+                other.immediate_receive_into_with_tag(scope, &mut found, 8),
+            ));
+        });
+        assert_eq!((lost, other.receive::<u8>().0), (0, 7));
+    });
+}
+
+#[test]
+fn a_request_that_is_dropped_is_a_panic_and_writes_nothing() {
+    ranks(1, |world| {
+        let itself = world.this_process();
+        let mut room = 0_u8;
+        let dropped = catch_unwind(AssertUnwindSafe(|| {
+            mpi::request::scope(|scope| {
+                let _request = itself.immediate_receive_into(scope, &mut room);
+            });
+        }));
+        assert!(dropped.is_err());
+        let forgotten = catch_unwind(AssertUnwindSafe(|| {
+            mpi::request::scope(|scope| {
+                std::mem::forget(itself.immediate_receive_into_with_tag(scope, &mut room, 5));
+            });
+        }));
+        assert!(forgotten.is_err());
+        let collected = catch_unwind(AssertUnwindSafe(|| {
+            mpi::request::multiple_scope(1, |scope, requests| {
+                requests.add(itself.immediate_receive_into_with_tag(scope, &mut room, 6));
+            });
+        }));
+        assert!(collected.is_err());
+        itself.send_with_tag(&1_u8, 6);
+        assert_eq!((room, itself.receive_with_tag::<u8>(6).0), (0, 1));
+    });
+}
+
+#[test]
+fn a_collection_whose_requests_are_complete_has_no_more() {
+    ranks(1, |world| {
+        let itself = world.this_process();
+        let sent = [1, 2, 3];
+        let mut room = [0; 3];
+        mpi::request::multiple_scope(4, |scope, requests| {
+            for value in &sent {
+                requests.add(itself.immediate_send(scope, value));
+            }
+            for value in &mut room {
+                requests.add(itself.immediate_receive_into(scope, value));
+            }
+            let mut done = Vec::new();
+            requests.wait_some(&mut done);
+            assert!(!done.is_empty());
+            requests.wait_all(&mut done);
+            assert_eq!(requests.incomplete(), 0);
+            assert!(requests.wait_any().is_none());
+            assert!(requests.test_any().is_none());
+            assert!(requests.test_all(&mut done) && done.is_empty());
+            requests.test_some(&mut done);
+            requests.wait_some(&mut done);
+            assert!(done.is_empty());
+        });
+        assert_eq!(room, sent);
+    });
+}
+
+#[test]
+fn a_rank_that_panics_ends_the_run_and_guards_do_not_wait() {
+    let ended = mpi::run(3, || {
+        let universe = mpi::initialize().unwrap();
+        let world = universe.world();
+        let mut room = 0_u8;
+        mpi::request::scope(|scope| {
+            let other = world.process_at_rank((world.rank() + 1) % 3);
+            let _guard = WaitGuard::from(other.immediate_receive_into(scope, &mut room));
+            assert!(world.rank() != 1, "this one fails");
+            world.barrier();
+        });
+    });
+    let told = failure(ended);
+    assert!(
+        told.contains("rank 1") && told.contains("this one fails"),
+        "{told}"
+    );
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_are_told_with_their_lines() {
+    let line = line!() + 5;
+    let ended = mpi::run(2, || {
+        let universe = mpi::initialize().unwrap();
+        let world = universe.world();
+        let other = world.process_at_rank(1 - world.rank());
+        other.receive::<u8>();
+    });
+    let told = failure(ended);
+    for rank in [0, 1] {
+        let call = format!(
+            "waits in receive (world, from rank {}, any tag): ",
+            1 - rank
+        );
+        assert!(told.contains(&call), "{told}");
+    }
+    assert!(told.contains(&format!("{}:{line}:", file!())), "{told}");
+}
+
+#[test]
+fn a_test_lets_others_go_on() {
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        if world.rank() == 0 {
+            let mut room = 0_u8;
+            mpi::request::scope(|scope| {
+                let mut request = other.immediate_receive_into(scope, &mut room);
+                loop {
+                    match request.test_with_data() {
+                        Ok((status, data)) => {
+                            assert_eq!((status.source_rank(), *data), (1, 5));
+                            break;
+                        }
+                        Err(again) => request = again,
+                    }
+                }
+            });
+        } else {
+            while other.immediate_probe().is_none() {
+                if !mpi::is_finalized() {
+                    other.send(&5_u8);
+                    break;
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn calls_at_the_wrong_time_are_reported() {
+    let early = mpi::run(1, || drop(SimpleCommunicator::world()));
+    assert!(failure(early).contains("call `mpi::initialize` first"));
+    let late = mpi::run(1, || {
+        let world = mpi::initialize().unwrap().world();
+        world.barrier();
+    });
+    assert!(failure(late).contains("after the rank was finalized"));
+    let twice = mpi::run(1, || {
+        assert!(!mpi::is_initialized());
+        let universe = mpi::initialize().unwrap();
+        assert!(mpi::initialize().is_none() && mpi::is_initialized());
+        drop(universe);
+        assert!(mpi::is_finalized() && mpi::initialize().is_none());
+    });
+    assert!(twice.is_ok());
+    let nobody = catch_unwind(|| drop(mpi::initialize()));
+    let told = nobody.unwrap_err();
+    let told = told.downcast_ref::<String>().cloned();
+    let told = told.or_else(|| Some("".to_string())).unwrap();
+    assert!(told.is_empty() || told.contains("mpi::run"), "{told}");
+    let aborted = mpi::run(2, || {
+        let universe = mpi::initialize().unwrap();
+        if universe.world().rank() == 1 {
+            universe.world().abort(3);
+        }
+        universe.world().barrier();
+    });
+    assert!(failure(aborted).contains("aborted the run with code 3"));
+}
+
+#[test]
+fn messages_longer_than_what_goes_at_once() {
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        let long: Vec<u64> = (0..1 << 17).collect();
+        if world.rank() == 0 {
+            other.send(&long);
+            return;
+        }
+        assert_eq!(other.probe().count(u64::equivalent_datatype()), 1 << 17);
+        assert!(other.receive_vec::<u64>().0 == long);
+    });
+}
