@@ -291,6 +291,13 @@ impl Outside {
         with_current(|scheduler| scheduler.debts().note());
     }
 
+    /// The same, of bytes that need not be copied, as those of [`Outside::buffer`].
+    pub(crate) fn send_owned(&self, to: u32, header: Header, bytes: Vec<u8>) {
+        self.frames.set(self.frames.get() + 1);
+        self.link.send_now(to as usize, header, bytes);
+        with_current(|scheduler| scheduler.debts().note());
+    }
+
     /// How many frames were sent, and in how many messages, where the link packs them into such.
     pub(crate) fn sent(&self) -> (u64, Option<u64>) {
         (self.frames.get(), self.link.messages())
@@ -317,7 +324,7 @@ impl Outside {
         at.map(|at| also.swap_remove(at).1).unwrap_or_default()
     }
 
-    /// Memory for the bytes of a token.
+    /// Memory for the bytes of a token or a frame, to be cleared first.
     #[inline]
     pub(crate) fn buffer(&self) -> Vec<u8> {
         self.link.buffer()

@@ -7,7 +7,7 @@ use super::envelope::Envelope;
 use super::frame::{Frame, cost};
 use super::matching::{Mode, Sent};
 use super::others::Others;
-use super::parcel::{Far, Parcel};
+use super::parcel::{Far, Parcel, Wanted};
 use super::transfer::Arrival;
 use super::window::Asker;
 use super::world::World;
@@ -63,6 +63,15 @@ impl World {
         match mode {
             Mode::Buffered => Sent::Left,
             _ => Sent::Held(entry),
+        }
+    }
+
+    /// Says what is received at an entry, where that may come as bytes.
+    #[inline]
+    pub(super) fn want(&self, entry: u32, wanted: Wanted) {
+        if self.others.is_some() {
+            let mut matching = self.matching.borrow_mut();
+            matching.slab.entries[entry as usize].wanted = Some(wanted);
         }
     }
 

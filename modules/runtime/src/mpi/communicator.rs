@@ -12,7 +12,7 @@ use super::error::Error;
 use super::group::{Comparison, Group};
 use super::matching::{Mode, Sent};
 use super::others::{Distribution, Others};
-use super::parcel::Parcel;
+use super::parcel::{Parcel, Wanted};
 use super::probe::{Message, Probing, look};
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
 use super::round::Rounds;
@@ -347,6 +347,7 @@ impl Communicator {
     #[inline]
     pub fn recv<T: Value>(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Receiving<T> {
         let entry = self.receive(source.into(), tag.into(), Location::caller());
+        self.world().want(entry, Wanted::one::<T>());
         Receiving::new(self.world(), entry)
     }
 
@@ -362,6 +363,7 @@ impl Communicator {
         tag: impl Into<TagOf>,
     ) -> ReceivingInto<'a, T> {
         let entry = self.receive(source.into(), tag.into(), Location::caller());
+        self.world().want(entry, Wanted::many::<T>());
         ReceivingInto::new(self.world(), entry, room)
     }
 

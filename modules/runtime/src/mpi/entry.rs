@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::envelope::Envelope;
-use super::parcel::Parcel;
+use super::parcel::{Parcel, Wanted};
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -62,6 +62,8 @@ pub(super) struct Entry {
     pub(super) order: u64,
     /// The scheduler that a message has come from; [`NONE`]: this one.
     pub(super) from: u32,
+    /// What it is received as, if that may come as bytes.
+    pub(super) wanted: Option<Wanted>,
     /// What its sender is to be told that there is room for again, in bytes.
     pub(super) owed: u32,
 }

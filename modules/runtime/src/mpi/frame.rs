@@ -5,7 +5,7 @@
 //! by a *request to send*, and wait with their sender until a receive has matched, which answers *clear to send*.
 
 use super::envelope::Envelope;
-use super::parcel::Parcel;
+use super::parcel::{Parcel, Wanted};
 use crate::exec::floor::ABOVE;
 use crate::link::between::Header;
 
@@ -66,6 +66,15 @@ const ROUND: u32 = ABOVE + 7;
 const ACCESS: u32 = ABOVE + 8;
 const ACCESSED: u32 = ABOVE + 9;
 
+/// Whom a value is for.
+pub(super) enum Whose {
+    /// Who receives a message of this envelope at a rank.
+    Message(u32, Envelope),
+    /// Who has asked for that of an entry.
+    Asked(u32),
+    Nobody,
+}
+
 /// How many bytes an envelope takes.
 const ENVELOPE: usize = 12;
 
@@ -99,9 +108,8 @@ fn envelope_of([context, source, tag]: [u32; 3]) -> Envelope {
 }
 
 impl Frame {
-    /// As what a link carries. What the value of a message is as bytes, its type says: code of the user.
-    pub(super) fn to_bytes(&self) -> (Header, Vec<u8>) {
-        let mut bytes = Vec::new();
+    /// As what a link carries, in a buffer that is empty. What the value of a message is as bytes, its type says: code of the user.
+    pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> (Header, Vec<u8>) {
         let (kind, number, extra) = match self {
             Frame::Eager {
                 home,
@@ -166,18 +174,31 @@ impl Frame {
         (header, bytes)
     }
 
-    /// What a link has brought; `None`: it cannot be that.
-    pub(super) fn from_bytes(header: Header, bytes: &[u8]) -> Option<Frame> {
+    /// For which message of a rank here, or which that was asked for, something is that a link has brought.
+    pub(super) fn whose(header: Header, bytes: &[u8]) -> Whose {
+        match (header.kind, words(bytes)) {
+            (EAGER, Some(envelope)) => Whose::Message(header.number, envelope_of(envelope)),
+            (DATA, _) => Whose::Asked(header.number),
+            _ => Whose::Nobody,
+        }
+    }
+
+    /// What a link has brought, of which a value that is wanted is read at once; `None`: it cannot be that.
+    pub(super) fn from_bytes(
+        header: Header,
+        bytes: &[u8],
+        wanted: Option<Wanted>,
+    ) -> Option<Frame> {
         let number = header.number;
         Some(match header.kind {
             EAGER => {
                 let envelope = envelope_of(words(bytes)?);
-                let parcel = Parcel::wire(bytes[ENVELOPE..].to_vec())?;
+                let bytes = &bytes[ENVELOPE..];
                 Frame::Eager {
                     home: number,
                     envelope,
-                    cost: cost(parcel.size()),
-                    parcel,
+                    cost: cost(bytes.len()),
+                    parcel: Parcel::come(bytes, wanted)?,
                 }
             }
             REQUEST_TO_SEND => {
@@ -193,7 +214,7 @@ impl Frame {
             CLEAR_TO_SEND => Frame::ClearToSend { entry: number },
             DATA => Frame::Data {
                 entry: number,
-                parcel: Parcel::wire(bytes.to_vec())?,
+                parcel: Parcel::come(bytes, wanted)?,
             },
             REFUSED => Frame::Refused { entry: number },
             CREDIT => Frame::Credit { bytes: number },
@@ -241,7 +262,7 @@ mod tests {
                     number: u32::MAX,
                     extra: 1,
                 };
-                let frame = Frame::from_bytes(header, &bytes[..len]);
+                let frame = Frame::from_bytes(header, &bytes[..len], None);
                 assert!(frame.is_none() || (ABOVE..=ACCESSED).contains(&kind));
             }
         }
@@ -256,8 +277,8 @@ mod tests {
             cost: 0,
             parcel: Parcel::one("text".to_string()),
         };
-        let (header, bytes) = message.to_bytes();
-        match Frame::from_bytes(header, &bytes) {
+        let (header, bytes) = message.to_bytes(Vec::new());
+        match Frame::from_bytes(header, &bytes, None) {
             Some(Frame::Eager {
                 home: 5,
                 envelope: of,
@@ -276,8 +297,8 @@ mod tests {
             count: 1 << 33,
             ready: true,
         };
-        let (header, bytes) = request.to_bytes();
-        let back = Frame::from_bytes(header, &bytes);
+        let (header, bytes) = request.to_bytes(Vec::new());
+        let back = Frame::from_bytes(header, &bytes, None);
         assert!(matches!(
             back,
             Some(Frame::RequestToSend { home: 5, entry: 77, count, ready: true, .. }) if count == 1 << 33

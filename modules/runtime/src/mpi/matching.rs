@@ -102,6 +102,7 @@ impl Matching {
             parcel,
             at,
             from: NONE,
+            wanted: None,
             owed: 0,
         })
     }

@@ -164,8 +164,10 @@ impl Others {
         if let Frame::Eager { parcel, .. } | Frame::Data { parcel, .. } = &frame {
             self.tell_name(outside, to, parcel);
         }
-        let (header, bytes) = frame.to_bytes();
-        outside.send(to, header.kind, header.number, header.extra, &bytes);
+        let mut buffer = outside.buffer();
+        buffer.clear();
+        let (header, bytes) = frame.to_bytes(buffer);
+        outside.send_owned(to, header, bytes);
     }
 
     /// Tells another scheduler what the type of a value is called, if it was not told before.
@@ -180,8 +182,8 @@ impl Others {
             parcel.type_name(),
         ) {
             let name = name.to_string();
-            let (header, bytes) = Frame::TypeName { number, name }.to_bytes();
-            outside.send(to, header.kind, header.number, header.extra, &bytes);
+            let (header, bytes) = Frame::TypeName { number, name }.to_bytes(Vec::new());
+            outside.send_owned(to, header, bytes);
         }
     }
 

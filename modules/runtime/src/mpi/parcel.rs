@@ -11,6 +11,7 @@ use std::mem::{self, MaybeUninit};
 
 use super::envelope::Mixer;
 use super::error::Error;
+use crate::exec::guard;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// What lies in a parcel: the value, or a pointer to the box that has it.
@@ -35,6 +36,8 @@ struct Kind {
     /// # Safety
     /// As for `count`.
     encode: unsafe fn(&Room, Vec<u8>) -> Vec<u8>,
+    /// The value of such bytes, if it is so many elements.
+    read: fn(&[u8], usize) -> Option<Parcel>,
     /// Drops the value in a room.
     ///
     /// # Safety
@@ -119,6 +122,10 @@ impl<T: Payload + Send + 'static> Of<T> {
         size: |room| unsafe { (*value::<T>(room)).size() },
         // SAFETY: what `Kind::encode` asks for.
         encode: |room, bytes| Encoder::behind(bytes, unsafe { &*value::<T>(room) }),
+        read: |bytes, count| {
+            let value: T = Decoder::from_slice(bytes).ok()?;
+            (count == 1).then(|| Parcel::one(value))
+        },
         // SAFETY: what `Kind::drop` asks for.
         drop: |room| drop(unsafe { unwrap::<T>(room) }),
     };
@@ -127,6 +134,10 @@ impl<T: Payload + Send + 'static> Of<T> {
     const MANY: &'static Kind = &Kind {
         // SAFETY: what `Kind::count` asks for: a vector is there, which nobody changes.
         count: |room| unsafe { (*value::<Vec<T>>(room)).len() },
+        read: |bytes, count| {
+            let values: Vec<T> = Decoder::from_slice(bytes).ok()?;
+            (values.len() == count).then(|| Parcel::many(values))
+        },
         ..*Of::<Vec<T>>::ONE
     };
 }
@@ -138,6 +149,7 @@ static ERROR: Kind = Kind {
     count: |_| 0,
     size: |_| 0,
     encode: |_, bytes| bytes,
+    read: |_, _| None,
     // SAFETY: what `Kind::drop` asks for.
     drop: |room| drop(unsafe { unwrap::<Error>(room) }),
 };
@@ -151,6 +163,7 @@ static WIRE: Kind = Kind {
     // SAFETY: what `Kind::size` asks for.
     size: |room| unsafe { (*value::<Wire>(room)).0.len() },
     encode: |_, bytes| bytes,
+    read: |_, _| None,
     // SAFETY: what `Kind::drop` asks for.
     drop: |room| drop(unsafe { unwrap::<Wire>(room) }),
 };
@@ -163,6 +176,7 @@ static FAR: Kind = Kind {
     count: |room| unsafe { (*value::<Far>(room)).count as usize },
     size: |_| 0,
     encode: |_, bytes| bytes,
+    read: |_, _| None,
     drop: |_| (),
 };
 
@@ -183,6 +197,24 @@ impl Wire {
 
     fn count(&self) -> usize {
         self.word(8) as usize
+    }
+}
+
+/// What a receive waits for: so what comes as bytes is read where it lies, instead of being copied for when it is opened.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted(&'static Kind);
+
+impl Wanted {
+    /// A value.
+    #[inline(always)]
+    pub(super) fn one<T: Payload + Send + 'static>() -> Self {
+        Wanted(Of::<T>::ONE)
+    }
+
+    /// Many.
+    #[inline(always)]
+    pub(super) fn many<T: Payload + Send + 'static>() -> Self {
+        Wanted(Of::<T>::MANY)
     }
 }
 
@@ -239,6 +271,28 @@ impl Parcel {
             room: wrap(Wire(bytes)),
             kind: &WIRE,
         })
+    }
+
+    /// As [`Parcel::wire`], of bytes that are elsewhere. If it is wanted, it is opened already: code of the user.
+    pub(super) fn come(bytes: &[u8], wanted: Option<Wanted>) -> Option<Self> {
+        if let (Some(Wanted(kind)), Some((head, value))) =
+            (wanted, bytes.split_first_chunk::<HEAD>())
+        {
+            let word = |at: usize| {
+                head[at..]
+                    .first_chunk()
+                    .map_or(0, |&word| u64::from_ne_bytes(word))
+            };
+            let mut opened = None;
+            if word(0) == number_of((kind.id)()) {
+                // Whoever receives it is to see what is wrong.
+                guard::quietly(|| opened = (kind.read)(value, word(8) as usize));
+            }
+            if opened.is_some() {
+                return opened;
+            }
+        }
+        Parcel::wire(bytes.to_vec())
     }
 
     /// A value that is still with its sender.

@@ -5,8 +5,9 @@ use std::panic::Location;
 use super::entry::State;
 use super::envelope::Envelope;
 use super::error::Error;
+use super::frame::Whose;
 use super::matching::{Matching, Mode, Then};
-use super::parcel::{Far, Parcel};
+use super::parcel::{Far, Parcel, Wanted};
 
 /// What comes from another scheduler.
 pub(super) struct Arrival {
@@ -76,6 +77,21 @@ impl Matching {
             self.then.push(Then::Wake(word));
         }
         entry.parcel.replace(value)
+    }
+
+    /// What somebody waits for who would have what comes.
+    pub(super) fn wanted(&self, from: u32, whose: Whose) -> Option<Wanted> {
+        let at = match whose {
+            Whose::Message(home, envelope) => {
+                let mailbox = self.mailboxes.get(home)?;
+                mailbox
+                    .posted
+                    .first_that_takes(&self.slab.entries, envelope)?
+            }
+            Whose::Asked(entry) => *self.asked.get(&(from, entry))?,
+            Whose::Nobody => return None,
+        };
+        self.slab.entries.get(at as usize)?.wanted
     }
 
     /// A rank has asked for something of the memory of another, a rank of a window: its entry.

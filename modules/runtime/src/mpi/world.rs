@@ -362,7 +362,11 @@ impl Floor for World {
     }
 
     fn frame(&self, from: u32, header: Header, bytes: &[u8]) -> Result<(), String> {
-        let frame = Frame::from_bytes(header, bytes);
+        let wanted = self
+            .matching
+            .borrow()
+            .wanted(from, Frame::whose(header, bytes));
+        let frame = Frame::from_bytes(header, bytes, wanted);
         let arrived = frame.and_then(|frame| self.arrive(from, frame));
         arrived.ok_or_else(|| {
             let from = self.others.as_ref().map(|others| others.name(from));
