@@ -2,6 +2,7 @@
 
 mod create;
 mod memory;
+mod messages;
 mod switch;
 
 use std::time::Instant;
@@ -10,9 +11,10 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let what = args.first().map_or("all", String::as_str);
     let rounds = args.get(1).map_or(7, |r| r.parse().expect("rounds"));
-    let reports: [(&str, &dyn Fn()); 3] = [
+    let reports: [(&str, &dyn Fn()); 4] = [
         ("switch", &|| switch::report(rounds)),
         ("create", &|| create::report(rounds)),
+        ("messages", &|| messages::report(rounds)),
         ("memory", &memory::report),
     ];
     assert!(

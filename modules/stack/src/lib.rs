@@ -16,6 +16,8 @@
 //!     read() + read()
 //! }
 //!
+//! # // Miri switches no stacks.
+//! # if cfg!(miri) { return; }
 //! let fiber = Fiber::new(|| blocking(&|| wait(std::future::ready(21))));
 //! let polled = pin!(fiber).poll(&mut Context::from_waker(Waker::noop()));
 //! assert_eq!(polled, Poll::Ready(42));

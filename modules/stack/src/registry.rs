@@ -105,3 +105,72 @@ pub(crate) fn met(address: usize) -> Option<Met> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label;
+
+    const SHAPE: Shape = Shape {
+        stride: 1024,
+        guard: 128,
+    };
+
+    /// Memory for some stacks, aligned as labels need it, with a name for each.
+    fn slab(names: &[&str]) -> Vec<Label> {
+        let each = SHAPE.stride / label::BYTES;
+        let none = Label::new(&"none");
+        let mut slab = vec![none; names.len() * each];
+        for (number, name) in names.iter().enumerate() {
+            slab[(number + 1) * each - 1] = Label::new(name);
+        }
+        slab
+    }
+
+    fn list_it(slab: &[Label]) -> (usize, &'static Entry) {
+        let start = slab.as_ptr().expose_provenance();
+        (start, list(start, size_of_val(slab), SHAPE))
+    }
+
+    fn name(address: usize) -> Option<String> {
+        let label = met(address)?.label;
+        Some(String::from_utf8(label.bytes().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn who_is_met_is_found_by_the_guard() {
+        let slab = slab(&["first", "second"]);
+        let (start, entry) = list_it(&slab);
+        assert_eq!(name(start).as_deref(), Some("first"));
+        assert_eq!(name(start + 127).as_deref(), Some("first"));
+        assert_eq!(name(start + 128), None);
+        assert_eq!(name(start + 1023), None);
+        assert_eq!(name(start + 1024).as_deref(), Some("second"));
+        assert_eq!(met(start + 1100).unwrap().limit, start + 1024);
+        for outside in [0, start - 1, start + 2048, usize::MAX] {
+            assert_eq!(name(outside), None);
+        }
+        entry.unlist();
+        assert_eq!(name(start), None);
+    }
+
+    #[test]
+    fn threads_list_and_look_at_once() {
+        let rounds = if cfg!(miri) { 10 } else { 1000 };
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    let own = format!("of thread {thread}");
+                    let slab = slab(&["other", &own]);
+                    for _ in 0..rounds {
+                        let (start, entry) = list_it(&slab);
+                        assert_eq!(name(start + 1024 + 5).as_ref(), Some(&own));
+                        entry.unlist();
+                    }
+                });
+            }
+        });
+        // Entries are used again: no more than there were slabs at once, those of other tests too.
+        assert!(entries().count() <= 64);
+    }
+}
