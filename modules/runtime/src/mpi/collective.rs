@@ -95,7 +95,11 @@ impl Communicator {
     /// [`Error::Mismatch`], [`Error::Over`], as for all collective calls.
     #[track_caller]
     pub fn barrier(&self) -> Collective<()> {
-        let (call, at) = (Call::new::<()>("barrier", None), Location::caller());
+        self.barrier_at(Location::caller())
+    }
+
+    pub(super) fn barrier_at(&self, at: &'static Location<'static>) -> Collective<()> {
+        let call = Call::new::<()>("barrier", None);
         let brought = Ok(Brought::<(), ()>::Nothing);
         let make = move |_| Outcome::all(());
         begin(
@@ -113,7 +117,16 @@ impl Communicator {
     /// [`Error::Rank`]; [`Error::Count`]: the root brings nothing.
     #[track_caller]
     pub fn bcast<T: Value + Clone>(&self, value: Option<T>, root: usize) -> Collective<T> {
-        let (call, at) = (Call::new::<T>("bcast", Some(root)), Location::caller());
+        self.bcast_at(value, root, Location::caller())
+    }
+
+    pub(super) fn bcast_at<T: Value + Clone>(
+        &self,
+        value: Option<T>,
+        root: usize,
+        at: &'static Location<'static>,
+    ) -> Collective<T> {
+        let call = Call::new::<T>("bcast", Some(root));
         let brought = self
             .root(root)
             .and_then(|()| match (self.is_root(root), value) {

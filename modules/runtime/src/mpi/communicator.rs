@@ -324,6 +324,14 @@ impl Communicator {
         )
     }
 
+    /// A send that is refused.
+    #[track_caller]
+    pub(super) fn refuse(&self, error: Error) -> Sending {
+        let at = Location::caller();
+        let entry = self.world().change(|matching| matching.failed(error, at));
+        Sending::new(self.world(), entry)
+    }
+
     fn receive(&self, source: Source, tag: TagOf, at: &'static Location<'static>) -> u32 {
         let world = self.world();
         let selector = self.selector(source, tag);

@@ -16,13 +16,16 @@ use super::world::{World, wake, wake_next};
 /// The context of the messages that say which number a communicator has. No communicator has it.
 const MAKING: u32 = u32::MAX;
 
+/// What all know it by before: the number of a communicator, and a tag.
+pub(super) type Key = (u32, i32);
+
 /// What is said: the number of the communicator, that of its parent, and the tag.
 type Word = (u32, u32, i32);
 
 /// What tells the words apart that one rank says to another: a number that is made of parent and tag.
-fn told_by(parent: u32, tag: i32) -> i32 {
+fn told_by(key: Key) -> i32 {
     let mut mixer = Mixer::default();
-    (parent, tag).hash(&mut mixer);
+    key.hash(&mut mixer);
     (mixer.finish() & 0x7fff_ffff) as i32
 }
 
@@ -44,32 +47,47 @@ impl Communicator {
         group: &Group,
         tag: i32,
     ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
-        let at = Location::caller();
-        let begun = self.begin_group(group, tag, at);
+        let what = format!("{}.create_group({tag})", self.name());
+        let key = match tag {
+            0.. => Ok((self.shared().number(), tag)),
+            _ => Err(Error::Tag(tag)),
+        };
+        self.create_known(group, key, what, Location::caller())
+    }
+
+    /// The same, where what all know it by until it has a number may be anything that no other has.
+    pub(super) fn create_known(
+        &self,
+        group: &Group,
+        key: Result<Key, Error>,
+        name: String,
+        at: &'static Location<'static>,
+    ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
+        let begun = key.and_then(|key| Ok((key, self.begin_group(group, key, at)?)));
         let parent = Rc::clone(self.shared());
         let (home, group) = (self.home(), group.clone());
         async move {
+            let (key, begun) = begun?;
             let Some(rank) = group.rank_of(home) else {
-                return begun.map(|_| None);
+                return Ok(None);
             };
-            let number = match begun? {
+            let number = match begun {
                 Begun::Made(number) => number,
                 Begun::Told(receiving) => {
                     let ((number, of, as_tag), _) = receiving.await?;
-                    if (of, as_tag) != (parent.number(), tag) {
+                    if (of, as_tag) != key {
                         return Err(CROSSED);
                     }
                     number
                 }
             };
-            let name = format!("{}.create_group({tag})", parent.name());
             let shared = match parent.world.find_communicator(number) {
                 Some(shared) => shared,
                 None => parent.world.join(number, group, name),
             };
             let made = Communicator::new(shared, rank);
             // Until all have it, so that it is there once on each scheduler.
-            made.barrier().await?;
+            made.barrier_at(at).await?;
             Ok(Some(made))
         }
     }
@@ -77,14 +95,11 @@ impl Communicator {
     fn begin_group(
         &self,
         group: &Group,
-        tag: i32,
+        key: Key,
         at: &'static Location<'static>,
     ) -> Result<Begun, Error> {
         let parent: &Rc<Shared> = self.shared();
         let world = &parent.world;
-        if tag < 0 {
-            return Err(Error::Tag(tag));
-        }
         if group
             .members()
             .any(|member| parent.group().rank_of(member).is_none())
@@ -94,7 +109,7 @@ impl Communicator {
         let Some(first) = group.at(0).filter(|_| group.has(self.home())) else {
             return Ok(Begun::Made(MAKING));
         };
-        let envelope = Envelope::new(MAKING, Some(first), Some(told_by(parent.number(), tag)));
+        let envelope = Envelope::new(MAKING, Some(first), Some(told_by(key)));
         if first != self.home() {
             let (entry, word) = world.change(|matching| match matching.is_over {
                 true => (matching.failed(Error::Over, at), 0),
@@ -104,7 +119,7 @@ impl Communicator {
             return Ok(Begun::Told(Receiving::new(world, entry)));
         }
         let number = world.new_number()?;
-        let word: Word = (number, parent.number(), tag);
+        let word: Word = (number, key.0, key.1);
         for member in group.members().skip(1) {
             say(world, member, envelope, word, at);
         }

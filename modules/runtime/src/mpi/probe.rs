@@ -106,6 +106,12 @@ impl Message {
         self.status
     }
 
+    /// The same, whose sender has another rank to whoever looks at it.
+    pub(super) fn with_source_behind(mut self, offset: usize) -> Self {
+        self.status.source = self.status.source.wrapping_sub(offset);
+        self
+    }
+
     fn take(mut self) -> Result<Parcel, Error> {
         let at = std::mem::replace(&mut self.entry, NONE);
         let (parcel, word) = self.world.change(|matching| {
