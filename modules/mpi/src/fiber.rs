@@ -85,13 +85,14 @@ impl Future for Fiber {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
         let this = &mut *self;
         let _entered = Entered::new(&this.rank);
-        this.stage = match std::mem::replace(&mut this.stage, Stage::Over) {
-            Stage::New(main) => match fiber(main) {
-                Ok(fiber) => Stage::Begun(Box::pin(fiber)),
+        if let Stage::New(_) = this.stage
+            && let Stage::New(main) = std::mem::replace(&mut this.stage, Stage::Over)
+        {
+            match fiber(main) {
+                Ok(fiber) => this.stage = Stage::Begun(Box::pin(fiber)),
                 Err(why) => return Poll::Ready(Err(why)),
-            },
-            begun => begun,
-        };
+            }
+        }
         match &mut this.stage {
             Stage::Begun(fiber) => fiber.as_mut().poll(context),
             _ => Poll::Pending,

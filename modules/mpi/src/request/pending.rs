@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Request as _;
@@ -16,6 +16,11 @@ use crate::place::{Place, empty_status, status};
 pub(crate) trait Begun {
     /// Asks whether it is done.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>>;
+
+    /// Whether it is known that it is done, so that nobody need wait.
+    fn is_done(&self) -> bool {
+        false
+    }
 
     /// Whoever polled it does not wait any more.
     fn disarm(&mut self) {}
@@ -41,6 +46,10 @@ impl Begun for Send {
             Some(sending) => Pin::new(sending).poll(context).map_ok(|()| empty_status()),
             None => Poll::Ready(Err(core::Error::Inactive)),
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.as_ref().is_none_or(core::Request::is_done)
     }
 
     fn disarm(&mut self) {
@@ -84,6 +93,10 @@ impl Begun for Receive {
             unsafe { self.place.fill(&bytes) }?;
             Ok(status(told))
         })
+    }
+
+    fn is_done(&self) -> bool {
+        self.receiving.as_ref().is_none_or(core::Request::is_done)
     }
 
     fn disarm(&mut self) {
@@ -131,10 +144,12 @@ impl Begun for Done {
 
 /// Waits for a call that was begun.
 #[track_caller]
-pub(crate) fn complete(begun: impl Begun) -> Result<MPI_Status, core::Error> {
-    let mut begun = pin!(begun);
-    // SAFETY: it is not moved.
-    let begun = unsafe { begun.as_mut().get_unchecked_mut() };
+pub(crate) fn complete(mut begun: impl Begun) -> Result<MPI_Status, core::Error> {
+    if begun.is_done()
+        && let Poll::Ready(done) = begun.poll(&mut Context::from_waker(Waker::noop()))
+    {
+        return done;
+    }
     wait(poll_fn(|context| begun.poll(context)))
 }
 
