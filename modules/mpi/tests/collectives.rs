@@ -367,3 +367,19 @@ fn grids() {
         );
     });
 }
+
+/// An operation must not wait: its rank could be gone before it goes on, and it with that.
+#[test]
+fn an_operation_that_waits_is_told() {
+    let ended = mpi::run(3, || {
+        let universe = mpi::initialize().unwrap();
+        let operation = UserOperation::commutative(|_, _| SimpleCommunicator::world().barrier());
+        let mut sum = 0;
+        universe.world().all_reduce_into(&1, &mut sum, &operation);
+    });
+    let told = ended.unwrap_err().to_string();
+    assert!(
+        told.contains("what must not be interrupted cannot wait"),
+        "{told}"
+    );
+}

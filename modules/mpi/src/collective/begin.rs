@@ -187,7 +187,8 @@ impl Reduction {
                 !users || lent.0.get(),
                 "an operation is gone, as the rank that has lent it let go of its reduction"
             );
-            elements.combine(&left, &mut right);
+            // It must not be suspended: meanwhile its rank, and with it the operation, could go.
+            graphmap_stack::uninterrupted(|| elements.combine(&left, &mut right));
             right
         }
     }
