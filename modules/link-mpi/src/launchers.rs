@@ -15,7 +15,7 @@ use crate::calls;
 const WORDS: Duration = Duration::from_millis(500);
 
 /// Launchers and daemons of MPICH, Intel MPI, Open MPI 4 and 5, as the kernel has their names: 15 bytes of each.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "mpiexec",
     "mpirun",
     "mpiexec.hydra",
@@ -26,6 +26,7 @@ const NAMES: [&str; 10] = [
     "orterun",
     "orted",
     "prterun",
+    "prted",
 ];
 
 /// Ends those that have started this OS process on this host: the first first, as it would wait for the others.
