@@ -199,8 +199,18 @@ fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
             command.env("RUST_BACKTRACE", form);
             command.envs(project.map(|folder| ("GRAPHMAP_PROJECT", folder)));
             let said = ends(command);
-            assert!(said.contains("printed::act"), "{said}");
-            assert_eq!(said.contains("graphmap_runtime::"), ours, "{said}");
+            // The whole form of some manglings has a number behind the name of each crate.
+            let has = |a: &str, b: &str| {
+                let after = said.split(a).skip(1);
+                let is_number = |between: &str| {
+                    between.is_empty() || between.starts_with('[') && between.ends_with(']')
+                };
+                after
+                    .filter_map(|after| after.split_once(b))
+                    .any(|(between, _)| is_number(between))
+            };
+            assert!(has("printed", "::act"), "{said}");
+            assert_eq!(has("graphmap_runtime", "::"), ours, "{said}");
         }
     }
 }
