@@ -37,6 +37,8 @@ pub(crate) const NO_PROJECT: Code = Code(701);
 pub(crate) const NO_MPI: Code = Code(707);
 /// A project whose program no launcher of MPI can start.
 pub(crate) const NO_LINK: Code = Code(708);
+/// A mapping that names hosts which are not among those of the run, or places more on one than it has slots (a warning).
+pub(crate) const HOSTS_MISSING: Code = Code(709);
 /// Cargo cannot be run.
 pub(crate) const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

@@ -3,55 +3,16 @@
 //! Hosts are network namespaces that `modules/link-mpi/tests/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
 
-use graphmap_testing::{Need, skip};
+mod common;
+
+use common::hosts::{Hosts, is_there, prepare, said};
+use graphmap_testing::Need;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn said(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
-}
-
-/// Hosts, as long as it lives.
-struct Hosts(PathBuf);
-
-impl Hosts {
-    fn new(folder: &Path, count: usize) -> Option<Hosts> {
-        let hosts = Hosts(folder.join("namespaces"));
-        fs::create_dir_all(&hosts.0).unwrap();
-        let made = hosts.script("start", &[&count.to_string()]);
-        if made.status.success() {
-            return Some(hosts);
-        }
-        let why = format!("no hosts, so all is on one: {}", said(&made));
-        skip(Need::Namespaces, why);
-        None
-    }
-
-    fn script(&self, verb: &str, more: &[&str]) -> Output {
-        let script = root().join("modules/link-mpi/tests/hosts.sh");
-        let mut command = Command::new("sh");
-        command.arg(script).arg(verb).arg(&self.0).args(more);
-        command.output().unwrap()
-    }
-
-    /// Bytes that all have sent.
-    fn sent(&self) -> u64 {
-        let output = self.script("bytes", &[]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(|line| line.parse::<u64>().unwrap()).sum()
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        self.script("stop", &[]);
-    }
 }
 
 /// The farm of `graphs/` as a project of its own.
@@ -115,9 +76,8 @@ fn result(folder: &Path, output: &Output) -> (Vec<String>, Vec<u8>) {
 }
 
 fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
-    let compiler = format!("mpicc.{mpi}");
-    if let Err(error) = Command::new(&compiler).arg("--version").output() {
-        return skip(need, format!("{compiler} does not start: {error}"));
+    if !is_there(mpi, need) {
+        return;
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -150,31 +110,15 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
 
     // What was shown, as it would be typed on the first host.
     let mut command = match &hosts {
-        Some(hosts) => Command::new(hosts.0.join("on-first")),
-        None => Command::new("env"),
+        Some(hosts) => hosts.on_first("sh"),
+        None => Command::new("sh"),
     };
-    command
+    prepare(&mut command)
         .current_dir(folder)
-        .args(["sh", "farm/target/graphmap/hosts/mpiexec.sh"]);
+        .arg("farm/target/graphmap/hosts/mpiexec.sh");
     if let Some(hosts) = &hosts {
-        let agent = hosts.0.join("agent").display().to_string();
-        let options = match mpi {
-            "mpich" => format!("-launcher ssh -launcher-exec {agent}"),
-            _ => format!(
-                "--mca plm_rsh_agent {agent} --mca btl_tcp_if_include net0 \
-                 --mca oob_tcp_if_include net0"
-            ),
-        };
-        command.args(options.split_whitespace());
+        command.args(hosts.options(mpi));
     }
-    for name in [
-        "OMPI_ALLOW_RUN_AS_ROOT",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-        "OMPI_MCA_rmaps_base_oversubscribe",
-    ] {
-        command.env(name, "1");
-    }
-    command.env("OMPI_MCA_btl", "tcp,self");
     let before = hosts.as_ref().map_or(0, Hosts::sent);
     let spread = result(folder, &command.output().unwrap());
     assert!(spread == alone, "{:?} {:?}", spread.0, alone.0);
@@ -234,5 +178,38 @@ fn what_cannot_be_started_on_hosts_is_told() {
         );
         assert!(output.status.success(), "{}", said(&output));
         assert_eq!(said(&output).contains(warning), warned, "{}", said(&output));
+    }
+    fs::write(folder.join("far.dot"), "digraph far { a -> b }").unwrap();
+    let new = ["new", "far", "--from", "far.dot", "--link", "mpi"];
+    let new = graphmap(folder, &new);
+    assert!(new.status.success(), "{}", said(&new));
+    let partition = [
+        "partition",
+        "far.dot",
+        "--hosts",
+        "names=h1,h2",
+        "-o",
+        "far-plan",
+    ];
+    let output = graphmap(folder, &partition);
+    assert!(output.status.success(), "{}", said(&output));
+    for (hosts, code, told) in [
+        (
+            "names=h1,h3",
+            2,
+            "places OS process 1 on `h2`, which is not among the hosts",
+        ),
+        ("names=h2,h1,h3", 0, ""),
+    ] {
+        let args = [
+            "run",
+            "far.dot",
+            "--mapping",
+            "far-plan/mapping.json",
+            "--no-build",
+        ];
+        let output = graphmap(folder, &[&args[..], &["--hosts", hosts]].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        assert!(said(&output).contains(told), "{}", said(&output));
     }
 }

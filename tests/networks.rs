@@ -4,83 +4,11 @@
 mod common;
 
 use common::Test;
+use common::networks::{CASES, Case};
 use graphmap_testing::{Need, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-
-/// One network: what its program is given, and what it must print.
-struct Case {
-    name: &'static str,
-    args: &'static [&'static str],
-    /// Whether the order in which its processes run shows in nothing at all.
-    deterministic: bool,
-    /// What must be among the lines of its output.
-    lines: &'static [&'static str],
-}
-
-const CASES: &[Case] = &[
-    Case {
-        name: "crew",
-        args: &["1000", "110"],
-        deterministic: false,
-        lines: &["27 is the first that takes more than 110 steps"],
-    },
-    Case {
-        name: "farm",
-        args: &["90", "60", "picture.png"],
-        deterministic: false,
-        lines: &["90 x 60 pixels in 8 strips", "wrote picture.png"],
-    },
-    Case {
-        name: "fft",
-        args: &["20"],
-        deterministic: true,
-        lines: &["20 signals of 16 samples"],
-    },
-    Case {
-        name: "guess",
-        args: &["1000"],
-        deterministic: true,
-        lines: &[],
-    },
-    Case {
-        name: "matmul",
-        args: &["5"],
-        deterministic: true,
-        lines: &[
-            "20 x 20 numbers on 4 x 4 cells",
-            "equal to the product made at once",
-        ],
-    },
-    Case {
-        name: "sieve",
-        args: &[],
-        deterministic: true,
-        lines: &["100 primes, their sum is 24133"],
-    },
-    Case {
-        name: "sort",
-        args: &["1001"],
-        deterministic: true,
-        lines: &["1001 numbers sorted"],
-    },
-    Case {
-        name: "stencil",
-        args: &["3", "50"],
-        deterministic: true,
-        lines: &[
-            "12 x 12 points in 4 x 4 blocks, 50 steps",
-            "largest difference from the whole plate 0e0",
-        ],
-    },
-    Case {
-        name: "tree",
-        args: &["8"],
-        deterministic: false,
-        lines: &["8 queens, 42 tasks", "92 ways"],
-    },
-];
 
 /// The root of the project.
 fn root() -> &'static Path {
@@ -145,13 +73,13 @@ impl Case {
     }
 
     /// Runs it at 1, 2, 3 and 5 schedulers, in several OS processes, and in many orders of its processes, and gives the lines
-    /// that it prints every time. Lines that `varies` tells may differ.
+    /// that it prints every time.
     #[track_caller]
-    fn result(&self, varies: impl Fn(&str) -> bool) -> Vec<String> {
+    fn result(&self) -> Vec<String> {
         let test = Test::new();
         let run = |variables: &[(&str, String)]| {
             let mut lines = self.run(test.folder(), variables);
-            lines.retain(|line| !varies(line));
+            lines.retain(|line| !self.varies(line));
             lines
         };
         let first = run(&[]);
@@ -189,10 +117,6 @@ impl Case {
     }
 }
 
-fn nothing_varies(_: &str) -> bool {
-    false
-}
-
 /// What follows a text in the one line that begins with it.
 #[track_caller]
 fn after<'a>(lines: &'a [String], start: &str) -> &'a str {
@@ -212,7 +136,7 @@ fn checksum(bytes: &[u8]) -> String {
 
 #[test]
 fn the_farm_draws_the_same_picture_however_its_tasks_are_shared_out() {
-    let lines = Case::of("farm").result(|line| line.starts_with("strips by worker"));
+    let lines = Case::of("farm").result();
     // What the naive program below draws.
     assert_eq!(after(&lines, "checksum "), checksum(&mandelbrot(90, 60)));
 }
@@ -275,12 +199,12 @@ fn mandelbrot(width: usize, height: usize) -> Vec<u8> {
 
 #[test]
 fn the_tree_counts_all_ways_whoever_counts_them() {
-    Case::of("tree").result(nothing_varies);
+    Case::of("tree").result();
 }
 
 #[test]
 fn the_sieve_finds_the_primes_and_stops() {
-    let lines = Case::of("sieve").result(nothing_varies);
+    let lines = Case::of("sieve").result();
     let is_prime = |n: &usize| (2..*n).all(|d| !n.is_multiple_of(d));
     let expected: Vec<String> = (2..)
         .filter(is_prime)
@@ -295,7 +219,7 @@ fn the_sieve_finds_the_primes_and_stops() {
 
 #[test]
 fn the_butterfly_gives_what_the_definition_gives() {
-    let lines = Case::of("fft").result(nothing_varies);
+    let lines = Case::of("fft").result();
     let difference: f64 = after(&lines, "largest difference from the definition ")
         .parse()
         .unwrap();
@@ -304,7 +228,7 @@ fn the_butterfly_gives_what_the_definition_gives() {
 
 #[test]
 fn the_server_answers_who_asks_until_all_are_gone() {
-    let lines = Case::of("guess").result(nothing_varies);
+    let lines = Case::of("guess").result();
     let (mut all, mut clients) = (0, 0);
     for line in &lines[..lines.len() - 1] {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -330,14 +254,13 @@ fn the_server_answers_who_asks_until_all_are_gone() {
 /// The clerk asks for the end, as in figure 3.21 of (CM)2PI; and the foreman closes, as in figure 3.20.
 #[test]
 fn the_crew_ends_from_either_side() {
-    let varies = |line: &str| line.starts_with("shifts: ");
-    Case::of("crew").result(varies);
+    Case::of("crew").result();
     let to_the_last = Case {
         args: &["200", "150"],
         lines: &["none of 200 numbers takes more than 150 steps"],
         ..*Case::of("crew")
     };
-    to_the_last.result(varies);
+    to_the_last.result();
 }
 
 #[test]
@@ -352,17 +275,17 @@ fn the_helpers_of_the_crew_come_back() {
 
 #[test]
 fn the_mesh_multiplies() {
-    Case::of("matmul").result(nothing_varies);
+    Case::of("matmul").result();
 }
 
 #[test]
 fn the_grid_of_blocks_is_like_the_whole_plate() {
-    Case::of("stencil").result(nothing_varies);
+    Case::of("stencil").result();
 }
 
 #[test]
 fn the_network_of_networks_sorts() {
-    Case::of("sort").result(nothing_varies);
+    Case::of("sort").result();
 }
 
 /// The names of the drawings in `graphs/`.

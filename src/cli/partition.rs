@@ -89,7 +89,6 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         let mut options = Session::options(&args.graph);
         let mut files = Files::new();
         let project = hosts::project_of(&args.file);
-        let mapping = plan.mapped.mapping();
         if let Some(project) = &project
             && args.mapping.hosts.is_some()
             && !project.mpi
@@ -102,7 +101,13 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             let warning = Diagnostic::warning(codes::NO_LINK, message);
             session.find(link_helps(warning).help("`--set program=PATH` names another program"));
         }
-        hosts::describe(&mut options, project.as_ref(), mapping, folder, &mut files);
+        hosts::describe(
+            &mut options,
+            project.as_ref(),
+            &plan.mapped,
+            folder,
+            &mut files,
+        );
         let mut found = Diagnostics::new();
         for (name, file) in names {
             let Some(emitter) = session.tool.emitters().find(|e| e.name() == name) else {

@@ -1,5 +1,6 @@
 //! `graphmap run`: builds the program of a graph and runs it.
 
+mod fit;
 pub(crate) mod hosts;
 
 use super::args::{File, GraphArgs};
@@ -73,12 +74,7 @@ pub(crate) struct RunArgs {
     strategy: Option<String>,
     /// Run on these hosts, under mpiexec: a hostfile or other description (see `graphmap partition`);
     /// `--set launcher=openmpi` for another MPI
-    #[arg(
-        long,
-        value_name = "HOSTS",
-        conflicts_with = "mapping",
-        help_heading = "Run"
-    )]
+    #[arg(long, value_name = "HOSTS", help_heading = "Run")]
     hosts: Option<String>,
     /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
@@ -279,6 +275,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if let Some(handed) = &mapping {
         command.env("GRAPHMAP_MAPPING", &handed.file.0);
         command.env_remove("GRAPHMAP_PLACEMENT");
+        command.env_remove("GRAPHMAP_PLACED");
     }
     let result = session.timed("run", |_| child::run(&mut command));
     ended(session, &program, result)

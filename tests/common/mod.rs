@@ -3,6 +3,9 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod hosts;
+pub(crate) mod networks;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};

@@ -3,6 +3,7 @@
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::network::Network;
 use std::collections::BTreeMap;
 
 /// One OS process.
@@ -237,6 +238,24 @@ impl Launch {
         let es = if n == 1 { "" } else { "es" };
         format!("{network} on {n} OS process{es}, mapped by {s}; written by graphmap")
     }
+}
+
+/// What a placement by rank rests on, as programs work it out for `GRAPHMAP_PLACED`: names, kinds and ranks of all
+/// processes. The sum (modulo 2^64) of a hash of each, in hexadecimal: FNV-1a of 64 bits over its name, its kind and
+/// its rank, each followed by a zero byte.
+pub fn processes_hash(network: &Network) -> String {
+    let mut sum = 0u64;
+    for (rank, id) in network.processes.ids().enumerate() {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let (name, kind) = (network.process_name(id), network.kind_name(id));
+        for text in [name, kind, &rank.to_string()] {
+            for byte in text.bytes().chain([0]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+        sum = sum.wrapping_add(hash);
+    }
+    format!("{sum:016x}")
 }
 
 /// One finding as all findings.

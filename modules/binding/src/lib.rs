@@ -36,4 +36,4 @@ pub mod slurm;
 use graphmap_kpn::emit::Emitter;
 
 pub use emitters::emitters;
-pub use launch::{Launch, OsProcess, Run};
+pub use launch::{Launch, OsProcess, Run, processes_hash};

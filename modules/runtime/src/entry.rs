@@ -54,7 +54,10 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     panics::tell_from_here();
     file_limit::is_an_error();
     usr1::catch();
-    let ended = begin(network).and_then(|(network, options)| run_as_linked(network, &options));
+    let ended = begin(network).and_then(|(network, options)| {
+        placed(&network, &options)?;
+        run_as_linked(network, &options)
+    });
     let exit = ended.unwrap_or_else(|error| failed(&error));
     finish(exit).into()
 }
@@ -177,6 +180,20 @@ fn begin(network: impl FnOnce() -> Network) -> Result<(Network, Options), RunErr
     Ok((network, options))
 }
 
+/// Whether the network is the one that a mapping was made for, as far as is known: ranks of another may be other
+/// processes.
+fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
+    match options.placed {
+        Some(hash) if hash != network.processes_digest() => Err(RunError::Options(format!(
+            "GRAPHMAP_PLACED={hash:016x}: where processes run was laid down for another drawing than the one that \
+             this program was built from, {file}\n  \
+             map that one, `graphmap partition {file} --hosts HOSTS -o DIR`, or build the program anew",
+            file = network.file
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// How long an OS process that has failed waits for the first to tell why, before it does so itself: the first may
 /// be busy in a process for long.
 const GRACE: Duration = Duration::from_secs(1);
@@ -208,6 +225,7 @@ pub fn main_over(
     let ended = begin(network).and_then(|(network, options)| {
         let options = options.started(count)?;
         begin_prefix(me, &options)?;
+        placed(&network, &options)?;
         if me == 0 {
             outputs::check(&options)?;
         }

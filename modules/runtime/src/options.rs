@@ -42,6 +42,7 @@ const MOST_IN_STREAM: u64 = 256 << 20;
 /// | `GRAPHMAP_TRACE=FILE` | what each process did when, as a trace for Perfetto |
 /// | `GRAPHMAP_TRACE_EVENTS=N` | how many events of it each scheduler keeps: the last; default 65536 |
 /// | `GRAPHMAP_PLACEMENT=SEQUENCE` | the OS process of each rank, as a [`Sequence`], where no file can be had by all |
+/// | `GRAPHMAP_PLACED=HASH` | of the processes that it was made for: a run of others does not begin |
 /// | `GRAPHMAP_MAPPING=FILE` | the OS process of each rank, as a [`Sequence`]; default: blocks of consecutive ranks |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
@@ -56,6 +57,8 @@ pub struct Options {
     pub(crate) profile: Option<OutputFile>,
     pub(crate) profiled: bool,
     pub(crate) mapping: Option<Sequence>,
+    /// The processes that the mapping was made for.
+    pub(crate) placed: Option<u64>,
     pub(crate) notice: Option<Notice>,
     /// Lines of output begin with the number of the OS process.
     pub(crate) prefix: bool,
@@ -314,6 +317,15 @@ impl Options {
             })?;
             options.mapping = Some(sequence);
         }
+        if let Some(value) = get("GRAPHMAP_PLACED").filter(|_| options.mapping.is_some()) {
+            let text = value.to_string_lossy();
+            let hash = u64::from_str_radix(&text, 16).map_err(|_| {
+                RunError::Options(format!(
+                    "GRAPHMAP_PLACED={text}: it has to be a hash in hexadecimal digits"
+                ))
+            })?;
+            options.placed = Some(hash);
+        }
         Ok(options)
     }
 
@@ -446,6 +458,15 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn what_was_placed() {
+        let with = |hash| [("GRAPHMAP_PLACEMENT", "0 1"), ("GRAPHMAP_PLACED", hash)];
+        assert_eq!(parse(&with("00ff")).unwrap().placed, Some(255));
+        assert!(parse(&with("more")).is_err());
+        // It says something of a mapping, and there is none.
+        assert_eq!(parse(&with("00ff")[1..]).unwrap().placed, None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
-use super::{RunArgs, build, ended, find_project, no_link, obeyed, unasked};
+use super::{RunArgs, build, ended, find_project, fit, no_link, obeyed, unasked};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -10,10 +10,11 @@ use crate::codes;
 use crate::plugins;
 use crate::supervisor::{self, Bound};
 use graphmap_binding::command::Launcher;
+use graphmap_binding::processes_hash;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 use graphmap_kpn::hardware::Hardware;
-use graphmap_kpn::mapping::{Mapped, Mapping};
+use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Verified;
 use graphmap_platform::Platform;
 use graphmap_wiring::project::Project;
@@ -97,7 +98,7 @@ impl Mpi {
 pub(crate) fn describe(
     options: &mut BTreeMap<String, String>,
     project: Option<&Project>,
-    mapping: &Mapping,
+    mapped: &Mapped,
     folder: &Path,
     files: &mut Files,
 ) {
@@ -108,7 +109,9 @@ pub(crate) fn describe(
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
     }
-    let placement = graphmap_wiring::sequence::encode(&mapping.os_process);
+    let placed = processes_hash(mapped.network());
+    options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
+    let placement = graphmap_wiring::sequence::encode(&mapped.mapping().os_process);
     if placement.len() <= MOST {
         options.insert("env.GRAPHMAP_PLACEMENT".to_owned(), placement);
         return;
@@ -180,7 +183,10 @@ fn mapped(
     (platform, how): (&Platform, &MappingArgs),
 ) -> Outcome<Mapped> {
     if let Some(path) = &args.mapping {
-        let mapping = obeyed(args, session, path, &network)?;
+        let mut mapping = obeyed(args, session, path, &network)?;
+        if args.hosts.is_some() {
+            fit::onto(session, path, &mut mapping, platform)?;
+        }
         return Mapped::new(network, mapping).or_else(|error| {
             session.fail(
                 Exit::Usage,
@@ -218,7 +224,7 @@ fn write(
         path.display().to_string()
     };
     options.insert("program".to_owned(), absolute(program));
-    describe(&mut options, None, mapped.mapping(), folder, &mut files);
+    describe(&mut options, None, mapped, folder, &mut files);
     let mut words = Vec::new();
     for arg in &args.args {
         let word = arg.to_str().filter(|word| !word.is_empty());

@@ -1,0 +1,77 @@
+//! A mapping that was made before, on the hosts that are named now.
+
+use crate::cli::check::plural;
+use crate::cli::exit::Exit;
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::mapping::Mapping;
+use graphmap_platform::Platform;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Gives OS processes hosts where the mapping names none: the slots in the order of the hosts, again from the first where
+/// there are too few. Hosts that the mapping names have to be among them.
+pub(super) fn onto(
+    session: &mut Session<'_>,
+    path: &Path,
+    mapping: &mut Mapping,
+    platform: &Platform,
+) -> Outcome<()> {
+    if mapping.places.iter().all(|place| place.host.is_none()) {
+        let slots = platform.order().iter().flat_map(|run| {
+            let name = &platform.hosts()[run.host as usize].name;
+            std::iter::repeat_n(name, run.count as usize)
+        });
+        for (place, host) in mapping.places.iter_mut().zip(slots.cycle()) {
+            place.host = Some(host.clone());
+        }
+    }
+    let mut used: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (os_process, place) in mapping.places.iter().enumerate() {
+        let host = place.host.as_deref().unwrap_or_default();
+        used.entry(host).or_default().push(os_process);
+    }
+    let path = path.display();
+    let mut is_missing = false;
+    for (host, os_processes) in used {
+        let first = os_processes[0];
+        match platform.host(host) {
+            None => {
+                is_missing = true;
+                let what = match host {
+                    "" => format!("`{path}` gives OS process {first} no host, and others have one"),
+                    _ => format!(
+                        "`{path}` places OS process {first} on `{host}`, which is not among the hosts"
+                    ),
+                };
+                let names = platform.hosts().iter().take(8).map(|host| &*host.name);
+                let names = names.collect::<Vec<_>>().join(", ");
+                let more = if platform.hosts().len() > 8 {
+                    ", ..."
+                } else {
+                    ""
+                };
+                session.find(
+                    Diagnostic::error(codes::HOSTS_MISSING, what)
+                        .with_note(format!("the hosts are {names}{more}"))
+                        .help("map again onto these hosts, or name the hosts that it was made for"),
+                );
+            }
+            Some(there) if os_processes.len() > there.slots as usize => {
+                let here = plural(os_processes.len(), "OS process");
+                let slots = plural(there.slots as usize, "slot");
+                let what = format!("`{path}` places {here} on `{host}`, which has {slots}");
+                session.find(
+                    Diagnostic::warning(codes::HOSTS_MISSING, what)
+                        .help("they take turns on its cores: map again for these hosts"),
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    match is_missing {
+        true => Err(Exit::Usage),
+        false => Ok(()),
+    }
+}

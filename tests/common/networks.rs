@@ -1,0 +1,92 @@
+//! The networks in `graphs/`.
+
+/// One network: what its program is given, and what it must print.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) args: &'static [&'static str],
+    /// Whether the order in which its processes run shows in nothing at all.
+    pub(crate) deterministic: bool,
+    /// What must be among the lines of its output.
+    pub(crate) lines: &'static [&'static str],
+    /// What the lines begin with that may differ from run to run.
+    pub(crate) varies: &'static [&'static str],
+}
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "crew",
+        args: &["1000", "110"],
+        deterministic: false,
+        lines: &["27 is the first that takes more than 110 steps"],
+        varies: &["shifts: "],
+    },
+    Case {
+        name: "farm",
+        args: &["90", "60", "picture.png"],
+        deterministic: false,
+        lines: &["90 x 60 pixels in 8 strips", "wrote picture.png"],
+        varies: &["strips by worker"],
+    },
+    Case {
+        name: "fft",
+        args: &["20"],
+        deterministic: true,
+        lines: &["20 signals of 16 samples"],
+        varies: &[],
+    },
+    Case {
+        name: "guess",
+        args: &["1000"],
+        deterministic: true,
+        lines: &[],
+        varies: &[],
+    },
+    Case {
+        name: "matmul",
+        args: &["5"],
+        deterministic: true,
+        lines: &[
+            "20 x 20 numbers on 4 x 4 cells",
+            "equal to the product made at once",
+        ],
+        varies: &[],
+    },
+    Case {
+        name: "sieve",
+        args: &[],
+        deterministic: true,
+        lines: &["100 primes, their sum is 24133"],
+        varies: &[],
+    },
+    Case {
+        name: "sort",
+        args: &["1001"],
+        deterministic: true,
+        lines: &["1001 numbers sorted"],
+        varies: &[],
+    },
+    Case {
+        name: "stencil",
+        args: &["3", "50"],
+        deterministic: true,
+        lines: &[
+            "12 x 12 points in 4 x 4 blocks, 50 steps",
+            "largest difference from the whole plate 0e0",
+        ],
+        varies: &[],
+    },
+    Case {
+        name: "tree",
+        args: &["8"],
+        deterministic: false,
+        lines: &["8 queens, 42 tasks", "92 ways"],
+        varies: &[],
+    },
+];
+
+impl Case {
+    /// Whether a line of its output may differ from run to run.
+    pub(crate) fn varies(&self, line: &str) -> bool {
+        self.varies.iter().any(|start| line.starts_with(start))
+    }
+}
