@@ -39,6 +39,8 @@ pub(crate) const NO_MPI: Code = Code(707);
 pub(crate) const NO_LINK: Code = Code(708);
 /// A mapping that names hosts which are not among those of the run, or places more on one than it has slots (a warning).
 pub(crate) const HOSTS_MISSING: Code = Code(709);
+/// A host that a program cannot be copied to.
+pub(crate) const NOT_COPIED: Code = Code(710);
 /// Cargo cannot be run.
 pub(crate) const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

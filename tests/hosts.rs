@@ -82,7 +82,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     farm(folder);
-    let hosts = Hosts::new(folder, count);
+    let built = folder.join(format!("farm/target/mpi-{mpi}"));
+    let hosts = Hosts::with_own(folder, count, Some(&built));
     let names: String = (1..=count).map(|i| format!("h{i} slots=1\n")).collect();
     fs::write(folder.join("hostfile"), names).unwrap();
     let launcher = format!("launcher={mpi}");
@@ -109,18 +110,43 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     let alone = result(folder, &alone.unwrap());
 
     // What was shown, as it would be typed on the first host.
-    let mut command = match &hosts {
-        Some(hosts) => hosts.on_first("sh"),
-        None => Command::new("sh"),
+    let typed = || {
+        let mut command = match &hosts {
+            Some(hosts) => hosts.on_first("sh"),
+            None => Command::new("sh"),
+        };
+        prepare(&mut command).current_dir(folder);
+        command.arg("farm/target/graphmap/hosts/mpiexec.sh");
+        if let Some(hosts) = &hosts {
+            command.args(hosts.options(mpi));
+        }
+        command.output().unwrap()
     };
-    prepare(&mut command)
-        .current_dir(folder)
-        .arg("farm/target/graphmap/hosts/mpiexec.sh");
     if let Some(hosts) = &hosts {
-        command.args(hosts.options(mpi));
+        let agent = format!("agent={}", hosts.0.join("agent").display());
+        for is_new in [true, false] {
+            let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+            prepare(&mut command).current_dir(folder).args(run);
+            command.args(["--copy", "--set", &agent]).args(where_to);
+            let output = command.args(more).output().unwrap();
+            assert!(output.status.success(), "{}", said(&output));
+            let copied = format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to h2, h3\n");
+            assert_eq!(said(&output).contains(&copied), is_new, "{}", said(&output));
+        }
+        // Hosts that nobody can reach are told, all of them.
+        let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+        prepare(&mut command).current_dir(folder).args(run);
+        command.args(["--copy", "--set", "agent=false"]);
+        let output = command.args(where_to).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        for host in ["h2", "h3"] {
+            let wrong =
+                format!("error[G0710]: the program cannot be copied to `{host}`: exit status: 1");
+            assert!(said(&output).contains(&wrong), "{}", said(&output));
+        }
     }
     let before = hosts.as_ref().map_or(0, Hosts::sent);
-    let spread = result(folder, &command.output().unwrap());
+    let spread = result(folder, &typed());
     assert!(spread == alone, "{:?} {:?}", spread.0, alone.0);
     if let Some(hosts) = &hosts {
         let bytes = hosts.sent() - before;

@@ -8,7 +8,9 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut sources = SourceMap::new();
     let source = sources.add("x.dot", text).expect("less than 4 GiB");
     if let Ok(once) = format(&source) {
-        let source = sources.add("y.dot", once.as_str()).expect("less than 4 GiB");
+        let source = sources
+            .add("y.dot", once.as_str())
+            .expect("less than 4 GiB");
         assert_eq!(format(&source).expect("still a graph"), once);
     }
 });

@@ -8,11 +8,16 @@ use graphmap_platform::{Dialect, hwloc, mpich, openmpi, read, slurm, synthetic};
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for dialect in Dialect::ALL.map(Some).into_iter().chain([None]) {
         let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
-        sources.add("before", "another text").expect("less than 4 GiB");
+        sources
+            .add("before", "another text")
+            .expect("less than 4 GiB");
         let source = sources.add("hosts", text).expect("less than 4 GiB");
         let platform = read(&source, dialect, &mut out);
         assert_eq!(platform.is_none(), out.has_errors());
-        for label in out.iter().flat_map(|d| d.primary.iter().chain(&d.secondary)) {
+        for label in out
+            .iter()
+            .flat_map(|d| d.primary.iter().chain(&d.secondary))
+        {
             let (found, range) = sources.range(label.span).expect("a place in the text");
             assert!(found.name() == "hosts" && found.text().get(range).is_some());
         }
@@ -25,7 +30,9 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             (openmpi::print, Dialect::OpenMpi),
             (synthetic::print, Dialect::Synthetic),
         ] {
-            let again = sources.add("again", print(&platform)).expect("less than 4 GiB");
+            let again = sources
+                .add("again", print(&platform))
+                .expect("less than 4 GiB");
             let again = read(&again, Some(dialect), &mut out).expect("what was printed");
             assert_eq!(again.slots(), platform.slots());
         }
@@ -35,9 +42,15 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         let again = read(&again, Some(Dialect::Hwloc), &mut out);
         assert_eq!(again.map_or(0, |p| p.hosts()[0].core_count()), cores);
     }
-    let names = ["SLURM_JOB_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_MEM_PER_NODE"];
+    let names = [
+        "SLURM_JOB_NODELIST",
+        "SLURM_TASKS_PER_NODE",
+        "SLURM_MEM_PER_NODE",
+    ];
     let values = text.split('\n').chain(std::iter::repeat(""));
     let variables = names.iter().zip(values);
-    let variables = variables.map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    let variables = variables
+        .map(|(k, v)| (k.to_string(), v.to_string()))
+        .collect();
     slurm::read(&variables, &mut SourceMap::new(), &mut Diagnostics::new());
 });

@@ -23,7 +23,10 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     assert_eq!(document.is_none(), out.has_errors());
     let mapping = document.and_then(|d| d.fit(&CHAIN, &source, &mut out));
     assert_eq!(mapping.is_none(), out.has_errors());
-    for label in out.iter().flat_map(|d| d.primary.iter().chain(&d.secondary)) {
+    for label in out
+        .iter()
+        .flat_map(|d| d.primary.iter().chain(&d.secondary))
+    {
         assert!(sources.location(label.span).is_some());
     }
     if let Some(mapping) = mapping {

@@ -11,7 +11,11 @@ fn consistent(map: &RankMap) {
         }
     }
     let some: Vec<u32> = map.iter().take(100).collect();
-    assert!((0..).zip(&some).all(|(rank, world)| map.select(rank) == Some(*world)));
+    assert!(
+        (0..)
+            .zip(&some)
+            .all(|(rank, world)| map.select(rank) == Some(*world))
+    );
     let bytes = map.to_bytes();
     let again = RankMap::from_bytes(&bytes).map(|map| map.to_bytes());
     assert_eq!(again, Ok(bytes));

@@ -1,5 +1,6 @@
 //! `graphmap run`: builds the program of a graph and runs it.
 
+mod copy;
 mod fit;
 pub(crate) mod hosts;
 
@@ -76,6 +77,9 @@ pub(crate) struct RunArgs {
     /// `--set launcher=openmpi` for another MPI
     #[arg(long, value_name = "HOSTS", help_heading = "Run")]
     hosts: Option<String>,
+    /// Copy the program to hosts that do not have it, or have another, by ssh or what `--set agent=` names
+    #[arg(long, requires = "hosts", help_heading = "Run")]
+    copy: bool,
     /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
     memory: Option<u64>,

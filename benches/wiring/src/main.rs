@@ -54,7 +54,9 @@ fn main() {
             }
         }
     }
-    println!("| network | processes | channels | wiring.rs, bytes | emitted in, s | compiled in, s | against ten |");
+    println!(
+        "| network | processes | channels | wiring.rs, bytes | emitted in, s | compiled in, s | against ten |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for pair in rows.chunks(2) {
         for row in pair {
@@ -125,6 +127,10 @@ fn build(work: &Path, root: &Path) -> Duration {
         .env("CARGO_TARGET_DIR", work.join("target"))
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     start.elapsed()
 }

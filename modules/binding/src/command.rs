@@ -1,6 +1,6 @@
 //! The command that starts a mapped network: a script for `sh`, with the files it needs.
 
-use crate::launch::Launch;
+use crate::launch::{Launch, shell_quoted};
 use crate::{codes, fgmpi, intel, mpich, openmpi, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
@@ -125,10 +125,40 @@ pub fn command(
         }
     };
     let (title, exports) = (launch.title(), launch.exports());
+    set += &calls(launch, launcher, out);
     let script = format!(
         "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}exec {program} \"$@\"{line}\n"
     );
     Ok(Command { script, files })
+}
+
+/// The lines that have the launcher call the agent.
+fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
+    let Some(agent) = &launch.agent else {
+        return String::new();
+    };
+    // Each line is for a version, and others pass over it.
+    let variables: &[(&str, &str)] = match launcher {
+        Launcher::Mpich | Launcher::FgMpi => {
+            &[("HYDRA_LAUNCHER", "ssh"), ("HYDRA_LAUNCHER_EXEC", agent)]
+        }
+        Launcher::OpenMpi => &[
+            ("OMPI_MCA_plm_rsh_agent", agent),
+            ("PRTE_MCA_plm_ssh_agent", agent),
+        ],
+        Launcher::Intel => &[
+            ("I_MPI_HYDRA_BOOTSTRAP", "ssh"),
+            ("I_MPI_HYDRA_BOOTSTRAP_EXEC", agent),
+        ],
+        Launcher::Slurm => {
+            let what = "Slurm starts programs itself: `agent` means nothing to it";
+            out.push(Diagnostic::warning(codes::BAD_OPTION, what));
+            &[]
+        }
+    };
+    let line =
+        |(name, value): &(&str, &str)| format!("{name}={}\nexport {name}\n", shell_quoted(value));
+    variables.iter().map(line).collect()
 }
 
 // Where both MPIs are installed `mpiexec` is either: Debian's own names say which.
@@ -150,4 +180,40 @@ fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
         .with_note(why)
         .help("`mapping.json` has it; the OS processes still go to their hosts"),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_call_the_agent() {
+        let launch = Launch {
+            agent: Some("/opt/my ssh".into()),
+            ..Launch::default()
+        };
+        for (launcher, line, warnings) in [
+            (Launcher::Mpich, "HYDRA_LAUNCHER_EXEC='/opt/my ssh'", 0),
+            (Launcher::OpenMpi, "OMPI_MCA_plm_rsh_agent='/opt/my ssh'", 0),
+            (Launcher::OpenMpi, "PRTE_MCA_plm_ssh_agent='/opt/my ssh'", 0),
+            (
+                Launcher::Intel,
+                "I_MPI_HYDRA_BOOTSTRAP_EXEC='/opt/my ssh'",
+                0,
+            ),
+            (Launcher::Slurm, "", 1),
+        ] {
+            let mut found = Diagnostics::new();
+            let lines = calls(&launch, launcher, &mut found);
+            assert!(
+                lines.lines().any(|l| l == line) != line.is_empty(),
+                "{lines}"
+            );
+            assert_eq!(found.into_iter().count(), warnings, "{launcher:?}");
+            assert_eq!(
+                calls(&Launch::default(), launcher, &mut Diagnostics::new()),
+                ""
+            );
+        }
+    }
 }

@@ -30,6 +30,9 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Variables that all OS processes are to have: names and values.
     pub environment: Vec<(String, String)>,
+    /// What the launcher calls, instead of its own choice, to start something on another host: as `ssh`, it takes the
+    /// name of a host and a command.
+    pub agent: Option<String>,
     /// The OS processes, in rank order.
     pub os_processes: Vec<OsProcess>,
 }
@@ -46,7 +49,7 @@ pub struct Run<'a, T> {
 }
 
 impl Launch {
-    /// What a mapped network is to be started as, with the options `program`, `args` and `env.NAME`.
+    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME` and `agent`.
     ///
     /// # Errors
     /// Names of hosts that no launcher takes (`G0433`).
@@ -83,6 +86,7 @@ impl Launch {
                 .filter_map(|(key, value)| Some((key.strip_prefix("env.")?, value)))
                 .map(|(name, value)| (name.to_string(), value.clone()))
                 .collect(),
+            agent: options.get("agent").cloned(),
             os_processes: os_processes.collect(),
         };
         launch.check_hosts()?;

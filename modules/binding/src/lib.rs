@@ -18,7 +18,7 @@
 //! has a rank for each process). The functions work on a [`Launch`], plain data, and need no network.
 //!
 //! Options the emitters read: `program` (what to start; `./NAME` of the network unless given),
-//! `args` (words for it), `env.NAME` (variables that the script gives to all OS processes), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
+//! `args` (words for it), `env.NAME` (variables that the script gives to all OS processes), `agent` (what the launcher calls instead of ssh), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
 //! `mpich` unless given).
 
 pub mod codes;

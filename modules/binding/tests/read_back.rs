@@ -30,6 +30,7 @@ fn launches() -> impl Strategy<Value = Launch> {
             program: "./farm".into(),
             args,
             environment: Vec::new(),
+            agent: None,
             os_processes,
         }
     })

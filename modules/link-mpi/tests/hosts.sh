@@ -3,6 +3,7 @@
 # interface on each.
 #
 #   hosts.sh start FOLDER N     makes hosts h1 to hN, and FOLDER/agent, which launchers take for ssh
+#   hosts.sh start FOLDER N OWN the same; all but h1 have a folder OWN of their own, which is empty
 #   hosts.sh bytes FOLDER       bytes that each host has sent over its interface, a line each
 #   hosts.sh down FOLDER HOST   cuts the link of a host
 #   hosts.sh stop FOLDER        takes all away
@@ -37,11 +38,32 @@ start)
         mkdir -p "/etc/netns/$mark-$host"
         cp "$folder/names" "/etc/netns/$mark-$host/hosts"
     done <"$folder/hosts"
+    # Who has mounts of his own keeps them as long as somebody lives in them.
+    own=${4:-}
+    if [ -n "$own" ]; then
+        mkdir -p "$own"
+        grep -v '^h1$' "$folder/hosts" | while read -r host; do
+            ip netns exec "$mark-$host" unshare --mount --uts sh -c "hostname $host
+                mount -t tmpfs none '$own' && echo \$\$ >'$folder/$host.new' && mv '$folder/$host.new' '$folder/$host.pid'
+                exec sleep 3600" >/dev/null 2>&1 </dev/null &
+        done
+        for host in $(grep -v '^h1$' "$folder/hosts"); do
+            tries=0
+            until [ -f "$folder/$host.pid" ]; do
+                tries=$((tries + 1))
+                [ "$tries" -lt 100 ] || { echo "$host does not start" >&2; exit 1; }
+                sleep 0.1
+            done
+        done
+    fi
     # What launchers call instead of ssh: options, a host, a command.
     cat >"$folder/agent" <<AGENT
 #!/bin/sh
 while case "\$1" in -*) true ;; *) false ;; esac; do shift; done
 host=\$1; shift; export CMD="\$*"
+if [ -f "$folder/\$host.pid" ]; then
+    exec nsenter --target "\$(cat "$folder/\$host.pid")" --mount --uts --net sh -c "\$CMD"
+fi
 exec ip netns exec $mark-\$host unshare --uts sh -c "hostname \$host; exec sh -c \"\\\$CMD\""
 AGENT
     # To start a launcher on the first of the hosts.
@@ -62,6 +84,7 @@ down)
 stop)
     [ -f "$folder/hosts" ] || exit 0
     while read -r host; do
+        [ ! -f "$folder/$host.pid" ] || kill "$(cat "$folder/$host.pid")" || true
         ip netns del "$mark-$host" || true
         rm -rf "/etc/netns/$mark-$host"
     done <"$folder/hosts"

@@ -382,7 +382,12 @@ fn networks_end_the_same_on_several_hosts() {
         (&[0, 1, 2], "messages:7", 0, ""),
         (&[2, 0, 1], "collectives:8", 0, ""),
         (&[1, 2, 0], "accesses:6", 0, ""),
-        (&[0, 2, 1], "deadlock:5", 6, " in OS process 1 on h3 waits to "),
+        (
+            &[0, 2, 1],
+            "deadlock:5",
+            6,
+            " in OS process 1 on h3 waits to ",
+        ),
         (&[1, 0, 2], "panic", 1, " (in OS process 1 on h1)"),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),
     ] {

@@ -1,6 +1,6 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
-use super::{RunArgs, build, ended, find_project, fit, no_link, obeyed, unasked};
+use super::{RunArgs, build, copy, ended, find_project, fit, no_link, obeyed, unasked};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -153,6 +153,10 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     session.unless_denied()?;
     let folder = project.root.join(FOLDER);
     let mapped = (&mapped, onto.hardware.as_ref());
+    if args.copy && !args.no_build && !args.no_run {
+        let agent = options.get("agent").map(String::as_str);
+        copy::to_hosts(session, mapped.0.mapping(), &program, agent, mpi.launcher)?;
+    }
     let script = write(args, session, mapped, &project, &program, options, &folder)?;
     if args.print {
         if !program.is_file() {

@@ -48,6 +48,7 @@ pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
         program: "./farm".into(),
         args: vec!["-v".into()],
         environment: Vec::new(),
+        agent: None,
         os_processes: os_processes.iter().map(one).collect(),
     }
 }

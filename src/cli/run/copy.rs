@@ -1,0 +1,222 @@
+//! Brings a program to the hosts that do not have it.
+//!
+//! A host is asked for the checksum of the file (`cksum` of POSIX, which counts bytes as well), and sent the file where that
+//! is another. It comes under another name first: nobody starts half a program.
+
+use crate::child::Watched;
+use crate::cli::exit::Exit;
+use crate::cli::paths::{shown, word};
+use crate::cli::progress::Progress;
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use crate::signals::{Guard, interrupted};
+use crate::supervisor::{self, Bound};
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::mapping::Mapping;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Most hosts that are spoken to at a time: servers of ssh refuse many strangers at once (`MaxStartups` is 10).
+const AT_A_TIME: usize = 8;
+
+/// What is called instead of ssh, or how it is called: it must not ask anybody anything, nor wait for a host for minutes.
+struct Agent<'a>(Option<&'a str>);
+
+impl Agent<'_> {
+    fn program(&self) -> &str {
+        self.0.unwrap_or("ssh")
+    }
+
+    /// Has a shell on a host do something.
+    fn ask(&self, host: &str, script: &str, input: Stdio) -> io::Result<Output> {
+        let mut command = supervisor::command(self.program().as_ref(), Bound::Program)?;
+        if self.0.is_none() {
+            command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
+        }
+        command.arg(host).arg(script).stdin(input);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = child.spawn()?;
+        let _watched = Watched::new(child.id(), None);
+        child.wait_with_output()
+    }
+}
+
+/// What has become of a host.
+enum Copied {
+    WasThere,
+    Now,
+    Failed(String),
+}
+
+/// Copies a program to all hosts of a mapping but this one.
+pub(super) fn to_hosts(
+    session: &mut Session<'_>,
+    mapping: &Mapping,
+    program: &Path,
+    agent: Option<&str>,
+    launcher: &str,
+) -> Outcome<()> {
+    if launcher == "slurm" {
+        let error = Diagnostic::error(codes::USAGE, "`--copy` is not for Slurm")
+            .help("`sbcast` copies a program to the hosts of a job");
+        return session.fail(Exit::Usage, error);
+    }
+    let from_here = std::env::current_dir().ok();
+    let from_here = from_here.and_then(|here| program.strip_prefix(here).ok());
+    let told = shown(from_here.unwrap_or(program));
+    let program = std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
+    let names = mapping
+        .places
+        .iter()
+        .filter_map(|place| place.host.as_deref());
+    let here = this_host();
+    let hosts: BTreeSet<&str> = names.filter(|name| !is_here(name, &here)).collect();
+    let hosts: Vec<&str> = hosts.into_iter().collect();
+    let agent = Agent(agent);
+    let own = match checksum(&program) {
+        Ok(own) => own,
+        Err(error) => {
+            let what = format!("`{told}` cannot be copied: {error}");
+            return session.fail(Exit::Usage, Diagnostic::error(codes::NOT_COPIED, what));
+        }
+    };
+    let guard = Guard::new();
+    let progress = Progress::start(session, "copying the program to hosts", None, None);
+    let (next, copied) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME.min(hosts.len()) {
+            scope.spawn(|| {
+                while interrupted().is_none()
+                    && let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let result = copy(&agent, host, &program, &own);
+                    let result = result.unwrap_or_else(|error| {
+                        Copied::Failed(format!("`{}` cannot be run: {error}", agent.program()))
+                    });
+                    let mut copied = copied.lock().unwrap_or_else(|error| error.into_inner());
+                    copied.push((*host, result));
+                }
+            });
+        }
+    });
+    drop((progress, guard));
+    if let Some(signal) = interrupted() {
+        return Err(Exit::signal(signal));
+    }
+    let mut copied = copied
+        .into_inner()
+        .unwrap_or_else(|error| error.into_inner());
+    copied.sort_by_key(|(host, _)| *host);
+    let (mut new, mut is_failed) = (Vec::new(), false);
+    for (host, result) in copied {
+        match result {
+            Copied::WasThere => {}
+            Copied::Now => new.push(host),
+            Copied::Failed(why) => {
+                is_failed = true;
+                let what = format!("the program cannot be copied to `{host}`: {why}");
+                session.find(Diagnostic::error(codes::NOT_COPIED, what).help(format!(
+                    "`{} {host} true` has to work without being asked for anything; `--set \
+                     agent=PROGRAM` names what is called instead",
+                    agent.program()
+                )));
+            }
+        }
+    }
+    if !new.is_empty() {
+        let hosts = new.join(", ");
+        session.tell(&format!("graphmap: copied {told} to {hosts}\n"));
+    }
+    match is_failed {
+        true => Err(Exit::Usage),
+        false => Ok(()),
+    }
+}
+
+/// Copies it to one host.
+fn copy(agent: &Agent<'_>, host: &str, program: &Path, own: &str) -> io::Result<Copied> {
+    let (file, folder) = (program, program.parent().unwrap_or(program));
+    let mut new = file.as_os_str().to_owned();
+    new.push(".new");
+    let (file, folder, new) = (word(file), word(folder), word(new.as_ref()));
+    let asked = agent.ask(
+        host,
+        &format!("test ! -f {file} || cksum < {file}"),
+        Stdio::null(),
+    )?;
+    if !asked.status.success() {
+        return Ok(Copied::Failed(last_words(&asked)));
+    }
+    if String::from_utf8_lossy(&asked.stdout).trim() == own {
+        return Ok(Copied::WasThere);
+    }
+    let script = format!(
+        "mkdir -p {folder} && cat > {new} && chmod 755 {new} && mv -f {new} {file} && cksum < {file}"
+    );
+    let sent = agent.ask(host, &script, File::open(program)?.into())?;
+    if !sent.status.success() {
+        return Ok(Copied::Failed(last_words(&sent)));
+    }
+    match String::from_utf8_lossy(&sent.stdout).trim() == own {
+        true => Ok(Copied::Now),
+        false => Ok(Copied::Failed("it has not come as it was sent".to_owned())),
+    }
+}
+
+/// What a program said last, or how it ended.
+fn last_words(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned())
+}
+
+/// As a host is asked for it.
+fn checksum(program: &Path) -> io::Result<String> {
+    let mut command = supervisor::command("cksum".as_ref(), Bound::Program)?;
+    let output = command.stdin(File::open(program)?).output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(io::Error::other(last_words(&output))),
+    }
+}
+
+fn this_host() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+/// Whether a name is that of this host: `node1` is `node1.cluster`, whichever the system says.
+fn is_here(name: &str, here: &str) -> bool {
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let same = match name.contains('.') && here.contains('.') {
+        true => name == here,
+        false => short(name) == short(here),
+    };
+    same || ["localhost", "127.0.0.1", "::1"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_has_several_names() {
+        for (name, here, is) in [
+            ("node1", "node1", true),
+            ("node1", "node1.cluster", true),
+            ("node1.cluster", "node1", true),
+            ("node1.a", "node1.b", false),
+            ("node11", "node1", false),
+            ("localhost", "node1", true),
+            ("10.0.0.1", "10", false),
+        ] {
+            assert_eq!(is_here(name, here), is, "{name} on {here}");
+        }
+    }
+}
