@@ -73,6 +73,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
 const COMMAND: &[&str] = &[
     "binding",
     "dot",
+    "graphfile",
     "kpn",
     "partition",
     "plan",
@@ -96,6 +97,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("wiring", &["kpn"]),
         ("view", &["kpn"]),
         ("partition", &[]),
+        ("graphfile", &["kpn", "partition"]),
         ("plan", &["kpn", "partition", "platform"]),
         ("binding", &["kpn", "platform"]),
     ]);
@@ -402,6 +404,7 @@ const PLAN: &[&str] = &[
     "request",
     "rules",
     "failure",
+    "bare",
     "plan",
     "lib",
 ];
@@ -424,6 +427,14 @@ fn the_rank_maps_have_floors() {
 #[test]
 fn the_mapping_engine_has_floors() {
     has_floors("partition", PARTITION);
+}
+
+/// Those of the files of other partitioners.
+const GRAPHFILE: &[&str] = &["codes", "text", "edges", "metis", "scotch", "lib"];
+
+#[test]
+fn the_files_of_other_partitioners_have_floors() {
+    has_floors("graphfile", GRAPHFILE);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Objective, Options, strategies};
+use graphmap_partition::{Objective, Options, Watch, strategies};
 use graphmap_plan::{self as plan, Modules, Plan, Previous, Request};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -116,6 +116,43 @@ impl MappingArgs {
         let named = [&self.mapping, &self.previous];
         let named = named.into_iter().flatten().map(PathBuf::as_path);
         named.chain(self.rules.files()).collect()
+    }
+
+    /// Whether modules mean anything to the mapping.
+    pub(crate) fn means_modules(&self) -> bool {
+        self.modules.0 != Modules::Ignore
+    }
+
+    /// What is minimised.
+    pub(crate) fn objective(&self) -> Objective {
+        match self.objective {
+            Aim::Cost => Objective::Cost,
+            Aim::Bottleneck => Objective::Bottleneck,
+            Aim::LargestLoad => Objective::LargestLoad,
+            Aim::RemoteChannels => Objective::RemoteChannels,
+        }
+    }
+
+    /// Somebody who may end the search, where it can be ended.
+    pub(crate) fn patience(&self) -> Option<Patience> {
+        let mut strategies = strategies().iter();
+        let searches = strategies.any(|s| s.name == self.strategy && s.kind.is_own_search());
+        searches.then(Patience::new)
+    }
+
+    /// How to search.
+    pub(crate) fn search(&self, watch: Option<&'static Watch>) -> Options {
+        Options {
+            strategy: self.strategy.clone(),
+            time: self.time,
+            threads: self.threads(),
+            seed: self.seed,
+            strict_balance: self.strict_balance,
+            solver: self.solver.clone(),
+            launch: Some(|path| supervisor::command(path.as_os_str(), Bound::Everything)),
+            watch,
+            ..Options::default()
+        }
     }
 
     /// Threads to search on.
@@ -303,45 +340,19 @@ impl Session<'_> {
         args: &MappingArgs,
         patient: bool,
     ) -> Outcome<Plan> {
-        if let Some(solver) = &args.solver {
-            self.remember(solver);
-        }
-        if args.solver.is_some() && args.strategy != "ilp" {
-            let message = format!("`--solver` is not for the strategy `{}`", args.strategy);
-            let diagnostic = Diagnostic::error(codes::USAGE, message)
-                .help("say `--strategy ilp`, or leave the solver out");
-            return self.fail(Exit::Usage, diagnostic);
-        }
+        self.solver(args)?;
         let (rules, broken) = self.rules(&args.rules);
         let previous = match &args.previous {
             Some(path) => Some(self.previous(path, args.migration, network)?),
             None => None,
         };
-        let objective = match args.objective {
-            Aim::Cost => Objective::Cost,
-            Aim::Bottleneck => Objective::Bottleneck,
-            Aim::LargestLoad => Objective::LargestLoad,
-            Aim::RemoteChannels => Objective::RemoteChannels,
-        };
-        let mut strategies = strategies().iter();
-        let searches = strategies.any(|s| s.name == args.strategy && s.kind.is_own_search());
-        let patience = (patient && searches).then(Patience::new);
+        let patience = patient.then(|| args.patience()).flatten();
         let watch = patience.as_ref().map(Patience::watch);
         let request = Request {
             os_processes: args.os_processes.map(|n| n.get() as usize),
             named_hosts: args.hosts.is_some(),
-            options: Options {
-                strategy: args.strategy.clone(),
-                time: args.time,
-                threads: args.threads(),
-                seed: args.seed,
-                strict_balance: args.strict_balance,
-                solver: args.solver.clone(),
-                launch: Some(|path| supervisor::command(path.as_os_str(), Bound::Everything)),
-                watch,
-                ..Options::default()
-            },
-            objective,
+            options: args.search(watch),
+            objective: args.objective(),
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
             rules: &rules,
@@ -358,6 +369,21 @@ impl Session<'_> {
         drop(progress);
         let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);
         self.take(exit, result)
+    }
+
+    /// Notes the solver as what is not written over, and that it is for who asks for one.
+    pub(super) fn solver(&mut self, args: &MappingArgs) -> Outcome<()> {
+        let Some(solver) = &args.solver else {
+            return Ok(());
+        };
+        self.remember(solver);
+        if args.strategy == "ilp" {
+            return Ok(());
+        }
+        let message = format!("`--solver` is not for the strategy `{}`", args.strategy);
+        let diagnostic = Diagnostic::error(codes::USAGE, message)
+            .help("say `--strategy ilp`, or leave the solver out");
+        self.fail(Exit::Usage, diagnostic)
     }
 
     /// Onto what a network is to be mapped.
@@ -428,7 +454,7 @@ impl Session<'_> {
 }
 
 /// How the command ends when there is no plan.
-fn exit_of(found: &Diagnostics) -> Exit {
+pub(super) fn exit_of(found: &Diagnostics) -> Exit {
     let has = |code| found.iter().any(|d| d.code == code);
     if has(plan::codes::INFEASIBLE) {
         Exit::Infeasible

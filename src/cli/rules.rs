@@ -66,8 +66,14 @@ impl RuleArgs {
         self.rules.iter().map(PathBuf::as_path)
     }
 
+    /// The first option that says a rule.
+    pub(crate) fn first(&self) -> Option<&'static str> {
+        let file = self.rules.first().map(|_| "rules");
+        self.texts().next().map(|(word, _)| word).or(file)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.texts().next().is_none() && self.rules.is_empty()
+        self.first().is_none()
     }
 }
 

@@ -4,7 +4,7 @@ use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::input::Inputs;
 use super::levels::{self, Levels};
-use super::{report, talk, visible};
+use super::{graph_file, report, talk, visible};
 use crate::{FrontEnd, Tool, codes};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -221,8 +221,10 @@ impl<'t> Session<'t> {
             Some(format) => format!("graphmap reads no format named `{format}`"),
             None => format!("what language is `{}` in?", file.display()),
         };
-        let diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message)
-            .help(format!("say `--format` with one of: {}", known.join(", ")));
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message);
+        diagnostic.help.extend(graph_file::help(self, file, format));
+        let diagnostic =
+            diagnostic.help(format!("say `--format` with one of: {}", known.join(", ")));
         self.fail(Exit::Usage, diagnostic)
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How many OS processes, hosts and moves are shown one by one.
-const SHOWN: usize = 64;
+pub(super) const SHOWN: usize = 64;
 
 /// What runs in each OS process: its kinds in the order of the network, with how many of each.
 fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
@@ -328,13 +328,13 @@ fn moved(plan: &Plan, since: &Since) -> String {
 }
 
 /// Columns, as wide as they need be.
-struct Table {
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
+pub(super) struct Table {
+    pub(super) head: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    fn new(head: &[&str]) -> Table {
+    pub(super) fn new(head: &[&str]) -> Table {
         Table {
             head: head.iter().map(|&h| h.to_owned()).collect(),
             rows: Vec::new(),
@@ -342,7 +342,7 @@ impl Table {
     }
 
     /// As text; columns of words are set to the left, all others to the right.
-    fn text(&self, words: &[usize]) -> String {
+    pub(super) fn text(&self, words: &[usize]) -> String {
         let cells = |line: &Vec<String>| -> Vec<String> {
             line.iter()
                 .map(|cell| visible::name(cell).into_owned())
@@ -372,12 +372,12 @@ impl Table {
     }
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.1}%", part * 100.0)
 }
 
 /// A number with as many digits as somebody reads.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     // No -0.
     let value = value + 0.0;
     if value == value.trunc() && value.abs() < 1e15 {

@@ -3,8 +3,9 @@
 //! Translates the model into the plain numbers of the engine ([`graphmap_partition::solve`]) and back:
 //! OS processes become blocks in the tree of hosts, sockets and caches; constraints of the graph
 //! become constraints of the engine, each with the place where it was written, so that a conflict
-//! can be shown there.
+//! can be shown there. A graph without names goes another way ([`plan_bare`]).
 
+mod bare;
 pub mod codes;
 mod failure;
 mod language;
@@ -17,6 +18,7 @@ mod rules;
 mod spots;
 mod translate;
 
+pub use bare::{BarePlan, BareRequest, Judged, plan_bare};
 pub use language::{RULES, Rule, rule, rules as read_rules};
 pub use plan::{Other, Plan, check, plan};
 pub use previous::{Move, Previous, Since};

@@ -128,7 +128,7 @@ fn numbers(
         processes: network.processes.len(),
     };
     let memory = spots.memory(request.rules, found);
-    let targets = Targets::of(platform, places, &memory.own, &weights);
+    let targets = Targets::of(platform, places, &memory.own, weights.distance);
     Ok((weights, targets.map_err(|e| weights_error(&e))?))
 }
 

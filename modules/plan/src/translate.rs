@@ -135,7 +135,7 @@ impl Weights {
 
 /// The least power of ten that makes all distances whole; where that would make them too large, three
 /// digits more than the smallest of them needs.
-fn distance_factor(distances: &[f64; 6]) -> f64 {
+pub(crate) fn distance_factor(distances: &[f64; 6]) -> f64 {
     let largest = distances[distances.len() - 1];
     let decimals = distances.iter().map(|&d| decimals_of(d)).max().unwrap_or(0);
     let exact = 10_f64.powi(decimals.min(300) as i32);
@@ -160,12 +160,13 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// `memory` is that of each OS process, where it is limited.
+    /// `memory` is that of each OS process, where it is limited; `unit` the engine's units of distance in
+    /// one of the platform's.
     pub(crate) fn of(
         platform: &Platform,
         places: Vec<Place>,
         memory: &[Option<u64>],
-        weights: &Weights,
+        unit: f64,
     ) -> Result<Targets, Error> {
         let n = places.len();
         let mut place_of: Vec<u32> = (0..places.len() as u32).collect();
@@ -198,7 +199,7 @@ impl Targets {
             })
             .collect();
         let distances = platform.distances().as_array();
-        let distance = |class: Class| (distances[class as usize] * weights.distance).round() as u32;
+        let distance = |class: Class| (distances[class as usize] * unit).round() as u32;
         let paths: Vec<[u32; 4]> = place_of.iter().map(|&p| path(p)).collect();
         let levels = [
             Class::Apart,

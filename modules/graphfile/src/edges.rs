@@ -1,0 +1,218 @@
+//! Edges as both formats have them, each told at both of its ends: are these the same edges?
+
+use crate::codes;
+use crate::text::Word;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::Span;
+use graphmap_partition::{Channel, Graph, LARGEST_TOTAL};
+
+/// One end of an edge.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    to: u32,
+    /// Where it is told: from this byte on, for so many.
+    at: u32,
+    length: u8,
+    weight: u64,
+}
+
+impl End {
+    fn span(self) -> Span {
+        Span::new(self.at, self.at + u32::from(self.length))
+    }
+}
+
+/// The ends that are told at each vertex, in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    loads: Vec<u64>,
+    ends: Vec<End>,
+    /// Where the row of each vertex ends.
+    stops: Vec<usize>,
+    /// What the loads, and the weights of all ends, add up to.
+    totals: [u64; 2],
+}
+
+/// The largest sum of the weights of all ends: each edge has two.
+const LARGEST: [u64; 2] = [LARGEST_TOTAL, 2 * LARGEST_TOTAL];
+
+impl Rows {
+    /// How many vertices have been told of.
+    pub(crate) fn vertices(&self) -> usize {
+        self.stops.len()
+    }
+
+    /// How many ends of edges have been told.
+    pub(crate) fn ends(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The end of an edge at the vertex whose row is open; a number of another vertex, said in `word`.
+    pub(crate) fn end(&mut self, to: u32, weight: u64, word: Word<'_>) {
+        // A number may have leading zeros.
+        let length = word.text.len().min(usize::from(u8::MAX)) as u8;
+        let at = word.start;
+        self.ends.push(End {
+            to,
+            at,
+            length,
+            weight,
+        });
+    }
+
+    /// The row of a vertex is complete.
+    pub(crate) fn close(&mut self, load: u64) {
+        self.loads.push(load);
+        self.stops.push(self.ends.len());
+    }
+
+    /// Puts numbers of vertices in the place of labels.
+    pub(crate) fn relabel(&mut self, mut index: impl FnMut(u32, Span) -> Option<u32>) {
+        for end in &mut self.ends {
+            if let Some(to) = index(end.to, end.span()) {
+                end.to = to;
+            }
+        }
+    }
+
+    /// Counts a weight, with a finding where the sum becomes more than can be counted.
+    pub(crate) fn count(&mut self, of: Sum, weight: u64, word: Word<'_>, out: &mut Diagnostics) {
+        let (total, most) = (&mut self.totals[of as usize], LARGEST[of as usize]);
+        let before = *total;
+        *total = total.saturating_add(weight);
+        if before <= most && *total > most {
+            let what = ["vertices", "edges"][of as usize];
+            let message = format!("the weights of all {what} add up to more than can be counted");
+            let finding = Diagnostic::error(codes::NUMBER, message);
+            let finding = finding.at(word.span(), "the sum passes 2^52 here");
+            out.push(finding.help("divide all of them by the same number"));
+        }
+    }
+
+    fn row(&self, vertex: usize) -> std::ops::Range<usize> {
+        let start = vertex.checked_sub(1).map_or(0, |before| self.stops[before]);
+        start..self.stops[vertex]
+    }
+
+    /// The graph of these edges.
+    ///
+    /// `None` where one has only one end, or another weight at the other, leads to its own vertex, or is
+    /// there twice. `name` tells what the file calls a vertex.
+    pub(crate) fn graph(
+        mut self,
+        name: impl Fn(u32) -> u64,
+        out: &mut Diagnostics,
+    ) -> Option<Graph> {
+        let errors = out.len();
+        let n = self.vertices();
+        for v in 0..n {
+            let row = self.row(v);
+            // Stable: of two ends that are one, the second in the file is the one too many.
+            self.ends[row].sort_by_key(|end| end.to);
+        }
+        self.alone(&name, out);
+        if out.len() == errors {
+            self.both_told(&name, out);
+        }
+        if out.len() > errors {
+            return None;
+        }
+        let rows = &self;
+        let edges = (0..n).flat_map(|v| {
+            let ends = rows.ends[rows.row(v)].iter();
+            ends.filter(move |end| end.to as usize > v)
+                .map(move |end| Channel {
+                    from: v as u32,
+                    to: end.to,
+                    traffic: end.weight,
+                })
+        });
+        let graph = Graph::of(rows.loads.clone(), edges);
+        let refused = |error: graphmap_partition::Error| {
+            let what = format!("the graph cannot be counted with: {error}");
+            out.push(Diagnostic::error(codes::NUMBER, what));
+        };
+        graph.map_err(refused).ok()
+    }
+
+    /// Edges of a vertex to itself, and those that it tells twice.
+    fn alone(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
+        for v in 0..self.vertices() {
+            let row = &self.ends[self.row(v)];
+            let own = row.partition_point(|end| (end.to as usize) < v);
+            if let Some(own) = row.get(own).filter(|end| end.to as usize == v) {
+                let message = format!("vertex {} has an edge to itself", name(v as u32));
+                let finding = Diagnostic::error(codes::VERTEX, message).at(own.span(), "");
+                out.push(finding.help("leave it out: it is never cut"));
+            }
+            for pair in row
+                .windows(2)
+                .filter(|p| p[0].to == p[1].to && p[0].to as usize != v)
+            {
+                let (one, other) = (name(v as u32), name(pair[0].to));
+                let message = format!("vertex {one} has an edge to {other} twice");
+                let finding = Diagnostic::error(codes::VERTEX, message)
+                    .at(pair[1].span(), "")
+                    .also(pair[0].span(), "it is here already")
+                    .help("make one edge of both, whose weight is the sum");
+                out.push(finding);
+            }
+        }
+    }
+
+    /// Each end has its other one. Rows are sorted, so the vertices that tell of one are seen in the order
+    /// of its own row, and one walk over all rows compares all pairs.
+    fn both_told(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
+        let n = self.vertices();
+        // The next end in each row that no vertex before this one is at the other side of.
+        let mut next: Vec<usize> = (0..n).map(|v| self.row(v).start).collect();
+        for v in 0..n {
+            for end in &self.ends[self.row(v)] {
+                let there = end.to as usize;
+                let stop = self.stops[there];
+                let mut at = next[there];
+                // What is passed over leads to vertices that do not lead back, and is told of there.
+                while at < stop && (self.ends[at].to as usize) < v {
+                    at += 1;
+                }
+                match self.ends.get(at).filter(|_| at < stop) {
+                    Some(back) if back.to as usize == v => {
+                        at += 1;
+                        if back.weight != end.weight && v < there {
+                            let message = format!(
+                                "the edge between {} and {} has two weights, {} and {}",
+                                name(v as u32),
+                                name(end.to),
+                                end.weight,
+                                back.weight
+                            );
+                            let finding = Diagnostic::error(codes::ONE_SIDED, message)
+                                .at(back.span(), "")
+                                .also(end.span(), "the other end");
+                            out.push(finding.help("give both ends the same weight"));
+                        }
+                    }
+                    _ => one_sided(name, v as u32, *end, out),
+                }
+                next[there] = at;
+            }
+        }
+    }
+}
+
+/// What is summed up.
+#[derive(Clone, Copy)]
+pub(crate) enum Sum {
+    Loads,
+    Edges,
+}
+
+fn one_sided(name: &impl Fn(u32) -> u64, from: u32, end: End, out: &mut Diagnostics) {
+    let (one, other) = (name(from), name(end.to));
+    let message = format!("vertex {one} has an edge to {other}, which has none to {one}");
+    let finding = Diagnostic::error(codes::ONE_SIDED, message).at(end.span(), "");
+    out.push(finding.help(format!(
+        "edges have no direction and stand at both ends: add {one} to the neighbours of {other}, or \
+         take {other} out of those of {one}"
+    )));
+}

@@ -1,0 +1,303 @@
+//! Graphs as METIS has them (manual of version 5, section 4.1).
+//!
+//! ```text
+//! % A triangle with weights of its edges.
+//! 3 3 001
+//! 2 5  3 1
+//! 1 5  3 1
+//! 1 1  2 1
+//! ```
+//!
+//! The first line tells how many vertices and edges there are; then, if there are any, which weights
+//! (three digits: sizes of vertices, weights of vertices, weights of edges), and how many a vertex has.
+//! A line for each vertex follows, counted from 1: its weights, and its neighbours, each with the
+//! weight of the edge. Lines that begin with `%` are comments; an empty line is a vertex without edges.
+
+use crate::edges::{Rows, Sum};
+use crate::text::Word;
+use crate::{GraphFile, Names, codes, vertices, weighted};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::Source;
+use graphmap_partition::{Graph, LARGEST_TOTAL};
+use std::fmt::Write;
+
+/// What a header looks like.
+const WANTED: &str = "the first line tells the number of vertices and of edges, such as `4 5`, and then which \
+                      weights there are, such as `4 5 011`";
+
+struct Header<'a> {
+    vertices: Word<'a>,
+    n: usize,
+    edges: Word<'a>,
+    m: u64,
+    /// Each vertex has a size first.
+    sizes: bool,
+    /// How many weights each vertex has.
+    weights: usize,
+    /// Each edge has a weight.
+    weighted: bool,
+}
+
+fn is_comment(line: &Word<'_>) -> bool {
+    line.text.trim_start().starts_with('%')
+}
+
+pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> {
+    let errors = count(out);
+    let text = Word::all(source);
+    let mut lines = text.lines().filter(|line| !is_comment(line));
+    let header = header(lines.next().unwrap_or(text), text, out)?;
+    let mut rows = Rows::default();
+    // Nothing is set aside for what the header claims.
+    for _ in 0..header.n {
+        let Some(line) = lines.next() else {
+            missing(&header, rows.vertices(), text, out);
+            return None;
+        };
+        row(line, &header, &mut rows, out);
+    }
+    extra(lines.filter(|line| !line.is_blank()), &header, out);
+    // What was left out is not there to be counted.
+    if count(out) > errors {
+        return None;
+    }
+    if rows.ends() as u64 != 2 * header.m {
+        let half = match rows.ends() % 2 {
+            0 => "",
+            _ => " and a half",
+        };
+        let message = format!(
+            "the header says {} edges, and there are {}{half}",
+            header.m,
+            rows.ends() / 2
+        );
+        let finding = Diagnostic::error(codes::COUNT, message).at(header.edges.span(), "");
+        let note = format!(
+            "the lines have {} neighbours in all, two an edge",
+            rows.ends()
+        );
+        out.push(finding.with_note(note));
+    }
+    let graph = rows.graph(|v| u64::from(v) + 1, out)?;
+    (count(out) == errors).then_some(GraphFile {
+        graph,
+        names: Names::From(1),
+    })
+}
+
+fn count(out: &Diagnostics) -> usize {
+    out.count(graphmap_kpn::diagnostic::Severity::Error)
+}
+
+fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<Header<'a>> {
+    let words: Vec<Word<'a>> = line.words().take(5).collect();
+    let wrong = |message: &str, word: Word<'_>, help: &str| {
+        Diagnostic::error(codes::HEADER, message)
+            .at(word.span(), "")
+            .help(help)
+    };
+    let (vertices, edges) = match words[..] {
+        [] if text.is_blank() => {
+            let finding = Diagnostic::error(codes::HEADER, "the file has no header");
+            out.push(finding.at(text.end(), "").help(WANTED));
+            return None;
+        }
+        [] => {
+            out.push(wrong("the line of the header is empty", line, WANTED));
+            return None;
+        }
+        [only] => {
+            let finding = wrong("the header has one number", only, WANTED);
+            out.push(match only.text {
+                "0" => finding.help("if it is a graph of Scotch, say `--format scotch`"),
+                _ => finding,
+            });
+            return None;
+        }
+        [.., fifth] if words.len() > 4 => {
+            out.push(wrong(
+                "the header has more than four numbers",
+                fifth,
+                WANTED,
+            ));
+            return None;
+        }
+        [vertices, edges, ..] => (vertices, edges),
+    };
+    let most = u64::from(u32::MAX) - 1;
+    let n = vertices.number("the number of vertices", 1, most, out);
+    let m = edges.number("the number of edges", 0, (1 << 31) - 1, out);
+    let [mut sizes, mut loads, mut weighted] = [false; 3];
+    if let Some(fmt) = words.get(2) {
+        if fmt.text.len() > 3 || fmt.text.bytes().any(|b| !matches!(b, b'0' | b'1')) {
+            let message = format!("`{}` does not tell which weights there are", fmt.shown());
+            let help = "three digits, each 0 or 1, tell whether there are sizes of vertices, weights of vertices, \
+                        weights of edges: `011` is the last two";
+            out.push(wrong(&message, *fmt, help));
+            return None;
+        }
+        let set = |from_the_right: usize| fmt.text.bytes().rev().nth(from_the_right) == Some(b'1');
+        [weighted, loads, sizes] = [set(0), set(1), set(2)];
+        if sizes {
+            let message = "the sizes of vertices are not used";
+            let finding = Diagnostic::warning(codes::UNUSED, message).at(fmt.span(), "");
+            let help =
+                "they count for what METIS calls communication volume; here the cut is minimised";
+            out.push(finding.help(help));
+        }
+    }
+    let mut weights = usize::from(loads);
+    if let Some(many) = words.get(3) {
+        let said = many.number("the number of weights of a vertex", 0, u32::MAX.into(), out)?;
+        if said > 1 {
+            let message = format!("vertices have {said} weights, and one can be balanced");
+            let finding = Diagnostic::error(codes::UNUSED, message).at(many.span(), "");
+            out.push(finding.help("keep the weight that matters most"));
+            return None;
+        }
+        if said == 1 && !loads {
+            let message = "the header tells how many weights a vertex has, and that it has none";
+            let help = "the third number is `010` where vertices have weights, `011` where edges have, too";
+            out.push(wrong(message, *many, help));
+            return None;
+        }
+        weights = usize::from(loads);
+    }
+    Some(Header {
+        vertices,
+        n: n? as usize,
+        edges,
+        m: m?,
+        sizes,
+        weights,
+        weighted,
+    })
+}
+
+fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnostics) {
+    let vertex = rows.vertices() + 1;
+    let mut words = line.words();
+    let own = usize::from(header.sizes) + header.weights;
+    let mut load = 1;
+    for i in 0..own {
+        let (what, is_load) = match header.sizes && i == 0 {
+            true => ("the size", false),
+            false => ("the weight", true),
+        };
+        let Some(word) = words.next() else {
+            let message = format!("{what} of vertex {vertex} is missing");
+            let finding = Diagnostic::error(codes::NUMBER, message).at(line.end(), "");
+            out.push(finding.help(format!(
+                "the header says that lines begin with {what} of their vertex"
+            )));
+            break;
+        };
+        let what = format!("{what} of vertex {vertex}");
+        if let Some(value) = word
+            .number(&what, 0, LARGEST_TOTAL, out)
+            .filter(|_| is_load)
+        {
+            load = value;
+            rows.count(Sum::Loads, value, word, out);
+        }
+    }
+    while let Some(word) = words.next() {
+        let to = neighbour(word, header.n, out);
+        let mut weight = 1;
+        if header.weighted {
+            let Some(next) = words.next() else {
+                let message = format!("the weight of the edge to {} is missing", word.shown());
+                let finding = Diagnostic::error(codes::NUMBER, message).at(word.end(), "");
+                out.push(finding.help(
+                    "the header says that each neighbour is followed by the weight of the edge",
+                ));
+                break;
+            };
+            match next.number("the weight of an edge", 1, LARGEST_TOTAL, out) {
+                Some(said) => weight = said,
+                None => continue,
+            }
+            rows.count(Sum::Edges, weight, next, out);
+        }
+        if let Some(to) = to {
+            rows.end(to, weight, word);
+        }
+    }
+    rows.close(load);
+}
+
+/// The vertex that a number means, counted from 0.
+fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
+    let value = word.number("a vertex", 0, u64::MAX, out)?;
+    match value {
+        0 => {
+            let finding =
+                Diagnostic::error(codes::VERTEX, "there is no vertex 0").at(word.span(), "");
+            out.push(finding.help("vertices are counted from 1"));
+            None
+        }
+        _ if value > n as u64 => {
+            let message = format!("there is no vertex {value}");
+            let finding = Diagnostic::error(codes::VERTEX, message).at(word.span(), "");
+            out.push(finding.with_note(format!("the header says {}", vertices(n as u64))));
+            None
+        }
+        _ => Some((value - 1) as u32),
+    }
+}
+
+/// The text ends before the line of the last vertex.
+fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnostics) {
+    let message = format!(
+        "the header says {}, and there are lines for {there}",
+        vertices(header.n as u64)
+    );
+    let finding = Diagnostic::error(codes::COUNT, message).at(header.vertices.span(), "");
+    out.push(
+        finding
+            .also(text.end(), "the file ends here")
+            .help("a vertex without edges has an empty line"),
+    );
+}
+
+/// Lines behind that of the last vertex.
+fn extra<'a>(
+    mut lines: impl Iterator<Item = Word<'a>>,
+    header: &Header<'_>,
+    out: &mut Diagnostics,
+) {
+    let Some(first) = lines.next() else { return };
+    let more = 1 + lines.count();
+    let said = vertices(header.n as u64);
+    let message = match more {
+        1 => format!("the header says {said}, and there is a line more"),
+        _ => format!("the header says {said}, and there are {more} lines more"),
+    };
+    let finding = Diagnostic::error(codes::COUNT, message).at(first.span(), "");
+    out.push(finding.also(header.vertices.span(), ""));
+}
+
+pub(crate) fn print(graph: &Graph) -> String {
+    let (loads, edges) = weighted(graph);
+    let mut text = format!("{} {}", graph.vertices(), graph.edges());
+    if loads || edges {
+        let _ = write!(text, " 0{}{}", u8::from(loads), u8::from(edges));
+    }
+    text.push('\n');
+    for v in 0..graph.vertices() as u32 {
+        let load = loads.then(|| graph.load(v));
+        let neighbours = graph.neighbours(v).flat_map(|(u, weight)| {
+            [Some(u64::from(u) + 1), edges.then_some(weight)]
+                .into_iter()
+                .flatten()
+        });
+        let words: Vec<String> = load
+            .into_iter()
+            .chain(neighbours)
+            .map(|n| n.to_string())
+            .collect();
+        text += &words.join(" ");
+        text.push('\n');
+    }
+    text
+}

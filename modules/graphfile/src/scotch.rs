@@ -1,0 +1,263 @@
+//! Graphs as Scotch has them (user's guide of version 7, section 5.1).
+//!
+//! ```text
+//! 0
+//! 3 6
+//! 0 000
+//! 2 1 2
+//! 2 0 2
+//! 2 0 1
+//! ```
+//!
+//! A stream of numbers; where lines end means nothing. The version, 0; the number of vertices, and of
+//! ends of edges; what vertices are counted from, and three digits: labels of vertices, weights of
+//! edges, weights of vertices. Then for each vertex: its label and its weight, if it has them, how many
+//! neighbours it has, and these, each behind the weight of the edge.
+
+use crate::edges::{Rows, Sum};
+use crate::text::{Word, Words};
+use crate::{GraphFile, Names, codes, vertices, weighted};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::source::{Source, Span};
+use graphmap_partition::{Graph, LARGEST_TOTAL};
+use std::fmt::Write;
+
+/// What a header looks like.
+const WANTED: &str = "a graph of Scotch begins with 0, the number of vertices, the number of ends of edges (two \
+                      an edge), the number of the first vertex, and three digits for labels and weights";
+
+struct Reader<'a, 'o> {
+    words: Words<'a>,
+    out: &'o mut Diagnostics,
+}
+
+struct Header<'a> {
+    vertices: Word<'a>,
+    n: u64,
+    ends: Word<'a>,
+    said: u64,
+    base: u64,
+    labels: bool,
+    weighted: bool,
+    loads: bool,
+}
+
+pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> {
+    let errors = out.count(Severity::Error);
+    let mut reader = Reader {
+        words: Word::all(source).words(),
+        out,
+    };
+    let header = reader.header()?;
+    let (rows, labels) = reader.rows(&header)?;
+    if let Some(word) = reader.words.next() {
+        let message = format!("the header says {}, and more follows", vertices(header.n));
+        let finding = Diagnostic::error(codes::COUNT, message).at(word.span(), "");
+        reader.out.push(finding.also(header.vertices.span(), ""));
+    }
+    let out = reader.out;
+    if rows.ends() as u64 != header.said {
+        let there = rows.ends();
+        let message = format!(
+            "the header says {} ends of edges, and there are {there}",
+            header.said
+        );
+        let finding = Diagnostic::error(codes::COUNT, message).at(header.ends.span(), "");
+        out.push(match header.said.checked_mul(2) == Some(there as u64) {
+            true => finding.help("each edge has two ends, and counts twice"),
+            false => finding,
+        });
+    }
+    // A neighbour that is not there has no edges to compare.
+    if out.count(Severity::Error) > errors {
+        return None;
+    }
+    let names = match labels {
+        Some(labels) => Names::Labels(labels),
+        None => Names::From(header.base as u32),
+    };
+    let graph = rows.graph(|v| name(&names, v), out)?;
+    Some(GraphFile { graph, names })
+}
+
+fn name(names: &Names, vertex: u32) -> u64 {
+    match names {
+        Names::From(base) => u64::from(*base) + u64::from(vertex),
+        Names::Labels(labels) => u64::from(labels[vertex as usize]),
+    }
+}
+
+impl<'a> Reader<'a, '_> {
+    /// The next word; a finding where the text ends instead.
+    fn next(&mut self, what: &str) -> Option<Word<'a>> {
+        if let Some(word) = self.words.next() {
+            return Some(word);
+        }
+        let message = format!("the file ends where {what} is wanted");
+        let finding = Diagnostic::error(codes::COUNT, message);
+        self.out.push(finding.at(self.words.here(), "").help(
+            "the header tells how many vertices there are, and the line of each how many neighbours it has",
+        ));
+        None
+    }
+
+    fn number(&mut self, what: &str, least: u64, most: u64) -> Option<(u64, Word<'a>)> {
+        let word = self.next(what)?;
+        Some((word.number(what, least, most, self.out)?, word))
+    }
+
+    fn header(&mut self) -> Option<Header<'a>> {
+        let wrong = |message: String, word: Word<'_>| {
+            Diagnostic::error(codes::HEADER, message)
+                .at(word.span(), "")
+                .help(WANTED)
+        };
+        let Some(version) = self.words.next() else {
+            let finding = Diagnostic::error(codes::HEADER, "the file has no header");
+            self.out
+                .push(finding.at(self.words.here(), "").help(WANTED));
+            return None;
+        };
+        if !version.text.trim_start_matches('0').is_empty() {
+            let finding = wrong(
+                format!("version `{}` is not known", version.shown()),
+                version,
+            );
+            let metis = version.text == "%" || version.text.bytes().all(|b| b.is_ascii_digit());
+            self.out.push(match metis {
+                true => finding.help("if it is a graph of METIS, say `--format metis`"),
+                false => finding,
+            });
+            return None;
+        }
+        let largest = u64::from(u32::MAX) - 1;
+        let (n, vertices) = self.number("the number of vertices", 1, largest)?;
+        let (said, ends) = self.number("the number of ends of edges", 0, (1 << 32) - 2)?;
+        let (base, _) = self.number("the number of the first vertex", 0, largest - n)?;
+        let flags = self.next("what there is of labels and weights")?;
+        if flags.text.len() > 3 || flags.text.bytes().any(|b| !matches!(b, b'0' | b'1')) {
+            let message = format!("`{}` does not tell which weights there are", flags.shown());
+            let finding = Diagnostic::error(codes::HEADER, message).at(flags.span(), "");
+            self.out.push(finding.help(
+                "three digits, each 0 or 1, tell whether there are labels of vertices, weights of edges, \
+                 weights of vertices: `011` is the last two",
+            ));
+            return None;
+        }
+        let set =
+            |from_the_right: usize| flags.text.bytes().rev().nth(from_the_right) == Some(b'1');
+        let [loads, weighted, labels] = [set(0), set(1), set(2)];
+        Some(Header {
+            vertices,
+            n,
+            ends,
+            said,
+            base,
+            labels,
+            weighted,
+            loads,
+        })
+    }
+
+    /// All vertices, and their labels where they have any. What is no number makes nonsense of all that
+    /// follows, so that it is the last to be told.
+    fn rows(&mut self, header: &Header<'_>) -> Option<(Rows, Option<Vec<u32>>)> {
+        let mut rows = Rows::default();
+        let mut labels = Vec::new();
+        for v in 0..header.n {
+            if header.labels {
+                let (label, word) = self.number("the label of a vertex", 0, u32::MAX.into())?;
+                labels.push((label as u32, word.span()));
+            }
+            let mut load = 1;
+            if header.loads {
+                let (value, word) = self.number("the weight of a vertex", 0, LARGEST_TOTAL)?;
+                load = value;
+                rows.count(Sum::Loads, load, word, self.out);
+            }
+            let what = "the number of neighbours of a vertex";
+            let (degree, _) = self.number(what, 0, u32::MAX.into())?;
+            for _ in 0..degree {
+                let mut weight = 1;
+                if header.weighted {
+                    let (value, word) = self.number("the weight of an edge", 1, LARGEST_TOTAL)?;
+                    weight = value;
+                    rows.count(Sum::Edges, weight, word, self.out);
+                }
+                let (to, word) = self.number("a neighbour", 0, u32::MAX.into())?;
+                let known = header.labels || (header.base..header.base + header.n).contains(&to);
+                let to = match (known, header.labels) {
+                    (true, true) => to,
+                    (true, false) => to - header.base,
+                    (false, _) => {
+                        self.no_vertex(to, word.span(), header);
+                        // Counted, and not compared: it is an error already.
+                        v
+                    }
+                };
+                rows.end(to as u32, weight, word);
+            }
+            rows.close(load);
+        }
+        if !header.labels {
+            return Some((rows, None));
+        }
+        let plain = labels.iter().map(|(label, _)| *label).collect();
+        self.resolve(labels, &mut rows);
+        Some((rows, Some(plain)))
+    }
+
+    fn no_vertex(&mut self, to: u64, span: Span, header: &Header<'_>) {
+        let finding = Diagnostic::error(codes::VERTEX, format!("there is no vertex {to}"));
+        let last = header.base + header.n - 1;
+        let note = format!(
+            "the header says that vertices are {} to {last}",
+            header.base
+        );
+        self.out.push(finding.at(span, "").with_note(note));
+    }
+
+    /// Neighbours by number instead of label.
+    fn resolve(&mut self, labels: Vec<(u32, Span)>, rows: &mut Rows) {
+        let mut order: Vec<u32> = (0..labels.len() as u32).collect();
+        order.sort_by_key(|&v| labels[v as usize].0);
+        for pair in order.windows(2) {
+            let [(label, first), (again, second)] = [0, 1].map(|i: usize| labels[pair[i] as usize]);
+            if label == again {
+                let message = format!("two vertices have the label {label}");
+                let finding = Diagnostic::error(codes::VERTEX, message);
+                let finding = finding.at(second, "").also(first, "the first of them");
+                self.out.push(finding.help("give each a label of its own"));
+            }
+        }
+        rows.relabel(|label, span| {
+            let found = order.binary_search_by_key(&label, |&v| labels[v as usize].0);
+            if found.is_err() {
+                let message = format!("no vertex has the label {label}");
+                self.out
+                    .push(Diagnostic::error(codes::VERTEX, message).at(span, ""));
+            }
+            Some(order[found.ok()?])
+        });
+    }
+}
+
+pub(crate) fn print(graph: &Graph) -> String {
+    let (loads, edges) = weighted(graph);
+    let flags = format!("0{}{}", u8::from(edges), u8::from(loads));
+    let mut text = format!("0\n{} {}\n0 {flags}\n", graph.vertices(), 2 * graph.edges());
+    for v in 0..graph.vertices() as u32 {
+        if loads {
+            let _ = write!(text, "{} ", graph.load(v));
+        }
+        let _ = write!(text, "{}", graph.neighbours(v).count());
+        for (u, weight) in graph.neighbours(v) {
+            let _ = match edges {
+                true => write!(text, " {weight} {u}"),
+                false => write!(text, " {u}"),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}

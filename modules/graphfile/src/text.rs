@@ -1,0 +1,148 @@
+//! Words with their places, and the numbers in them.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::{Source, Span};
+
+/// A piece of a source text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word<'a> {
+    pub(crate) text: &'a str,
+    /// Offset of its first byte in the source map.
+    pub(crate) start: u32,
+}
+
+/// White space to those who read these files by `scanf`.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+impl<'a> Word<'a> {
+    /// The whole text of a source, without a byte order mark.
+    pub(crate) fn all(source: &'a Source) -> Word<'a> {
+        let text = source.text();
+        let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Word {
+            text: bare,
+            start: source.base() + (text.len() - bare.len()) as u32,
+        }
+    }
+
+    pub(crate) fn span(self) -> Span {
+        Span::new(self.start, self.start + self.text.len() as u32)
+    }
+
+    /// The place behind its last byte.
+    pub(crate) fn end(self) -> Span {
+        let end = self.start + self.text.len() as u32;
+        Span::new(end, end)
+    }
+
+    /// The lines, without what ends them.
+    pub(crate) fn lines(self) -> impl Iterator<Item = Word<'a>> {
+        let mut start = self.start;
+        self.text.split_inclusive('\n').map(move |line| {
+            let text = line.trim_end_matches(['\n', '\r']);
+            let here = Word { text, start };
+            start += line.len() as u32;
+            here
+        })
+    }
+
+    /// The words between white space.
+    pub(crate) fn words(self) -> Words<'a> {
+        Words { rest: self }
+    }
+
+    pub(crate) fn is_blank(self) -> bool {
+        self.text.bytes().all(is_space)
+    }
+
+    /// The text as it may stand in a message.
+    pub(crate) fn shown(self) -> String {
+        let mut shown: String = self
+            .text
+            .chars()
+            .take(40)
+            .flat_map(char::escape_debug)
+            .collect();
+        if self.text.chars().nth(40).is_some() {
+            shown.push_str("...");
+        }
+        shown
+    }
+
+    /// A whole number between two bounds; `what` is said of it in messages.
+    pub(crate) fn number(
+        self,
+        what: &str,
+        least: u64,
+        most: u64,
+        out: &mut Diagnostics,
+    ) -> Option<u64> {
+        let digits = self.text.bytes().all(|b| b.is_ascii_digit());
+        let value = self.text.parse::<u64>().ok().filter(|_| digits);
+        if let Some(value) = value.filter(|v| (least..=most).contains(v)) {
+            return Some(value);
+        }
+        let shown = self.shown();
+        let negative = self
+            .text
+            .strip_prefix('-')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
+        let (message, help) = match value {
+            _ if negative => (
+                format!("{what} is negative"),
+                format!("the least is {least}"),
+            ),
+            None if !digits => (
+                format!("`{shown}` is not {what}"),
+                "a whole number is wanted, in decimal digits".to_owned(),
+            ),
+            Some(small) if small < least => (
+                format!("{what} is {small}"),
+                format!("the least is {least}"),
+            ),
+            _ => (
+                format!("{what} is {shown}, more than can be counted"),
+                format!("the most is {most}"),
+            ),
+        };
+        let finding = Diagnostic::error(codes::NUMBER, message);
+        out.push(finding.at(self.span(), "").help(help));
+        None
+    }
+}
+
+/// The words of a text, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Words<'a> {
+    rest: Word<'a>,
+}
+
+impl<'a> Words<'a> {
+    /// The place behind the last word that was given.
+    pub(crate) fn here(self) -> Span {
+        Span::new(self.rest.start, self.rest.start)
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        let bytes = self.rest.text.as_bytes();
+        let skip = bytes.iter().position(|b| !is_space(*b))?;
+        let length = bytes[skip..].iter().position(|b| is_space(*b));
+        let end = length.map_or(bytes.len(), |length| skip + length);
+        let word = Word {
+            text: &self.rest.text[skip..end],
+            start: self.rest.start + skip as u32,
+        };
+        self.rest = Word {
+            text: &self.rest.text[end..],
+            start: self.rest.start + end as u32,
+        };
+        Some(word)
+    }
+}

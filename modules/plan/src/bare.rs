@@ -1,0 +1,311 @@
+//! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
+
+use crate::codes;
+use crate::translate::{Targets, distance_factor};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::Place;
+use graphmap_kpn::nearest::nearest;
+use graphmap_partition::{
+    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, evaluate_strategy, solve,
+    strategies,
+};
+use graphmap_platform::Platform;
+
+/// Onto what, and how, a graph is mapped.
+#[derive(Clone, Debug)]
+pub struct BareRequest<'a> {
+    /// The hosts; none for blocks that are all at distance 1 of each other, so that what is minimised
+    /// is the cut.
+    pub platform: Option<&'a Platform>,
+    /// How many blocks there are; else one for each slot of the hosts.
+    pub blocks: Option<usize>,
+    /// How to search.
+    pub options: Options,
+    /// What is to be small.
+    pub objective: Objective,
+    /// By how much a block may exceed its share of the load: 0.03 is 3%.
+    pub imbalance: f64,
+}
+
+/// A partition and what is known about it. Weights are those of the graph; costs are these times the
+/// platform's distances.
+#[derive(Clone, Debug)]
+pub struct BarePlan {
+    /// The block of each vertex.
+    pub block_of: Vec<u32>,
+    /// Where each block is; without a host where the request names none.
+    pub places: Vec<Place>,
+    /// How it is done by the strategy asked for.
+    pub own: Judged,
+    /// How it would be done by plain rules and by METIS.
+    pub others: Vec<Judged>,
+    /// Load of each block.
+    pub loads: Vec<u64>,
+    /// That load relative to the block's share, which follows from its speed.
+    pub shares: Vec<f64>,
+    /// How many vertices each has.
+    pub vertices: Vec<u64>,
+    /// What is minimised.
+    pub objective: Objective,
+    /// No partition within the bounds has less of it; where that is a cost, in the platform's distances.
+    pub lower_bound: f64,
+    /// (what it is - bound) / what it is.
+    pub gap: f64,
+    /// Proved to be the best.
+    pub proved: bool,
+    /// By what factor the balance bound was raised, where it had to be.
+    pub raised: Option<f64>,
+}
+
+/// A partition in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The strategy it is of.
+    pub strategy: String,
+    /// Weight times distance, summed over edges; without hosts the weight of the edges between blocks.
+    pub cost: f64,
+    /// How many edges these are.
+    pub edges_cut: u64,
+    /// Largest load of a block relative to its share.
+    pub balance: f64,
+    /// Largest weight of edges that leave one host.
+    pub bottleneck: u64,
+    /// Whether it keeps the balance bound.
+    pub feasible: bool,
+}
+
+/// What a partition is compared with: what people use, and what is done without thought.
+const BESIDE: &[&str] = &["metis", "stack", "round-robin"];
+
+/// One of so many parts of a time limit is for each of these.
+const PART: u32 = 50;
+
+/// Networks beyond this many vertices and ends of edges are not given to METIS in passing.
+const LARGE: usize = 1_000_000;
+
+/// Maps a graph.
+///
+/// # Errors
+/// All findings if one is an error; [`codes::INFEASIBLE`] when no partition keeps the balance bound and
+/// the request is strict. Findings have no places: a graph knows none.
+pub fn plan_bare(
+    graph: &Graph,
+    request: &BareRequest<'_>,
+) -> Result<(BarePlan, Diagnostics), Diagnostics> {
+    let mut found = Diagnostics::new();
+    let wanted = request.blocks.or(request.platform.map(Platform::slots));
+    let wanted = wanted.unwrap_or(1).max(1);
+    let k = wanted.min(graph.vertices()).max(1);
+    found.extend(numbers_of_blocks(wanted, k, request));
+    let onto = Onto::of(request.platform, k).map_err(|e| one(failure(&e)))?;
+    let problem = Problem {
+        objective: request.objective,
+        imbalance: request.imbalance,
+        ..Problem::new(graph, &onto.machine)
+    };
+    if let Some(watch) = request.options.watch {
+        watch.set_unit(match request.objective {
+            Objective::RemoteChannels => 1.0,
+            _ => onto.distance,
+        });
+    }
+    let solution = solve(&problem, &request.options).map_err(|e| one(failure(&e)))?;
+    if solution.raised.is_some() {
+        found.push(raised(&solution, request.imbalance));
+    }
+    let unfinished = solution.remarks.iter();
+    found.extend(unfinished.map(|r| Diagnostic::warning(codes::UNFINISHED, r.clone())));
+    let mut vertices = vec![0; k];
+    let mut loads = vec![0; k];
+    let block_of: Vec<u32> = solution
+        .block_of
+        .iter()
+        .map(|&b| onto.block[b as usize])
+        .collect();
+    for (v, &b) in block_of.iter().enumerate() {
+        vertices[b as usize] += 1;
+        loads[b as usize] += graph.load(v as u32);
+    }
+    let plan = BarePlan {
+        shares: onto.shares(&loads),
+        own: judged(
+            &request.options.strategy,
+            &solution.evaluation,
+            onto.distance,
+        ),
+        others: others(&problem, request, onto.distance),
+        places: onto.places,
+        block_of,
+        loads,
+        vertices,
+        objective: request.objective,
+        lower_bound: match request.objective {
+            Objective::RemoteChannels => solution.lower_bound as f64,
+            _ => solution.lower_bound as f64 / onto.distance,
+        },
+        gap: solution.gap.min(1.0),
+        proved: solution.proved,
+        raised: solution.raised,
+    };
+    Ok((plan, found))
+}
+
+/// What a graph is mapped onto.
+struct Onto {
+    machine: Machine,
+    /// The number of each block of the machine for users: that of an OS process on hosts.
+    block: Vec<u32>,
+    places: Vec<Place>,
+    /// Engine's units of distance in one of the platform's.
+    distance: f64,
+}
+
+impl Onto {
+    fn of(platform: Option<&Platform>, k: usize) -> Result<Onto, Error> {
+        let Some(platform) = platform else {
+            return Ok(Onto {
+                machine: Machine::regular(&[(k, 1)])?,
+                block: (0..k as u32).collect(),
+                places: vec![
+                    Place {
+                        host: None,
+                        cores: Vec::new()
+                    };
+                    k
+                ],
+                distance: 1.0,
+            });
+        };
+        let distance = distance_factor(&platform.distances().as_array());
+        let targets = Targets::of(platform, platform.places_for(k), &vec![None; k], distance)?;
+        Ok(Onto {
+            places: targets.places(platform, true),
+            block: targets.place_of,
+            machine: targets.machine,
+            distance,
+        })
+    }
+
+    /// Of each block its load relative to its share.
+    fn shares(&self, loads: &[u64]) -> Vec<f64> {
+        let speeds = self.machine.blocks().iter().map(|b| f64::from(b.speed));
+        let speed: f64 = speeds.clone().sum();
+        let total: u64 = loads.iter().sum();
+        let mut shares = vec![0.0; loads.len()];
+        for (own, &b) in speeds.zip(&self.block) {
+            let share = total as f64 * own / speed;
+            if share > 0.0 {
+                shares[b as usize] = loads[b as usize] as f64 / share;
+            }
+        }
+        shares
+    }
+}
+
+fn judged(strategy: &str, found: &Evaluation, distance: f64) -> Judged {
+    Judged {
+        strategy: strategy.to_owned(),
+        cost: found.cost as f64 / distance,
+        edges_cut: found.remote_channels,
+        balance: found.balance,
+        bottleneck: found.bottleneck,
+        feasible: found.feasible(),
+    }
+}
+
+fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Vec<Judged> {
+    let size = problem.graph.vertices() + 2 * problem.graph.edges();
+    let known = |name: &&&str| {
+        let mut all = strategies().iter();
+        let small = size <= LARGE;
+        all.any(|s| s.name == **name && (s.kind == Kind::Rule || small))
+    };
+    let names = BESIDE
+        .iter()
+        .filter(known)
+        .filter(|n| **n != request.options.strategy);
+    let others = names.filter_map(|name| {
+        let options = Options {
+            strategy: (*name).into(),
+            time: request.options.time.map(|t| t / PART),
+            ..request.options.clone()
+        };
+        let found = evaluate_strategy(problem, &options).ok()?;
+        Some(judged(name, &found, distance))
+    });
+    others.collect()
+}
+
+fn one(finding: Diagnostic) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(finding);
+    found
+}
+
+fn numbers_of_blocks(wanted: usize, k: usize, request: &BareRequest<'_>) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    if k < wanted && request.blocks.is_some() {
+        let message = format!("{wanted} blocks for {k} vertices: {k} are used");
+        let finding = Diagnostic::warning(codes::FEWER_PROCESSES, message);
+        found.push(finding.help("a block without a vertex is of no use"));
+    }
+    if let Some(slots) = request
+        .platform
+        .map(Platform::slots)
+        .filter(|slots| k > *slots)
+    {
+        let message = format!("{k} blocks on {slots} slots: hosts are used again from the first");
+        let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
+        found.push(finding.help("give the hosts more slots, or say a smaller `-n`"));
+    }
+    found
+}
+
+fn failure(error: &Error) -> Diagnostic {
+    match error {
+        Error::UnknownStrategy { name, known } => {
+            let message = format!("there is no strategy `{name}`");
+            let finding = Diagnostic::error(codes::UNKNOWN_STRATEGY, message);
+            match nearest(name, known.iter().copied()) {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => finding.help(format!("there are: {}", known.join(", "))),
+            }
+        }
+        Error::Solver(said) => {
+            let message = format!("the solver failed: {said}");
+            Diagnostic::error(codes::SOLVER, message)
+                .help("use `--strategy auto`, which needs none")
+        }
+        Error::Infeasible(conflict) => {
+            let how = match conflict.proved {
+                true => "no partition keeps the balance bound",
+                false => "no partition within the balance bound was found",
+            };
+            let finding = Diagnostic::error(codes::INFEASIBLE, how);
+            finding.help(
+                "say a larger `--imbalance`, or fewer blocks; without `--strict-balance` the most even \
+                 partition is taken",
+            )
+        }
+        other => {
+            let message = format!("the partition cannot be computed: {other}");
+            let finding = Diagnostic::error(codes::WEIGHTS, message);
+            finding.help("divide the weights of the edges, or the distances of the platform, by the same number")
+        }
+    }
+}
+
+fn raised(solution: &graphmap_partition::Solution, imbalance: f64) -> Diagnostic {
+    let percent = (imbalance * 1e6).round() / 1e4;
+    let how = match solution.unavoidable {
+        true => format!("no partition keeps the balance bound of {percent}%"),
+        false => format!("no partition within the balance bound of {percent}% was found"),
+    };
+    let over = (solution.evaluation.balance * 1000.0 - 1000.0).round() / 10.0;
+    let message = format!("{how}: the fullest block is {over}% above its share");
+    let mut finding = Diagnostic::warning(codes::IMBALANCE, message);
+    if !solution.unavoidable {
+        finding = finding.with_note("that none keeps it is not proved: more `--time` may find one");
+    }
+    finding.help("vertices cannot be split: use fewer blocks, or say a larger `--imbalance`")
+}

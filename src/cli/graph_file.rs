@@ -1,0 +1,156 @@
+//! `graphmap partition` of graphs without names: the files of METIS and Scotch.
+
+use super::args::is_standard;
+use super::exit::Exit;
+use super::partition::PartitionArgs;
+use super::progress::{Patience, Progress};
+use super::session::{Outcome, Session};
+use super::{output, shown_graph, talk};
+use crate::codes;
+use graphmap_graphfile::{Format, GraphFile, mapping, partition, read};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::Limit;
+use graphmap_plan::{BarePlan, BareRequest, plan_bare};
+use std::path::{Path, PathBuf};
+
+/// The format of a file that is for the mapping alone, as it is said or the ending of the file tells.
+pub(crate) fn format_of(session: &Session<'_>, file: &Path, said: Option<&str>) -> Option<Format> {
+    let mut front_ends = session.tool.front_ends();
+    match said {
+        // Somebody's own front end goes before.
+        Some(name) => Format::from_name(name).filter(|_| front_ends.all(|f| f.name() != name)),
+        None if is_standard(file) => None,
+        None => Format::of_path(file).filter(|_| !front_ends.any(|f| f.accepts(file))),
+    }
+}
+
+/// What to do with such a file where a network is wanted.
+pub(crate) fn help(session: &Session<'_>, file: &Path, said: Option<&str>) -> Option<String> {
+    let format = format_of(session, file, said)?;
+    let file = Session::display(file);
+    Some(format!(
+        "a graph without names can be partitioned: `graphmap partition {file} --format {} -n 4`",
+        format.name()
+    ))
+}
+
+pub(crate) fn run(
+    format: Format,
+    args: &PartitionArgs,
+    session: &mut Session<'_>,
+) -> Outcome<Exit> {
+    only_what_a_graph_has(format, args, session)?;
+    session.solver(&args.mapping)?;
+    let file = graph(format, &args.file, session)?;
+    let named = args.mapping.hosts.is_some();
+    let (platform, _) = session.target(&args.mapping)?;
+    let patience = args.mapping.patience();
+    let watch = patience.as_ref().map(Patience::watch);
+    let request = BareRequest {
+        platform: named.then_some(&platform),
+        blocks: args.mapping.os_processes.map(|n| n.get() as usize),
+        options: args.mapping.search(watch),
+        objective: args.mapping.objective(),
+        imbalance: args.mapping.imbalance / 100.0,
+    };
+    let progress = Progress::start(session, "looking for a partition", watch, args.mapping.time);
+    let muffled = talk::Muffled::begin();
+    let result = session.timed("map", |_| plan_bare(&file.graph, &request));
+    drop((muffled, progress));
+    let exit = result
+        .as_ref()
+        .err()
+        .map_or(Exit::Ok, super::mapping::exit_of);
+    let plan = session.take(exit, result)?;
+    session.unless_denied()?;
+    let name = Session::display(&args.file);
+    let mut shown = match args.json {
+        true => shown_graph::as_json(&name, format, &file, &plan),
+        false => shown_graph::as_text(&name, &file, &plan, named),
+    };
+    if !named && args.mapping.os_processes.is_none() && !args.json {
+        shown += "\nnote: all in one block: `-n` says how many there are to be, or `--hosts`\n";
+    }
+    if let Some(folder) = &args.output_dir {
+        let mut files = Files::new();
+        let (path, text) = written(format, &args.file, &file, &plan, folder);
+        files.generated(path, text);
+        output::write(session, &files)?;
+    }
+    session.show(&shown)?;
+    Ok(Exit::Ok)
+}
+
+/// Options that speak of processes are not passed over: whoever says them means something by them.
+fn only_what_a_graph_has(
+    format: Format,
+    args: &PartitionArgs,
+    session: &mut Session<'_>,
+) -> Outcome<()> {
+    let passes = &args.graph.passes;
+    let options = [
+        (args.mapping.means_modules(), "modules"),
+        (args.mapping.previous.is_some(), "previous"),
+        (!passes.pass.is_empty(), "pass"),
+        (passes.weights.is_some(), "weights"),
+        (!passes.set.is_empty(), "set"),
+    ];
+    let mut said = options
+        .iter()
+        .filter(|(said, _)| *said)
+        .map(|(_, name)| *name);
+    let Some(option) = args.mapping.rules.first().or_else(|| said.next()) else {
+        return Ok(());
+    };
+    let language = format.name();
+    let message =
+        format!("`--{option}` is for networks: a graph of {language} has vertices without names");
+    let diagnostic = Diagnostic::error(codes::USAGE, message);
+    session.fail(
+        Exit::Usage,
+        diagnostic.help("leave it out, or draw the network in DOT"),
+    )
+}
+
+fn graph(format: Format, path: &Path, session: &mut Session<'_>) -> Outcome<GraphFile> {
+    let source = session.text_file(path, Limit::NETWORK)?;
+    let mut found = Diagnostics::new();
+    let file = session.timed(format.name(), |_| read(&source, format, &mut found));
+    session.find_all(found);
+    file.ok_or(Exit::Graph)
+}
+
+/// What is written, and where: as METIS and Scotch name it.
+fn written(
+    format: Format,
+    path: &Path,
+    file: &GraphFile,
+    plan: &BarePlan,
+    folder: &Path,
+) -> (PathBuf, String) {
+    let name = match is_standard(path) {
+        true => "graph".to_owned(),
+        false => path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+    };
+    match format {
+        Format::Metis => {
+            let blocks = plan.places.len();
+            (
+                folder.join(format!("{name}.part.{blocks}")),
+                partition(&plan.block_of),
+            )
+        }
+        Format::Scotch => {
+            let stem = name.strip_suffix(".grf").unwrap_or(&name);
+            (
+                folder.join(format!("{stem}.map")),
+                mapping(file, &plan.block_of),
+            )
+        }
+    }
+}

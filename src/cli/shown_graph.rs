@@ -1,0 +1,139 @@
+//! A partition of a graph without names, for people and for programs.
+
+use super::check::plural;
+use super::shown_plan::{SHOWN, Table, number, percent};
+use super::visible;
+use graphmap_graphfile::{Format, GraphFile};
+use graphmap_partition::Objective;
+use graphmap_plan::{BarePlan, Judged};
+use serde_json::json;
+
+/// `named` is whether the blocks are on hosts, so that their distances count.
+pub(crate) fn as_text(name: &str, file: &GraphFile, plan: &BarePlan, named: bool) -> String {
+    let graph = &file.graph;
+    let vertices = match graph.vertices() {
+        1 => "1 vertex".to_owned(),
+        n => format!("{n} vertices"),
+    };
+    let mut text = format!(
+        "{}: {vertices} and {} in {}, strategy {}\n\n",
+        visible::name(name),
+        plural(graph.edges(), "edge"),
+        plural(plan.places.len(), "block"),
+        plan.own.strategy,
+    );
+    text += &of_blocks(plan, named);
+    text += &compared(plan, named);
+    text += &bound(plan, named);
+    text
+}
+
+fn of_blocks(plan: &BarePlan, named: bool) -> String {
+    let mut rows = match named {
+        true => Table::new(&["block", "host", "vertices", "load", "share"]),
+        false => Table::new(&["block", "vertices", "load", "share"]),
+    };
+    for (b, place) in plan.places.iter().enumerate().take(SHOWN) {
+        let mut row = vec![b.to_string()];
+        row.extend(place.host.clone());
+        row.push(plan.vertices[b].to_string());
+        row.push(plan.loads[b].to_string());
+        row.push(percent(plan.shares[b]));
+        rows.rows.push(row);
+    }
+    let mut text = match named {
+        true => rows.text(&[1]),
+        false => rows.text(&[]),
+    };
+    if plan.places.len() > SHOWN {
+        text += &format!("  ... and {} more\n", plan.places.len() - SHOWN);
+    }
+    text + "\n"
+}
+
+/// The partition beside what others give.
+fn compared(plan: &BarePlan, named: bool) -> String {
+    let all: Vec<&Judged> = std::iter::once(&plan.own).chain(&plan.others).collect();
+    let mut rows = Table::new(&[""]);
+    rows.head.extend(all.iter().map(|j| j.strategy.clone()));
+    let mut row = |name: &str, of: &dyn Fn(&Judged) -> String| {
+        let cells = all.iter().map(|j| of(j));
+        rows.rows
+            .push(std::iter::once(name.to_owned()).chain(cells).collect());
+    };
+    match named {
+        true => {
+            row("cost (weight times distance)", &|j| number(j.cost));
+            row("largest weight that leaves a host", &|j| {
+                j.bottleneck.to_string()
+            });
+        }
+        false => row("cut (weight of edges between blocks)", &|j| number(j.cost)),
+    }
+    row("edges between blocks", &|j| j.edges_cut.to_string());
+    row("largest load of its share", &|j| percent(j.balance));
+    let kept = |j: &Judged| j.feasible && (plan.raised.is_none() || j != &plan.own);
+    row("within the balance bound", &|j| {
+        if kept(j) { "yes" } else { "no" }.to_owned()
+    });
+    rows.text(&[0])
+}
+
+fn bound(plan: &BarePlan, named: bool) -> String {
+    let what = match plan.objective {
+        Objective::Cost if named => "no partition costs less",
+        Objective::Cost => "no partition cuts less",
+        Objective::RemoteChannels => "no partition has fewer edges between blocks",
+        Objective::Bottleneck if plan.proved => "no partition has less weight at its busiest host",
+        Objective::LargestLoad if plan.proved => "no partition has a smaller largest load",
+        // The bound is one on the cost, which is not what was minimised.
+        Objective::Bottleneck | Objective::LargestLoad => {
+            return format!(
+                "\nbound: no partition costs less than {}\n",
+                number(plan.lower_bound)
+            );
+        }
+    };
+    let raised = match plan.raised {
+        Some(_) => ", under the raised balance bound",
+        None => "",
+    };
+    match plan.proved {
+        true => format!("\nbound: proved, {what}{raised}\n"),
+        false => format!(
+            "\nbound: {what} than {}{raised} (gap {:.1}%)\n",
+            number(plan.lower_bound),
+            plan.gap * 100.0
+        ),
+    }
+}
+
+pub(crate) fn as_json(name: &str, format: Format, file: &GraphFile, plan: &BarePlan) -> String {
+    let judged = |j: &Judged| {
+        json!({
+            "strategy": j.strategy, "cost": j.cost, "edges_cut": j.edges_cut, "balance": j.balance,
+            "bottleneck": j.bottleneck, "feasible": j.feasible,
+        })
+    };
+    let blocks = plan.places.iter().enumerate().map(|(b, place)| {
+        json!({
+            "host": place.host, "cores": place.cores, "vertices": plan.vertices[b],
+            "load": plan.loads[b], "share": plan.shares[b],
+        })
+    });
+    let value = json!({
+        "name": name,
+        "format": format.name(),
+        "vertices": file.graph.vertices(),
+        "edges": file.graph.edges(),
+        "blocks": blocks.collect::<Vec<_>>(),
+        "own": judged(&plan.own),
+        "others": plan.others.iter().map(judged).collect::<Vec<_>>(),
+        "raised": plan.raised,
+        "lower_bound": plan.lower_bound,
+        "gap": plan.gap,
+        "proved": plan.proved,
+        "block_of": plan.block_of,
+    });
+    visible::json(&value, true) + "\n"
+}
