@@ -268,15 +268,45 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
 
 #[test]
 fn a_partition_is_not_written_over_what_was_read() {
-    let test = Test::new()
-        .file("g.graph", SQUARES)
-        .file("out/g.graph.part.2", "");
-    let test = test.args("partition out/g.graph.part.2 --format metis -n 2 -o out");
-    test.run()
-        .status(1)
-        .stderr_has("error[G0470]: the file has no header");
+    // The name that the partition would get is that of the file of hosts.
+    let hosts = squares("partition squares.graph --hosts squares.graph.part.2 -n 2 -o .")
+        .file("squares.graph.part.2", "h1 slots=2\n");
+    hosts
+        .run()
+        .status(2)
+        .stderr_has("error[G0011]: `./squares.graph.part.2` is read in this run");
+    assert_eq!(hosts.read("squares.graph.part.2"), "h1 slots=2\n");
+    // And that of a link to the graph.
+    #[cfg(unix)]
+    {
+        let linked = squares("partition squares.graph -n 2 -o .");
+        let link = linked.folder().join("squares.graph.part.2");
+        std::os::unix::fs::symlink("squares.graph", link).unwrap();
+        linked.run().status(2).stderr_has("error[G0011]");
+        assert_eq!(linked.read("squares.graph"), SQUARES);
+    }
     let test = squares("partition squares.graph -n 2 -o squares.graph");
     test.run()
         .status(2)
         .stderr_has("`squares.graph` is a file, not a folder");
+}
+
+/// Lines may end as on any system, comments may stand between vertices, and what is no text is told.
+#[test]
+fn lines_of_other_systems_and_what_is_no_text() {
+    let plain = squares("partition squares.graph -n 2 --quiet")
+        .run()
+        .status(0)
+        .stdout();
+    let text = SQUARES
+        .replace('\n', "\r\n")
+        .replace("3 6 8", "  % Between.\r\n3 6\t8 ");
+    let test = Test::new().file("squares.graph", &text);
+    let test = test.args("partition squares.graph -n 2 --quiet");
+    test.run().status(0).stdout_is(&plain);
+    let test = Test::new().file("bytes.graph", b"2 1\n2\n\xff1\n");
+    let test = test.args("partition bytes.graph -n 2");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not text in UTF-8");
 }

@@ -8,16 +8,23 @@ use graphmap_kpn::source::SourceMap;
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for format in Format::ALL {
         let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
-        sources.add("before", "another text").expect("less than 4 GiB");
+        sources
+            .add("before", "another text")
+            .expect("less than 4 GiB");
         let source = sources.add("graph", text).expect("less than 4 GiB");
         let file = read(&source, format, &mut out);
         assert_eq!(file.is_none(), out.has_errors());
-        for label in out.iter().flat_map(|d| d.primary.iter().chain(&d.secondary)) {
+        for label in out
+            .iter()
+            .flat_map(|d| d.primary.iter().chain(&d.secondary))
+        {
             let (found, range) = sources.range(label.span).expect("a place in the text");
             assert!(found.name() == "graph" && found.text().get(range).is_some());
         }
         let Some(file) = file else { continue };
-        let again = sources.add("again", print(&file.graph, format)).expect("less than 4 GiB");
+        let again = sources
+            .add("again", print(&file.graph, format))
+            .expect("less than 4 GiB");
         let again = read(&again, format, &mut out).expect("what was printed");
         // The order of neighbours may be another one.
         let edges = |graph: &graphmap_partition::Graph| {
