@@ -351,6 +351,7 @@ const RANKMAP: &[&str] = &[
     "survey",
     "choose",
     "build",
+    "merge",
     "compose",
     "group",
     "split",

@@ -121,6 +121,20 @@ impl Builder {
 
     /// A form of what is called back with that weighs no more than this.
     pub(crate) fn within(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
+        self.among(most, each, true)
+    }
+
+    /// [`Builder::within`] without those forms of what does not ascend that take an array of all members to be made.
+    pub(crate) fn unlisted(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
+        self.among(most, each, false)
+    }
+
+    /// Whether no representation is prescribed.
+    pub(crate) fn chooses(&self) -> bool {
+        self.only.is_none()
+    }
+
+    fn among(&self, most: f64, each: Source<'_>, listed: bool) -> Result<RankMap, Error> {
         let survey = Survey::of(each);
         if survey.len > 1 << 32 {
             return Err(Error::BeyondRanks);
@@ -130,6 +144,7 @@ impl Builder {
         let mut diagram = self.diagram(&survey, &choices, most, each);
         choices.extend(diagram.as_ref().map(of_diagram));
         choices.retain(|choice| self.only.is_none_or(|only| only == choice.representation));
+        choices.retain(|choice| listed || survey.ascending || !takes_list(choice.representation));
         choices.sort_by(|a, b| self.strategy.weight(a).total_cmp(&self.strategy.weight(b)));
         let mut found: Result<(f64, RankMap), Error> = Err(Error::Unsuitable);
         for mut choice in choices {
@@ -298,6 +313,17 @@ impl Builder {
             inner: permutation,
         }))))
     }
+}
+
+/// Whether ranks that do not ascend are sorted, to be represented so.
+fn takes_list(representation: Representation) -> bool {
+    matches!(
+        representation,
+        Representation::List
+            | Representation::Shortcuts
+            | Representation::Inverse
+            | Representation::Wavelet
+    )
 }
 
 /// The indices of ranks in their ascending order, if none is there twice.

@@ -113,7 +113,10 @@ impl Builder {
             return flat.pop().unwrap_or_else(RankMap::empty);
         }
         let many = flat.len() > PARTS;
-        let lazy = RankMap::of(Form::Concatenation(Arc::new(Concatenation::new(flat))));
+        let sets = flat.iter().all(RankMap::is_ascending);
+        let lazy = RankMap::of(Form::Concatenation(Arc::new(Concatenation::new(
+            flat.clone(),
+        ))));
         if lazy.pieces() > WORTH && !many {
             return lazy;
         }
@@ -121,6 +124,16 @@ impl Builder {
             true => f64::INFINITY,
             false => self.weight_of(&lazy, lazy.bytes()),
         };
+        // Sets without a pattern are merged: no array of their members is made.
+        if sets && self.chooses() && lazy.pieces() >= lazy.len() / 4 {
+            let plain = match many {
+                true => None,
+                false => self.unlisted(most, &|give| lazy.all(give)).ok(),
+            };
+            let weight = |map: &RankMap| self.weigh(&map.cost());
+            let merged = self.merged(&flat, plain.as_ref().map_or(most, weight));
+            return merged.or(plain).unwrap_or(lazy);
+        }
         self.within(most, &|give| lazy.all(give)).unwrap_or(lazy)
     }
 }

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::form::diagram::{Combination, Unique};
 use crate::form::runs::Runs;
 use crate::map::{Form, RankMap};
+use crate::merge::in_turn;
 use crate::progression::Progression;
 
 /// How two groups compare, as `MPI_Group_compare` has it.
@@ -26,7 +27,8 @@ pub type RangeTriplet = (u32, u32, i64);
 impl RankMap {
     /// All of this group, then those of the other that are not in it, in their order there.
     ///
-    /// The cost of [`RankMap::intersection`].
+    /// The cost of [`RankMap::intersection`]; sets without a pattern are merged, `O(n k log k)` for a union of `k`, where
+    /// that is smaller than to keep them one behind the other.
     pub fn union(&self, other: &RankMap) -> RankMap {
         let rest = other.difference(self);
         Builder::new().behind(&[self.clone(), rest])
@@ -417,21 +419,6 @@ fn by_pieces(a: &RankMap, set: &RankMap, give: &mut dyn FnMut(Progression)) {
         backwards.into_iter().rev().for_each(&mut *give);
         offset += piece.len();
     });
-}
-
-/// The members of ascending maps that have nothing in common, ascending.
-fn in_turn(sets: &[RankMap], give: &mut dyn FnMut(Progression)) {
-    let mut members: Vec<_> = sets.iter().map(|set| set.iter().peekable()).collect();
-    loop {
-        let least = members
-            .iter_mut()
-            .filter_map(|set| Some((*set.peek()?, set)));
-        let Some((rank, set)) = least.min_by_key(|(rank, _)| *rank) else {
-            return;
-        };
-        set.next();
-        give(Progression::valid(rank, 1, 1));
-    }
 }
 
 /// The ranks in `a` of what two ascending maps have in common.

@@ -60,7 +60,8 @@
 //! | [`translate`](RankMap::translate) of `k` ranks | `k` | `k` SELECTs and RANKs | `k` SELECTs and RANKs |
 //! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
 //!
-//! What is made is made out of progressions as they come, not out of an array of members; but for
+//! What is made is made out of progressions as they come, not out of an array of members (of a union of sets without a
+//! pattern, the order is a bit or a few for each member, from merging them); but for
 //! [`split`](RankMap::split) where colours or keys have no order, lists that do not ascend when they are given, and [`to_set`](RankMap::to_set) of forms
 //! that do not know their ascending order (a part of a permuted group, or a grid cut off or wrapped in part). Maps are immutable; clones share what is on the heap, between threads too.
 
@@ -77,6 +78,7 @@ mod form;
 mod group;
 mod map;
 mod memory;
+mod merge;
 mod progression;
 mod split;
 mod survey;

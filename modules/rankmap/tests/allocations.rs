@@ -205,6 +205,8 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
     make("one face, not the other", &|| halves.difference(&others));
     make("one face after the other", &|| halves.union(&others));
 
+    members_that_have_no_pattern();
+
     let same = |a: &RankMap, b: &RankMap| little("comparing", || a.compare(b));
     assert_eq!(same(&world, &down), Comparison::Similar);
     assert_eq!(same(&world, &transposed), Comparison::Similar);
@@ -218,4 +220,62 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
         same(&alive, &world.exclude(&dead[1..]).unwrap()),
         Comparison::Unequal
     );
+}
+
+/// What has no closed form is not written out either: what is made takes what it takes, and no array of members is
+/// there in between.
+fn members_that_have_no_pattern() {
+    const MEMBERS: u32 = 1_000_000;
+    let gaps = |most: u32, seed: u32| {
+        (0..MEMBERS).scan(0_u32, move |at, k| {
+            let any = (k ^ seed).wrapping_mul(0x9E37_79B9).rotate_left(11);
+            *at += 1 + (any.wrapping_mul(0x85EB_CA6B) >> 8) % most;
+            Some(*at)
+        })
+    };
+    let taken = |act: &mut dyn FnMut()| {
+        let region = Region::new(ALLOCATOR);
+        act();
+        let change = region.change();
+        change.bytes_allocated + change.bytes_reallocated.unsigned_abs()
+    };
+    let array = size_of::<u32>() * MEMBERS as usize;
+    for (form, most) in [
+        (Representation::EliasFano, 1000),
+        (Representation::Bitmap, 3),
+        (Representation::RunLengths, 3),
+        (Representation::List, 1000),
+    ] {
+        let builder = Builder::new().representation(form);
+        let made = |seed| builder.iter(gaps(most, seed)).unwrap();
+        let (a, b, again) = (made(1), made(2), made(1));
+        little("asking", || {
+            for k in (0..MEMBERS).step_by(999) {
+                assert_eq!(a.rank(a.select(k).unwrap()), Some(k));
+            }
+        });
+        little("comparing", || {
+            assert_eq!(a.compare(&again), Comparison::Identical);
+            assert_eq!(a.compare(&b), Comparison::Unequal);
+        });
+        // Growing by doubling included.
+        let sent = taken(&mut || drop(a.to_bytes()));
+        let bytes = a.to_bytes();
+        let arrived = taken(&mut || drop(RankMap::from_bytes(&bytes).unwrap()));
+        assert!(
+            sent <= 4 * a.bytes() && arrived <= 4 * a.bytes(),
+            "{form}: {sent}, {arrived}"
+        );
+        let both = taken(&mut || drop(a.intersection(&b)));
+        let rest = taken(&mut || drop(b.difference(&a)));
+        assert!(both < array && rest < array, "{form}: {both}, {rest}");
+        // The set of both, what is not in the first, and half a byte a member for the order of both.
+        let union = taken(&mut || drop(a.union(&b)));
+        let set = a.union(&b).to_set();
+        let set = taken(&mut || drop(Builder::new().rebuild(&set).unwrap()));
+        assert!(
+            union < set + rest + MEMBERS as usize,
+            "{form}: {union}, {set}, {rest}"
+        );
+    }
 }

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{REPRESENTATIONS, Tape, agree, leaf, map};
-use graphmap_rankmap::{Axis, Builder, Choice, Comparison, Error, RankMap, Representation};
+use graphmap_rankmap::{
+    Axis, Builder, Cartesian, Choice, Comparison, Error, RankMap, Representation,
+};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
@@ -174,6 +176,63 @@ proptest! {
         for ((colour, group), (expected, members)) in found.iter().zip(expected) {
             prop_assert_eq!(*colour, expected);
             prop_assert!(group.iter().eq(members));
+        }
+    }
+}
+
+/// Sets without a pattern, some behind all of the one before, in the order in which they are put together.
+#[test]
+fn a_union_of_many_sets_is_in_the_order_of_the_sets() {
+    for sets in [2, 3, 7, 17, 40_u32] {
+        for (spread, behind) in [(3, 0), (40, 0), (40, 60_000), (500, 5_000)] {
+            let (mut all, mut expected) = (RankMap::empty(), Vec::new());
+            let mut seen = std::collections::HashSet::new();
+            for k in 0..sets {
+                let set: Vec<u32> = (0..1500)
+                    .scan(k * behind, |at, i: u32| {
+                        let any = (i ^ k << 20).wrapping_mul(0x9E37_79B9).rotate_left(13);
+                        *at += 1 + (any.wrapping_mul(0x85EB_CA6B) >> 7) % spread;
+                        Some(*at)
+                    })
+                    .collect();
+                all = all.union(&RankMap::from_slice(&set).unwrap());
+                expected.extend(set.into_iter().filter(|rank| seen.insert(*rank)));
+            }
+            agree(&all, &expected);
+            let arrived = RankMap::from_bytes(&all.to_bytes()).unwrap();
+            agree(&arrived, &expected);
+            expected.sort_unstable();
+            agree(&all.to_set(), &expected);
+        }
+    }
+}
+
+/// What a split finds out about rows and planes is what a topology knows about them.
+#[test]
+fn a_world_split_into_rows_and_planes_is_as_small_as_its_sections() {
+    let cube = Cartesian::new(&[100, 100, 100]).unwrap();
+    let world = RankMap::identity(1_000_000);
+    let (x, y, z) = (|r| r / 10_000, |r| r / 100 % 100, |r| r % 100);
+    type Fixed<'a> = &'a dyn Fn(u32) -> [Option<u32>; 3];
+    let ways: [(&str, Fixed<'_>); 6] = [
+        ("rows", &|r| [Some(x(r)), Some(y(r)), None]),
+        ("columns", &|r| [Some(x(r)), None, Some(z(r))]),
+        ("pillars", &|r| [None, Some(y(r)), Some(z(r))]),
+        ("x planes", &|r| [Some(x(r)), None, None]),
+        ("y planes", &|r| [None, Some(y(r)), None]),
+        ("z planes", &|r| [None, None, Some(z(r))]),
+    ];
+    for (what, fixed) in ways {
+        let colour =
+            |at: [Option<u32>; 3]| at.into_iter().flatten().fold(0, |all, k| all * 100 + k);
+        let choice = |rank: u32| Choice {
+            colour: Some(colour(fixed(rank))),
+            key: 0,
+        };
+        for (_, group) in world.split(choice).unwrap().iter().step_by(37) {
+            let section = cube.section(&fixed(group.select(0).unwrap())).unwrap();
+            assert_eq!(group.compare(&section), Comparison::Identical, "{what}");
+            assert!(group.bytes() <= section.bytes(), "{what}: {group:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::bit_vector::BitVector;
 use crate::bits::words_for;
 use crate::error::Error;
+use std::ops::Range;
 
 /// A permutation that is `k` ascending sequences one after the other, as the merges that would sort it.
 ///
@@ -55,6 +56,27 @@ impl Wavelet {
             Some((_, image)) => Err(Error::Duplicate(*image)),
             None => Ok(Wavelet::with(first, shape, words, to.len() as u64)),
         }
+    }
+
+    /// Of sequences that begin there, with what `merge` tells of each node: it is called with the sequences on its left
+    /// and on its right, and says of each of their elements, the least first, whether it comes from the right.
+    /// Nothing but the bits is held.
+    pub(crate) fn of_merges(
+        first: Vec<u32>,
+        len: u64,
+        mut merge: impl FnMut(Range<usize>, Range<usize>, &mut dyn FnMut(bool)),
+    ) -> Self {
+        let shape = Shape::of(&first, len);
+        let mut words = vec![0_u64; words_for(shape.bits)];
+        for node in &shape.nodes {
+            let [from, middle, end] = [node.from, node.middle, node.end].map(|k| k as usize);
+            let mut place = node.begin;
+            merge(from..middle, middle..end, &mut |from_right| {
+                words[(place / 64) as usize] |= u64::from(from_right) << (place % 64);
+                place += 1;
+            });
+        }
+        Wavelet::with(first, shape, words, len)
     }
 
     fn with(first: Vec<u32>, shape: Shape, words: Vec<u64>, len: u64) -> Self {
