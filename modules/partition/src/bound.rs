@@ -326,7 +326,9 @@ impl Stars {
     }
 
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
-        let one = |(v, row): &(u32, Vec<_>)| (cut_around(row, level.most() - inst.load(*v)), *v);
+        // Once, not for each vertex: it looks at all blocks.
+        let most = level.most();
+        let one = |(v, row): &(u32, Vec<_>)| (cut_around(row, most - inst.load(*v)), *v);
         let mut order: Vec<(i64, u32)> = self.rows.iter().map(one).collect();
         order.retain(|&(cut, _)| cut > 0);
         let half = (order.iter().map(|o| o.0).sum::<i64>() + 1) / 2;
