@@ -16,6 +16,7 @@ use graphmap_kpn::mapping::Mapping;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::sync::Mutex;
@@ -194,7 +195,9 @@ fn this_host() -> String {
 /// Whether a name is that of this host: `node1` is `node1.cluster`, whichever the system says.
 fn is_here(name: &str, here: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-    let same = match name.contains('.') && here.contains('.') {
+    let is_whole = name.contains('.') && here.contains('.');
+    // The dots of an address are no ends of names.
+    let same = match is_whole || name.parse::<IpAddr>().is_ok() {
         true => name == here,
         false => short(name) == short(here),
     };
