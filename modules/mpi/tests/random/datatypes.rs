@@ -1,0 +1,220 @@
+//! Datatypes that are made, on either side of messages and of collective calls.
+
+use mpi::Count;
+use mpi::datatype::{MutView, UserDatatype, View};
+use mpi::traits::*;
+
+use super::element::{Element, by_element, shown};
+use super::program::Kind;
+use super::turn::Turn;
+
+pub(crate) const KINDS: [Kind; 3] = [
+    ("views", |turn| by_element!(views(turn))),
+    ("views_together", |turn| by_element!(together(turn))),
+    ("structures", structures),
+];
+
+/// A datatype of so many elements, which are in a row for each of `rows`, and how many elements of a buffer as many as `count`
+/// of it can reach.
+struct Drawn {
+    datatype: UserDatatype,
+    count: usize,
+    reach: usize,
+}
+
+/// A datatype of `rows` by `across` elements in all.
+fn drawn<T: Element>(turn: &mut Turn, rows: usize, across: usize) -> Drawn {
+    let of = T::equivalent_datatype();
+    let (r, a) = (rows as Count, across as Count);
+    let gap = turn.chance.below(3);
+    let stride = a + gap as Count;
+    let order = turn.chance.order(rows);
+    let places: Vec<Count> = order.iter().map(|row| *row as Count * stride).collect();
+    let bytes: Vec<mpi::Address> = places
+        .iter()
+        .map(|at| *at as mpi::Address * size_of::<T>() as mpi::Address)
+        .collect();
+    let reach = rows * (across + gap);
+    let (datatype, count) = match turn.chance.below(8) {
+        0 => (UserDatatype::contiguous(r * a, &of), 1),
+        1 => (UserDatatype::vector(r, a, stride, &of), 1),
+        2 => {
+            let stride = stride as mpi::Address * size_of::<T>() as mpi::Address;
+            (UserDatatype::heterogeneous_vector(r, a, stride, &of), 1)
+        }
+        3 => (UserDatatype::indexed(&vec![a; rows], &places, &of), 1),
+        4 => (UserDatatype::indexed_block(a, &places, &of), 1),
+        5 => (
+            UserDatatype::heterogeneous_indexed(&vec![a; rows], &bytes, &of),
+            1,
+        ),
+        6 => {
+            let row = UserDatatype::contiguous(a, &of);
+            (
+                UserDatatype::heterogeneous_indexed_block(1, &bytes, &row),
+                1,
+            )
+        }
+        // Several of one: each begins where the one before ends.
+        _ => (UserDatatype::contiguous(a, &of), rows),
+    };
+    Drawn {
+        datatype,
+        count,
+        reach,
+    }
+}
+
+/// Sent with one datatype, received with another of as many elements.
+fn views<T: Element>(turn: &mut Turn) {
+    let (rows, across) = (1 + turn.chance.below(4), 1 + turn.chance.below(5));
+    let (send, receive) = (
+        drawn::<T>(turn, rows, across),
+        drawn::<T>(turn, rows, across),
+    );
+    let by = turn.chance.below(turn.size);
+    let (to, from) = (
+        (turn.me + by) % turn.size,
+        (turn.me + turn.size - by) % turn.size,
+    );
+    let sent: Vec<T> = turn.elements(turn.me, 0, send.reach);
+    let mut room = vec![T::default(); receive.reach];
+    let status = mpi::request::scope(|scope| {
+        // SAFETY: the datatypes reach no further than the buffers do.
+        let out = unsafe {
+            View::with_count_and_datatype(&sent[..], send.count as Count, &send.datatype)
+        };
+        let mut into = unsafe {
+            MutView::with_count_and_datatype(
+                &mut room[..],
+                receive.count as Count,
+                &receive.datatype,
+            )
+        };
+        let next = turn.comm.process_at_rank(to as i32);
+        let before = turn.comm.process_at_rank(from as i32);
+        mpi::request::scope(|inner| {
+            let request = next.immediate_send_with_tag(inner, &out, turn.tag(0));
+            let status = before.receive_into_with_tag(&mut into, turn.tag(0));
+            request.wait_without_status();
+            let _ = scope;
+            status
+        })
+    });
+    let count = status.count(&receive.datatype);
+    turn.say(format!(
+        "from {} count {count}: {}",
+        status.source_rank(),
+        shown(&room)
+    ));
+}
+
+/// A collective call with one datatype at each end.
+fn together<T: Element>(turn: &mut Turn) {
+    let (rows, across) = (1 + turn.chance.below(3), 1 + turn.chance.below(4));
+    let (root, way) = (turn.rank(), turn.chance.below(3));
+    let one = drawn::<T>(turn, rows, across);
+    let many = rows * across;
+    let mut room: Vec<T> = turn.elements(turn.me, 0, one.reach);
+    let process = turn.comm.process_at_rank(root as i32);
+    match way {
+        0 => {
+            // SAFETY: the datatype reaches no further than the buffer does.
+            let mut view = unsafe {
+                MutView::with_count_and_datatype(&mut room[..], one.count as Count, &one.datatype)
+            };
+            process.broadcast_into(&mut view);
+            turn.say_elements("broadcast", &room);
+        }
+        1 => {
+            let mut all = vec![T::default(); many * turn.size];
+            // SAFETY: as above.
+            let view = unsafe {
+                View::with_count_and_datatype(&room[..], one.count as Count, &one.datatype)
+            };
+            turn.comm.all_gather_into(&view, &mut all[..]);
+            turn.say_elements("all_gather", &all);
+        }
+        _ => {
+            let all: Vec<T> = turn.elements(root, 1, many * turn.size);
+            // SAFETY: as above.
+            let mut view = unsafe {
+                MutView::with_count_and_datatype(&mut room[..], one.count as Count, &one.datatype)
+            };
+            match turn.me == root {
+                true => process.scatter_into_root(&all[..], &mut view),
+                false => process.scatter_into(&mut view),
+            }
+            turn.say_elements("scatter", &room);
+        }
+    }
+}
+
+/// Of C's layout, with padding inside and behind.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Record {
+    mark: u8,
+    value: f64,
+    pair: [i16; 3],
+}
+
+// SAFETY: the datatype has the members of the structure where they are.
+unsafe impl Equivalence for Record {
+    type Out = UserDatatype;
+    fn equivalent_datatype() -> UserDatatype {
+        let places = [
+            std::mem::offset_of!(Record, mark) as mpi::Address,
+            std::mem::offset_of!(Record, value) as mpi::Address,
+            std::mem::offset_of!(Record, pair) as mpi::Address,
+        ];
+        let types = [
+            u8::equivalent_datatype(),
+            f64::equivalent_datatype(),
+            i16::equivalent_datatype(),
+        ];
+        UserDatatype::structured(&[1, 1, 3], &places, &types)
+    }
+}
+
+fn structures(turn: &mut Turn) {
+    let (length, root) = (turn.chance.below(5), turn.rank());
+    let record = |of: &Turn, rank: usize, at: usize| Record {
+        mark: of.elements(rank, at, 1)[0],
+        value: of.elements(rank, at + 10, 1)[0],
+        pair: of
+            .elements::<i16>(rank, at + 20, 3)
+            .try_into()
+            .expect("three"),
+    };
+    let mine: Vec<Record> = (0..length).map(|at| record(turn, turn.me, at)).collect();
+    let (to, from) = (
+        (turn.me + 1) % turn.size,
+        (turn.me + turn.size - 1) % turn.size,
+    );
+    let tag = turn.tag(0);
+    let theirs = mpi::request::scope(|scope| {
+        let send = turn
+            .comm
+            .process_at_rank(to as i32)
+            .immediate_send_with_tag(scope, &mine[..], tag);
+        let theirs = turn
+            .comm
+            .process_at_rank(from as i32)
+            .receive_vec_with_tag::<Record>(tag);
+        send.wait_without_status();
+        theirs
+    });
+    turn.say(format!(
+        "{} {:?}",
+        theirs.1.count(Record::equivalent_datatype()),
+        theirs.0
+    ));
+    let mut all = vec![Record::default(); length * turn.size];
+    let process = turn.comm.process_at_rank(root as i32);
+    match turn.me == root {
+        true => process.gather_into_root(&mine[..], &mut all[..]),
+        false => process.gather_into(&mine[..]),
+    }
+    turn.say(format!("{all:?}"));
+}

@@ -1,0 +1,371 @@
+//! Messages from one to another: modes of sending, ways of receiving, tags, wildcards.
+
+use mpi::Tag;
+use mpi::point_to_point as p2p;
+use mpi::traits::*;
+
+use super::element::{Element, by_element, shown};
+use super::program::Kind;
+use super::turn::{Turn, told};
+
+pub(crate) const KINDS: [Kind; 6] = [
+    ("messages", |turn| by_element!(in_order(turn))),
+    ("messages_by_tag", |turn| by_element!(by_tag(turn))),
+    ("receives_first", |turn| by_element!(receives_first(turn))),
+    ("ready_sends", |turn| by_element!(ready(turn))),
+    ("funnel", |turn| by_element!(funnel(turn))),
+    ("exchange", |turn| by_element!(exchange(turn))),
+];
+
+/// A message that one of all ranks sends.
+#[derive(Clone)]
+pub(crate) struct Message {
+    /// Its number among those of a step.
+    pub(crate) number: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) tag: Tag,
+    pub(crate) length: usize,
+}
+
+impl Message {
+    pub(crate) fn elements<T: Element>(&self, turn: &Turn) -> Vec<T> {
+        turn.elements(self.from, self.number, self.length)
+    }
+}
+
+/// Draws messages. Those with equal tags are told from each other by their order.
+pub(crate) fn drawn(turn: &mut Turn, to_oneself: bool) -> Vec<Message> {
+    let count = 1 + turn.chance.below(8);
+    let mut messages = Vec::new();
+    for number in 0..count {
+        let (from, to) = (turn.rank(), turn.rank());
+        let tag = turn.chance.below(4);
+        let tag = turn.tag(tag);
+        let length = turn.chance.length();
+        if from != to || to_oneself {
+            messages.push(Message {
+                number,
+                from,
+                to,
+                tag,
+                length,
+            });
+        }
+    }
+    messages
+}
+
+/// Whether a receive from anybody with its tag can take this message only.
+fn is_alone(message: &Message, among: &[Message]) -> bool {
+    let same = |other: &&Message| (other.to, other.tag) == (message.to, message.tag);
+    among.iter().filter(same).count() == 1
+}
+
+/// Sends, and comes back when the buffer may be used again.
+fn send<T: Element>(turn: &Turn, message: &Message, mode: usize) {
+    let elements = message.elements::<T>(turn);
+    let to = turn.comm.process_at_rank(message.to as i32);
+    let (data, tag) = (&elements[..], message.tag);
+    match mode {
+        0 => to.synchronous_send_with_tag(data, tag),
+        1 if message.length < 1000 => to.buffered_send_with_tag(data, tag),
+        2 => mpi::request::scope(|scope| {
+            to.immediate_send_with_tag(scope, data, tag)
+                .wait_without_status();
+        }),
+        3 => mpi::request::scope(|scope| {
+            to.immediate_synchronous_send_with_tag(scope, data, tag)
+                .wait_without_status();
+        }),
+        _ => to.send_with_tag(data, tag),
+    }
+}
+
+/// Receives, and says what.
+fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: bool) {
+    let comm = turn.comm;
+    let (from, anyone) = (
+        comm.process_at_rank(message.from as i32),
+        comm.any_process(),
+    );
+    let tag = message.tag;
+    // Room for more than comes.
+    let mut room = vec![T::default(); message.length + way % 3];
+    let (elements, status) = match way {
+        0 if message.length == 1 => {
+            let (value, status) = match anybody {
+                true => anyone.receive_with_tag::<T>(tag),
+                false => from.receive_with_tag::<T>(tag),
+            };
+            (vec![value], status)
+        }
+        1 => match anybody {
+            true => anyone.receive_vec_with_tag::<T>(tag),
+            false => from.receive_vec_with_tag::<T>(tag),
+        },
+        // Whatever its tag is: those of one rank come in the order in which they were sent.
+        2 => (Vec::new(), from.receive_into(&mut room[..])),
+        3 => from.receive_vec::<T>(),
+        4 => {
+            let status = mpi::request::scope(|scope| match anybody {
+                true => anyone
+                    .immediate_receive_into_with_tag(scope, &mut room[..], tag)
+                    .wait(),
+                false => from
+                    .immediate_receive_into_with_tag(scope, &mut room[..], tag)
+                    .wait(),
+            });
+            (Vec::new(), status)
+        }
+        _ => match anybody {
+            true => (Vec::new(), anyone.receive_into_with_tag(&mut room[..], tag)),
+            false => (Vec::new(), from.receive_into_with_tag(&mut room[..], tag)),
+        },
+    };
+    let elements = if elements.is_empty() { room } else { elements };
+    turn.say_elements(&told::<T>(&status), &elements);
+}
+
+/// All ranks go through the messages in the same order, so each comes to an end, whether sends wait or not.
+fn in_order<T: Element>(turn: &mut Turn) {
+    let messages = drawn(turn, false);
+    for message in &messages {
+        let (mode, way) = (turn.chance.below(6), turn.chance.below(6));
+        let anybody = turn.chance.one_in(2) && is_alone(message, &messages);
+        if message.from == turn.me {
+            send::<T>(turn, message, mode);
+        } else if message.to == turn.me {
+            receive::<T>(turn, message, way, anybody);
+        }
+    }
+}
+
+/// All sends are begun, then received by their tags in another order.
+fn by_tag<T: Element>(turn: &mut Turn) {
+    let messages = drawn(turn, true);
+    let order = turn.chance.order(messages.len());
+    let synchronous = turn.chance.one_in(2);
+    let me = turn.me;
+    let mine = messages.iter().filter(|message| message.from == me);
+    let sent: Vec<_> = mine
+        .map(|message| (message, message.elements::<T>(turn)))
+        .collect();
+    mpi::request::scope(|scope| {
+        let mut requests = Vec::new();
+        for (message, elements) in &sent {
+            let to = turn.comm.process_at_rank(message.to as i32);
+            requests.push(match synchronous {
+                true => to.immediate_synchronous_send_with_tag(scope, &elements[..], message.tag),
+                false => to.immediate_send_with_tag(scope, &elements[..], message.tag),
+            });
+        }
+        for at in order {
+            // Of those with this tag from this rank, the first that was sent: its length may be another.
+            let message = &messages[at];
+            if message.to == me {
+                let from = turn.comm.process_at_rank(message.from as i32);
+                let (elements, status) = from.receive_vec_with_tag::<T>(message.tag);
+                turn.say_elements(&told::<T>(&status), &elements);
+            }
+        }
+        for request in requests {
+            request.wait_without_status();
+        }
+    });
+}
+
+/// Receives are begun before anything is sent, and take what comes in the order in which they were begun.
+fn receives_first<T: Element>(turn: &mut Turn) {
+    let messages = drawn(turn, false);
+    let me = turn.me;
+    let ways: Vec<usize> = messages.iter().map(|_| turn.chance.below(6)).collect();
+    let modes: Vec<usize> = messages.iter().map(|_| turn.chance.below(6)).collect();
+    let order = turn.chance.order(messages.len());
+    let barrier = turn.chance.one_in(3);
+    let waited_any = turn.chance.one_in(3);
+    let taken = messages
+        .iter()
+        .zip(&ways)
+        .filter(|(message, _)| message.to == me);
+    let taken: Vec<_> = taken.collect();
+    let mut rooms: Vec<Vec<T>> = taken
+        .iter()
+        .map(|taken| vec![T::default(); taken.0.length])
+        .collect();
+    let statuses = mpi::request::scope(|scope| {
+        let mut requests = Vec::new();
+        for ((message, way), room) in taken.iter().zip(&mut rooms) {
+            let from = turn.comm.process_at_rank(message.from as i32);
+            requests.push(match way {
+                // Any tag: what this rank sends comes in the order of these receives.
+                0 => from.immediate_receive_into(scope, room),
+                1 if is_alone(message, &messages) => {
+                    let anyone = turn.comm.any_process();
+                    anyone.immediate_receive_into_with_tag(scope, room, message.tag)
+                }
+                _ => from.immediate_receive_into_with_tag(scope, room, message.tag),
+            });
+        }
+        if barrier {
+            turn.comm.barrier();
+        }
+        for (message, mode) in messages.iter().zip(&modes) {
+            if message.from == me {
+                send::<T>(turn, message, *mode);
+            }
+        }
+        let mut statuses: Vec<Option<String>> = taken.iter().map(|_| None).collect();
+        if waited_any {
+            let mut left: Vec<usize> = (0..requests.len()).collect();
+            while let Some((at, status)) = mpi::request::wait_any(&mut requests) {
+                statuses[left.remove(at)] = Some(told::<T>(&status));
+            }
+        }
+        let mut requests: Vec<_> = requests.into_iter().map(Some).collect();
+        for at in order {
+            if let Some(request) = requests.get_mut(at).and_then(Option::take) {
+                statuses[at] = Some(told::<T>(&request.wait()));
+            }
+        }
+        statuses
+    });
+    for (status, room) in statuses.iter().zip(&rooms) {
+        turn.say(format!(
+            "{} {}",
+            status.as_deref().unwrap_or("nothing"),
+            shown(room)
+        ));
+    }
+}
+
+/// Sends that find their receives.
+fn ready<T: Element>(turn: &mut Turn) {
+    let by = 1 + turn.chance.below(4);
+    let (to, from) = (
+        (turn.me + by) % turn.size,
+        (turn.me + turn.size - by % turn.size) % turn.size,
+    );
+    let length = turn.chance.length();
+    let immediate = turn.chance.one_in(2);
+    let tag = turn.tag(0);
+    let sent: Vec<T> = turn.elements(turn.me, 0, length);
+    let mut room = vec![T::default(); length];
+    let status = mpi::request::scope(|scope| {
+        let before = turn.comm.process_at_rank(from as i32);
+        let receive = before.immediate_receive_into_with_tag(scope, &mut room[..], tag);
+        turn.comm.barrier();
+        let next = turn.comm.process_at_rank(to as i32);
+        // SAFETY: the receive has been begun, as the barrier is over.
+        unsafe {
+            match immediate {
+                true => next
+                    .immediate_ready_send_with_tag(scope, &sent[..], tag)
+                    .wait_without_status(),
+                false => next.ready_send_with_tag(&sent[..], tag),
+            }
+        }
+        receive.wait()
+    });
+    turn.say_elements(&told::<T>(&status), &room);
+}
+
+/// Messages of all to one, which takes whatever comes: those of each rank are in the order in which it has sent them.
+fn funnel<T: Element>(turn: &mut Turn) {
+    let root = turn.rank();
+    let each = 1 + turn.chance.below(4);
+    let modes: Vec<usize> = (0..each).map(|_| turn.chance.below(6)).collect();
+    let with_tag = turn.chance.one_in(2);
+    let probed = turn.chance.one_in(2);
+    let lengths: Vec<usize> = (0..each * turn.size)
+        .map(|_| turn.chance.length())
+        .collect();
+    if turn.me == root {
+        let mut came: Vec<(i32, String)> = Vec::new();
+        for _ in 0..each * (turn.size - 1) {
+            let anyone = turn.comm.any_process();
+            let (elements, status) = match (with_tag, probed) {
+                (true, true) => anyone
+                    .matched_probe_with_tag(turn.tag(0))
+                    .matched_receive_vec::<T>(),
+                (false, true) => anyone.matched_probe().matched_receive_vec::<T>(),
+                (true, false) => anyone.receive_vec_with_tag::<T>(turn.tag(0)),
+                (false, false) => anyone.receive_vec::<T>(),
+            };
+            let line = format!("{} {}", told::<T>(&status), shown(&elements));
+            came.push((status.source_rank(), line));
+        }
+        // Stable: each one's are in the order in which they came.
+        came.sort_by_key(|came| came.0);
+        for (_, line) in came {
+            turn.say(line);
+        }
+    } else {
+        for (number, mode) in modes.into_iter().enumerate() {
+            let tag = if with_tag { 0 } else { number };
+            let (from, tag) = (turn.me, turn.tag(tag));
+            let length = lengths[from * each + number];
+            send::<T>(
+                turn,
+                &Message {
+                    number,
+                    from,
+                    to: root,
+                    tag,
+                    length,
+                },
+                mode,
+            );
+        }
+    }
+    // What is sent later is for later receives.
+    turn.comm.barrier();
+}
+
+/// Sending and receiving in one call, around a ring of some step.
+fn exchange<T: Element>(turn: &mut Turn) {
+    let by = turn.chance.below(turn.size);
+    let way = turn.chance.below(4);
+    let length = turn.chance.length();
+    let (to, from) = (
+        (turn.me + by) % turn.size,
+        (turn.me + turn.size - by) % turn.size,
+    );
+    let (next, before) = (
+        turn.comm.process_at_rank(to as i32),
+        turn.comm.process_at_rank(from as i32),
+    );
+    let tag = turn.tag(0);
+    let sent: Vec<T> = turn.elements(turn.me, 0, length);
+    let mut room = sent.clone();
+    match way {
+        0 => {
+            let value: Vec<T> = turn.elements(turn.me, 0, 1);
+            let (value, status): (T, _) =
+                p2p::send_receive_with_tags(&value[0], &next, tag, &before, tag);
+            turn.say_elements(&told::<T>(&status), &[value]);
+        }
+        1 => {
+            let status =
+                p2p::send_receive_replace_into_with_tags(&mut room[..], &next, tag, &before, tag);
+            turn.say_elements(&told::<T>(&status), &room);
+        }
+        2 => {
+            // Nothing else of this rank is on its way here.
+            let status = p2p::send_receive_into(&sent[..], &next, &mut room[..], &before);
+            turn.say_elements(&told::<T>(&status), &room);
+        }
+        _ => {
+            room.resize(length + 2, T::default());
+            let status = p2p::send_receive_into_with_tags(
+                &sent[..],
+                &next,
+                tag,
+                &mut room[..],
+                &before,
+                tag,
+            );
+            turn.say_elements(&told::<T>(&status), &room);
+        }
+    }
+}

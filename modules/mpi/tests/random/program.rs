@@ -1,0 +1,153 @@
+//! What a program is: its steps.
+
+use std::fmt;
+
+use mpi::topology::SimpleCommunicator;
+
+use super::chance::Chance;
+use super::element::ELEMENTS;
+use super::turn::Turn;
+use super::{collective, communicators, datatypes, messages, probes, reductions, requests};
+
+/// A kind of step: what it is called, and what every rank of a communicator does in it.
+pub(crate) type Kind = (&'static str, fn(&mut Turn));
+
+/// Kinds of steps, each as often as others of its file.
+const KINDS: [&[Kind]; 7] = [
+    &messages::KINDS,
+    &probes::KINDS,
+    &requests::KINDS,
+    &collective::KINDS,
+    &reductions::KINDS,
+    &communicators::KINDS,
+    &datatypes::KINDS,
+];
+
+/// A step of a program.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// Its number, also if others are left out.
+    pub(crate) number: usize,
+    pub(crate) seed: u64,
+    /// Which communicator of those that there are by then.
+    communicator: usize,
+    pub(crate) element: &'static str,
+    kind: Kind,
+}
+
+/// The steps of a program.
+#[derive(Debug)]
+pub(crate) struct Program {
+    seed: u64,
+    steps: Vec<Step>,
+}
+
+/// A program as it is asked for: its seed, and which steps are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spec {
+    /// Its seed.
+    pub(crate) seed: u64,
+    /// The numbers of those left out.
+    pub(crate) without: Vec<usize>,
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.seed)?;
+        self.without
+            .iter()
+            .try_for_each(|step| write!(f, "-{step}"))
+    }
+}
+
+impl Spec {
+    /// Of `FIRST..LAST`, all of them but the last; of `SEED-3-5`, one without steps 3 and 5.
+    pub(crate) fn parse(text: &str) -> Option<Vec<Spec>> {
+        if let Some((first, last)) = text.split_once("..") {
+            let seeds = first.parse::<u64>().ok()?..last.parse().ok()?;
+            let whole = |seed| Spec {
+                seed,
+                without: Vec::new(),
+            };
+            return Some(seeds.map(whole).collect());
+        }
+        let mut numbers = text.split('-');
+        let seed = numbers.next()?.parse().ok()?;
+        let without = numbers.map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some(vec![Spec { seed, without }])
+    }
+}
+
+impl Program {
+    /// The program of a specification.
+    pub(crate) fn new(spec: &Spec) -> Program {
+        let mut chance = Chance::new(spec.seed);
+        let length = 8 + chance.below(10);
+        let steps = (0..length).map(|number| {
+            let file = chance.pick(&KINDS);
+            Step {
+                number,
+                seed: chance.next(),
+                communicator: chance.below(1000),
+                element: chance.pick(&ELEMENTS),
+                kind: chance.pick(file),
+            }
+        });
+        // Drawn all the same, so that those that stay are the same.
+        let steps = steps.collect::<Vec<_>>().into_iter();
+        let steps = steps.filter(|step| !spec.without.contains(&step.number));
+        Program {
+            seed: spec.seed,
+            steps: steps.collect(),
+        }
+    }
+
+    /// The numbers of its steps.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = usize> {
+        self.steps.iter().map(|step| step.number)
+    }
+
+    /// Takes all steps, and tells what this rank sees, line by line.
+    pub(crate) fn run(&self, world: &SimpleCommunicator, mut tell: impl FnMut(&str)) {
+        // Those that this rank is not in are there all the same, so that all ranks number them alike.
+        let mut communicators: Vec<Option<SimpleCommunicator>> = Vec::new();
+        for step in &self.steps {
+            // The world first, as often as all others.
+            let which = step.communicator % (2 * communicators.len() + 1);
+            let of = communicators.get(which).map_or(Some(world), Option::as_ref);
+            let named = if which < communicators.len() {
+                which as i64
+            } else {
+                -1
+            };
+            let mut made = None;
+            if let Some(comm) = of {
+                let mut turn = Turn::new(step, comm);
+                step.kind.1(&mut turn);
+                let place = format!("{} {} in {named} as {}", step.number, step.kind.0, turn.me);
+                for line in &turn.seen {
+                    tell(&format!("{place}: {line}"));
+                }
+                made = turn.made.take();
+            }
+            if communicators::makes(&step.kind) {
+                communicators.push(made);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "program {}", self.seed)?;
+        for step in &self.steps {
+            let (number, name, element) = (step.number, step.kind.0, step.element);
+            writeln!(
+                f,
+                "{number:4} {name} of {element}, communicator {}",
+                step.communicator
+            )?;
+        }
+        Ok(())
+    }
+}

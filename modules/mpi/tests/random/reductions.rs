@@ -1,0 +1,206 @@
+//! Collective calls that combine, with operations of MPI's and of the program's.
+//!
+//! What an operation of a program does to an element depends on no other: MPI may call it for parts of a message.
+
+use std::os::raw::{c_int, c_void};
+
+use mpi::collective::{SystemOperation, UnsafeUserOperation, UserOperation, reduce_local_into};
+use mpi::request::scope;
+use mpi::traits::*;
+
+use super::element::{Element, by_element};
+use super::program::Kind;
+use super::turn::Turn;
+
+pub(crate) const KINDS: [Kind; 6] = [
+    ("reduce_by_system", |turn| by_element!(by_system(turn))),
+    ("reduce_bits", bits),
+    ("reduce_truths", truths),
+    ("reduce_by_closure", |turn| by_element!(by_closure(turn))),
+    ("reduce_functions", functions),
+    ("reduce_by_function", unsafely),
+];
+
+/// One of the reductions, with elements of this rank, by an operation.
+fn reduction<T: Element>(
+    turn: &mut Turn,
+    sent: &[T],
+    operation: impl Operation + Copy,
+    name: &str,
+) {
+    let (way, immediate, root) = (turn.chance.below(6), turn.chance.one_in(2), turn.rank());
+    let comm = turn.comm;
+    let process = comm.process_at_rank(root as i32);
+    let whole = sent.len() / turn.size;
+    let mut room = vec![T::default(); if way == 4 { whole } else { sent.len() }];
+    // The same number of elements for each.
+    let blocks = &sent[..whole * turn.size];
+    let into = &mut room[..];
+    match (way, immediate) {
+        (0, false) => comm.all_reduce_into(sent, into, operation),
+        (0, true) => scope(|scope| {
+            comm.immediate_all_reduce_into(scope, sent, into, operation)
+                .wait_without_status();
+        }),
+        (1, false) if turn.me == root => process.reduce_into_root(sent, into, operation),
+        (1, true) if turn.me == root => scope(|scope| {
+            process
+                .immediate_reduce_into_root(scope, sent, into, operation)
+                .wait_without_status();
+        }),
+        (1, false) => process.reduce_into(sent, operation),
+        (1, true) => scope(|scope| {
+            process
+                .immediate_reduce_into(scope, sent, operation)
+                .wait_without_status();
+        }),
+        (2, false) => comm.scan_into(sent, into, operation),
+        (2, true) => scope(|scope| {
+            comm.immediate_scan_into(scope, sent, into, operation)
+                .wait_without_status();
+        }),
+        (3, false) => comm.exclusive_scan_into(sent, into, operation),
+        (3, true) => scope(|scope| {
+            comm.immediate_exclusive_scan_into(scope, sent, into, operation)
+                .wait_without_status();
+        }),
+        (4, false) => comm.reduce_scatter_block_into(blocks, into, operation),
+        (4, true) => scope(|scope| {
+            comm.immediate_reduce_scatter_block_into(scope, blocks, into, operation)
+                .wait_without_status();
+        }),
+        _ => {
+            into.copy_from_slice(&turn.elements::<T>(turn.me, 9, sent.len()));
+            reduce_local_into(sent, into, operation);
+        }
+    }
+    let called = [
+        "all_reduce",
+        "reduce",
+        "scan",
+        "exclusive_scan",
+        "reduce_scatter_block",
+        "reduce_local",
+    ][way];
+    // What rank 0 has of an exclusive scan is undefined.
+    if way == 3 && turn.me == 0 {
+        room.clear();
+    }
+    turn.say_elements(&format!("{called} {name}"), &room);
+}
+
+/// Elements of which each is a multiple of the ranks in number, at times.
+fn sent<T: Element>(turn: &mut Turn) -> Vec<T> {
+    let length = turn.chance.length();
+    let length = if turn.chance.one_in(2) {
+        length * turn.size
+    } else {
+        length
+    };
+    turn.elements(turn.me, 0, length)
+}
+
+macro_rules! reduce_by {
+    ($turn:ident, $sent:expr, $($name:ident)*) => {{
+        let names = [$(stringify!($name)),*];
+        match $turn.chance.pick(&names) {
+            $(stringify!($name) => {
+                let operation = SystemOperation::$name();
+                reduction($turn, $sent, operation, stringify!($name));
+            })*
+            _ => unreachable!(),
+        }
+    }};
+}
+
+fn by_system<T: Element>(turn: &mut Turn) {
+    let sent: Vec<T> = sent(turn);
+    reduce_by!(turn, &sent, sum product max min);
+}
+
+fn bits(turn: &mut Turn) {
+    let length = turn.chance.length();
+    let whole: Vec<u64> = (0..length as u64)
+        .map(|at| super::chance::mixed(turn.step.seed ^ at << 8 ^ turn.me as u64))
+        .collect();
+    let bytes: Vec<u8> = whole.iter().map(|bits| *bits as u8).collect();
+    match turn.chance.one_in(2) {
+        true => reduce_by!(turn, &whole, bitwise_and bitwise_or bitwise_xor),
+        false => reduce_by!(turn, &bytes, bitwise_and bitwise_or bitwise_xor),
+    }
+}
+
+fn truths(turn: &mut Turn) {
+    let length = turn.chance.length();
+    let numbers: Vec<i32> = (0..length as u64)
+        .map(|at| (super::chance::mixed(turn.step.seed ^ at << 8 ^ turn.me as u64) % 2) as i32)
+        .collect();
+    reduce_by!(turn, &numbers, logical_and logical_or logical_xor);
+}
+
+/// The first and the last of all do not commute.
+fn by_closure<T: Element>(turn: &mut Turn) {
+    let sent: Vec<T> = sent(turn);
+    let last = turn.chance.one_in(2);
+    let operation = UserOperation::associative(move |left, right| {
+        let left: &[T] = left.downcast().expect("of the type that was sent");
+        let right: &mut [T] = right.downcast().expect("of the type that was sent");
+        if !last {
+            right.copy_from_slice(left);
+        }
+    });
+    reduction(turn, &sent, &operation, if last { "last" } else { "first" });
+}
+
+/// Functions x -> a x + b, modulo 2^32, one after the other: each is an element, `a` above `b`.
+fn after(first: u64, second: u64) -> u64 {
+    let (a, b) = ((first >> 32) as u32, first as u32);
+    let (c, d) = ((second >> 32) as u32, second as u32);
+    let (a, b) = (a.wrapping_mul(c), b.wrapping_mul(c).wrapping_add(d));
+    u64::from(a) << 32 | u64::from(b)
+}
+
+fn functions(turn: &mut Turn) {
+    let length = turn.chance.length();
+    let length = if turn.chance.one_in(2) {
+        length * turn.size
+    } else {
+        length
+    };
+    let sent: Vec<u64> = (0..length as u64)
+        .map(|at| super::chance::mixed(turn.step.seed ^ at << 8 ^ turn.me as u64))
+        .collect();
+    let operation = UserOperation::associative(|left, right| {
+        let left: &[u64] = left.downcast().expect("of the type that was sent");
+        let right: &mut [u64] = right.downcast().expect("of the type that was sent");
+        for (left, right) in left.iter().zip(right) {
+            *right = after(*left, *right);
+        }
+    });
+    reduction(turn, &sent, &operation, "functions");
+}
+
+unsafe extern "C" fn lesser(
+    left: *mut c_void,
+    right: *mut c_void,
+    count: *mut c_int,
+    _datatype: *mut mpi::ffi::MPI_Datatype,
+) {
+    // SAFETY: it is called for so many numbers of this type.
+    unsafe {
+        for at in 0..*count as usize {
+            let (left, right) = (
+                *left.cast::<i64>().add(at),
+                &mut *right.cast::<i64>().add(at),
+            );
+            *right = left.min(*right);
+        }
+    }
+}
+
+fn unsafely(turn: &mut Turn) {
+    let sent: Vec<i64> = sent(turn);
+    // SAFETY: it is used for the type of numbers that it is for.
+    let operation = unsafe { UnsafeUserOperation::commutative(lesser) };
+    reduction(turn, &sent, &operation, "lesser");
+}
