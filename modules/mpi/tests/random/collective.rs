@@ -147,7 +147,11 @@ fn parts<T: Element>(turn: &mut Turn) {
         .map(|_| turn.chance.length() as Count)
         .collect();
     let row: Vec<Count> = counts[..size].to_vec();
-    let (row_places, row_room) = places(turn, &row);
+    let (mut row_places, row_room) = places(turn, &row);
+    if way == 0 && size == 1 {
+        // MPICH 4.0.2 takes any displacement for 0 in an `MPI_Allgatherv` of one rank.
+        row_places[0] = 0;
+    }
     let process = turn.comm.process_at_rank(root as i32);
     let mine: Vec<T> = turn.elements(me, 0, row[me] as usize);
     let mut gaps = vec![T::default(); row_room];
@@ -173,7 +177,6 @@ fn parts<T: Element>(turn: &mut Turn) {
                 .wait_without_status();
         }),
         (2, _) => {
-            drop(receive);
             gaps = vec![T::default(); row[me] as usize];
             let all: Vec<T> = turn.elements(root, 1, row_room);
             let send = Partition::new(&all[..], &row[..], &row_places[..]);
@@ -193,7 +196,6 @@ fn parts<T: Element>(turn: &mut Turn) {
             }
         }
         _ => {
-            drop(receive);
             let mut layout = |from: &dyn Fn(usize) -> usize| {
                 let counts: Vec<Count> = (0..size).map(|other| counts[from(other)]).collect();
                 let (places, room) = places(turn, &counts);

@@ -36,7 +36,7 @@ fn made(turn: &mut Turn, made: Option<SimpleCommunicator>) {
 }
 
 fn duplicate(turn: &mut Turn) {
-    let mut copy = turn.comm.duplicate();
+    let copy = turn.comm.duplicate();
     let name = format!("copy {}", turn.step.number);
     copy.set_name(&name);
     let got = copy.get_name();

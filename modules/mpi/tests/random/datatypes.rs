@@ -79,27 +79,20 @@ fn views<T: Element>(turn: &mut Turn) {
     );
     let sent: Vec<T> = turn.elements(turn.me, 0, send.reach);
     let mut room = vec![T::default(); receive.reach];
+    // SAFETY: the datatypes reach no further than the buffers do.
+    let out =
+        unsafe { View::with_count_and_datatype(&sent[..], send.count as Count, &send.datatype) };
+    // SAFETY: as above.
+    let mut into = unsafe {
+        MutView::with_count_and_datatype(&mut room[..], receive.count as Count, &receive.datatype)
+    };
     let status = mpi::request::scope(|scope| {
-        // SAFETY: the datatypes reach no further than the buffers do.
-        let out = unsafe {
-            View::with_count_and_datatype(&sent[..], send.count as Count, &send.datatype)
-        };
-        let mut into = unsafe {
-            MutView::with_count_and_datatype(
-                &mut room[..],
-                receive.count as Count,
-                &receive.datatype,
-            )
-        };
         let next = turn.comm.process_at_rank(to as i32);
         let before = turn.comm.process_at_rank(from as i32);
-        mpi::request::scope(|inner| {
-            let request = next.immediate_send_with_tag(inner, &out, turn.tag(0));
-            let status = before.receive_into_with_tag(&mut into, turn.tag(0));
-            request.wait_without_status();
-            let _ = scope;
-            status
-        })
+        let request = next.immediate_send_with_tag(scope, &out, turn.tag(0));
+        let status = before.receive_into_with_tag(&mut into, turn.tag(0));
+        request.wait_without_status();
+        status
     });
     let count = status.count(&receive.datatype);
     turn.say(format!(

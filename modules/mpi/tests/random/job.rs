@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
@@ -10,21 +10,34 @@ use mpi::traits::*;
 use super::program::{Program, Spec};
 
 /// What is asked for buffered sends: some messages of all lengths.
-pub(crate) const BUFFER: usize = 8 << 20;
+const BUFFER: usize = 8 << 20;
 
-/// The whole of a rank's `main` in a job of many programs: `PROGRAM RANKS DIRECTORY SPECIFICATION` writes what each rank has
-/// seen to `DIRECTORY/RANK.log`.
+/// Which job a rank is of: `RANKS DIRECTORY SPECIFICATION`. By the environment, as arguments are the test harness's.
+pub(crate) const JOB: &str = "GRAPHMAP_RANDOM_JOB";
+
+/// How many ranks the job has, where they write, and what programs they run.
+pub(crate) fn job() -> (usize, PathBuf, Vec<Spec>) {
+    let told = std::env::var(JOB).unwrap_or_default();
+    let parts: Vec<&str> = told.split(' ').collect();
+    let parsed = match &parts[..] {
+        [ranks, directory, specs] => ranks
+            .parse()
+            .ok()
+            .zip(Spec::parse(specs))
+            .map(|(ranks, specs)| (ranks, directory.into(), specs)),
+        _ => None,
+    };
+    parsed.unwrap_or_else(|| panic!("{JOB}=RANKS DIRECTORY SPECIFICATION, not {told:?}"))
+}
+
+/// The whole of a rank's `main`: what it has seen is in `DIRECTORY/RANK.log`.
 pub(crate) fn rank() {
     let mut universe = mpi::initialize().expect("the first to initialize");
     universe.set_buffer_size(BUFFER);
     let world = universe.world();
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [ranks, directory, specs] = &arguments[..] else {
-        panic!("RANKS DIRECTORY SPECIFICATION, not {arguments:?}");
-    };
-    assert_eq!(world.size().to_string(), *ranks, "ranks of the job");
-    let specs = Spec::parse(specs).unwrap_or_else(|| panic!("no programs: {specs}"));
-    let path = Path::new(directory).join(format!("{}.log", world.rank()));
+    let (ranks, directory, specs) = job();
+    assert_eq!(world.size() as usize, ranks, "ranks of the job");
+    let path = directory.join(format!("{}.log", world.rank()));
     let created = File::create(&path);
     let mut file = created.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     programs(&world, &specs, |line| {
@@ -34,7 +47,7 @@ pub(crate) fn rank() {
 }
 
 /// Runs programs one after the other.
-pub(crate) fn programs(world: &SimpleCommunicator, specs: &[Spec], mut tell: impl FnMut(&str)) {
+fn programs(world: &SimpleCommunicator, specs: &[Spec], mut tell: impl FnMut(&str)) {
     for spec in specs {
         tell(&format!("program {spec}"));
         Program::new(spec).run(world, &mut tell);

@@ -55,9 +55,9 @@ impl<'t> Turn<'t> {
         (0..length as u64).map(|at| T::of(mixed(of + at))).collect()
     }
 
-    /// Tags of a step are its own: a rank that is ahead sends nothing that those behind could take for theirs.
+    /// Tags of a step are its own, and none is the one that calls without a tag send with: a rank that is ahead sends nothing that those behind could take for theirs.
     pub(crate) fn tag(&self, number: usize) -> Tag {
-        (self.step.number * 100 + number) as Tag
+        ((self.step.number + 1) * 100 + number) as Tag
     }
 }
 

@@ -1,0 +1,251 @@
+//! Random MPI programs, run by several means, and what all their ranks see compared: ours on one scheduler, on several and in
+//! several OS processes; and rsmpi 0.8.2 itself, over MPICH.
+//!
+//! `GRAPHMAP_RANDOM_PROGRAMS=FIRST..LAST` takes these seeds at each number of ranks instead of a few; `SEED-3-5` takes one
+//! program, without its steps 3 and 5.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use graphmap_testing::{Need, skip};
+
+#[path = "random/mod.rs"]
+mod random;
+
+use random::job::{JOB, job};
+use random::program::{Program, Spec};
+
+/// At so many ranks, the programs of these seeds. MPICH's ranks keep their cores while they wait: where there are more of them
+/// than cores, a program takes it a tenth of a second.
+const PROGRAMS: [(usize, &str); 3] = [(2, "0..400"), (3, "1000..1120"), (4, "2000..2080")];
+
+/// The same ranks as what `mpiexec` starts, as coroutines: started by the other tests, as this is what has to be the program.
+#[test]
+#[ignore = "run by `ranks_see_the_same_wherever_they_are` and the other, as a job"]
+fn ranks_of_a_job() {
+    assert!(mpi::main(job().0, random::job::rank) == ExitCode::SUCCESS);
+}
+
+/// What runs a job.
+#[derive(Clone)]
+enum Means {
+    /// Coroutines, as these variables tell.
+    Ours(&'static [(&'static str, &'static str)]),
+    /// This program, which is rsmpi's.
+    Mpich(PathBuf),
+}
+
+impl Means {
+    fn command(&self, ranks: usize) -> Command {
+        match self {
+            Means::Ours(variables) => {
+                let mut command = Command::new(std::env::current_exe().expect("this program"));
+                command.args(["--ignored", "--exact", "--nocapture", "ranks_of_a_job"]);
+                command.envs(variables.iter().copied());
+                command
+            }
+            Means::Mpich(program) => {
+                let mut command = Command::new("mpiexec.mpich");
+                command.args(["-n", &ranks.to_string()]).arg(program);
+                command
+            }
+        }
+    }
+}
+
+/// What the ranks of a job have seen, and why it has failed, if it has.
+struct Seen {
+    logs: Vec<Vec<String>>,
+    failed: Option<String>,
+}
+
+fn run(means: &Means, ranks: usize, specs: &str) -> Seen {
+    let directory = tempfile::tempdir().expect("a directory for logs");
+    let job = format!("{ranks} {} {specs}", directory.path().display());
+    let said = |name: &str| directory.path().join(name);
+    let file = |name: &str| fs::File::create(said(name)).expect("a file can be made");
+    let mut command = means.command(ranks);
+    command.env(JOB, job).env("RUST_BACKTRACE", "0");
+    command
+        .stdin(Stdio::null())
+        .stdout(file("out"))
+        .stderr(file("err"));
+    let mut child = command.spawn().expect("the job can be started");
+    let programs = Spec::parse(specs).map_or(0, |specs| specs.len());
+    let limit = Duration::from_secs(60 + programs as u64);
+    let begun = Instant::now();
+    let ended = loop {
+        match child.try_wait().expect("the job can be waited for") {
+            Some(status) if status.success() => break None,
+            Some(status) => break Some(format!("{status}")),
+            None if begun.elapsed() > limit => {
+                child.kill().expect("the job can be ended");
+                child.wait().expect("it ends");
+                break Some(format!("it does not end within {limit:?}"));
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let read =
+        |path: PathBuf| fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned());
+    let log = |rank: usize| {
+        let text = read(said(&format!("{rank}.log"))).unwrap_or_default();
+        text.lines().map(str::to_string).collect()
+    };
+    let all = |why: String| format!("{why}\n{}", read(said("err")).unwrap_or_default());
+    Seen {
+        logs: (0..ranks).map(log).collect(),
+        failed: ended.map(all),
+    }
+}
+
+/// Where two have seen different things: in the program of which specification, and what.
+fn difference(first: &Seen, second: &Seen) -> Option<(String, String)> {
+    // Of those that have failed, what the rank was at that came least far.
+    for (seen, name) in [(first, "the first"), (second, "the second")] {
+        if let Some(failed) = &seen.failed {
+            let of = |log: &Vec<String>| {
+                log.iter()
+                    .filter(|line| line.starts_with("program "))
+                    .count()
+            };
+            let log = seen
+                .logs
+                .iter()
+                .min_by_key(|log| of(log))
+                .expect("there are ranks");
+            let last = log.last().map_or("nothing", String::as_str);
+            return Some((
+                program_at(log, log.len()),
+                format!("{name} failed, {failed}after {last}"),
+            ));
+        }
+    }
+    for (rank, (one, other)) in first.logs.iter().zip(&second.logs).enumerate() {
+        let same = one
+            .iter()
+            .zip(other)
+            .take_while(|(one, other)| one == other)
+            .count();
+        if same < one.len().max(other.len()) {
+            let line = |log: &[String]| log.get(same).cloned().unwrap_or_default();
+            let told = format!(
+                "rank {rank}\n  first:  {}\n  second: {}",
+                line(one),
+                line(other)
+            );
+            return Some((program_at(one, same), told));
+        }
+    }
+    None
+}
+
+/// The program in which a line is, by its specification.
+fn program_at(log: &[String], line: usize) -> String {
+    let before = log[..log.len().min(line + 1)].iter().rev();
+    let mut begun = before.filter_map(|line| line.strip_prefix("program "));
+    begun.next().unwrap_or_default().to_string()
+}
+
+/// Runs programs by two means, and reports the first that is not the same by both, with as few steps as show that.
+fn compare(first: &Means, second: &Means, ranks: usize, specs: &str) -> Result<usize, String> {
+    let differs = |specs: &str| difference(&run(first, ranks, specs), &run(second, ranks, specs));
+    let Some((program, mut told)) = differs(specs) else {
+        return Ok(Spec::parse(specs).map_or(0, |specs| specs.len()));
+    };
+    let mut least = Spec::parse(&program).and_then(|specs| specs.into_iter().next());
+    if let Some(spec) = &mut least {
+        let steps: Vec<usize> = Program::new(spec).steps().collect();
+        for step in steps.into_iter().rev() {
+            spec.without.push(step);
+            match differs(&spec.to_string()) {
+                Some((_, now)) => told = now,
+                None => drop(spec.without.pop()),
+            }
+        }
+    }
+    let shown = least.map(|spec| format!("{spec}: {}", Program::new(&spec)));
+    Err(format!(
+        "at {ranks} ranks, program {}{told}",
+        shown.unwrap_or_default()
+    ))
+}
+
+fn programs() -> Vec<(usize, String)> {
+    let asked = std::env::var("GRAPHMAP_RANDOM_PROGRAMS").ok();
+    if let Some(asked) = &asked {
+        assert!(
+            Spec::parse(asked).is_some(),
+            "GRAPHMAP_RANDOM_PROGRAMS is FIRST..LAST or SEED-STEP-STEP, not {asked:?}"
+        );
+    }
+    let of = |(ranks, specs): (usize, &str)| (ranks, asked.clone().unwrap_or(specs.to_string()));
+    PROGRAMS.map(of).into()
+}
+
+/// Ours, where the ranks take turns in one order.
+const ALONE: Means = Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1")]);
+
+#[test]
+fn ranks_see_the_same_wherever_they_are() {
+    let others = [
+        Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1"), ("GRAPHMAP_SHUFFLE", "1")]),
+        Means::Ours(&[("GRAPHMAP_SCHEDULERS", "2"), ("GRAPHMAP_SHUFFLE", "2")]),
+        Means::Ours(&[("GRAPHMAP_SCHEDULERS", "4"), ("GRAPHMAP_SHUFFLE", "3")]),
+        Means::Ours(&[("GRAPHMAP_OS_PROCESSES", "2")]),
+    ];
+    for (ranks, specs) in programs() {
+        for other in &others {
+            if let Err(told) = compare(&ALONE, other, ranks, &specs) {
+                let Means::Ours(variables) = other else {
+                    continue;
+                };
+                panic!("{variables:?}: {told}");
+            }
+        }
+    }
+}
+
+/// The programs over rsmpi, which its own workspace has, as in one there cannot be two crates called `mpi`.
+fn reference() -> Option<PathBuf> {
+    let version = |program: &str| Command::new(program).arg("--version").output();
+    for program in ["mpicc.mpich", "mpiexec.mpich"] {
+        if let Err(error) = version(program) {
+            skip(Need::Mpich, format!("{program}: {error}"));
+            return None;
+        }
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi-reference");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/Cargo.toml");
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["build", "--quiet", "--locked", "--manifest-path"])
+        .arg(manifest);
+    command
+        .env("MPICC", "mpicc.mpich")
+        .env("CARGO_TARGET_DIR", &target);
+    let built = command.output().expect("cargo can be run");
+    let told = String::from_utf8_lossy(&built.stderr);
+    if !built.status.success() && told.contains("Unable to find libclang") {
+        skip(Need::Mpich, "rsmpi cannot be built without libclang");
+        return None;
+    }
+    assert!(built.status.success(), "rsmpi does not build: {told}");
+    Some(target.join("debug/graphmap-mpi-reference"))
+}
+
+#[test]
+fn rsmpi_over_mpich_sees_the_same() {
+    let Some(reference) = reference() else { return };
+    let reference = Means::Mpich(reference);
+    for (ranks, specs) in programs() {
+        match compare(&reference, &ALONE, ranks, &specs) {
+            Ok(count) => {
+                graphmap_testing::tell(&format!("{count} programs at {ranks} ranks are the same"))
+            }
+            Err(told) => panic!("first rsmpi over MPICH, then ours: {told}"),
+        }
+    }
+}
