@@ -4,23 +4,29 @@ use std::fmt::Debug;
 
 use mpi::traits::*;
 
-/// A type of elements, with values that can be added and multiplied over a few ranks without leaving what all of C, Rust and
-/// MPI define.
+/// A type of elements.
 pub(crate) trait Element:
     Equivalence + Copy + Default + Debug + PartialEq + Send + Sync + 'static
 {
-    /// One of few small values.
+    /// One of a hundred values, which all of these types have.
     fn of(number: u64) -> Self;
 }
 
 macro_rules! elements {
     ($($name:ident)*) => { $(impl Element for $name {
         fn of(number: u64) -> Self {
-            (number % 3 + 1) as $name
+            (number % 100) as $name
         }
     })* };
 }
 elements!(u8 i16 u32 i32 i64 u64 f32 f64);
+
+/// One that is only for what is defined for truths.
+impl Element for bool {
+    fn of(number: u64) -> Self {
+        number % 2 == 1
+    }
+}
 
 /// A function that is generic over its elements, for the type that a turn has.
 macro_rules! by_element {

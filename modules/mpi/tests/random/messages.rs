@@ -34,15 +34,20 @@ impl Message {
     }
 }
 
-/// Draws messages. Those with equal tags are told from each other by their order.
+/// Draws messages. Those with equal tags are told from each other by their order. At times there are many for one rank, more
+/// than wait for it in a list, or at all.
 pub(crate) fn drawn(turn: &mut Turn, to_oneself: bool) -> Vec<Message> {
-    let count = 1 + turn.chance.below(8);
+    let (few, many) = (1 + turn.chance.below(8), 40 + turn.chance.below(60));
+    let one = turn.rank();
+    let flood = turn.chance.one_in(8);
     let mut messages = Vec::new();
-    for number in 0..count {
+    for number in 0..if flood { many } else { few } {
         let (from, to) = (turn.rank(), turn.rank());
-        let tag = turn.chance.below(4);
+        let to = if flood { one } else { to };
+        let tag = turn.chance.below(if flood { 8 } else { 4 });
         let tag = turn.tag(tag);
         let length = turn.chance.length();
+        let length = if flood { length % 5 } else { length };
         if from != to || to_oneself {
             messages.push(Message {
                 number,

@@ -70,7 +70,7 @@ fn reduction<T: Element>(
                 .wait_without_status();
         }),
         _ => {
-            into.copy_from_slice(&turn.elements::<T>(turn.me, 9, sent.len()));
+            into.copy_from_slice(&turn.small::<T>(turn.me, 9, sent.len()));
             reduce_local_into(sent, into, operation);
         }
     }
@@ -97,7 +97,7 @@ fn sent<T: Element>(turn: &mut Turn) -> Vec<T> {
     } else {
         length
     };
-    turn.elements(turn.me, 0, length)
+    turn.small(turn.me, 0, length)
 }
 
 macro_rules! reduce_by {
@@ -132,10 +132,12 @@ fn bits(turn: &mut Turn) {
 
 fn truths(turn: &mut Turn) {
     let length = turn.chance.length();
-    let numbers: Vec<i32> = (0..length as u64)
-        .map(|at| (super::chance::mixed(turn.step.seed ^ at << 8 ^ turn.me as u64) % 2) as i32)
-        .collect();
-    reduce_by!(turn, &numbers, logical_and logical_or logical_xor);
+    let truths: Vec<bool> = turn.small(turn.me, 0, length);
+    let numbers: Vec<i32> = truths.iter().map(|truth| i32::from(*truth)).collect();
+    match turn.chance.one_in(2) {
+        true => reduce_by!(turn, &numbers, logical_and logical_or logical_xor),
+        false => reduce_by!(turn, &truths, logical_and logical_or logical_xor),
+    }
 }
 
 /// The first and the last of all do not commute.

@@ -55,6 +55,14 @@ impl<'t> Turn<'t> {
         (0..length as u64).map(|at| T::of(mixed(of + at))).collect()
     }
 
+    /// As [`elements`](Self::elements), so small that a few can be multiplied without leaving what C, Rust and MPI define alike.
+    pub(crate) fn small<T: Element>(&self, rank: usize, which: usize, length: usize) -> Vec<T> {
+        let of = mixed(self.step.seed ^ ((rank as u64) << 32) ^ ((which as u64) << 40));
+        (0..length as u64)
+            .map(|at| T::of(mixed(of + at) % 3 + 1))
+            .collect()
+    }
+
     /// Tags of a step are its own, and none is the one that calls without a tag send with: a rank that is ahead sends nothing that those behind could take for theirs.
     pub(crate) fn tag(&self, number: usize) -> Tag {
         ((self.step.number + 1) * 100 + number) as Tag
