@@ -17,8 +17,11 @@ pub struct Names {
     text: String,
     /// End of each name in `text`; it starts where the one before it ends.
     ends: Vec<u32>,
-    /// By hash; the half of it that is kept spares the table a look at the names when it grows.
+    /// By hash, but for those that `stems` knows; the half of it that is kept spares the table a look
+    /// at the names when it grows.
     table: HashTable<Entry>,
+    /// The first few beginnings of numbered names.
+    stems: Vec<Stem>,
     /// Seeded anew in each run: nobody can write a file whose names all collide.
     hasher: DefaultHashBuilder,
 }
@@ -32,6 +35,48 @@ struct Entry {
 /// A hash for the table from the half that is kept: it wants the upper bits as well.
 fn widen(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
+}
+
+/// How many stems are kept: each is compared with every name that ends with a number.
+const MOST_STEMS: usize = 4;
+
+/// Names that are this one and a number, found by their number: where a graph is larger than all
+/// caches, that is one access to memory in a place that neighbours share, and a hash, an entry and the
+/// name itself are three anywhere.
+#[derive(Clone)]
+struct Stem {
+    text: Box<str>,
+    /// By number, where it is not too large for how many there are.
+    symbols: Vec<Option<Symbol>>,
+    count: usize,
+    /// Whether some are in the table by hash.
+    elsewhere: bool,
+}
+
+impl Stem {
+    /// Numbers from here on are by hash: a number alone must not ask for memory.
+    fn limit(&self) -> usize {
+        8 * self.count + 1024
+    }
+}
+
+/// A name that ends with a number as its stem and that number, if there is no other way to write it.
+#[inline]
+fn numbered(name: &str) -> Option<(&str, usize)> {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit);
+    let (stem, number) = name.split_at(name.len() - digits.count());
+    let sole = matches!(number.as_bytes(), [b'0'] | [b'1'..=b'9', ..]);
+    let digit = |all, digit: u8| 10 * all + usize::from(digit - b'0');
+    (sole && number.len() < 10).then(|| (stem, number.bytes().fold(0, digit)))
+}
+
+/// What the stems know of a name.
+struct Place {
+    symbol: Option<Symbol>,
+    /// Its stem, perhaps one that is to be made, and its number.
+    numbered: Option<(usize, usize)>,
+    /// Whether it may be in the table by hash.
+    hashed: bool,
 }
 
 impl Names {
@@ -68,27 +113,95 @@ impl Names {
         self.table.find(widen(hash), same).map(|e| e.index)
     }
 
+    #[inline]
+    fn place(&self, name: &str) -> Place {
+        let unknown = Place {
+            symbol: None,
+            numbered: None,
+            hashed: true,
+        };
+        let Some((text, number)) = numbered(name) else {
+            return unknown;
+        };
+        let found = self.stems.iter().position(|stem| *stem.text == *text);
+        let at = found.unwrap_or(self.stems.len());
+        if at == MOST_STEMS {
+            return unknown;
+        }
+        let stem = self.stems.get(at);
+        Place {
+            symbol: stem.and_then(|stem| stem.symbols.get(number).copied().flatten()),
+            numbered: Some((at, number)),
+            hashed: stem.is_some_and(|stem| stem.elsewhere),
+        }
+    }
+
     /// The symbol of a name, made at its first appearance.
     ///
     /// # Panics
     /// When all names together pass 4 GiB; the source texts, which are limited to that, do first.
+    #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
-        let hash = self.hash(name);
-        if let Some(index) = self.find(hash, name) {
+        let place = self.place(name);
+        match place.symbol {
+            Some(symbol) => symbol,
+            None => self.intern_at(&place, name),
+        }
+    }
+
+    fn intern_at(&mut self, place: &Place, name: &str) -> Symbol {
+        if place.hashed
+            && let Some(index) = self.find(self.hash(name), name)
+        {
             return Symbol::from_index(index as usize);
         }
         let index = u32::try_from(self.ends.len()).expect("fewer names than bytes of text");
+        let symbol = Symbol::from_index(index as usize);
         self.text.push_str(name);
         let end = u32::try_from(self.text.len()).expect("names of one run exceed 4 GiB");
         self.ends.push(end);
+        if let Some((at, number)) = place.numbered
+            && self.put(at, number, symbol, name)
+        {
+            return symbol;
+        }
+        let hash = self.hash(name);
         let entry = Entry { hash, index };
         self.table
             .insert_unique(widen(hash), entry, |e| widen(e.hash));
-        Symbol::from_index(index as usize)
+        symbol
+    }
+
+    /// Keeps a new name by its number; `false` where that is too large.
+    fn put(&mut self, at: usize, number: usize, symbol: Symbol, name: &str) -> bool {
+        if at == self.stems.len() {
+            let text = numbered(name).map_or("", |(stem, _)| stem).into();
+            self.stems.push(Stem {
+                text,
+                symbols: Vec::new(),
+                count: 0,
+                elsewhere: false,
+            });
+        }
+        let stem = &mut self.stems[at];
+        if number >= stem.limit() {
+            stem.elsewhere = true;
+            return false;
+        }
+        if stem.symbols.len() <= number {
+            stem.symbols.resize(number + 1, None);
+        }
+        stem.symbols[number] = Some(symbol);
+        stem.count += 1;
+        true
     }
 
     /// The symbol of a name already known.
     pub fn get(&self, name: &str) -> Option<Symbol> {
+        let place = self.place(name);
+        if place.symbol.is_some() || !place.hashed {
+            return place.symbol;
+        }
         let index = self.find(self.hash(name), name)?;
         Some(Symbol::from_index(index as usize))
     }
@@ -119,7 +232,9 @@ impl fmt::Debug for Names {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::{Names, Symbol};
+    use crate::arena::Id as _;
+    use std::collections::HashMap;
 
     #[test]
     fn a_name_is_stored_once() {
@@ -135,5 +250,38 @@ mod tests {
         assert_eq!(names.get("outTask"), Some(b));
         assert_eq!(names.get("out"), None);
         assert_eq!(names.len(), 3);
+    }
+
+    #[test]
+    fn numbered_names_are_found_wherever_they_are_kept() {
+        // Numbers in order, far apart, in the wrong order, and what looks like a number and is none; more
+        // stems than are kept.
+        let numbers = (0..3000_u64).chain([999_999_999, 70_000, 20_000, 1 << 40]);
+        let numbers = numbers.chain((9_000..12_000).rev());
+        let mut all: Vec<String> = Vec::new();
+        for (i, number) in numbers.enumerate() {
+            for stem in ["", "a", "b1x", "aa", "\u{e9}", "late"] {
+                all.push(format!("{stem}{number}"));
+                if i < 5 {
+                    all.extend([format!("{stem}0{number}"), format!("{stem}00{number}")]);
+                }
+            }
+        }
+        let mut names = Names::new();
+        let mut model = HashMap::new();
+        for name in all.iter().chain(&all) {
+            let next = model.len();
+            assert_eq!(
+                names.get(name).is_some(),
+                model.contains_key(name),
+                "{name}"
+            );
+            let index = *model.entry(name).or_insert(next);
+            assert_eq!(names.intern(name).index(), index, "{name}");
+            assert_eq!(names.name(Symbol::from_index(index)), name);
+        }
+        assert_eq!(names.len(), model.len());
+        assert!(names.stems.iter().all(|stem| stem.symbols.len() < 50_000));
+        assert!(names.stems.iter().all(|stem| stem.count > 3_000));
     }
 }
