@@ -18,9 +18,11 @@ use crate::network::{
 };
 use crate::source::Span;
 use faces::Faces;
+use ids::Ids;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 mod faces;
+mod ids;
 
 /// Joins what was declared, and expanded, to a network.
 ///
@@ -230,7 +232,14 @@ impl Joining<'_> {
     }
 
     fn process(&self, end: EndDecl) -> Option<ProcessId> {
-        end.node.map(|n| self.process_of[n.index()])
+        let node = end.node?.index();
+        // Where no two nodes are one process, no look is needed.
+        let same = self.process_of.len() == self.process_names.len();
+        Some(if same {
+            ProcessId::from_index(node)
+        } else {
+            self.process_of[node]
+        })
     }
 
     /// A port as people write it.
@@ -254,9 +263,8 @@ impl Joining<'_> {
     fn join(&mut self) -> Joined {
         let (start, ends) = self.ends_by_process();
         // What is joined to the environment is no channel.
-        let mut ids: Vec<Option<ChannelId>> = Vec::with_capacity(self.channels.len());
-        let mut count = 0;
-        for decl in self.channels {
+        let mut ids = Ids::default();
+        for (index, decl) in self.channels.iter().enumerate() {
             let both = decl.from.node.is_some() && decl.to.node.is_some();
             if decl.from.node.is_none() && decl.to.node.is_none() {
                 self.diagnostics.push(
@@ -268,8 +276,7 @@ impl Joining<'_> {
                     .help("leave it out: no process would see it"),
                 );
             }
-            ids.push(both.then(|| ChannelId::from_index(count)));
-            count += usize::from(both);
+            ids.push(index, both);
         }
         let mut joined = Joined {
             ports: Arena::with_capacity(ends.len()),
@@ -287,8 +294,11 @@ impl Joining<'_> {
             joined.first_port.push(joined.ports.len() as u32);
             let range = start[process.index()] as usize..start[process.index() + 1] as usize;
             let mut names: Vec<Symbol> = Vec::new();
-            for &end in &ends[range] {
-                let name = self.port_symbol(self.end(end));
+            for &(end, port) in &ends[range] {
+                let name = match self.face_of.is_empty() {
+                    true => port,
+                    false => self.port_symbol(self.end(end)),
+                };
                 if group_of.len() <= name.index() {
                     group_of.resize(self.names.len().max(name.index() + 1), (0, 0));
                 }
@@ -315,8 +325,10 @@ impl Joining<'_> {
         joined
     }
 
-    /// All ends by process, in source order: where those of each process start, and the ends.
-    fn ends_by_process(&self) -> (Vec<u32>, Vec<EndRef>) {
+    /// All ends by process, in source order: where those of each process start, and the ends with the names of
+    /// their ports. Channels lie anywhere for a process, and each look at one is an access to memory: this one
+    /// way through them takes all that most ports need.
+    fn ends_by_process(&self) -> (Vec<u32>, Vec<(EndRef, Symbol)>) {
         let mut start = vec![0u32; self.process_names.len() + 1];
         let all = || (0..self.channels.len() as u32 * 2).map(EndRef);
         for end in all() {
@@ -328,11 +340,13 @@ impl Joining<'_> {
             start[i] += start[i - 1];
         }
         let mut next = start.clone();
-        let mut ends = vec![EndRef(0); start[start.len() - 1] as usize];
+        let none = (EndRef(0), Symbol::from_index(0));
+        let mut ends = vec![none; start[start.len() - 1] as usize];
         for end in all() {
-            if let Some(process) = self.process(self.end(end)) {
+            let decl = self.end(end);
+            if let Some(process) = self.process(decl) {
                 let at = &mut next[process.index()];
-                ends[*at as usize] = end;
+                ends[*at as usize] = (end, decl.port);
                 *at += 1;
             }
         }
@@ -354,15 +368,15 @@ impl Joining<'_> {
         process: ProcessId,
         name: Symbol,
         ends: &[EndRef],
-        ids: &[Option<ChannelId>],
+        ids: &Ids,
         joined: &mut Joined,
     ) {
         let first = ends[0];
         let direction = first.direction();
-        let span = self.channels[first.channel()].span;
         if let Some(other) = ends.iter().find(|e| e.direction() != direction) {
             let full = self.full(process, name);
-            self.tell(both_directions(&full, direction, span, self.span(*other)));
+            let (one, other) = (self.span(first), self.span(*other));
+            self.tell(both_directions(&full, direction, one, other));
         }
         let id = PortId::from_index(joined.ports.len());
         for &end in ends {
@@ -373,9 +387,9 @@ impl Joining<'_> {
             && !self.is_lone(only)
         {
             // Nearly all ports are so: they should cost nothing but their own entry.
-            let join = ids[only.channel()].map_or_else(
+            let join = ids.of(only.channel()).map_or_else(
                 || {
-                    let ty = self.channels[only.channel()].ty;
+                    let ChannelDecl { ty, span, .. } = self.channels[only.channel()];
                     Join::Environment(joined.closed.push(Closed { ty, span }))
                 },
                 Join::Channel,
@@ -388,6 +402,7 @@ impl Joining<'_> {
             });
             return;
         }
+        let span = self.span(first);
         let same = || ends.iter().filter(|e| e.direction() == direction);
         let free: Vec<_> = same()
             .filter(|&&e| self.other_end(e).node.is_none())
@@ -440,12 +455,14 @@ impl Joining<'_> {
                 let ty = first_type.map(|(_, ty)| ty);
                 Join::Environment(joined.closed.push(Closed { ty, span }))
             }
-            ([only], None) => Join::Channel(ids[only.channel()].expect("both ends are processes")),
+            ([only], None) => {
+                Join::Channel(ids.of(only.channel()).expect("both ends are processes"))
+            }
             (many, kind) => {
                 let before = joined.members.len() as u32;
                 joined
                     .members
-                    .extend(many.iter().filter_map(|e| ids[e.channel()]));
+                    .extend(many.iter().filter_map(|e| ids.of(e.channel())));
                 let said = many.iter().find(|e| self.said(***e).is_some());
                 let bundle = Bundle {
                     kind: kind.unwrap_or(BundleKind::Select),
@@ -470,6 +487,10 @@ impl Joining<'_> {
     }
 
     fn extra(&self, end: EndRef) -> Option<&ChannelExtra> {
+        if self.extras.is_empty() {
+            // Without a look at the channel, which is an access to memory.
+            return None;
+        }
         self.extras
             .get(self.channels[end.channel()].extra?.get() as usize)
     }
