@@ -27,6 +27,8 @@ pub struct Cost {
     pub wall: f64,
     /// Seconds of processors, user and system.
     pub cpu: f64,
+    /// Of these, those in the kernel.
+    pub system: f64,
     /// Most bytes of memory at once.
     pub peak: f64,
 }
@@ -42,6 +44,7 @@ impl Cost {
         used.status.success().then(|| Cost {
             wall,
             cpu: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
+            system: used.rusage.stime.as_secs_f64(),
             peak: used.rusage.maxrss as f64,
         })
     }
