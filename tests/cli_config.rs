@@ -68,8 +68,10 @@ graphmap: 1 error
         .stdout_is("")
         .stderr_has("  = help: there are `a.gv`, `farm.dot`: name one\n");
     // A project can begin with none.
-    let two = two.args("new hello");
-    two.run().status(0);
+    let two = two.args("new hello --timings");
+    let made = two.run().status(0);
+    made.stderr_has(" s  wiring\n")
+        .stderr_has(" s  write files\n");
     assert!(two.read("hello/hello.dot").contains("worker"));
     // Without anything to do there is no file to be asked for.
     let two = two.args("--timings");

@@ -168,10 +168,10 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         alone: !args.member,
     };
     let mut found = Diagnostics::new();
-    let created = match &family {
+    let created = session.timed("wiring", |_| match &family {
         None => project::create(&network, &skeletons, &new, &mut found),
         Some(family) => family.project(name, &network, &skeletons, &mut found),
-    };
+    });
     session.find_all(found);
     let mut created = created.map_err(|failed| {
         session.find_all(failed);
@@ -199,7 +199,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         output::write(session, &files)?;
         return Ok(Exit::Ok);
     }
-    output::write_quietly(session, &files)?;
+    session.timed("write files", |s| output::write_quietly(s, &files))?;
     let functions = folder.join("src/processes");
     let tokens = tokens(&network);
     session.tell(&format!(
