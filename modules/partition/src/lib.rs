@@ -58,5 +58,6 @@ pub use machine::{Block, Machine, Tree};
 pub use problem::{Constraint, Migration, Objective, Problem};
 pub use scale::{Scale, decimals_of, scale};
 pub use solve::{Options, Solution, evaluate_strategy, solve};
+pub use strategy::metis::metis_takes;
 pub use strategy::{Kind, Launch, Strategy, strategies};
 pub use watch::Watch;

@@ -6,8 +6,8 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Place;
 use graphmap_kpn::nearest::nearest;
 use graphmap_partition::{
-    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, evaluate_strategy, solve,
-    strategies,
+    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, evaluate_strategy,
+    metis_takes, solve, strategies,
 };
 use graphmap_platform::Platform;
 
@@ -80,8 +80,10 @@ const BESIDE: &[&str] = &["metis", "stack", "round-robin"];
 /// One of so many parts of a time limit is for each of these.
 const PART: u32 = 50;
 
-/// Networks beyond this many vertices and ends of edges are not given to METIS in passing.
+/// Networks beyond this many vertices and ends of edges are not given to METIS in passing; nor are those
+/// for which it would take more than such a part of a time limit.
 const LARGE: usize = 1_000_000;
+const PASSING: u32 = 20;
 
 /// Maps a graph.
 ///
@@ -217,7 +219,9 @@ fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Ve
     let size = problem.graph.vertices() + 2 * problem.graph.edges();
     let known = |name: &&&str| {
         let mut all = strategies().iter();
-        let small = size <= LARGE;
+        let metis = metis_takes(size, problem.machine.blocks().len());
+        let brief = request.options.time.is_none_or(|t| metis < t / PASSING);
+        let small = size <= LARGE && brief;
         all.any(|s| s.name == **name && (s.kind == Kind::Rule || small))
     };
     let names = BESIDE

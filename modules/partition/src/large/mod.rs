@@ -526,7 +526,8 @@ impl Stage<'_> {
     }
 
     fn refine(&self, level: &Level, divided: &mut Divided, random: &mut Random) {
-        if divided.parts.len() == 1 {
+        // What is not finished in time counts for nothing.
+        if divided.parts.len() == 1 || self.budget.is_over() {
             return;
         }
         let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);

@@ -27,15 +27,16 @@ const PATIENCE: f64 = 0.25;
 /// Share of a time limit for packing, and for what is packed with little effort.
 const PACKING: f64 = 0.1;
 const BRIEF_PACKING: f64 = 0.05;
-/// About what METIS takes, both ways, for each vertex and edge end and each doubling of the blocks; and
-/// the share of a time limit that it may take to be asked.
-const METIS: Duration = Duration::from_nanos(200);
+/// Share of a time limit that METIS may take to be asked.
 const BASELINE: f64 = 0.05;
 /// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,
 /// which was ahead of it on all that was measured.
 const ASKED: usize = 200_000;
-/// How many times as long as to set a problem up and ask plain rules is what comes at the end, about.
+/// How many times as long as to set a problem up and ask plain rules is what comes at the end, about; and
+/// what it takes for each vertex and edge end (gathering what is alike, judging, the plans of others), which
+/// is more where they are too many for caches.
 const AFTER: u32 = 3;
+const AFTER_EACH: Duration = Duration::from_nanos(80);
 /// Up to so many vertices flows are looked for to bound the cost.
 const BOUNDABLE: usize = 20_000;
 /// Share of a time limit that they get, and of one of a tenth of a second or less: there the first
@@ -349,14 +350,14 @@ impl<'a> Stages<'a> {
     /// What strategies give that are done in no time beside the search.
     fn baselines(&mut self) -> Result<Vec<Vec<u32>>, Error> {
         let entries = self.inst.len() + self.inst.targets.len();
-        let asked = METIS.mul_f64(entries as f64 * (self.inst.k() as f64).log2());
+        let asked = metis::metis_takes(entries, self.inst.k());
         let small = auto::is_small(&self.inst);
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
         let mut known = Vec::new();
         for rule in strategies().iter().filter(|s| s.kind == Kind::Rule) {
             known.push(self.beside(rule, Vec::new())?);
         }
-        self.keep_time();
+        self.keep_time(entries);
         // What is fast stays so.
         if small || self.strategy.kind == Kind::Portfolio {
             if !small {
@@ -388,10 +389,11 @@ impl<'a> Stages<'a> {
     }
 
     /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
-    /// others), as a multiple of what everything until here took.
-    fn keep_time(&mut self) {
+    /// others): a multiple of what everything until here took, or what is known of large networks.
+    fn keep_time(&mut self, entries: usize) {
         let plain = self.budget.start.elapsed();
         let after = plain.saturating_sub(self.bounding_took) * AFTER;
+        let after = after.max(AFTER_EACH.mul_f64(entries as f64));
         self.budget.time = self.budget.time.map(|t| t.saturating_sub(after));
         self.effort.stop_at = self
             .effort

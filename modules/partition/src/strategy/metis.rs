@@ -7,6 +7,7 @@
 //! library, whose state all threads share (one call at a time here: the same seed gives the same parts).
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use ::metis::option::{Opt, Seed, UFactor};
 
@@ -21,6 +22,16 @@ static RANDOM: Mutex<()> = Mutex::new(());
 
 /// So many vertices a block METIS wants at least.
 const FEW: usize = 8;
+
+/// About what it takes, both ways, for each vertex and edge end and each doubling of the blocks.
+const TAKES: Duration = Duration::from_nanos(200);
+
+/// About how long METIS takes for a graph of so many vertices and ends of edges (each edge has two), both
+/// ways: from k ways at once and by halves.
+#[must_use]
+pub fn metis_takes(entries: usize, blocks: usize) -> Duration {
+    TAKES.mul_f64(entries as f64 * (blocks as f64).log2())
+}
 
 #[derive(Clone, Copy)]
 enum Method {
