@@ -27,10 +27,10 @@ const FEW: usize = 8;
 const TAKES: Duration = Duration::from_nanos(200);
 
 /// About how long METIS takes for a graph of so many vertices and ends of edges (each edge has two), both
-/// ways: from k ways at once and by halves.
+/// ways: into all blocks at once, and by halves.
 #[must_use]
 pub fn metis_takes(entries: usize, blocks: usize) -> Duration {
-    TAKES.mul_f64(entries as f64 * (blocks as f64).log2())
+    TAKES.mul_f64(entries as f64 * (blocks.max(1) as f64).log2())
 }
 
 #[derive(Clone, Copy)]
