@@ -1,7 +1,10 @@
 //! The command line: one file for each verb.
 
 mod args;
+mod cargo;
 mod check;
+mod child;
+mod compiler;
 mod config;
 mod defaults;
 mod doctor;
@@ -23,21 +26,22 @@ mod page;
 mod partition;
 mod passes;
 mod paths;
+mod plugins;
 mod progress;
-mod report;
 mod rules;
 mod run;
 mod session;
 mod shell;
 mod shown_graph;
 mod shown_plan;
+mod signals;
 mod skeletons;
 mod summary;
+mod supervisor;
 mod talk;
 mod view;
-mod visible;
 
-use crate::{Tool, codes, signals, supervisor};
+use crate::{Registry, codes, visible};
 use args::{Cli, Common, MessageFormat, Verb};
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, FromArgMatches};
@@ -50,7 +54,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Does what the command line says; the result is the exit code.
-pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
+pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     if let Some(ended) = supervisor::main(&args) {
         talk::say(&ended.said);
         return ended.code;
@@ -59,9 +63,9 @@ pub(crate) fn main(tool: &Tool, args: Vec<OsString>) -> u8 {
     let parsed = parsed.and_then(|m| Common::from_arg_matches(&m).map(|common| (m, common)));
     let (matches, common) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return usage(tool, &args, &error),
+        Err(error) => return usage(registry, &args, &error),
     };
-    let mut session = Session::new(tool, common);
+    let mut session = Session::new(registry, common);
     let outcome = match misspelt(&args) {
         Some(wrong) if matches.subcommand().is_none() => session.fail(Exit::Usage, wrong),
         _ => defaults::complete(&matches, &args, &mut session)
@@ -109,14 +113,14 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
 }
 
 /// What clap has to say: help, the version, or what is wrong with the command line.
-fn usage(tool: &Tool, args: &[OsString], error: &clap::Error) -> u8 {
+fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     ) {
         // Clap writes it as the terminal wants it.
         let shown = error.print().and_then(|()| std::io::stdout().flush());
-        let mut session = Session::new(tool, Common::default_for_errors());
+        let mut session = Session::new(registry, Common::default_for_errors());
         let outcome = session.written(shown);
         session.flush();
         return outcome.err().unwrap_or(Exit::Ok).code();
@@ -126,7 +130,7 @@ fn usage(tool: &Tool, args: &[OsString], error: &clap::Error) -> u8 {
         common.message_format = MessageFormat::Json;
     }
     let json = common.message_format == MessageFormat::Json;
-    let mut session = Session::new(tool, common);
+    let mut session = Session::new(registry, common);
     match misspelt(args) {
         Some(diagnostic) => session.find(diagnostic),
         None if json => session.find(of_clap(error)),

@@ -1,56 +1,56 @@
-//! The diagnostics that the command itself makes. Each has a page in `docs/src/errors/`.
+//! The codes of diagnostics that this crate makes itself. Each has a page in `docs/src/errors/`.
 
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
 use graphmap_kpn::input::Unreadable;
 
 /// A file cannot be read: it is missing, a folder, or not ours to read.
-pub(crate) const CANNOT_READ: Code = Code(1);
+pub const CANNOT_READ: Code = Code(1);
 /// A file is not text in UTF-8.
-pub(crate) const NOT_TEXT: Code = Code(2);
+pub const NOT_TEXT: Code = Code(2);
 /// The texts of one run are larger than 4 GiB together.
-pub(crate) const TOO_LARGE: Code = Code(3);
+pub const TOO_LARGE: Code = Code(3);
 /// No front end reads files of this kind.
-pub(crate) const UNKNOWN_FORMAT: Code = Code(4);
+pub const UNKNOWN_FORMAT: Code = Code(4);
 /// A file cannot be written.
-pub(crate) const CANNOT_WRITE: Code = Code(5);
+pub const CANNOT_WRITE: Code = Code(5);
 /// No emitter goes by this name, or none writes files of this kind.
-pub(crate) const UNKNOWN_EMITTER: Code = Code(6);
+pub const UNKNOWN_EMITTER: Code = Code(6);
 /// No pass goes by this name.
-pub(crate) const UNKNOWN_PASS: Code = Code(10);
+pub const UNKNOWN_PASS: Code = Code(10);
 /// The command line asks for what does not go together, or for something that is not there.
-pub(crate) const USAGE: Code = Code(11);
+pub const USAGE: Code = Code(11);
 /// `--check` found a file that is not as it would be written.
-pub(crate) const WOULD_CHANGE: Code = Code(12);
+pub const WOULD_CHANGE: Code = Code(12);
 /// A file that should hold measured weights does not.
-pub(crate) const BAD_WEIGHTS: Code = Code(13);
+pub const BAD_WEIGHTS: Code = Code(13);
 /// Measured weights that do not know all of the network.
-pub(crate) const WEIGHTS_MISSING: Code = Code(14);
+pub const WEIGHTS_MISSING: Code = Code(14);
 /// A `graphmap.toml` that is not TOML, or says what cannot be.
-pub(crate) const CONFIG: Code = Code(15);
+pub const CONFIG: Code = Code(15);
 /// A drawing speaks of a finding that is not there.
-pub(crate) const UNKNOWN_CODE: Code = Code(16);
+pub const UNKNOWN_CODE: Code = Code(16);
 /// Measured traffic in bytes that are not those of all that was sent.
-pub(crate) const UNMEASURED: Code = Code(17);
+pub const UNMEASURED: Code = Code(17);
 /// There is no project with the code of a graph.
-pub(crate) const NO_PROJECT: Code = Code(701);
+pub const NO_PROJECT: Code = Code(701);
 /// There is no MPI to build a program with.
-pub(crate) const NO_MPI: Code = Code(707);
+pub const NO_MPI: Code = Code(707);
 /// A project whose program no launcher of MPI can start.
-pub(crate) const NO_LINK: Code = Code(708);
+pub const NO_LINK: Code = Code(708);
 /// A mapping that names hosts which are not among those of the run, or places more on one than it has slots (a warning).
-pub(crate) const HOSTS_MISSING: Code = Code(709);
+pub const HOSTS_MISSING: Code = Code(709);
 /// A host that a program cannot be copied to.
-pub(crate) const NOT_COPIED: Code = Code(710);
+pub const NOT_COPIED: Code = Code(710);
 /// Cargo cannot be run.
-pub(crate) const NO_CARGO: Code = Code(702);
+pub const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.
-pub(crate) const DOES_NOT_COMPILE: Code = Code(703);
+pub const DOES_NOT_COMPILE: Code = Code(703);
 /// Cargo finds something wrong that is not the code.
-pub(crate) const BUILD: Code = Code(704);
+pub const BUILD: Code = Code(704);
 /// The program of a network cannot be started, or was ended by a signal.
-pub(crate) const PROGRAM: Code = Code(705);
+pub const PROGRAM: Code = Code(705);
 /// The compiler warns of something in a file of the user's.
-pub(crate) const COMPILER_WARNING: Code = Code(706);
+pub const COMPILER_WARNING: Code = Code(706);
 
 /// The finding that a file cannot be read.
 pub(crate) fn cannot_read(name: &str, why: &Unreadable) -> Diagnostic {

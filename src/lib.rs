@@ -1,126 +1,92 @@
-//! The graphmap command as a library.
+//! From a drawing of a parallel program to its wiring, its mapping and its launch files.
 //!
-//! [`Tool::new`] knows all front ends, passes and emitters of graphmap; add your own and you have
-//! your own graphmap:
+//! Data flows through functions, a stage each, and each stage has a type of its own, so that none can be
+//! skipped:
+//!
+//! ```
+//! # fn main() -> Result<(), graphmap::Error> {
+//! # std::env::set_current_dir(env!("CARGO_MANIFEST_DIR")).unwrap();
+//! let network = graphmap::check(graphmap::read("graphs/farm.dot")?)?;
+//! let platform = graphmap::platform("hosts=2:cores=2")?;
+//! let plan = graphmap::map(&network, &platform, &graphmap::Request::default())?;
+//! assert!(plan.proved && plan.hosts.len() == 2);
+//! let files = graphmap::emit(&plan.mapped, "target/doc-example/mapping.json")?;
+//! graphmap::write(&files)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every [`Error`] holds all that is wrong, and shows it where it is, with the lines that it is about; what
+//! keeps nobody from going on comes with what was made ([`Diagnosed`]):
+//!
+//! ```
+//! # fn main() -> Result<(), graphmap::Error> {
+//! let registry = graphmap::Registry::new();
+//! let drawing = registry.read_text("dot", "two.dot", "digraph { a -> b [capcity=4]; }");
+//! let error = drawing.unwrap_err();
+//! assert!(error.to_string().contains("two.dot:1:19"));
+//! assert!(error.to_string().contains("did you mean `capacity`?"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A network need not come from a file; [`Builder`] makes one in Rust. Front ends, passes and emitters of
+//! your own go into a [`Registry`], whose methods are the same stages. With the feature `cli`, which is on
+//! by default, [`Tool`] is the command on top of a registry; without it nothing of a command line is
+//! linked: a build script, say, wants `graphmap = { version = "0.1", default-features = false }`.
+//!
+//! # In a build script
+//!
+//! No generated code lies in the repository where `build.rs` says
 //!
 //! ```no_run
-//! use graphmap::{Diagnostics, Pass, PassContext};
-//! use std::process::ExitCode;
+//! use std::{env, path::PathBuf};
 //!
-//! struct Heavier;
-//!
-//! impl Pass for Heavier {
-//!     fn name(&self) -> &str { "heavier" }
-//!     fn about(&self) -> &str { "doubles the load of every process" }
-//!     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
-//!         context.network.processes.values_mut().for_each(|p| p.load *= 2.0);
-//!         Ok(())
-//!     }
-//! }
-//!
-//! fn main() -> ExitCode {
-//!     graphmap::Tool::new().pass(Heavier).main()
+//! fn main() -> Result<(), graphmap::Error> {
+//!     println!("cargo::rerun-if-changed=farm.dot");
+//!     let network = graphmap::check(graphmap::read("farm.dot")?)?;
+//!     let wiring = PathBuf::from(env::var_os("OUT_DIR").unwrap()).join("wiring.rs");
+//!     graphmap::write(&*graphmap::emit(&graphmap::collocate(network), wiring)?)?;
+//!     Ok(())
 //! }
 //! ```
+//!
+//! and `src/main.rs` has `mod wiring { include!(concat!(env!("OUT_DIR"), "/wiring.rs")); }`.
 
-mod cargo;
-mod child;
+mod builder;
+#[cfg(feature = "cli")]
 mod cli;
-mod codes;
-mod compiler;
+pub mod codes;
 mod dot;
 mod emitters;
-mod frontend;
-mod plugins;
-mod signals;
-mod supervisor;
+mod flow;
+mod front_end;
+mod registry;
+mod render;
+mod report;
+#[cfg(feature = "cli")]
+mod tool;
+mod visible;
 mod weights;
+mod write;
 
-pub use frontend::FrontEnd;
+pub use builder::{Builder, ChannelBuilder, End, Node};
+pub use flow::{Options, check, collocate, emit, map, platform, read, write};
+pub use front_end::FrontEnd;
 pub use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 pub use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+pub use graphmap_kpn::mapping::{Mapped, Mapping};
+pub use graphmap_kpn::network::Verified;
 pub use graphmap_kpn::pass::{Pass, PassContext};
+pub use graphmap_plan::{Plan, Request};
+pub use graphmap_platform::Platform;
+pub use registry::Registry;
+pub use report::{Diagnosed, Error, Report};
+#[cfg(feature = "cli")]
+pub use tool::Tool;
+pub use write::Fate;
 
 /// The model that front ends, passes and emitters work on.
 pub use graphmap_kpn as kpn;
-
-use std::process::ExitCode;
-
-/// The command: what it reads, what it can do, what it writes.
-pub struct Tool {
-    front_ends: Vec<Box<dyn FrontEnd>>,
-    passes: Vec<Box<dyn Pass>>,
-    emitters: Vec<Box<dyn Emitter>>,
-}
-
-impl Default for Tool {
-    fn default() -> Tool {
-        Tool::new()
-    }
-}
-
-impl Tool {
-    /// With all that graphmap brings along.
-    pub fn new() -> Tool {
-        let mut tool = Tool::empty()
-            .front_end(frontend::Dot)
-            .front_end(frontend::Json)
-            .pass(weights::Weights)
-            .emitter(graphmap_view::dot::MappedDot)
-            .emitter(graphmap_view::svg::Svg)
-            .emitter(graphmap_wiring::emitters::ModelEmitter);
-        for emitter in graphmap_wiring::emitters::built_in() {
-            tool = tool.emitter(emitter);
-        }
-        for emitter in graphmap_binding::emitters() {
-            tool.emitters.push(emitter);
-        }
-        // The last one: it takes every `*.json`.
-        tool.emitter(emitters::Json)
-    }
-
-    /// With nothing.
-    pub fn empty() -> Tool {
-        Tool {
-            front_ends: Vec::new(),
-            passes: Vec::new(),
-            emitters: Vec::new(),
-        }
-    }
-
-    /// Adds a front end. The first one reads standard input where no format is said.
-    pub fn front_end(mut self, front_end: impl FrontEnd + 'static) -> Tool {
-        self.front_ends.push(Box::new(front_end));
-        self
-    }
-
-    /// Adds a pass, to be asked for with `--pass NAME`.
-    pub fn pass(mut self, pass: impl Pass + 'static) -> Tool {
-        self.passes.push(Box::new(pass));
-        self
-    }
-
-    /// Adds an emitter, to be asked for with `--emit NAME=PATH`. Where several accept a path, the
-    /// first that was added writes it.
-    pub fn emitter(mut self, emitter: impl Emitter + 'static) -> Tool {
-        self.emitters.push(Box::new(emitter));
-        self
-    }
-
-    /// Does what the command line says.
-    pub fn main(self) -> ExitCode {
-        ExitCode::from(cli::main(&self, std::env::args_os().collect()))
-    }
-
-    pub(crate) fn front_ends(&self) -> impl Iterator<Item = &dyn FrontEnd> {
-        self.front_ends.iter().map(|f| &**f)
-    }
-
-    pub(crate) fn passes(&self) -> impl Iterator<Item = &dyn Pass> {
-        self.passes.iter().map(|p| &**p)
-    }
-
-    pub(crate) fn emitters(&self) -> impl Iterator<Item = &dyn Emitter> {
-        self.emitters.iter().map(|e| &**e)
-    }
-}
+/// From a verified network to a plan: what can be asked for, and what is known of the answer.
+pub use graphmap_plan as plan;

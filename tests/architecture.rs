@@ -78,6 +78,7 @@ const COMMAND: &[&str] = &[
     "partition",
     "plan",
     "platform",
+    "plugin",
     "view",
     "wiring",
 ];
@@ -94,6 +95,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("testing", &[]),
         ("dot", &["kpn"]),
         ("platform", &["kpn"]),
+        ("plugin", &["kpn"]),
         ("wiring", &["kpn"]),
         ("view", &["kpn"]),
         ("partition", &[]),

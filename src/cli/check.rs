@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::levels::Lint;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use super::visible;
+use crate::visible;
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::level::Level;
 use graphmap_kpn::network::Network;

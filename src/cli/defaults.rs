@@ -228,7 +228,7 @@ const MOST_NAMED: usize = 8;
 
 /// The files of this folder that are in the language of standard input, hidden ones excepted.
 fn drawings(session: &Session<'_>) -> Vec<PathBuf> {
-    let Some(language) = session.tool.front_ends().next() else {
+    let Some(language) = session.registry.front_ends().next() else {
         return Vec::new();
     };
     let entries = std::fs::read_dir(".").into_iter().flatten().flatten();

@@ -181,7 +181,7 @@ fn find_emitter<'t>(
     own: &Own<'_>,
     text: &str,
 ) -> Outcome<(Found<'t>, PathBuf)> {
-    let tool = session.tool;
+    let registry = session.registry;
     if let Some((kind, path)) = text.split_once('=') {
         if path.is_empty() {
             let message = format!("`--emit {text}` does not say where to write");
@@ -189,7 +189,7 @@ fn find_emitter<'t>(
                 .help(format!("`--emit {kind}=-` writes on standard output"));
             return session.fail(Exit::Usage, diagnostic);
         }
-        if let Some(emitter) = tool.emitters().find(|e| e.name() == kind) {
+        if let Some(emitter) = registry.emitters().find(|e| e.name() == kind) {
             return Ok((Found::Internal(emitter), PathBuf::from(path)));
         }
         if let Some(emitter) = own.find(|e| e.name() == kind) {
@@ -207,7 +207,7 @@ fn find_emitter<'t>(
     }
     let path = Path::new(text);
     if text != STANDARD
-        && let Some(emitter) = tool.emitters().find(|e| e.accepts(path))
+        && let Some(emitter) = registry.emitters().find(|e| e.accepts(path))
     {
         return Ok((Found::Internal(emitter), path.to_owned()));
     }
@@ -215,7 +215,7 @@ fn find_emitter<'t>(
         return Ok((emitter, path.to_owned()));
     }
     // Somebody who writes `--emit json` means the kind, not a file of that name.
-    let named = tool.emitters().any(|e| e.name() == text)
+    let named = registry.emitters().any(|e| e.name() == text)
         || own.find(|e| e.name() == text).is_some()
         || session.external_emitter(text).is_some();
     if named {
@@ -238,7 +238,7 @@ fn unknown<T>(
     message: String,
     kind: Option<&str>,
 ) -> Outcome<T> {
-    let names = session.tool.emitters().map(|e| e.name());
+    let names = session.registry.emitters().map(|e| e.name());
     let names: Vec<&str> = names.chain(own.emitters.iter().map(|e| e.name())).collect();
     let mut diagnostic = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
     if let Some(near) = kind.and_then(|kind| nearest(kind, names.iter().copied())) {

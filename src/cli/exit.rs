@@ -1,6 +1,6 @@
 //! How the command ends.
 
-use crate::signals;
+use crate::cli::signals;
 
 /// Every way the command can end, with the code the shell sees.
 ///

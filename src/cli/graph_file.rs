@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The format of a file that is for the mapping alone, as it is said or the ending of the file tells.
 pub(crate) fn format_of(session: &Session<'_>, file: &Path, said: Option<&str>) -> Option<Format> {
-    let mut front_ends = session.tool.front_ends();
+    let mut front_ends = session.registry.front_ends();
     match said {
         // Somebody's own front end goes before.
         Some(name) => Format::from_name(name).filter(|_| front_ends.all(|f| f.name() != name)),

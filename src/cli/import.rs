@@ -15,7 +15,7 @@ pub(crate) struct ImportArgs {}
 
 pub(crate) fn run(_: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let mut text = String::from("Formats that are read:\n");
-    for front_end in session.tool.front_ends() {
+    for front_end in session.registry.front_ends() {
         text += &format!("  {:<12} {}\n", front_end.name(), front_end.about());
     }
     session.show(&text)?;

@@ -107,7 +107,7 @@ impl Session<'_> {
         let mut paths: Vec<_> = std::fs::read_dir(folder)
             .ok()?
             .filter_map(|e| Some(e.ok()?.path()))
-            .filter(|path| self.tool.front_ends().any(|f| f.accepts(path)))
+            .filter(|path| self.registry.front_ends().any(|f| f.accepts(path)))
             .collect();
         paths.sort();
         Some(paths.first()?.display().to_string())

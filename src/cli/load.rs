@@ -5,10 +5,11 @@ use super::exit::Exit;
 use super::mapping::{MappingArgs, Target};
 use super::progress::Progress;
 use super::session::{Outcome, Session};
-use crate::frontend::FrontEnd;
-use crate::plugins::{self, Guarded};
-use crate::supervisor::{self, Bound};
-use crate::{codes, signals};
+use crate::cli::plugins::Guarded;
+use crate::cli::signals;
+use crate::cli::supervisor::{self, Bound};
+use crate::codes;
+use crate::front_end::FrontEnd;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Emitter;
@@ -16,8 +17,8 @@ use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
-use graphmap_kpn::plugin::External;
-use graphmap_kpn::{expand, infer, pipeline, resolve, verify};
+use graphmap_kpn::pipeline;
+use graphmap_plugin::{self as plugin, External};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -89,7 +90,7 @@ impl<'t> Session<'t> {
     /// Verifies a graph that is no file.
     pub(crate) fn verified_text(&mut self, name: &str, text: &str) -> Outcome<Verified> {
         let bytes = text.as_bytes().to_vec();
-        let result = crate::frontend::Dot.read(name, bytes, &mut self.sources);
+        let result = crate::front_end::Dot.read(name, bytes, &mut self.sources);
         let declared = self.take(Exit::Graph, result)?;
         let (network, known) = self.checked(declared)?;
         self.find_all(known);
@@ -98,17 +99,9 @@ impl<'t> Session<'t> {
 
     /// The network that is declared, and what is to be said of it once its passes have run.
     fn checked(&mut self, declared: Declared) -> Outcome<(Verified, Diagnostics)> {
-        let declared = self.timed("expand", |s| s.take(Exit::Graph, expand::expand(declared)))?;
-        let network = self.timed("resolve", |s| {
-            s.take(Exit::Graph, resolve::resolve(declared))
-        })?;
-        let inferred = self.timed("infer", |s| {
-            infer::infer(network).map_err(|findings| {
-                s.find_all(findings);
-                Exit::Graph
-            })
-        })?;
-        let result = self.timed("verify", |_| verify::verify(inferred));
+        let mut timings = Vec::new();
+        let result = pipeline::check(declared, &mut timings);
+        self.add_timings(timings);
         result.map_err(|findings| {
             self.find_all(findings);
             Exit::Graph
@@ -132,20 +125,20 @@ impl<'t> Session<'t> {
     }
 
     fn find_passes(&mut self, graph: &GraphArgs) -> Outcome<Vec<FoundPass<'t>>> {
-        let tool = self.tool;
+        let registry = self.registry;
         let mut found = Vec::new();
         let first = graph.passes.weights.iter().map(|_| "weights");
         let asked = graph.passes.pass.iter().map(String::as_str);
         for name in first.chain(asked) {
-            if let Some(pass) = tool.passes().find(|p| p.name() == name) {
+            if let Some(pass) = registry.passes().find(|p| p.name() == name) {
                 found.push(FoundPass::Internal(pass));
                 continue;
             }
-            if let Some(path) = plugins::find(plugins::PASS, name) {
+            if let Some(path) = plugin::find(plugin::PASS, name) {
                 found.push(FoundPass::External(self.external(name, path)));
                 continue;
             }
-            let names: Vec<&str> = tool.passes().map(|p| p.name()).collect();
+            let names: Vec<&str> = registry.passes().map(|p| p.name()).collect();
             let mut diagnostic =
                 Diagnostic::error(codes::UNKNOWN_PASS, format!("there is no pass `{name}`"));
             if let Some(near) = nearest(name, names.iter().copied()) {
@@ -162,7 +155,7 @@ impl<'t> Session<'t> {
 
     /// The emitter of an executable on PATH.
     pub(crate) fn external_emitter(&self, name: &str) -> Option<Box<dyn Emitter>> {
-        let path = plugins::find(plugins::EMIT, name)?;
+        let path = plugin::find(plugin::EMITTER, name)?;
         Some(Box::new(self.external(name, path)))
     }
 

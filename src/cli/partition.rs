@@ -117,7 +117,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         );
         let mut found = Diagnostics::new();
         for (name, file) in names {
-            let Some(emitter) = session.tool.emitters().find(|e| e.name() == name) else {
+            let Some(emitter) = session.registry.emitters().find(|e| e.name() == name) else {
                 continue;
             };
             let mut context = EmitContext {

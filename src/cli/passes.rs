@@ -3,8 +3,8 @@
 use super::exit::Exit;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use crate::plugins;
 use graphmap_kpn::emit::Emitter;
+use graphmap_plugin as plugin;
 
 /// List passes and emitters: those built in, those found on PATH, those of your own skeletons
 #[derive(clap::Args, Debug)]
@@ -22,10 +22,10 @@ pub(crate) struct PassesArgs {
 
 pub(crate) fn run(args: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let own = skeletons::emitters(session, args.skeletons.skeletons.as_deref())?;
-    let tool = session.tool;
+    let registry = session.registry;
     let mut text = String::new();
     let mut list =
-        |title: &str, mut lines: Vec<(String, String)>, external: Vec<plugins::Found>| {
+        |title: &str, mut lines: Vec<(String, String)>, external: Vec<plugin::Executable>| {
             lines.extend(
                 external
                     .into_iter()
@@ -40,12 +40,15 @@ pub(crate) fn run(args: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit>
             }
         };
     let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());
-    let passes = tool.passes().map(|p| pair(p.name(), p.about())).collect();
-    list("Passes", passes, plugins::on_path(plugins::PASS));
-    let emitters = tool.emitters().map(|e| pair(e.name(), e.about()));
+    let passes = registry
+        .passes()
+        .map(|p| pair(p.name(), p.about()))
+        .collect();
+    list("Passes", passes, plugin::on_path(plugin::PASS));
+    let emitters = registry.emitters().map(|e| pair(e.name(), e.about()));
     let own = own.iter().map(|e| pair(e.name(), e.about()));
     let emitters = emitters.chain(own).collect();
-    list("Emitters", emitters, plugins::on_path(plugins::EMIT));
+    list("Emitters", emitters, plugin::on_path(plugin::EMITTER));
     session.show(&text)?;
     Ok(Exit::Ok)
 }

@@ -1,6 +1,6 @@
 //! Paths as they are told.
 
-use super::visible;
+use crate::visible;
 use std::path::{Component, Path, PathBuf};
 
 /// The way from a folder, which need not be there, to another; its whole path where there is no short

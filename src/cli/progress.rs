@@ -3,7 +3,7 @@
 use super::args::MessageFormat;
 use super::session::Session;
 use super::talk;
-use crate::signals;
+use crate::cli::signals;
 use graphmap_partition::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;

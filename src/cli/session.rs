@@ -4,8 +4,9 @@ use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::input::Inputs;
 use super::levels::{self, Levels};
-use super::{graph_file, report, talk, visible};
-use crate::{FrontEnd, Tool, codes};
+use super::{graph_file, talk};
+use crate::render;
+use crate::{FrontEnd, Registry, codes, visible};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::input::Limit;
@@ -21,7 +22,7 @@ pub(crate) type Outcome<T> = Result<T, Exit>;
 
 /// One run of the command.
 pub(crate) struct Session<'t> {
-    pub(crate) tool: &'t Tool,
+    pub(crate) registry: &'t Registry,
     pub(crate) common: Common,
     pub(crate) sources: SourceMap,
     /// Whether notes are shown, too: what is true of every run of a sound graph is not worth
@@ -37,9 +38,9 @@ pub(crate) struct Session<'t> {
 }
 
 impl<'t> Session<'t> {
-    pub(crate) fn new(tool: &'t Tool, common: Common) -> Session<'t> {
+    pub(crate) fn new(registry: &'t Registry, common: Common) -> Session<'t> {
         Session {
-            tool,
+            registry,
             levels: Levels {
                 command_line: common.levels(),
                 ..Levels::default()
@@ -203,11 +204,11 @@ impl<'t> Session<'t> {
 
     /// The front end of a graph file.
     fn front_end(&mut self, file: &Path, format: Option<&str>) -> Outcome<&'t dyn FrontEnd> {
-        let tool = self.tool;
+        let registry = self.registry;
         let front_end = match format {
-            Some(format) => tool.front_ends().find(|f| f.name() == format),
-            None if is_standard(file) => tool.front_ends().next(),
-            None => tool.front_ends().find(|f| f.accepts(file)),
+            Some(format) => registry.front_ends().find(|f| f.name() == format),
+            None if is_standard(file) => registry.front_ends().next(),
+            None => registry.front_ends().find(|f| f.accepts(file)),
         };
         if let Some(front_end) = front_end {
             return Ok(front_end);
@@ -216,7 +217,7 @@ impl<'t> Session<'t> {
         if format.is_none() {
             self.read_bytes(file, Limit::NETWORK)?;
         }
-        let known: Vec<&str> = tool.front_ends().map(|f| f.name()).collect();
+        let known: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
         let message = match format {
             Some(format) => format!("graphmap reads no format named `{format}`"),
             None => format!("what language is `{}` in?", file.display()),
@@ -240,16 +241,16 @@ impl<'t> Session<'t> {
         } else {
             self.common.limit.max(1)
         };
-        let (chosen, left_out) = report::choose(&shown, limit);
+        let (chosen, left_out) = render::choose(&shown, limit);
         let style = self.style();
-        let mut besides = report::Besides::default();
+        let mut besides = render::Besides::default();
         for diagnostic in chosen {
             if json {
-                let value = report::machine(diagnostic, &self.sources);
+                let value = render::machine(diagnostic, &self.sources);
                 talk::say(&(visible::json(&value, false) + "\n"));
             } else {
                 let diagnostic = besides.once(diagnostic);
-                talk::say_coloured(&report::human(&diagnostic, &self.sources, style));
+                talk::say_coloured(&render::human(&diagnostic, &self.sources, style));
             }
         }
         if json {
@@ -263,7 +264,7 @@ impl<'t> Session<'t> {
             if !shown.is_empty() {
                 talk::say(&(visible::json(&value, false) + "\n"));
             }
-        } else if let Some(summary) = report::summary(&shown) {
+        } else if let Some(summary) = render::summary(&shown) {
             let more = match left_out {
                 0 => String::new(),
                 n => format!(" ({n} more not shown; see --limit)"),
@@ -273,7 +274,7 @@ impl<'t> Session<'t> {
         errors
     }
 
-    fn style(&self) -> report::Style {
+    fn style(&self) -> render::Style {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let colour = match self.common.color {
             Colour::Always => true,
@@ -281,7 +282,7 @@ impl<'t> Session<'t> {
             Colour::Auto => talk::on_terminal() && !no_color,
         };
         let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-        report::Style {
+        render::Style {
             colour,
             width: width.unwrap_or(100).clamp(60, 200),
         }

@@ -2,7 +2,7 @@
 
 use super::check::plural;
 use super::shown_plan::{SHOWN, Table, number, percent};
-use super::visible;
+use crate::visible;
 use graphmap_graphfile::{Format, GraphFile};
 use graphmap_partition::Objective;
 use graphmap_plan::{BarePlan, Judged};

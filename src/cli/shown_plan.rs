@@ -1,7 +1,7 @@
 //! A plan for people and for programs.
 
 use super::check::plural;
-use super::visible;
+use crate::visible;
 use graphmap_kpn::network::KindId;
 use graphmap_partition::Objective;
 use graphmap_plan::{Plan, Since};

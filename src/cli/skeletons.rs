@@ -56,17 +56,17 @@ pub(crate) fn emitters(
     session.remember(&folder.join(family::MANIFEST));
     let files = Skeletons::files_of(folder);
     files.iter().for_each(|file| session.remember(file));
-    let tool = session.tool;
+    let registry = session.registry;
     let taken = |family: &Family| -> Option<Diagnostic> {
         let Family { emitter, .. } = family;
-        if tool.emitters().any(|other| other.name() == emitter) {
+        if registry.emitters().any(|other| other.name() == emitter) {
             let message = format!("there is an emitter `{emitter}` already");
             let help = "`emitter = NAME` gives it another name";
             return Some(family::taken(message, family).help(help));
         }
         let ending = family.extension.as_ref()?;
         let path = PathBuf::from(format!("wiring.{ending}"));
-        let other = tool.emitters().find(|other| other.accepts(&path))?;
+        let other = registry.emitters().find(|other| other.accepts(&path))?;
         let message = format!(
             "files `*.{ending}` are written by the emitter `{}`",
             other.name()

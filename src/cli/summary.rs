@@ -1,7 +1,7 @@
 //! What a network consists of, counted: kinds and their ports, modules, what flows between.
 
 use super::check::plural;
-use super::visible;
+use crate::visible;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::Direction;
 use graphmap_kpn::network::Network;

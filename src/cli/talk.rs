@@ -1,6 +1,6 @@
 //! What is said on standard error, and data on standard output.
 
-use super::visible;
+use crate::visible;
 use rustix::fd::OwnedFd;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};

@@ -253,6 +253,14 @@ impl Diagnostics {
     }
 }
 
+impl From<Diagnostic> for Diagnostics {
+    fn from(one: Diagnostic) -> Diagnostics {
+        let mut all = Diagnostics::new();
+        all.push(one);
+        all
+    }
+}
+
 impl<'a> IntoIterator for &'a Diagnostics {
     type Item = &'a Diagnostic;
     type IntoIter = std::slice::Iter<'a, Diagnostic>;

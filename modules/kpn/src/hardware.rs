@@ -1,7 +1,7 @@
 //! What a network is to run on, as passes and emitters are told it: plain facts, in no need of whoever read them.
 //!
 //! The command fills it from what `--hosts` and `-n` say; it is what the mapping goes by. As JSON it is the
-//! field `platform` of a plug-in's request ([`crate::plugin`]).
+//! field `platform` of a plug-in's request (crate `graphmap-plugin`).
 
 use serde::Serialize;
 

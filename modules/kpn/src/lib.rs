@@ -26,7 +26,6 @@ pub mod nearest;
 pub mod network;
 pub mod pass;
 pub mod pipeline;
-pub mod plugin;
 pub mod resolve;
 pub mod size;
 pub mod source;

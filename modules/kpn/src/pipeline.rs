@@ -1,10 +1,13 @@
-//! Runs passes in order and sees to it that what comes out is sound.
+//! From what is declared to a verified network, and through passes, which must leave a sound one.
 
+use crate::declared::Declared;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::expand::expand;
 use crate::hardware::Hardware;
 use crate::infer::infer;
 use crate::network::{Network, Verified};
 use crate::pass::{Pass, PassContext};
+use crate::resolve::resolve;
 use crate::verify::verify;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -15,10 +18,62 @@ pub const PASS_BROKE_NETWORK: Code = Code(508);
 /// How long a step took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Name of the pass, `infer` or `verify`.
+    /// Name of the pass or of the stage: `expand`, `resolve`, `infer`, `verify`.
     pub name: String,
     /// Wall-clock time.
     pub duration: Duration,
+}
+
+/// Takes what is declared through all stages: what is repeated is written out, ends become ports, kinds and
+/// types are found out, and all of it is verified. Each stage adds to `timings`.
+///
+/// # Errors
+/// All findings of the stage that failed, and of those before it.
+pub fn check(
+    declared: Declared,
+    timings: &mut Vec<Timing>,
+) -> Result<(Verified, Diagnostics), Diagnostics> {
+    let mut found = Diagnostics::new();
+    let mut stages = Stages {
+        timings,
+        found: &mut found,
+    };
+    let network = (|| {
+        let declared = stages.stage("expand", || expand(declared))?;
+        let network = stages.stage("resolve", || resolve(declared))?;
+        let inferred = stages.stage("infer", || Ok((infer(network)?, Diagnostics::new())))?;
+        stages.stage("verify", || verify(inferred))
+    })();
+    match network {
+        Some(network) => Ok((network, found)),
+        None => Err(found),
+    }
+}
+
+struct Stages<'a> {
+    timings: &'a mut Vec<Timing>,
+    found: &'a mut Diagnostics,
+}
+
+impl Stages<'_> {
+    fn stage<T>(
+        &mut self,
+        name: &str,
+        stage: impl FnOnce() -> Result<(T, Diagnostics), Diagnostics>,
+    ) -> Option<T> {
+        let start = Instant::now();
+        let result = stage();
+        self.timings.push(Timing {
+            name: name.to_owned(),
+            duration: start.elapsed(),
+        });
+        let (made, found) = match result {
+            Ok((made, found)) => (Some(made), found),
+            Err(found) => (None, found),
+        };
+        self.found.append(found);
+        made
+    }
 }
 
 /// Runs `passes` on a network, one after the other, and verifies what comes out; builds with debug

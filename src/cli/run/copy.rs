@@ -3,14 +3,14 @@
 //! A host is asked for the checksum of the file (`cksum` of POSIX, which counts bytes as well), and sent the file where that
 //! is another. It comes under another name first: nobody starts half a program.
 
-use crate::child::Watched;
+use crate::cli::child::Watched;
 use crate::cli::exit::Exit;
 use crate::cli::paths::{shown, word};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Outcome, Session};
+use crate::cli::signals::{Guard, interrupted};
+use crate::cli::supervisor::{self, Bound};
 use crate::codes;
-use crate::signals::{Guard, interrupted};
-use crate::supervisor::{self, Bound};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
 use std::collections::BTreeSet;

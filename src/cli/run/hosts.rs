@@ -6,9 +6,8 @@ use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
 use crate::cli::paths::{shown, word};
 use crate::cli::session::{Outcome, Session};
+use crate::cli::supervisor::{self, Bound};
 use crate::codes;
-use crate::plugins;
-use crate::supervisor::{self, Bound};
 use graphmap_binding::command::Launcher;
 use graphmap_binding::processes_hash;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -54,7 +53,7 @@ const MPIS: [Mpi; 3] = [
 impl Mpi {
     /// That of the launcher that is asked for, or one that is there.
     fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
-        let there = |mpi: &Mpi| plugins::find("", mpi.compiler).is_some();
+        let there = |mpi: &Mpi| graphmap_plugin::find("", mpi.compiler).is_some();
         let fits = |mpi: &Mpi| asked.is_none_or(|asked| asked == mpi.launcher);
         if let Some(mpi) = MPIS.into_iter().find(|mpi| fits(mpi) && there(mpi)) {
             return Ok(mpi);
@@ -62,7 +61,7 @@ impl Mpi {
         // Slurm and others start programs of whatever MPI.
         let launcher = Launcher::ALL.iter().find(|(name, _)| Some(*name) == asked);
         if let Some((launcher, _)) = launcher
-            && plugins::find("", "mpicc").is_some()
+            && graphmap_plugin::find("", "mpicc").is_some()
         {
             return Ok(Mpi {
                 launcher,
@@ -175,7 +174,7 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Err(error) => return ended(session, &script, Err(error)),
     };
     command.arg(&script);
-    let result = session.timed("run", |_| crate::child::run(&mut command));
+    let result = session.timed("run", |_| crate::cli::child::run(&mut command));
     ended(session, &script, result)
 }
 
@@ -273,7 +272,7 @@ fn write(
         ("mapping", folder.join("mapping.json")),
         ("mpiexec", script.clone()),
     ] {
-        let Some(emitter) = session.tool.emitters().find(|e| e.name() == name) else {
+        let Some(emitter) = session.registry.emitters().find(|e| e.name() == name) else {
             continue;
         };
         let mut context = EmitContext {

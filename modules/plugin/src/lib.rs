@@ -2,7 +2,7 @@
 //! write a reply as JSON to standard output.
 //!
 //! The request is one object: `protocol` ([`PROTOCOL`]), `action` (`pass` or `emit`), `name`,
-//! `options`, `network` (as [`crate::json`] has it), `platform` (as [`crate::hardware`] has it) where it
+//! `options`, `network` (as [`graphmap_kpn::json`] has it), `platform` (as [`graphmap_kpn::hardware`] has it) where it
 //! is known, and, for an emitter, `path`. The reply is one object, too: `protocol`, and where there is something to say `network` (a pass that changes
 //! nothing leaves it out), `files` (an emitter's) and `diagnostics`. What the executable finds
 //! wrong it says there and ends with 0; another end is a failure of the executable itself.
@@ -14,13 +14,16 @@
 
 mod process;
 mod reply;
+mod search;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::emit::{EmitContext, Emitter, Files};
-use crate::hardware::Hardware;
-use crate::json::Written;
-use crate::mapping::Mapped;
-use crate::pass::{Pass, PassContext};
+pub use search::{EMITTER, Executable, PASS, find, on_path};
+
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
+use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::hardware::Hardware;
+use graphmap_kpn::json::Written;
+use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::pass::{Pass, PassContext};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -64,6 +67,9 @@ pub struct External {
     pub launch: Launch,
 }
 
+/// How long an executable may take where nobody says otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
 /// A command that runs an executable. Another program that does so, and cannot, ends with
 /// [`CANNOT_RUN`] and says [`cannot_run`] on standard error.
 pub type Launch = fn(&Path) -> io::Result<Command>;
@@ -90,17 +96,22 @@ struct Request<'a> {
 }
 
 impl External {
+    /// An executable that is started as it is, may take [`TIMEOUT`], and is not interrupted.
+    pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> External {
+        External {
+            name: name.into(),
+            path: path.into(),
+            timeout: TIMEOUT,
+            interrupt: Arc::default(),
+            launch: |path| Ok(Command::new(path)),
+        }
+    }
+
     fn ask(&self, request: &Request<'_>) -> Result<String, Diagnostics> {
         // Strings and numbers in memory: nothing that serde could refuse.
         let request = serde_json::to_vec(request).expect("a request has no odd keys");
         process::ask(self, request)
     }
-}
-
-fn one(diagnostic: Diagnostic) -> Diagnostics {
-    let mut all = Diagnostics::new();
-    all.push(diagnostic);
-    all
 }
 
 impl Pass for External {
@@ -180,11 +191,9 @@ impl Emitter for External {
             }
         }
         if !main {
-            return Err(one(Diagnostic::error(
-                BAD_REPLY,
-                format!("the emitter `{}` wrote nothing for its path", self.name),
-            )
-            .help("the file whose path is empty is the one that was asked for")));
+            let message = format!("the emitter `{}` wrote nothing for its path", self.name);
+            let help = "the file whose path is empty is the one that was asked for";
+            return Err(Diagnostic::error(BAD_REPLY, message).help(help).into());
         }
         files.append(placed);
         Ok(())

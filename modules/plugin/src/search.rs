@@ -1,29 +1,24 @@
-//! External passes and emitters: executables on PATH.
+//! Which executables on PATH are passes and emitters, by their names.
 
-use crate::signals::Guard;
-use graphmap_kpn::diagnostic::Diagnostics;
-use graphmap_kpn::emit::{EmitContext, Emitter, Files};
-use graphmap_kpn::mapping::Mapped;
-use graphmap_kpn::pass::{Pass, PassContext};
-use graphmap_kpn::plugin::External;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What the name of an external pass starts with.
-pub(crate) const PASS: &str = "graphmap-pass-";
+pub const PASS: &str = "graphmap-pass-";
 /// What the name of an external emitter starts with.
-pub(crate) const EMIT: &str = "graphmap-emit-";
+pub const EMITTER: &str = "graphmap-emit-";
 
 /// An executable found on PATH.
-pub(crate) struct Found {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executable {
     /// Its name without the prefix.
-    pub(crate) name: String,
+    pub name: String,
     /// Where it is.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
 }
 
 /// All executables on PATH whose names start with `prefix`, by name; of equals the first on PATH.
-pub(crate) fn on_path(prefix: &str) -> Vec<Found> {
+pub fn on_path(prefix: &str) -> Vec<Executable> {
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
     for folder in folders() {
         let Ok(entries) = std::fs::read_dir(&folder) else {
@@ -43,11 +38,13 @@ pub(crate) fn on_path(prefix: &str) -> Vec<Found> {
         }
     }
     let found = found.into_iter();
-    found.map(|(name, path)| Found { name, path }).collect()
+    found
+        .map(|(name, path)| Executable { name, path })
+        .collect()
 }
 
 /// The first executable of a name on PATH.
-pub(crate) fn find(prefix: &str, name: &str) -> Option<PathBuf> {
+pub fn find(prefix: &str, name: &str) -> Option<PathBuf> {
     if name.is_empty() || name.contains(['/', '\\']) {
         return None;
     }
@@ -71,46 +68,4 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
-}
-
-/// An external pass or emitter that ends with us.
-pub(crate) struct Guarded(pub(crate) External);
-
-impl Pass for Guarded {
-    fn name(&self) -> &str {
-        Pass::name(&self.0)
-    }
-
-    fn about(&self) -> &str {
-        Pass::about(&self.0)
-    }
-
-    fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
-        let _guard = Guard::new();
-        Pass::run(&self.0, context)
-    }
-}
-
-impl Emitter for Guarded {
-    fn name(&self) -> &str {
-        Emitter::name(&self.0)
-    }
-
-    fn about(&self) -> &str {
-        Emitter::about(&self.0)
-    }
-
-    fn accepts(&self, path: &Path) -> bool {
-        self.0.accepts(path)
-    }
-
-    fn emit(
-        &self,
-        mapped: &Mapped,
-        context: &mut EmitContext<'_>,
-        files: &mut Files,
-    ) -> Result<(), Diagnostics> {
-        let _guard = Guard::new();
-        self.0.emit(mapped, context, files)
-    }
 }

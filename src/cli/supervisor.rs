@@ -1,6 +1,6 @@
 //! Programs that do not outlive us, whatever ends us.
 //!
-//! A signal that can be caught is passed on by us ([`crate::child`]). Of one that cannot be caught only
+//! A signal that can be caught is passed on by us ([`crate::cli::child`]). Of one that cannot be caught only
 //! the kernel can tell what we have started, and on Linux it does (`PR_SET_PDEATHSIG`) for a process
 //! that asked for it itself. So graphmap is started once more, and that one asks before it becomes the
 //! program ([`Bound::Program`]). A build is a tree of processes, and who is killed does not tell its own
@@ -70,9 +70,9 @@ pub(crate) const END_TREE: Option<i32> = None;
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Bound, END_TREE, Ended};
-    use crate::child::{self, End};
-    use crate::signals;
-    use graphmap_kpn::plugin::{self, CANNOT_RUN};
+    use crate::cli::child::{self, End};
+    use crate::cli::signals;
+    use graphmap_plugin::{self as plugin, CANNOT_RUN};
     use rustix::io::Errno;
     use rustix::process::{Pid, Signal};
     use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Shows diagnostics: to people as snippets, to programs as JSON lines.
 
-use super::visible;
+use crate::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};

@@ -1,11 +1,11 @@
 //! The reply of an executable.
 
-use super::{BAD_REPLY, External, FILE_OUTSIDE, PROTOCOL, REPORTED, WRONG_PROTOCOL, one};
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
-use crate::json::{self, Positions};
-use crate::network::Network;
-use crate::source::{Source, SourceMap, Span};
-use crate::{expand, resolve};
+use super::{BAD_REPLY, External, FILE_OUTSIDE, PROTOCOL, REPORTED, WRONG_PROTOCOL};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::json::{self, Positions};
+use graphmap_kpn::network::Network;
+use graphmap_kpn::source::{Source, SourceMap, Span};
+use graphmap_kpn::{expand, resolve};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::{Component, Path, PathBuf};
@@ -73,7 +73,7 @@ pub(super) struct Reply {
 /// Reads a reply. `known` are the texts that its spans speak of.
 pub(super) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
     let protocol: ProtocolOnly =
-        serde_json::from_str(text).map_err(|error| one(malformed(plugin, text, &error)))?;
+        serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
     if protocol.protocol != Some(u64::from(PROTOCOL)) {
         let message = match protocol.protocol {
             Some(other) => format!("speaks version {other} of the protocol"),
@@ -81,12 +81,13 @@ pub(super) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<R
         };
         let who = plugin.path.display();
         let diagnostic = Diagnostic::error(WRONG_PROTOCOL, format!("`{who}` {message}"));
-        return Err(one(diagnostic.help(format!(
+        let help = format!(
             "this graphmap speaks version {PROTOCOL}: `\"protocol\": {PROTOCOL}` in the reply"
-        ))));
+        );
+        return Err(diagnostic.help(help).into());
     }
     let reply: ReplyJson<'_> =
-        serde_json::from_str(text).map_err(|error| one(malformed(plugin, text, &error)))?;
+        serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
     let mut diagnostics = Diagnostics::new();
     for said in reply.diagnostics {
         diagnostics.push(reported(plugin, said, known));
@@ -132,14 +133,14 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     // What is wrong with it is told at the place in the drawing that the element hands back, and else without
     // one: the reply is no file that anybody could open.
     let told = |found: Diagnostics| {
-        let mut all = one(bad(plugin, "its network cannot be used"));
+        let mut all = Diagnostics::from(bad(plugin, "its network cannot be used"));
         all.extend(found);
         all
     };
     let mut here = SourceMap::new();
     let source = here
         .add("reply", raw.get())
-        .map_err(|error| one(bad(plugin, &error.to_string())))?;
+        .map_err(|error| bad(plugin, &error.to_string()))?;
     let declared = json::read(source.text(), &source, known, Positions::Given).map_err(told)?;
     let (declared, _) = expand::expand(declared)?;
     // Findings of the join are not repeated: the verification that follows has those that matter.
@@ -163,9 +164,9 @@ pub(super) fn place(plugin: &External, output: &Path, file: &str) -> Result<Path
         } else {
             format!("`{who}` wants to write `{file}`, which is outside of the folder of the output")
         };
-        return Err(one(Diagnostic::error(FILE_OUTSIDE, message).help(
-            "the paths of a reply are relative to the folder of the file asked for, without `..`",
-        )));
+        let help =
+            "the paths of a reply are relative to the folder of the file asked for, without `..`";
+        return Err(Diagnostic::error(FILE_OUTSIDE, message).help(help).into());
     }
     Ok(match output.parent() {
         Some(folder) => folder.join(relative),

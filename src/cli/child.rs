@@ -1,6 +1,6 @@
 //! Runs a program in our place: its input, output and signals are ours.
 
-use crate::signals::{self, Guard, interrupted};
+use crate::cli::signals::{self, Guard, interrupted};
 use std::io;
 use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, channel};

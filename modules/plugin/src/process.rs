@@ -1,8 +1,8 @@
 //! Runs an executable: request in, reply out, within its time.
 
 use super::reply::bad;
-use super::{CANNOT_RUN, CANNOT_START, DIED, External, TIMED_OUT, cannot_run, one};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use super::{CANNOT_RUN, CANNOT_START, DIED, External, TIMED_OUT, cannot_run};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::io::{self, Read, Write};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
     let who = format!("`{}`", plugin.path.display());
     let failed = |what: &str, error: io::Error| {
         let message = format!("{who} cannot be {what}: {error}");
-        one(Diagnostic::error(CANNOT_START, message))
+        Diagnostics::from(Diagnostic::error(CANNOT_START, message))
     };
     let mut child = start(plugin).map_err(|error| failed("started", error))?;
     let longest = LONGEST + TIMES * request.len() as u64;
@@ -82,7 +82,7 @@ pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
             return Err(failed("started", io::Error::other(error.trim_end())));
         }
     }
-    Err(one(with_last_words(diagnostic, &said)))
+    Err(with_last_words(diagnostic, &said).into())
 }
 
 fn start(plugin: &External) -> io::Result<Child> {

@@ -1,10 +1,10 @@
 //! Builds a project with cargo.
 
-use crate::child::Watched;
+use crate::cli::child::Watched;
+use crate::cli::compiler::CompilerMessage;
+use crate::cli::signals::{self, Guard, interrupted};
+use crate::cli::supervisor::{self, Bound, END_TREE};
 use crate::codes;
-use crate::compiler::CompilerMessage;
-use crate::signals::{self, Guard, interrupted};
-use crate::supervisor::{self, Bound, END_TREE};
 use graphmap_kpn::diagnostic::Diagnostic;
 use serde::Deserialize;
 use std::io::{self, BufRead, BufReader};

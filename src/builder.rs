@@ -1,0 +1,345 @@
+//! Networks made in Rust, without a drawing.
+
+use graphmap_kpn::declared::{
+    At, BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, ModuleDecl, ModuleId, NodeDecl,
+    NodeId, kind_of_name,
+};
+use graphmap_kpn::source::{SourceMap, Span};
+use std::fmt::Write;
+use std::num::NonZeroU32;
+
+/// Text is kept for diagnostics up to so many bytes; what is declared after that has no place.
+const MOST_TEXT: usize = 1 << 30;
+
+/// Declares a network a process and a channel at a time, as a front end does from a file.
+///
+/// Diagnostics about what was built show it as the line of a drawing that would declare it.
+///
+/// ```
+/// # fn main() -> Result<(), graphmap::Error> {
+/// let mut graph = graphmap::Builder::new("squares");
+/// let numbers = graph.process("numbers");
+/// let worker = graph.replicated("worker", 4);
+/// let sum = graph.process("sum");
+/// use graphmap::kpn::declared::{At, BundleKind};
+/// graph.channel(numbers.port("out"), worker.port("in")).ty("u64").bundle(BundleKind::Share).to_at(At::All);
+/// graph.channel(worker.port("out"), sum.port("in")).ty("u64").capacity(16).from_at(At::All);
+/// let network = graphmap::check(graph)?;
+/// assert_eq!((network.processes.len(), network.channels.len()), (6, 8));
+/// let files = graphmap::emit(&graphmap::collocate(network), "squares.svg")?;
+/// assert!(files.get("squares.svg").is_some());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    declared: Declared,
+    /// A line of a drawing for each declaration.
+    text: String,
+}
+
+/// A process that was declared, or all that are declared at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node(NodeId);
+
+/// An end of a channel: a port of a process, or the environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End(Option<(NodeId, String)>);
+
+impl Node {
+    /// A port of the process. It is made when a channel is joined to it.
+    #[must_use]
+    pub fn port(self, name: impl Into<String>) -> End {
+        End(Some((self.0, name.into())))
+    }
+}
+
+impl End {
+    /// What is outside of the network (`NULL` in a drawing): a port joined to it is closed from the start.
+    pub const ENVIRONMENT: End = End(None);
+}
+
+impl Builder {
+    /// An empty network of a name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Builder {
+        let declared = Declared {
+            name: name.into(),
+            ..Declared::default()
+        };
+        let text = format!("digraph {:?} {{\n", declared.name);
+        Builder { declared, text }
+    }
+
+    /// A process. Its kind is its name without the number at its end; ranks follow the order of
+    /// declaration.
+    pub fn process(&mut self, name: &str) -> Node {
+        self.node(name, None, None)
+    }
+
+    /// So many processes of a name and a number each, `name1`, `name2` ...; ends of channels at them
+    /// say which they mean ([`ChannelBuilder::from_at`], [`ChannelBuilder::to_at`]).
+    pub fn replicated(&mut self, name: &str, count: u32) -> Node {
+        self.node(name, None, Some(count))
+    }
+
+    /// A module, which may lie in another one.
+    pub fn module(&mut self, name: &str, parent: Option<ModuleId>) -> ModuleId {
+        let span = self.line(&format!("subgraph cluster_{name};"));
+        let name = self.declared.names.intern(name);
+        self.declared.modules.push(ModuleDecl {
+            name,
+            kind: name,
+            parent,
+            replicas: None,
+            span,
+        })
+    }
+
+    /// A process in a module.
+    pub fn process_in(&mut self, module: ModuleId, name: &str) -> Node {
+        self.node(name, Some(module), None)
+    }
+
+    fn node(&mut self, name: &str, module: Option<ModuleId>, replicas: Option<u32>) -> Node {
+        let said = match replicas {
+            Some(count) => format!("{name:?} [replicas={count}];"),
+            None => format!("{name:?};"),
+        };
+        let span = self.line(&said);
+        let names = &mut self.declared.names;
+        let kind = names.intern(kind_of_name(name));
+        Node(self.declared.nodes.push(NodeDecl {
+            name: names.intern(name),
+            process: None,
+            kind,
+            module,
+            replicas,
+            load: 1.0,
+            mem: 0.0,
+            span,
+        }))
+    }
+
+    /// Says the kind of a process, where that is not its name without the number at its end.
+    pub fn kind(&mut self, node: Node, kind: &str) -> &mut Builder {
+        self.declared.nodes[node.0].kind = self.declared.names.intern(kind);
+        self
+    }
+
+    /// Says what a process costs to compute, in seconds or relative to the others; 1 where it is not
+    /// said.
+    pub fn load(&mut self, node: Node, load: f64) -> &mut Builder {
+        self.declared.nodes[node.0].load = load;
+        self
+    }
+
+    /// Says how much memory a process needs, in bytes; 0 where it is not said.
+    pub fn memory(&mut self, node: Node, bytes: f64) -> &mut Builder {
+        self.declared.nodes[node.0].mem = bytes;
+        self
+    }
+
+    /// A channel from one end to another, of which more can be said.
+    pub fn channel(&mut self, from: End, to: End) -> ChannelBuilder<'_> {
+        let line = self.edge(&from, &to);
+        let span = self.line(&line);
+        let mut end = |End(end): End| EndDecl {
+            node: end.as_ref().map(|(node, _)| *node),
+            port: self
+                .declared
+                .names
+                .intern(end.as_ref().map_or("", |(_, port)| port)),
+        };
+        let (from, to) = (end(from), end(to));
+        self.declared.channels.push(ChannelDecl {
+            from,
+            to,
+            ty: None,
+            capacity: None,
+            initial: 0,
+            extra: None,
+            traffic: 1.0,
+            span,
+        });
+        ChannelBuilder { builder: self }
+    }
+
+    fn edge(&self, from: &End, to: &End) -> String {
+        let name = |end: &End| match &end.0 {
+            Some((node, _)) => {
+                format!("{:?}", self.declared.name(self.declared.nodes[*node].name))
+            }
+            None => "NULL".to_owned(),
+        };
+        let mut line = format!("{} -> {}", name(from), name(to));
+        let ports = [("src", from), ("dst", to)];
+        let ports = ports.map(|(key, end)| Some(format!("{key}={:?}", end.0.as_ref()?.1)));
+        let ports: Vec<String> = ports.into_iter().flatten().collect();
+        if !ports.is_empty() {
+            let _ = write!(line, " [{}]", ports.join(", "));
+        }
+        line + ";"
+    }
+
+    /// Adds a line to the text of the drawing; where it is.
+    fn line(&mut self, line: &str) -> Span {
+        if self.text.len() + line.len() > MOST_TEXT {
+            return Span::NONE;
+        }
+        self.text += "    ";
+        let start = self.text.len() as u32;
+        self.text += line;
+        let end = self.text.len() as u32;
+        self.text.push('\n');
+        Span::new(start, end)
+    }
+}
+
+impl From<Builder> for Declared {
+    fn from(builder: Builder) -> Declared {
+        let Builder {
+            mut declared,
+            mut text,
+        } = builder;
+        text += "}\n";
+        let mut sources = SourceMap::new();
+        let name = format!("{} (built in memory)", declared.name);
+        if sources.add(name, text).is_ok() {
+            declared.sources = sources;
+        }
+        declared
+    }
+}
+
+/// A channel that was declared: says more of it.
+#[derive(Debug)]
+pub struct ChannelBuilder<'b> {
+    builder: &'b mut Builder,
+}
+
+impl ChannelBuilder<'_> {
+    fn decl(&mut self) -> &mut ChannelDecl {
+        let channels = &mut self.builder.declared.channels;
+        channels.last_mut().expect("made after a channel")
+    }
+
+    fn say(mut self, say: impl FnOnce(&mut ChannelExtra)) -> Self {
+        let channel = self.decl().clone();
+        let declared = &mut self.builder.declared;
+        let mut extra = declared.extra(&channel).cloned().unwrap_or_default();
+        extra.span = channel.span;
+        say(&mut extra);
+        let index = declared.add_extra(extra);
+        self.decl().extra = index;
+        self
+    }
+
+    /// The type of its tokens, as it is written in code.
+    pub fn ty(mut self, ty: &str) -> Self {
+        let ty = self.builder.declared.names.intern(ty);
+        self.decl().ty = Some(ty);
+        self
+    }
+
+    /// How many tokens it holds at the most; 1 where it is not said, and for 0.
+    pub fn capacity(mut self, tokens: u32) -> Self {
+        self.decl().capacity = Some(NonZeroU32::new(tokens).unwrap_or(NonZeroU32::MIN));
+        self
+    }
+
+    /// How many tokens it holds at the start.
+    pub fn initial(mut self, tokens: u32) -> Self {
+        self.decl().initial = tokens;
+        self
+    }
+
+    /// Its traffic, in bytes or messages, or relative to the others; 1 where it is not said.
+    pub fn traffic(mut self, traffic: f64) -> Self {
+        self.decl().traffic = traffic;
+        self
+    }
+
+    /// How it works with the other channels of the port that it shares with them.
+    pub fn bundle(self, kind: BundleKind) -> Self {
+        self.say(|extra| extra.bundle = Some(kind))
+    }
+
+    /// Its MPI tag.
+    pub fn tag(self, tag: i32) -> Self {
+        self.say(|extra| extra.tag = Some(tag))
+    }
+
+    /// Which of the processes it comes from that were declared at once.
+    pub fn from_at(self, at: At) -> Self {
+        self.say(|extra| extra.from_at = Some(at))
+    }
+
+    /// Which of the processes it leads to that were declared at once.
+    pub fn to_at(self, at: At) -> Self {
+        self.say(|extra| extra.to_at = Some(at))
+    }
+
+    /// From each of the processes that were declared at once to the one so many further.
+    pub fn step(self, step: i32) -> Self {
+        self.say(|extra| extra.step = vec![step])
+    }
+
+    /// Steps past the last go on at the first.
+    pub fn wrap(self) -> Self {
+        self.say(|extra| extra.wrap = true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+
+    #[test]
+    fn what_is_wrong_is_shown_as_the_line_that_would_declare_it() {
+        let mut graph = Builder::new("ring");
+        let cell = graph.replicated("cell", 3);
+        graph
+            .channel(cell.port("next"), cell.port("previous"))
+            .ty("u64")
+            .step(1);
+        let text = check(graph.clone()).unwrap_err().to_string();
+        assert!(
+            text.contains("ring (built in memory):2:5")
+                && text.contains(r#""cell" -> "cell" [src="next", dst="previous"];"#),
+            "{text}"
+        );
+        let mut graph = Builder::new("ring");
+        let cell = graph.replicated("cell", 3);
+        let channel = graph.channel(cell.port("next"), cell.port("previous"));
+        channel.ty("u64").step(1).wrap().initial(1);
+        assert_eq!(check(graph).unwrap().channels.len(), 3);
+    }
+
+    #[test]
+    fn what_is_said_of_one_channel_is_not_said_of_another() {
+        let mut graph = Builder::new("two");
+        let (a, b) = (graph.process("a"), graph.process("b"));
+        graph.channel(a.port("x"), b.port("x")).tag(7).ty("u8");
+        graph.channel(a.port("y"), b.port("y")).ty("u8");
+        graph.channel(End::ENVIRONMENT, a.port("in")).ty("u8");
+        graph.load(a, 2.5).kind(b, "sink");
+        let network = check(graph).unwrap();
+        let tags: Vec<_> = network
+            .channels
+            .ids()
+            .map(|c| network.terms(c).tag)
+            .collect();
+        assert_eq!(tags, [Some(7), None]);
+        assert_eq!(network.processes.values().next().unwrap().load, 2.5);
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_reported() {
+        let mut graph = Builder::new("odd");
+        let a = graph.process("a");
+        graph.load(a, f64::NAN);
+        assert!(check(graph).is_err());
+    }
+}

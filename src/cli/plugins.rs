@@ -1,0 +1,51 @@
+//! External passes and emitters that end with us.
+
+use crate::cli::signals::Guard;
+use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::pass::{Pass, PassContext};
+use graphmap_plugin::External;
+use std::path::Path;
+
+/// An external pass or emitter that ends with us.
+pub(crate) struct Guarded(pub(crate) External);
+
+impl Pass for Guarded {
+    fn name(&self) -> &str {
+        Pass::name(&self.0)
+    }
+
+    fn about(&self) -> &str {
+        Pass::about(&self.0)
+    }
+
+    fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
+        let _guard = Guard::new();
+        Pass::run(&self.0, context)
+    }
+}
+
+impl Emitter for Guarded {
+    fn name(&self) -> &str {
+        Emitter::name(&self.0)
+    }
+
+    fn about(&self) -> &str {
+        Emitter::about(&self.0)
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        self.0.accepts(path)
+    }
+
+    fn emit(
+        &self,
+        mapped: &Mapped,
+        context: &mut EmitContext<'_>,
+        files: &mut Files,
+    ) -> Result<(), Diagnostics> {
+        let _guard = Guard::new();
+        self.0.emit(mapped, context, files)
+    }
+}

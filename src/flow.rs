@@ -1,0 +1,299 @@
+//! The flow as functions, a stage each: [`read`], [`check`], [`map`], [`emit`], [`write`].
+
+use crate::codes;
+use crate::front_end::FrontEnd;
+use crate::registry::Registry;
+use crate::report::{Diagnosed, Error, Report};
+use crate::write::{self, Fate};
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::hardware::Hardware;
+use graphmap_kpn::input::{self, Limit};
+use graphmap_kpn::mapping::{Mapped, Mapping};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::pipeline;
+use graphmap_kpn::source::SourceMap;
+use graphmap_plan::{Plan, Request};
+use graphmap_platform::Platform;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Options of passes and emitters, `name` to `value`: what `--set NAME=VALUE` says to the command.
+pub type Options = BTreeMap<String, String>;
+
+impl Registry {
+    /// Reads a graph file: what it declares. Its path tells which front end reads it.
+    ///
+    /// # Errors
+    /// All that is wrong with the file.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let Some(front_end) = self.front_end_of(path) else {
+            let message = format!("what language is `{name}` in?");
+            let known = names(self.front_ends().map(|f| f.name()));
+            let finding = Diagnostic::error(codes::UNKNOWN_FORMAT, message);
+            let help = format!("the front ends are {known}; name one to `read_text`");
+            return Err(Error::without_text(finding.help(help)));
+        };
+        let bytes = input::bytes(path, Limit::NETWORK)
+            .map_err(|why| Error::without_text(codes::cannot_read(&name, &why)))?;
+        declared(front_end, &name, bytes)
+    }
+
+    /// Reads a text by the front end of a name; `name` is what people know the text by.
+    ///
+    /// # Errors
+    /// All that is wrong with the text.
+    pub fn read_text(
+        &self,
+        front_end: &str,
+        name: &str,
+        text: impl Into<Vec<u8>>,
+    ) -> Result<Diagnosed<Declared>, Error> {
+        let found = self.front_end_named(front_end).ok_or_else(|| {
+            let message = format!("graphmap reads no format named `{front_end}`");
+            let all = self.front_ends().map(|f| f.name());
+            unknown(
+                Diagnostic::error(codes::UNKNOWN_FORMAT, message),
+                front_end,
+                all,
+            )
+        })?;
+        declared(found, name, text.into())
+    }
+
+    /// Runs a pass on a network, and verifies what comes out.
+    ///
+    /// # Errors
+    /// When there is no pass of that name, when it fails, and when it leaves a network behind that is not
+    /// sound.
+    pub fn transform(
+        &self,
+        network: Verified,
+        pass: &str,
+        options: &Options,
+    ) -> Result<Diagnosed<Verified>, Error> {
+        let found = self.pass_named(pass).ok_or_else(|| {
+            let message = format!("there is no pass `{pass}`");
+            let all = self.passes().map(|p| p.name());
+            unknown(Diagnostic::error(codes::UNKNOWN_PASS, message), pass, all)
+        })?;
+        let sources = network.sources.clone();
+        let known = Diagnostics::new();
+        let result = pipeline::run(&[found], network, options, None, &known, &mut Vec::new());
+        diagnosed(result, &sources)
+    }
+
+    /// Fills a set of files by the emitter that writes files with such a path. Writes nothing: that
+    /// [`write`] does.
+    ///
+    /// # Errors
+    /// When no emitter writes such files, and all that keeps it from its work.
+    pub fn emit(&self, mapped: &Mapped, path: impl AsRef<Path>) -> Result<Diagnosed<Files>, Error> {
+        let path = path.as_ref();
+        let emitter = self.emitter_of(path).ok_or_else(|| {
+            let shown = path.display();
+            let message = format!("no emitter is known to write files like `{shown}`");
+            let known = names(self.emitters().map(|e| e.name()));
+            let finding = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
+            Error::without_text(finding.help(format!("name one to `emit_as`: {known}")))
+        })?;
+        emitted(emitter, mapped, path, &Options::new(), None)
+    }
+
+    /// The same by the emitter of a name, which may have options and be told what the network is to run on
+    /// ([`Platform::hardware`]).
+    ///
+    /// # Errors
+    /// When there is no emitter of that name, and all that keeps it from its work.
+    pub fn emit_as(
+        &self,
+        emitter: &str,
+        mapped: &Mapped,
+        path: impl AsRef<Path>,
+        options: &Options,
+        platform: Option<&Hardware>,
+    ) -> Result<Diagnosed<Files>, Error> {
+        let found = self.emitter_named(emitter).ok_or_else(|| {
+            let message = format!("there is no emitter `{emitter}`");
+            let all = self.emitters().map(|e| e.name());
+            unknown(
+                Diagnostic::error(codes::UNKNOWN_EMITTER, message),
+                emitter,
+                all,
+            )
+        })?;
+        emitted(found, mapped, path.as_ref(), options, platform)
+    }
+}
+
+/// Reads a graph file, DOT or JSON, by what graphmap brings along; see [`Registry::read`].
+///
+/// # Errors
+/// All that is wrong with the file.
+pub fn read(path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
+    Registry::new().read(path)
+}
+
+/// Repeats what is declared once for many, joins the ends of channels, finds out kinds and types, and
+/// verifies what comes out.
+///
+/// # Errors
+/// All that is wrong with the network.
+pub fn check(declared: impl Into<Declared>) -> Result<Diagnosed<Verified>, Error> {
+    let declared = declared.into();
+    let sources = declared.sources.clone();
+    diagnosed(pipeline::check(declared, &mut Vec::new()), &sources)
+}
+
+/// Hosts to run on: a description such as `hosts=2:cores=4`, or the text of a hostfile.
+///
+/// # Errors
+/// All that is wrong with the text.
+pub fn platform(text: &str) -> Result<Diagnosed<Platform>, Error> {
+    let mut sources = SourceMap::new();
+    let source = sources
+        .add("platform", text)
+        .map_err(|why| too_large("platform", &why.to_string()))?;
+    let mut found = Diagnostics::new();
+    match graphmap_platform::read(&source, None, &mut found) {
+        Some(platform) => diagnosed(Ok((platform, found)), &sources),
+        None => Err(Error::new(found, &sources)),
+    }
+}
+
+/// Looks for a mapping of a network onto a platform; [`Request::default`] asks for one OS process for
+/// each slot, and the least traffic times distance.
+///
+/// # Errors
+/// All that is wrong with the request, and what keeps the network from being mapped.
+pub fn map(
+    network: &Verified,
+    platform: &Platform,
+    request: &Request<'_>,
+) -> Result<Diagnosed<Plan>, Error> {
+    let found = graphmap_plan::plan(network, platform, request);
+    diagnosed(found, &network.sources)
+}
+
+/// The mapping of all processes into one OS process.
+#[must_use]
+pub fn collocate(network: impl Into<Verified>) -> Mapped {
+    let network = network.into();
+    let mapping = Mapping::stack(network.processes.len(), 1);
+    Mapped::new(network, mapping).expect("a place for each process")
+}
+
+/// Fills a set of files by the emitter of graphmap that writes files with such a path, `wiring.rs` or
+/// `mapping.json`; see [`Registry::emit`].
+///
+/// # Errors
+/// When no emitter writes such files, and all that keeps it from its work.
+pub fn emit(mapped: &Mapped, path: impl AsRef<Path>) -> Result<Diagnosed<Files>, Error> {
+    Registry::new().emit(mapped, path)
+}
+
+/// Writes a set of files: each by a rename, none if one of them cannot be written; those that are as they
+/// should be are left alone. Tells what became of each.
+///
+/// # Errors
+/// The first file that cannot be written.
+pub fn write(files: &Files) -> Result<Vec<(PathBuf, Fate)>, Error> {
+    let written = write::plan(files.iter()).and_then(|plan| {
+        plan.write_special()?;
+        plan.replace()?;
+        Ok(plan)
+    });
+    let plan = written.map_err(|failed| Error::without_text(failed.diagnostic()))?;
+    Ok(plan
+        .fates()
+        .map(|(path, fate)| (path.to_owned(), fate))
+        .collect())
+}
+
+impl From<Diagnosed<Declared>> for Declared {
+    fn from(read: Diagnosed<Declared>) -> Declared {
+        read.value
+    }
+}
+
+impl From<Diagnosed<Verified>> for Verified {
+    fn from(checked: Diagnosed<Verified>) -> Verified {
+        checked.value
+    }
+}
+
+fn declared(
+    front_end: &dyn FrontEnd,
+    name: &str,
+    bytes: Vec<u8>,
+) -> Result<Diagnosed<Declared>, Error> {
+    let mut sources = SourceMap::new();
+    let result = front_end.read(name, bytes, &mut sources);
+    diagnosed(result, &sources)
+}
+
+fn emitted(
+    emitter: &dyn Emitter,
+    mapped: &Mapped,
+    path: &Path,
+    options: &Options,
+    platform: Option<&Hardware>,
+) -> Result<Diagnosed<Files>, Error> {
+    let (mut files, mut found) = (Files::new(), Diagnostics::new());
+    let mut context = EmitContext {
+        path,
+        options,
+        platform,
+        diagnostics: &mut found,
+    };
+    let result = emitter.emit(mapped, &mut context, &mut files);
+    let result = match result {
+        Ok(()) => Ok((files, found)),
+        Err(failed) => {
+            found.append(failed);
+            Err(found)
+        }
+    };
+    diagnosed(result, &mapped.network().sources)
+}
+
+fn diagnosed<T>(
+    result: Result<(T, Diagnostics), Diagnostics>,
+    sources: &SourceMap,
+) -> Result<Diagnosed<T>, Error> {
+    match result {
+        Ok((value, found)) => Ok(Diagnosed {
+            value,
+            report: Report::new(found, sources.clone()),
+        }),
+        Err(found) => Err(Error::new(found, sources)),
+    }
+}
+
+fn unknown<'n>(finding: Diagnostic, name: &str, all: impl Iterator<Item = &'n str>) -> Error {
+    let all: Vec<&str> = all.collect();
+    let near = nearest(name, all.iter().copied());
+    let near = near.map(|near| format!("did you mean `{near}`?"));
+    let help = format!("there are {}", names(all.iter().copied()));
+    Error::without_text(match near {
+        Some(near) => finding.help(near).help(help),
+        None => finding.help(help),
+    })
+}
+
+fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
+    let all: Vec<String> = all.map(|name| format!("`{name}`")).collect();
+    match all.is_empty() {
+        true => "none".to_owned(),
+        false => all.join(", "),
+    }
+}
+
+fn too_large(name: &str, why: &str) -> Error {
+    let message = format!("`{name}` is too large: {why}");
+    Error::without_text(Diagnostic::error(codes::TOO_LARGE, message))
+}

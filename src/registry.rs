@@ -1,0 +1,115 @@
+//! What graphmap can read, do and write, by name.
+
+use crate::front_end::{self, FrontEnd};
+use crate::{emitters, weights};
+use graphmap_kpn::emit::Emitter;
+use graphmap_kpn::pass::Pass;
+use std::path::Path;
+
+/// Front ends, passes and emitters, each found by its name; front ends and emitters also by the paths
+/// of files that are theirs.
+///
+/// [`Registry::new`] has all that graphmap brings along. Of two that fit, the one that was added first
+/// is taken.
+pub struct Registry {
+    front_ends: Vec<Box<dyn FrontEnd + Send + Sync>>,
+    passes: Vec<Box<dyn Pass + Send + Sync>>,
+    emitters: Vec<Box<dyn Emitter + Send + Sync>>,
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry::new()
+    }
+}
+
+impl Registry {
+    /// With all that graphmap brings along.
+    #[must_use]
+    pub fn new() -> Registry {
+        let mut registry = Registry::empty()
+            .front_end(front_end::Dot)
+            .front_end(front_end::Json)
+            .pass(weights::Weights)
+            .emitter(graphmap_view::dot::MappedDot)
+            .emitter(graphmap_view::svg::Svg)
+            .emitter(graphmap_wiring::emitters::ModelEmitter);
+        for emitter in graphmap_wiring::emitters::built_in() {
+            registry = registry.emitter(emitter);
+        }
+        registry.emitters.extend(graphmap_binding::emitters());
+        // The last one: it takes every `*.json`.
+        registry.emitter(emitters::Json)
+    }
+
+    /// With nothing.
+    #[must_use]
+    pub fn empty() -> Registry {
+        Registry {
+            front_ends: Vec::new(),
+            passes: Vec::new(),
+            emitters: Vec::new(),
+        }
+    }
+
+    /// Adds a front end. The first one reads what has no path to tell its language.
+    #[must_use]
+    pub fn front_end(mut self, front_end: impl FrontEnd + Send + Sync + 'static) -> Registry {
+        self.front_ends.push(Box::new(front_end));
+        self
+    }
+
+    /// Adds a pass.
+    #[must_use]
+    pub fn pass(mut self, pass: impl Pass + Send + Sync + 'static) -> Registry {
+        self.passes.push(Box::new(pass));
+        self
+    }
+
+    /// Adds an emitter.
+    #[must_use]
+    pub fn emitter(mut self, emitter: impl Emitter + Send + Sync + 'static) -> Registry {
+        self.emitters.push(Box::new(emitter));
+        self
+    }
+
+    /// All front ends, in the order in which they were added.
+    pub fn front_ends(&self) -> impl Iterator<Item = &dyn FrontEnd> {
+        self.front_ends.iter().map(|f| &**f as _)
+    }
+
+    /// All passes, in the order in which they were added.
+    pub fn passes(&self) -> impl Iterator<Item = &dyn Pass> {
+        self.passes.iter().map(|p| &**p as _)
+    }
+
+    /// All emitters, in the order in which they were added.
+    pub fn emitters(&self) -> impl Iterator<Item = &dyn Emitter> {
+        self.emitters.iter().map(|e| &**e as _)
+    }
+
+    /// The front end of a name.
+    pub fn front_end_named(&self, name: &str) -> Option<&dyn FrontEnd> {
+        self.front_ends().find(|f| f.name() == name)
+    }
+
+    /// The front end that reads files with such a path.
+    pub fn front_end_of(&self, path: &Path) -> Option<&dyn FrontEnd> {
+        self.front_ends().find(|f| f.accepts(path))
+    }
+
+    /// The pass of a name.
+    pub fn pass_named(&self, name: &str) -> Option<&dyn Pass> {
+        self.passes().find(|p| p.name() == name)
+    }
+
+    /// The emitter of a name.
+    pub fn emitter_named(&self, name: &str) -> Option<&dyn Emitter> {
+        self.emitters().find(|e| e.name() == name)
+    }
+
+    /// The emitter that writes files with such a path.
+    pub fn emitter_of(&self, path: &Path) -> Option<&dyn Emitter> {
+        self.emitters().find(|e| e.accepts(path))
+    }
+}

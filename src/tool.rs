@@ -1,0 +1,68 @@
+//! The command on top of a registry.
+
+use crate::{Emitter, FrontEnd, Pass, Registry, cli};
+use std::process::ExitCode;
+
+/// The command: what a [`Registry`] has, with verbs and options.
+///
+/// ```no_run
+/// use graphmap::{Diagnostics, Pass, PassContext};
+/// use std::process::ExitCode;
+///
+/// struct Heavier;
+///
+/// impl Pass for Heavier {
+///     fn name(&self) -> &str { "heavier" }
+///     fn about(&self) -> &str { "doubles the load of every process" }
+///     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
+///         context.network.processes.values_mut().for_each(|p| p.load *= 2.0);
+///         Ok(())
+///     }
+/// }
+///
+/// fn main() -> ExitCode {
+///     graphmap::Tool::new().pass(Heavier).main()
+/// }
+/// ```
+#[derive(Default)]
+pub struct Tool {
+    registry: Registry,
+}
+
+impl From<Registry> for Tool {
+    fn from(registry: Registry) -> Tool {
+        Tool { registry }
+    }
+}
+
+impl Tool {
+    /// With all that graphmap brings along.
+    #[must_use]
+    pub fn new() -> Tool {
+        Tool::default()
+    }
+
+    /// Adds a front end. The first one reads standard input where no format is said.
+    #[must_use]
+    pub fn front_end(self, front_end: impl FrontEnd + Send + Sync + 'static) -> Tool {
+        self.registry.front_end(front_end).into()
+    }
+
+    /// Adds a pass, to be asked for with `--pass NAME`.
+    #[must_use]
+    pub fn pass(self, pass: impl Pass + Send + Sync + 'static) -> Tool {
+        self.registry.pass(pass).into()
+    }
+
+    /// Adds an emitter, to be asked for with `--emit NAME=PATH`. Where several accept a path, the
+    /// first that was added writes it.
+    #[must_use]
+    pub fn emitter(self, emitter: impl Emitter + Send + Sync + 'static) -> Tool {
+        self.registry.emitter(emitter).into()
+    }
+
+    /// Does what the command line says.
+    pub fn main(self) -> ExitCode {
+        ExitCode::from(cli::main(&self.registry, std::env::args_os().collect()))
+    }
+}

@@ -1,0 +1,252 @@
+//! Writes sets of files, all of a set or none, each whole or not at all.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::emit::File;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What became, or would become, of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// It is there as it would be written.
+    Unchanged,
+    /// It is there, belongs to the user, and stays as it is.
+    Kept,
+    /// It was not there.
+    Created,
+    /// Another content was there.
+    Replaced,
+    /// It is no regular file (a device, a pipe), and was written in place.
+    Special,
+}
+
+/// A file that cannot be written.
+pub(crate) struct Failed {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl Failed {
+    fn at(path: &Path) -> impl FnOnce(io::Error) -> Failed {
+        let path = path.to_owned();
+        move |error| Failed { path, error }
+    }
+
+    pub(crate) fn diagnostic(&self) -> Diagnostic {
+        let message = format!(
+            "`{}` cannot be written: {}",
+            self.path.display(),
+            self.error
+        );
+        Diagnostic::error(codes::CANNOT_WRITE, message).with_note("no file was changed")
+    }
+}
+
+/// What is to be written, and what will become of each file.
+pub(crate) struct Plan<'f>(Vec<(&'f Path, &'f File, Fate)>);
+
+/// Looks what there is where files are to be written; writes nothing.
+pub(crate) fn plan<'f>(
+    files: impl Iterator<Item = (&'f Path, &'f File)>,
+) -> Result<Plan<'f>, Failed> {
+    let fates = files.map(|(path, file)| {
+        let fate = fate(path, file).map_err(Failed::at(path))?;
+        Ok((path, file, fate))
+    });
+    Ok(Plan(fates.collect::<Result<_, Failed>>()?))
+}
+
+impl Plan<'_> {
+    /// Each file with what becomes of it.
+    pub(crate) fn fates(&self) -> impl Iterator<Item = (&Path, Fate)> {
+        self.0.iter().map(|(path, _, fate)| (*path, *fate))
+    }
+
+    fn files(&self, which: impl Fn(Fate) -> bool) -> impl Iterator<Item = (&Path, &File)> {
+        let found = self.0.iter().filter(move |(_, _, fate)| which(*fate));
+        found.map(|(path, file, _)| (*path, *file))
+    }
+
+    /// Writes what is no regular file.
+    pub(crate) fn write_special(&self) -> Result<(), Failed> {
+        self.files(|fate| fate == Fate::Special)
+            .try_for_each(|(path, file)| {
+                write_in_place(path, &file.content).map_err(Failed::at(path))
+            })
+    }
+
+    /// Writes what is new or has changed.
+    pub(crate) fn replace(&self) -> Result<(), Failed> {
+        let mut transaction = Transaction::default();
+        for (path, file) in self.files(|fate| matches!(fate, Fate::Created | Fate::Replaced)) {
+            transaction.stage(path, file).map_err(Failed::at(path))?;
+        }
+        transaction
+            .commit()
+            .map_err(|(path, error)| Failed { path, error })
+    }
+}
+
+fn write_in_place(path: &Path, content: &[u8]) -> io::Result<()> {
+    fs::OpenOptions::new()
+        .write(true)
+        .open(path)?
+        .write_all(content)
+}
+
+fn fate(path: &Path, file: &File) -> io::Result<Fate> {
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fate::Created),
+        Err(error) => return Err(error),
+    };
+    if found.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "there is a folder of that name",
+        ));
+    }
+    if !found.is_file() {
+        return Ok(Fate::Special);
+    }
+    if file.create_once {
+        return Ok(Fate::Kept);
+    }
+    let same = found.len() == file.content.len() as u64
+        && is_executable(&found) >= file.executable
+        && fs::read(path)? == file.content;
+    Ok(if same {
+        Fate::Unchanged
+    } else {
+        Fate::Replaced
+    })
+}
+
+#[cfg(unix)]
+fn is_executable(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    found.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    true
+}
+
+/// Files written beside their places, which they take all at once. Dropped without
+/// [`Transaction::commit`], it leaves nothing behind, the folders that it made included.
+#[derive(Default)]
+struct Transaction {
+    staged: Vec<Staged>,
+    folders: Vec<PathBuf>,
+}
+
+struct Staged {
+    temporary: PathBuf,
+    target: PathBuf,
+    /// What stood at the target.
+    before: Option<Vec<u8>>,
+}
+
+impl Transaction {
+    fn stage(&mut self, path: &Path, file: &File) -> io::Result<()> {
+        // A link stays a link: what it points to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        self.make_folder(folder)?;
+        let before = match fs::read(&target) {
+            Ok(before) => Some(before),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = folder.join(format!(
+            ".{name}.graphmap-{}-{}",
+            std::process::id(),
+            self.staged.len()
+        ));
+        let mut out = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
+        self.staged.push(Staged {
+            temporary: temporary.clone(),
+            target: target.clone(),
+            before,
+        });
+        out.write_all(&file.content)?;
+        if let Ok(found) = fs::metadata(&target) {
+            if found.permissions().readonly() {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    "the file is read-only",
+                ));
+            }
+            fs::set_permissions(&temporary, found.permissions())?;
+        }
+        if file.executable {
+            make_executable(&temporary)?;
+        }
+        Ok(())
+    }
+
+    fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
+        if folder.as_os_str().is_empty() || folder.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = folder.parent() {
+            self.make_folder(parent)?;
+        }
+        fs::create_dir(folder)?;
+        self.folders.push(folder.to_owned());
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<(), (PathBuf, io::Error)> {
+        for (done, staged) in self.staged.iter().enumerate() {
+            if let Err(error) = fs::rename(&staged.temporary, &staged.target) {
+                let failed = staged.target.clone();
+                for earlier in &self.staged[..done] {
+                    let _ = match &earlier.before {
+                        Some(before) => fs::write(&earlier.target, before),
+                        None => fs::remove_file(&earlier.target),
+                    };
+                }
+                return Err((failed, error));
+            }
+        }
+        self.staged.clear();
+        self.folders.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        for staged in &self.staged {
+            let _ = fs::remove_file(&staged.temporary);
+        }
+        for folder in self.folders.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = fs::metadata(path)?.permissions();
+    permissions.set_mode(permissions.mode() | 0o111);
+    fs::set_permissions(path, permissions)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
