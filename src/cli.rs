@@ -1,10 +1,8 @@
 //! The command line: one file for each verb.
 
 mod args;
-mod cargo;
 mod check;
 mod child;
-mod compiler;
 mod config;
 mod defaults;
 mod doctor;
@@ -37,6 +35,7 @@ mod shown_plan;
 mod signals;
 mod skeletons;
 mod summary;
+mod supervised;
 mod supervisor;
 mod talk;
 mod view;

@@ -13,8 +13,11 @@ use graphmap_kpn::network::{
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The text of a network.
-pub(crate) fn print(network: &Network) -> String {
+/// A network as DOT, with everything that is repeated written out; it is read back to the same network.
+///
+/// This is what `graphmap expand` writes.
+#[must_use]
+pub fn to_dot(network: &Network) -> String {
     let mut printer = Printer::new(network);
     printer.network();
     printer.out

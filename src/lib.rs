@@ -61,6 +61,7 @@ mod dot;
 mod emitters;
 mod flow;
 mod front_end;
+mod program;
 mod registry;
 mod render;
 mod report;
@@ -71,6 +72,7 @@ mod weights;
 mod write;
 
 pub use builder::{Builder, ChannelBuilder, End, Node};
+pub use dot::to_dot;
 pub use flow::{Options, check, collocate, emit, map, platform, read, write};
 pub use front_end::FrontEnd;
 pub use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -80,6 +82,7 @@ pub use graphmap_kpn::network::Verified;
 pub use graphmap_kpn::pass::{Pass, PassContext};
 pub use graphmap_plan::{Plan, Request};
 pub use graphmap_platform::Platform;
+pub use program::{Run, run};
 pub use registry::Registry;
 pub use report::{Diagnosed, Error, Report};
 #[cfg(feature = "cli")]

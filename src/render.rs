@@ -263,17 +263,3 @@ fn place(span: Span, sources: &SourceMap) -> Value {
         "end": range.end,
     })
 }
-
-/// `2 errors and 1 warning`; `None` when there is nothing to count.
-pub(crate) fn summary(all: &Diagnostics) -> Option<String> {
-    let count = |severity, one: &str| match all.count(severity) {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        n => Some(format!("{n} {one}s")),
-    };
-    let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning")]
-        .into_iter()
-        .filter_map(|(severity, one)| count(severity, one))
-        .collect();
-    (!parts.is_empty()).then(|| parts.join(" and "))
-}

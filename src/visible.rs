@@ -30,29 +30,6 @@ pub(crate) fn name(name: &str) -> Cow<'_, str> {
     escaped(name, |_| false)
 }
 
-/// Text that we have coloured ourselves: colours stay, all else is shown as by [`text`].
-pub(crate) fn coloured(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("\u{1b}[") {
-        shown += &self::text(&rest[..at]);
-        let inside = &rest[at + 2..];
-        let numbers = |c: char| c.is_ascii_digit() || c == ';';
-        let end = inside.find(|c| !numbers(c)).unwrap_or(inside.len());
-        match inside[end..].starts_with('m') {
-            true => {
-                shown += &rest[at..at + 2 + end + 1];
-                rest = &inside[end + 1..];
-            }
-            false => {
-                shown += &self::text("\u{1b}");
-                rest = &rest[at + 1..];
-            }
-        }
-    }
-    shown + &self::text(rest)
-}
-
 /// A part of a source, in which places are counted in bytes: what is odd is replaced by something of
 /// its length. Tabs and what has one byte is left to whoever shows the part.
 pub(crate) fn of_same_length(source: &str) -> Cow<'_, str> {
@@ -101,22 +78,6 @@ mod tests {
         // What is no control of anything stays as it is: accents, Hebrew, families of four.
         for plain in ["\u{e9}", "\u{5d0}", "\u{1f468}\u{200d}\u{1f469}", "\u{a0}"] {
             assert_eq!(name(plain), plain);
-        }
-    }
-
-    #[test]
-    fn colours_stay_and_nothing_else() {
-        let own = "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m: a\n";
-        assert_eq!(coloured(own), own);
-        for (raw, shown) in [
-            ("\u{1b}[2J\u{1b}[1m", "\\u{1b}[2J\u{1b}[1m"),
-            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
-            ("\u{1b}[", "\\u{1b}["),
-            ("\u{1b}[1", "\\u{1b}[1"),
-            ("\u{1b}\u{1b}[1m", "\\u{1b}\u{1b}[1m"),
-            ("\u{9b}1m\u{202e}", "\\u{9b}1m\\u{202e}"),
-        ] {
-            assert_eq!(coloured(raw), shown);
         }
     }
 }

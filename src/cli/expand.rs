@@ -4,7 +4,7 @@ use super::args::{File, GraphArgs};
 use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
-use crate::dot;
+use crate::to_dot;
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::json;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
     let text = if json {
         json::write(&network, None) + "\n"
     } else {
-        dot::print(&network)
+        to_dot(&network)
     };
     let mut files = Files::new();
     files.generated(&args.output, text);

@@ -14,24 +14,19 @@ use super::paths::{shown, word};
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use super::talk;
-use crate::cli::cargo::{self, Build, Failed};
 use crate::cli::child::{self, End};
-use crate::cli::compiler;
+use crate::cli::supervised::Supervised;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
+use crate::program::{Build, Failed, Handed, no_project as no_project_of};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::input::{self, Limit};
-use graphmap_kpn::mapping::{Mapping, Place};
+use graphmap_kpn::mapping::Mapping;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::size;
 use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::{Project, Regenerated};
-use graphmap_wiring::rustc::{self, Explainer};
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroU32;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -255,8 +250,6 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     );
     set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".into()));
     set("GRAPHMAP_PIN", args.no_pin.then(|| "0".into()));
-    let cores = mapping.as_ref().and_then(|handed| handed.cores.clone());
-    set("GRAPHMAP_CORES", cores.map(Into::into));
     let link = args.link.map(|link| match link {
         Link::Threads => "threads",
         Link::Shm => "shm",
@@ -277,9 +270,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         args.trace_events.map(|count| count.to_string().into()),
     );
     if let Some(handed) = &mapping {
-        command.env("GRAPHMAP_MAPPING", &handed.file.0);
-        command.env_remove("GRAPHMAP_PLACEMENT");
-        command.env_remove("GRAPHMAP_PLACED");
+        handed.tell(&mut command);
     }
     let result = session.timed("run", |_| child::run(&mut command));
     ended(session, &program, result)
@@ -377,12 +368,12 @@ fn build(
     session: &mut Session<'_>,
     network: &Verified,
     project: &Project,
-    mut doubts: Vec<Doubt>,
+    doubts: Vec<Doubt>,
     mpi: Option<(&str, &Path)>,
 ) -> Outcome<PathBuf> {
     let root = &*project.root;
     let build = Build {
-        project: root,
+        project,
         release: args.optimised(),
         mpi,
         talk: session.may_talk(),
@@ -391,82 +382,30 @@ fn build(
             false => |_| (),
         },
         building: &format!("building {}", shown(root)),
+        supervise: &Supervised,
     };
-    let explainer = || Explainer::new(network);
-    // Of what is generated nothing can be mended, and nobody is to blame but us.
-    let is_users = |file: &Path| !project.is_generated(file) && !cargo::is_foreign(file);
     let rebuilt = root.join("target/release").is_dir();
     let start = Instant::now();
-    let built = session.timed("build", |_| cargo::build(&build));
+    let (found, built) = session.timed("build", |s| build.run(network, doubts, &mut s.sources));
     // For who sits there and tries again and again.
     if session.may_talk() && build.release && !args.release && rebuilt && start.elapsed() > LONG {
         session
             .tell("graphmap: `--dev` builds in less time, for a program that then runs slower\n");
     }
-    // The compiler knows what fits; what else is told is what it cannot know.
-    let certain: Vec<Doubt> = doubts.extract_if(.., |doubt| doubt.certain).collect();
-    if built.is_ok() && certain.is_empty() {
-        // It is not there where nothing was in doubt.
-        let _ = fs::remove_file(project.fitting());
-    }
-    certain
-        .into_iter()
-        .for_each(|doubt| session.find(doubt.finding));
-    match built {
-        Ok(built) if built.warnings.is_empty() => Ok(built.program),
-        Ok(built) => {
-            let warnings = compiler::in_files_of_user(built.warnings, root, is_users);
-            let explainer = explainer();
-            let explain = |warning: Diagnostic, file: &Path, pointed: &str| {
-                explainer.explain(warning, file, pointed)
-            };
-            let found = compiler::diagnose(warnings, root, &mut session.sources, is_users, explain);
-            session.find_all(found);
-            Ok(built.program)
-        }
-        Err(Failed::Interrupted(signal)) => Err(Exit::signal(signal)),
-        Err(Failed::Cargo(diagnostic)) => session.fail(Exit::Usage, *diagnostic),
-        Err(Failed::Code(mut messages)) => {
-            let explainer = explainer();
-            for message in &mut messages {
-                // Where it stays in what is generated, it is told there: better than not at all.
-                compiler::out_of_macros(message, root, is_users);
-            }
-            compiler::at_functions(&mut messages, root, |file, at| {
-                function_at(project, file, at)
-            });
-            let mut wrong = BTreeSet::new();
-            let explain = |diagnostic: Diagnostic, file: &Path, pointed: &str| {
-                let told = explainer.explain(diagnostic, file, pointed);
-                // A type that is missing says nothing of the function that names it.
-                if told.code != graphmap_wiring::codes::TYPE_MISSING {
-                    wrong.insert(file.to_owned());
-                }
-                told
-            };
-            let found = compiler::diagnose(messages, root, &mut session.sources, is_users, explain);
-            for doubt in doubts {
-                let file = std::path::absolute(&doubt.file);
-                if file.is_ok_and(|file| wrong.contains(&file)) {
-                    session.find(doubt.finding);
-                }
-            }
-            session.find_all(found);
-            Err(Exit::Graph)
-        }
-    }
+    session.find_all(found);
+    built.map_err(|failed| match failed {
+        Failed::Interrupted(signal) => Exit::signal(signal),
+        Failed::Cargo => Exit::Usage,
+        Failed::Code => Exit::Graph,
+    })
 }
 
-/// The function that a place in a project's wiring hands to the runtime, and where it is declared.
-fn function_at(project: &Project, file: &Path, at: usize) -> Option<(PathBuf, Range<usize>)> {
-    if !project.is_wiring(file) {
-        return None;
-    }
-    let wiring = input::text(file, Limit::NETWORK).ok()?;
-    let function = rustc::handed_function(&wiring, at)?;
-    let file = std::path::absolute(project.function_file(function)).ok()?;
-    let place = rustc::declaration(&input::text(&file, Limit::SOURCE).ok()?, function)?;
-    Some((file, place))
+/// A mapping, as the runtime reads it.
+fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
+    Handed::new(mapping).or_else(|error| {
+        let message = format!("the mapping cannot be handed to the program: {error}");
+        session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
+    })
 }
 
 /// The project of a graph, with what is generated in it as the graph is now, and what may not fit.
@@ -508,92 +447,10 @@ fn find_project(
 
 fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
     let beside = file.with_extension("");
-    let message = format!("there is no code for `{}` to run", file.display());
-    let diagnostic = Diagnostic::error(codes::NO_PROJECT, message)
-        .with_note(format!(
-            "looked for `{}`",
-            beside.join("Cargo.toml").display()
-        ))
-        .help(format!(
-            "`graphmap new {} --from {}` makes a project for it, with a file for each function",
-            word(&beside),
-            word(file)
-        ));
+    let diagnostic = no_project_of(file).help(format!(
+        "`graphmap new {} --from {}` makes a project for it, with a file for each function",
+        word(&beside),
+        word(file)
+    ));
     session.fail(Exit::Usage, diagnostic)
-}
-
-/// The mapping that the run obeys, as the runtime reads it: the OS process of each rank.
-fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
-    let text = graphmap_wiring::sequence::encode(&mapping.os_process);
-    let cores = cores(&mapping.places);
-    let handed = TemporaryFile::new(&text).map(|file| Handed { file, cores });
-    handed.or_else(|error| {
-        let message = format!("the mapping cannot be handed to the program: {error}");
-        session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
-    })
-}
-
-/// A mapping, as the runtime reads it.
-struct Handed {
-    file: TemporaryFile,
-    /// The cores of each OS process.
-    cores: Option<String>,
-}
-
-/// The cores of each OS process, where all have some, and all are those of one host.
-fn cores(places: &[Place]) -> Option<String> {
-    let first = places.first()?;
-    let named = |place: &Place| !place.cores.is_empty() && place.host == first.host;
-    let list = |place: &Place| {
-        let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
-        cores.join(",")
-    };
-    let all: Vec<String> = places.iter().map(list).collect();
-    places.iter().all(named).then(|| all.join(" "))
-}
-
-/// A file that goes when it is dropped.
-struct TemporaryFile(PathBuf);
-
-impl TemporaryFile {
-    fn new(text: &str) -> io::Result<TemporaryFile> {
-        let name = format!("graphmap-mapping-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // Not through a link that somebody else has put there.
-        let _ = fs::remove_file(&path);
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
-        let file_of_ours = TemporaryFile(path);
-        file.write_all(text.as_bytes())?;
-        Ok(file_of_ours)
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cores_of_one_host_are_handed_on() {
-        let place = |host: Option<&str>, cores: &[u32]| Place {
-            host: host.map(str::to_string),
-            cores: cores.to_vec(),
-        };
-        let here = [place(None, &[2]), place(None, &[0, 1])];
-        assert_eq!(cores(&here).as_deref(), Some("2 0,1"));
-        let one = [place(Some("a"), &[0]), place(Some("a"), &[1])];
-        assert_eq!(cores(&one).as_deref(), Some("0 1"));
-        let two = [place(Some("a"), &[0]), place(Some("b"), &[0])];
-        assert_eq!(cores(&two), None);
-        assert_eq!(cores(&[place(None, &[0]), place(None, &[])]), None);
-        assert_eq!(cores(&[]), None);
-    }
 }

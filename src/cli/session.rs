@@ -264,7 +264,7 @@ impl<'t> Session<'t> {
             if !shown.is_empty() {
                 talk::say(&(visible::json(&value, false) + "\n"));
             }
-        } else if let Some(summary) = render::summary(&shown) {
+        } else if let Some(summary) = summary(&shown) {
             let more = match left_out {
                 0 => String::new(),
                 n => format!(" ({n} more not shown; see --limit)"),
@@ -354,4 +354,18 @@ pub(crate) struct Formatted {
     /// Of standard input alone.
     pub(crate) before: Vec<u8>,
     pub(crate) after: String,
+}
+
+/// `2 errors and 1 warning`; `None` when there is nothing to count.
+fn summary(all: &Diagnostics) -> Option<String> {
+    let count = |severity, one: &str| match all.count(severity) {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {one}s")),
+    };
+    let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning")]
+        .into_iter()
+        .filter_map(|(severity, one)| count(severity, one))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
 }

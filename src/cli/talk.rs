@@ -13,7 +13,7 @@ pub(crate) fn say(text: &str) {
 
 /// As [`say`], of text that we have coloured.
 pub(crate) fn say_coloured(text: &str) {
-    let _ = io::stderr().write_all(visible::coloured(text).as_bytes());
+    let _ = io::stderr().write_all(coloured(text).as_bytes());
 }
 
 /// Whether standard error is a terminal.
@@ -82,4 +82,48 @@ pub(crate) fn no_more() {
 fn nowhere() -> bool {
     let nowhere = File::options().write(true).open("/dev/null");
     nowhere.is_ok_and(|file| rustix::stdio::dup2_stdout(&file).is_ok())
+}
+
+/// Text that we have coloured ourselves: colours stay, all else is shown as by [`text`].
+fn coloured(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        shown += &visible::text(&rest[..at]);
+        let inside = &rest[at + 2..];
+        let numbers = |c: char| c.is_ascii_digit() || c == ';';
+        let end = inside.find(|c| !numbers(c)).unwrap_or(inside.len());
+        match inside[end..].starts_with('m') {
+            true => {
+                shown += &rest[at..at + 2 + end + 1];
+                rest = &inside[end + 1..];
+            }
+            false => {
+                shown += &visible::text("\u{1b}");
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    shown + &visible::text(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_stay_and_nothing_else() {
+        let own = "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m: a\n";
+        assert_eq!(coloured(own), own);
+        for (raw, shown) in [
+            ("\u{1b}[2J\u{1b}[1m", "\\u{1b}[2J\u{1b}[1m"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[", "\\u{1b}["),
+            ("\u{1b}[1", "\\u{1b}[1"),
+            ("\u{1b}\u{1b}[1m", "\\u{1b}\u{1b}[1m"),
+            ("\u{9b}1m\u{202e}", "\\u{9b}1m\\u{202e}"),
+        ] {
+            assert_eq!(coloured(raw), shown);
+        }
+    }
 }

@@ -1,9 +1,7 @@
 //! Builds a project with cargo.
 
-use crate::cli::child::Watched;
-use crate::cli::compiler::CompilerMessage;
-use crate::cli::signals::{self, Guard, interrupted};
-use crate::cli::supervisor::{self, Bound, END_TREE};
+use super::compiler::CompilerMessage;
+use super::supervise::Supervise;
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use serde::Deserialize;
@@ -15,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How a project is built.
-pub(crate) struct Build<'a> {
+pub(crate) struct CargoBuild<'a> {
     /// Folder of the project's `Cargo.toml`.
     pub(crate) project: &'a Path,
     /// Whether with optimisation.
@@ -28,6 +26,8 @@ pub(crate) struct Build<'a> {
     pub(crate) tells: fn(&str),
     /// What is told then of a project of which something has to be compiled.
     pub(crate) building: &'a str,
+    /// Who sees to it that nothing outlives us.
+    pub(crate) supervise: &'a dyn Supervise,
 }
 
 /// What a build made.
@@ -113,12 +113,13 @@ fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<
 }
 
 /// Builds a project.
-pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
+pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
+    let supervise = build.supervise;
     // Who asks what the program does may do so before there is one: that ends nothing.
-    let _question = signals::question();
+    let _attention = supervise.attend();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let cannot_run = |error: io::Error| Failed::Cargo(Box::new(not_there(&error)));
-    let mut command = supervisor::command(&cargo, Bound::Tree).map_err(cannot_run)?;
+    let mut command = supervise.tree(&cargo).map_err(cannot_run)?;
     command
         .args(["build", "--message-format=json", "--manifest-path"])
         .arg(build.project.join("Cargo.toml"))
@@ -138,12 +139,11 @@ pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
             .arg("--target-dir")
             .arg(folder);
     }
-    let _guard = Guard::new();
     let mut child = command.spawn().map_err(cannot_run)?;
     // Read beside the messages: neither pipe may fill up while the other is read.
     let said = child.stderr.take();
     let said = said.map(|stderr| listen(stderr, build.building.into(), build.tells));
-    let watched = Watched::new(child.id(), END_TREE);
+    let watched = supervise.watch(child.id());
     let mut program = None;
     let mut messages = Vec::new();
     if let Some(stdout) = child.stdout.take() {
@@ -168,7 +168,7 @@ pub(crate) fn build(build: &Build<'_>) -> Result<Built, Failed> {
     // Ended before the child is collected: its number may then belong to another.
     drop(watched);
     let status = child.wait().map_err(cannot_run)?;
-    if let Some(signal) = interrupted() {
+    if let Some(signal) = supervise.interrupted() {
         return Err(Failed::Interrupted(signal));
     }
     if status.success()

@@ -1,0 +1,18 @@
+//! The program of a network: its project, brought up to date and built, and run under a mapping.
+
+mod build;
+mod cargo;
+mod compiler;
+mod handed;
+mod run;
+mod supervise;
+
+#[cfg(feature = "cli")]
+pub(crate) use build::{Build, Failed};
+#[cfg(feature = "cli")]
+pub(crate) use handed::Handed;
+#[cfg(feature = "cli")]
+pub(crate) use run::no_project;
+pub use run::{Run, run};
+#[cfg(feature = "cli")]
+pub(crate) use supervise::Supervise;

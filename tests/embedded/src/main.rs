@@ -1,0 +1,10 @@
+//! Adds up squares.
+
+mod processes;
+mod wiring {
+    include!(concat!(env!("OUT_DIR"), "/wiring.rs"));
+}
+
+fn main() -> std::process::ExitCode {
+    graphmap_runtime::main(wiring::network)
+}
