@@ -23,6 +23,7 @@ fn squares(args: &str) -> Test {
     Test::new().file("squares.graph", SQUARES).args(args)
 }
 
+#[cfg(feature = "metis")]
 #[test]
 fn a_graph_of_metis_is_partitioned_and_the_partition_written_as_metis_does() {
     let test = squares("partition squares.graph --format metis -n 2 -o parts");
@@ -220,6 +221,11 @@ fn options_that_speak_of_processes_are_refused() {
         .run()
         .status(2)
         .stderr_has("`--solver` is not for the strategy `auto`");
+}
+
+#[cfg(feature = "metis")]
+#[test]
+fn a_strategy_that_is_nearly_called_so_is_named() {
     squares("partition squares.graph -n 2 --strategy mteis")
         .run()
         .status(2)

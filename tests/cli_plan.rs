@@ -15,6 +15,7 @@ fn plan(drawing: &str, options: &str) -> Value {
 }
 
 /// METIS prints where a part of its recursion runs out of vertices, as heavy ones make it do.
+#[cfg(feature = "metis")]
 #[test]
 fn nothing_foreign_is_printed() {
     let mut tree = "digraph tree {\n".to_owned();

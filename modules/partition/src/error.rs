@@ -17,6 +17,13 @@ pub enum Error {
         /// The names that there are.
         known: Vec<&'static str>,
     },
+    /// The strategy is not compiled in.
+    LeftOut {
+        /// What was asked for.
+        name: &'static str,
+        /// The feature of this crate, and of graphmap, that it comes with.
+        feature: &'static str,
+    },
     /// A solver failed; what it said.
     Solver(String),
 }
@@ -71,6 +78,10 @@ impl fmt::Display for Error {
                 f,
                 "no strategy is called `{name}`; there are: {}",
                 known.join(", ")
+            ),
+            Self::LeftOut { name, feature } => write!(
+                f,
+                "the strategy `{name}` is not compiled in: it comes with the feature `{feature}`"
             ),
             Self::Solver(message) => write!(f, "solver: {message}"),
         }

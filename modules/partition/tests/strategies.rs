@@ -79,6 +79,9 @@ fn auto_is_never_worse_than_stack_and_round_robin_when_those_are_feasible() {
         assert!(found.evaluation.feasible());
         assert!(found.lower_bound <= found.minimised);
         for name in ["stack", "round-robin", "metis"] {
+            if name == "metis" && cfg!(not(feature = "metis")) {
+                continue;
+            }
             let other = run(&problem, name);
             assert!(
                 !other.evaluation.feasible() || found.minimised <= other.minimised,
@@ -398,4 +401,29 @@ fn a_watch_that_has_enough_ends_all_threads() {
     waiter.join().unwrap();
     assert!(found.evaluation.feasible() && !found.remarks.is_empty());
     assert!(watch.best().unwrap() >= found.minimised as f64);
+}
+
+/// Who asks for a strategy that is not compiled in is told which feature it comes with; it is not listed.
+#[cfg(not(feature = "metis"))]
+#[test]
+fn what_is_not_compiled_in_is_called_so() {
+    let machine = Machine::regular(&[(2, 1)]).unwrap();
+    let graph = layered(8, 0);
+    let problem = Problem::new(&graph, &machine);
+    for name in ["metis", "metis-kway", "metis-recursive"] {
+        let options = Options {
+            strategy: name.into(),
+            ..Options::default()
+        };
+        let error = solve(&problem, &options).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("the strategy `{name}` is not compiled in: it comes with the feature `metis`")
+        );
+        assert!(
+            graphmap_partition::strategies()
+                .iter()
+                .all(|s| s.name != name)
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
 
 use crate::codes;
+use crate::failure::left_out;
 use crate::translate::{Targets, distance_factor};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Place;
@@ -275,6 +276,7 @@ fn failure(error: &Error) -> Diagnostic {
                 None => finding.help(format!("there are: {}", known.join(", "))),
             }
         }
+        Error::LeftOut { name, feature } => left_out(name, feature),
         Error::Solver(said) => {
             let message = format!("the solver failed: {said}");
             Diagnostic::error(codes::SOLVER, message)

@@ -39,6 +39,7 @@ pub(crate) fn failure(
                 None => finding.help(format!("there are: {}", known.join(", "))),
             }
         }
+        Error::LeftOut { name, feature } => left_out(name, feature),
         Error::Solver(said) => {
             Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
                 .help("use `--strategy auto`, which needs none")
@@ -47,6 +48,14 @@ pub(crate) fn failure(
         // Input that the engine refuses, and whatever else it may come to say, in its own words.
         _ => weights_error(error),
     }
+}
+
+/// That a strategy is not compiled in.
+pub(crate) fn left_out(name: &str, feature: &str) -> Diagnostic {
+    let message = format!("this graphmap was built without the strategy `{name}`");
+    Diagnostic::error(codes::UNKNOWN_STRATEGY, message).help(format!(
+        "build it with the feature `{feature}`, or use `--strategy auto`, which does without"
+    ))
 }
 
 fn infeasible(

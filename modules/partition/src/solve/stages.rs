@@ -365,8 +365,13 @@ impl<'a> Stages<'a> {
                 let starts = self.feasible(&known);
                 known.push(self.beside(by_name("fast")?, starts)?);
             }
-            if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
-                known.push(self.beside(by_name("metis")?, Vec::new())?);
+            // Where it is compiled in.
+            if let Ok(metis) = by_name("metis")
+                && brief
+                && entries <= ASKED
+                && metis::is_quiet(&self.inst)
+            {
+                known.push(self.beside(metis, Vec::new())?);
             }
         }
         Ok(known)

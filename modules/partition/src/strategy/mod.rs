@@ -130,18 +130,21 @@ const STRATEGIES: &[Strategy] = &[
         kind: Kind::Program,
         run: ilp::run,
     },
+    #[cfg(feature = "metis")]
     Strategy {
         name: "metis",
         about: "METIS, best of k-way and recursive",
         kind: Kind::Engine,
         run: metis::run,
     },
+    #[cfg(feature = "metis")]
     Strategy {
         name: "metis-kway",
         about: "METIS k-way",
         kind: Kind::Engine,
         run: metis::run_kway,
     },
+    #[cfg(feature = "metis")]
     Strategy {
         name: "metis-recursive",
         about: "METIS recursive bisection",
@@ -150,13 +153,26 @@ const STRATEGIES: &[Strategy] = &[
     },
 ];
 
-/// All strategies.
+/// Strategies that can be compiled in and were not, each with the feature that does it.
+const LEFT_OUT: &[(&str, &str)] = &[
+    #[cfg(not(feature = "metis"))]
+    ("metis", "metis"),
+    #[cfg(not(feature = "metis"))]
+    ("metis-kway", "metis"),
+    #[cfg(not(feature = "metis"))]
+    ("metis-recursive", "metis"),
+];
+
+/// All strategies that are compiled in.
 #[must_use]
 pub fn strategies() -> &'static [Strategy] {
     STRATEGIES
 }
 
 pub(crate) fn by_name(name: &str) -> Result<&'static Strategy, Error> {
+    if let Some(&(name, feature)) = LEFT_OUT.iter().find(|(known, _)| *known == name) {
+        return Err(Error::LeftOut { name, feature });
+    }
     let found = STRATEGIES.iter().find(|s| s.name == name);
     found.ok_or_else(|| Error::UnknownStrategy {
         name: name.to_owned(),

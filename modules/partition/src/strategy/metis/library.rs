@@ -1,0 +1,146 @@
+//! METIS, as the library compiled into the `metis` crate.
+//!
+//! What it does not do itself: it prints to standard output when there are more parts than
+//! vertices (not asked then), holds weights in 32 bits (scaled down here), ignores distances
+//! (its parts are matched to blocks here), knows neither pins nor pairs kept apart (repaired here),
+//! may break balance (told by the evaluation), and draws its random numbers from `rand` of the C
+//! library, whose state all threads share (one call at a time here: the same seed gives the same parts).
+
+use std::sync::{Mutex, PoisonError};
+
+use ::metis::option::{Opt, Seed, UFactor};
+
+use super::FEW;
+use crate::error::Error;
+use crate::instance::{Instance, NO_LIMIT};
+use crate::multilevel::initial::{THOROUGH, multisection};
+use crate::refine::rebalance::repair_rules;
+use crate::strategy::{Context, Found};
+
+/// Held while METIS works: two calls at a time would take each other's random numbers.
+static RANDOM: Mutex<()> = Mutex::new(());
+
+#[derive(Clone, Copy)]
+enum Method {
+    Kway,
+    Recursive,
+}
+
+pub(crate) fn run_kway(context: &mut Context<'_>) -> Result<Found, Error> {
+    one(context, Method::Kway).map(Found::from)
+}
+
+pub(crate) fn run_recursive(context: &mut Context<'_>) -> Result<Found, Error> {
+    one(context, Method::Recursive).map(Found::from)
+}
+
+pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
+    let inst = context.inst;
+    let kway = one(context, Method::Kway)?;
+    let recursive = one(context, Method::Recursive)?;
+    let rank = |block: &[u32]| (overload(inst, block), inst.cost(block));
+    Ok(if rank(&kway) < rank(&recursive) {
+        kway
+    } else {
+        recursive
+    }
+    .into())
+}
+
+fn overload(inst: &Instance, block: &[u32]) -> i64 {
+    let mut load = vec![0; inst.k()];
+    for (v, &b) in block.iter().enumerate() {
+        load[b as usize] += inst.load(v as u32);
+    }
+    load.iter()
+        .enumerate()
+        .map(|(b, l)| (l - inst.load_bound(b)).max(0))
+        .sum()
+}
+
+fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
+    let inst = context.inst;
+    let (n, k) = (inst.len(), inst.k());
+    if k == 1 || n < 2 {
+        return Ok(vec![0; n]);
+    }
+    // METIS prints to standard output when a part of its recursion runs out of vertices, which
+    // happens when there are hardly more vertices than parts. Those go without it.
+    if n < FEW * k {
+        let remark = "there are too few processes for METIS: multisection is used instead";
+        if !context.remarks.iter().any(|known| known == remark) {
+            context.remarks.push(remark.to_owned());
+        }
+        let mut block = multisection(inst, THOROUGH, 0.0, &mut context.random);
+        repair_rules(inst, &mut block);
+        return Ok(block);
+    }
+    let parts = k;
+    let scale_to = |values: &mut dyn Iterator<Item = i64>, most: i64| -> i64 {
+        (values.sum::<i64>() / most).max(0) + 1
+    };
+    let idx = |v: i64| ::metis::Idx::try_from(v).unwrap_or(::metis::Idx::MAX);
+    let offsets: Vec<_> = inst.offsets.iter().map(|&o| idx(i64::from(o))).collect();
+    let targets: Vec<_> = inst.targets.iter().map(|&t| idx(i64::from(t))).collect();
+    let divide = scale_to(&mut inst.weights.iter().copied(), 1 << 29);
+    let weights: Vec<_> = inst
+        .weights
+        .iter()
+        .map(|&w| idx((w / divide).max(1)))
+        .collect();
+    // Dimensions without a limit on some block mean nothing to METIS' balance. To it blocks share
+    // evenly what they share.
+    let upper = |b: usize, d: usize| {
+        let at = inst.shared.at(b, d);
+        let sharing = (0..k).filter(|&c| inst.shared.at(c, d) == at).count();
+        inst.shared.upper[at] / sharing as i64
+    };
+    let limited = |d: usize| (0..k).all(|b| inst.shared.upper[inst.shared.at(b, d)] < NO_LIMIT);
+    let dims: Vec<usize> = (0..inst.dims()).filter(|&d| d == 0 || limited(d)).collect();
+    let mut size = vec![0; n * dims.len()];
+    let mut share = vec![0.0; parts * dims.len()];
+    for (i, &d) in dims.iter().enumerate() {
+        let of = |v: usize| inst.size[v * inst.dims() + d];
+        let divide = scale_to(&mut (0..n).map(of), 1 << 29);
+        for v in 0..n {
+            size[v * dims.len() + i] = idx(of(v) / divide);
+        }
+        let uppers: Vec<f64> = (0..k).map(|b| upper(b, d) as f64).collect();
+        let upper = |b: usize| uppers[b];
+        let total: f64 = (0..parts).map(upper).sum();
+        for b in 0..parts {
+            // METIS wants shares that sum to 1, none of them 0.
+            let part = if total > 0.0 {
+                upper(b) / total
+            } else {
+                1.0 / parts as f64
+            };
+            share[b * dims.len() + i] = (part * 0.999 + 0.001 / parts as f64) as ::metis::Real;
+        }
+    }
+    let mut part = vec![0; n];
+    let mut options = [-1; ::metis::NOPTIONS];
+    options[Seed::INDEX] = (context.random.next() >> 40) as ::metis::Idx;
+    options[UFactor::INDEX] = 30;
+    let graph = ::metis::Graph::new(
+        idx(dims.len() as i64),
+        idx(parts as i64),
+        &offsets,
+        &targets,
+    )
+    .map_err(|e| Error::Solver(format!("METIS: {e}")))?
+    .set_vwgt(&size)
+    .set_adjwgt(&weights)
+    .set_tpwgts(&share)
+    .set_options(&options);
+    let alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    match method {
+        Method::Kway => graph.part_kway(&mut part),
+        Method::Recursive => graph.part_recursive(&mut part),
+    }
+    .map_err(|e| Error::Solver(format!("METIS: {e}")))?;
+    drop(alone);
+    let mut block: Vec<u32> = part.iter().map(|&p| p as u32).collect();
+    repair_rules(inst, &mut block);
+    Ok(block)
+}
