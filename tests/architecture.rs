@@ -367,6 +367,8 @@ const PARTITION: &[&str] = &[
     "random",
     "union",
     "delta_debugging",
+    "clusters",
+    "csr",
     "watch",
     "budget",
     "error",

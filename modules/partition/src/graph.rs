@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::csr::Csr;
 use crate::error::Error;
 
 /// One channel of the network. Direction does not matter to a mapping: both ways of a pair are
@@ -28,7 +29,7 @@ pub struct Channel {
 /// changes the network for it, share the arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    rows: Rows,
+    rows: Csr,
     /// Channels behind each entry; empty when every edge is one channel.
     channels: Vec<u32>,
     load: Arc<Vec<i64>>,
@@ -38,15 +39,6 @@ pub struct Graph {
     total_traffic: u64,
     /// Some edges have no traffic.
     silent: bool,
-}
-
-/// Edges in compressed rows, shared. Signed weights, because the search subtracts them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rows {
-    /// Where the row of each vertex begins, and the end of the last.
-    pub(crate) offsets: Arc<Vec<u32>>,
-    pub(crate) targets: Arc<Vec<u32>>,
-    pub(crate) weights: Arc<Vec<i64>>,
 }
 
 /// Largest accepted sum of loads, of memory, and of traffic: leaves room for products with
@@ -124,11 +116,7 @@ impl Graph {
             total_load,
             total_traffic: weights.iter().sum::<i64>() as u64 / 2,
             silent: weights.contains(&0),
-            rows: Rows {
-                offsets: Arc::new(start),
-                targets: Arc::new(targets),
-                weights: Arc::new(weights),
-            },
+            rows: Csr::new(start, targets, weights),
             channels,
             load: Arc::new(load.into_iter().map(|l| l as i64).collect()),
             memory: Vec::new(),
@@ -162,7 +150,7 @@ impl Graph {
     /// Number of undirected edges, parallel channels counted once.
     #[must_use]
     pub fn edges(&self) -> usize {
-        self.rows.targets.len() / 2
+        self.rows.arcs() / 2
     }
 
     /// Load of a vertex.
@@ -177,7 +165,7 @@ impl Graph {
     }
 
     /// The edges, shared; `None` when some have no traffic, which the search does without.
-    pub(crate) fn rows(&self) -> Option<Rows> {
+    pub(crate) fn rows(&self) -> Option<Csr> {
         (!self.silent).then(|| self.rows.clone())
     }
 
@@ -195,24 +183,16 @@ impl Graph {
 
     /// Neighbours of a vertex with the traffic summed over both directions.
     pub fn neighbours(&self, vertex: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let row = self.row(vertex);
-        let targets = self.rows.targets[row.clone()].iter().copied();
-        targets.zip(self.rows.weights[row].iter().map(|&t| t as u64))
+        self.rows
+            .row(vertex)
+            .map(|(u, traffic)| (u, traffic as u64))
     }
 
     /// Neighbours of a vertex with the number of channels behind each edge.
     pub fn channels(&self, vertex: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.row(vertex).map(|i| {
-            (
-                self.rows.targets[i],
-                self.channels.get(i).copied().unwrap_or(1),
-            )
-        })
-    }
-
-    fn row(&self, vertex: u32) -> std::ops::Range<usize> {
-        let v = vertex as usize;
-        self.rows.offsets[v] as usize..self.rows.offsets[v + 1] as usize
+        let channels = |i: usize| self.channels.get(i).copied().unwrap_or(1);
+        let row = self.rows.range(vertex);
+        row.map(move |i| (self.rows.targets[i], channels(i)))
     }
 
     /// Sum of all loads.
@@ -230,13 +210,9 @@ impl Graph {
     /// Bytes held by the graph.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let Rows {
-            offsets,
-            targets,
-            weights,
-        } = &self.rows;
-        4 * (offsets.len() + targets.len() + self.channels.len())
-            + 8 * (weights.len() + self.load.len() + self.memory.len())
+        let arcs = self.rows.arcs();
+        4 * (self.rows.offsets.len() + arcs + self.channels.len())
+            + 8 * (arcs + self.load.len() + self.memory.len())
     }
 }
 

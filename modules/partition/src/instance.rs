@@ -1,11 +1,13 @@
 //! What the search works on: the problem with all that must lie together made one vertex, and
 //! every capacity, slot and count rule turned into the same thing, an interval per block or place.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::clusters::{summed, united};
 use crate::constraints::Groups;
+use crate::csr::Csr;
 use crate::draft::{Clash, OUTSIDE};
-use crate::graph::Rows;
 use crate::machine::{Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};
 pub(crate) use crate::quota::NO_LIMIT;
@@ -117,9 +119,7 @@ fn table(machine: &Machine) -> Vec<i64> {
 /// Clones share the large arrays, with the caller's network too where nothing changes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
-    pub(crate) offsets: Arc<Vec<u32>>,
-    pub(crate) targets: Arc<Vec<u32>>,
-    pub(crate) weights: Arc<Vec<i64>>,
+    pub(crate) graph: Csr,
     /// `vertex * dims + dim`.
     pub(crate) size: Arc<Vec<i64>>,
     /// Index into the sets of blocks, by vertex; empty when all vertices are free.
@@ -128,6 +128,15 @@ pub(crate) struct Instance {
     /// there are none.
     pub(crate) apart: Vec<Vec<(u32, u32)>>,
     pub(crate) shared: Arc<Shared>,
+}
+
+/// An instance is read as the graph that it is.
+impl Deref for Instance {
+    type Target = Csr;
+
+    fn deref(&self) -> &Csr {
+        &self.graph
+    }
 }
 
 impl Instance {
@@ -207,24 +216,22 @@ impl Instance {
                 }
             }
         }
-        let row = |v: u32, visit: &mut dyn FnMut(u32, i64)| {
-            if count_channels {
-                graph.channels(v).for_each(|(u, c)| visit(u, i64::from(c)));
-            } else {
-                graph.neighbours(v).for_each(|(u, t)| visit(u, t as i64));
-            }
-        };
-        let plain = alone && edges.is_empty();
-        let shares = plain && !count_channels;
-        let rows = match shares.then(|| graph.rows()).flatten() {
-            Some(rows) => rows,
-            None if plain => copy(n, 2 * graph.edges(), row),
-            None => contract(&groups.of, m, row, &edges),
+        edges.retain(|e| e.2 != 0);
+        let rows = match graph.rows() {
+            Some(rows) if !count_channels => rows,
+            _ => Csr::of((0..n as u32).map(|v| {
+                let counted = graph.channels(v).map(|(u, count)| (u, i64::from(count)));
+                let counted = counted.filter(move |_| count_channels);
+                let traffic = graph.neighbours(v).map(|(u, traffic)| (u, traffic as i64));
+                let traffic = traffic.filter(move |e| !count_channels && e.1 != 0);
+                counted.chain(traffic)
+            })),
         };
         let instance = Self {
-            offsets: rows.offsets,
-            targets: rows.targets,
-            weights: rows.weights,
+            graph: match alone && edges.is_empty() {
+                true => rows,
+                false => rows.contract(&groups.of, m, &edges),
+            },
             size,
             set: groups.set,
             apart: groups.apart,
@@ -235,49 +242,27 @@ impl Instance {
 
     /// The instance with the vertices of each cluster made one; `map` names the cluster of each.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let (n, d) = (self.len(), self.dims());
-        let mut size = vec![0; clusters * d];
-        for v in 0..n {
-            for i in 0..d {
-                size[map[v] as usize * d + i] += self.size[v * d + i];
-            }
-        }
         let mut set = Vec::new();
         if !self.set.is_empty() {
             set.resize(clusters, 0);
-            for v in 0..n {
-                set[map[v] as usize] = self.set[v];
-            }
+            let sets = map.iter().zip(&self.set);
+            sets.for_each(|(&c, &s)| set[c as usize] = s);
         }
-        let mut apart = Vec::new();
-        if !self.apart.is_empty() {
-            apart.resize(clusters, Vec::new());
-            for v in 0..n {
-                let mapped = self.apart[v].iter().map(|&(u, l)| (map[u as usize], l));
-                apart[map[v] as usize].extend(mapped);
-            }
-            for list in &mut apart {
-                list.sort_unstable();
-                list.dedup();
-            }
-        }
-        let row = |v: u32, visit: &mut dyn FnMut(u32, i64)| {
-            self.row(v).for_each(|(u, w)| visit(u, w));
-        };
-        let rows = contract(map, clusters, row, &[]);
         Self {
-            offsets: rows.offsets,
-            targets: rows.targets,
-            weights: rows.weights,
-            size: Arc::new(size),
+            graph: self.graph.contract(map, clusters, &[]),
+            size: summed(map, clusters, &self.size, self.dims()),
             set,
-            apart,
+            apart: united(map, clusters, &self.apart),
             shared: Arc::clone(&self.shared),
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.offsets.len() - 1
+    /// The same without its edges: nothing counts but what is to be kept.
+    pub(crate) fn edgeless(&self) -> Self {
+        Self {
+            graph: Csr::edgeless(self.len()),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn k(&self) -> usize {
@@ -333,52 +318,19 @@ impl Instance {
         }
     }
 
-    /// The rows of some vertices with the edges among them alone: offsets, ends, weights. `place` says
-    /// of each of them where it stands in the list; what it says of others is not heeded.
-    pub(crate) fn among(&self, vertices: &[u32], place: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<i64>) {
-        let mut offsets = Vec::with_capacity(vertices.len() + 1);
-        let (mut targets, mut weights) = (Vec::new(), Vec::new());
-        offsets.push(0);
-        for &v in vertices {
-            for (u, w) in self.row(v) {
-                let to = place[u as usize];
-                if vertices.get(to as usize) == Some(&u) {
-                    targets.push(to);
-                    weights.push(w);
-                }
-            }
-            offsets.push(targets.len() as u32);
-        }
-        (offsets, targets, weights)
-    }
-
-    /// Some vertices of an instance with nothing to keep but load bounds, and the edges
-    /// [among](Self::among) them.
+    /// Some vertices of an instance with nothing to keep but load bounds, and the edges among them.
+    /// `place` says of each of them where it stands in the list; what it says of others is not heeded.
     pub(crate) fn part(&self, vertices: &[u32], place: &[u32]) -> Self {
-        let (offsets, targets, weights) = self.among(vertices, place);
+        let here =
+            |u: u32| Some(place[u as usize]).filter(|&p| vertices.get(p as usize) == Some(&u));
         let size = vertices.iter().map(|&v| self.load(v)).collect();
         Self {
-            offsets: Arc::new(offsets),
-            targets: Arc::new(targets),
-            weights: Arc::new(weights),
+            graph: self.graph.among(vertices.iter().copied(), here),
             size: Arc::new(size),
             set: Vec::new(),
             apart: Vec::new(),
             shared: Arc::clone(&self.shared),
         }
-    }
-
-    #[inline]
-    pub(crate) fn row(&self, v: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
-        let range = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
-        self.targets[range.clone()]
-            .iter()
-            .copied()
-            .zip(self.weights[range].iter().copied())
-    }
-
-    pub(crate) fn degree(&self, v: u32) -> usize {
-        (self.offsets[v as usize + 1] - self.offsets[v as usize]) as usize
     }
 
     #[inline]
@@ -459,98 +411,4 @@ fn flat(machine: &Machine) -> Machine {
     };
     let flat = Machine::new(&tree, 0).and_then(|flat| flat.listed(machine.in_order()));
     flat.expect("blocks of a machine")
-}
-
-/// The rows as they are, without edges of weight 0.
-fn copy(n: usize, entries: usize, row: impl Fn(u32, &mut dyn FnMut(u32, i64))) -> Rows {
-    let mut offsets = Vec::with_capacity(n + 1);
-    let mut targets: Vec<u32> = Vec::with_capacity(entries);
-    let mut weights: Vec<i64> = Vec::with_capacity(entries);
-    offsets.push(0);
-    for v in 0..n as u32 {
-        row(v, &mut |u, w| {
-            if w != 0 {
-                targets.push(u);
-                weights.push(w);
-            }
-        });
-        offsets.push(targets.len() as u32);
-    }
-    Rows {
-        offsets: Arc::new(offsets),
-        targets: Arc::new(targets),
-        weights: Arc::new(weights),
-    }
-}
-
-/// The members of each cluster in a row, by counting: those of cluster `c` stand from place `c` of
-/// the first list to the next, in the second.
-pub(crate) fn members(map: &[u32], clusters: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut start = vec![0_u32; clusters + 1];
-    for &c in map {
-        start[c as usize] += 1;
-    }
-    let mut end = 0;
-    for place in &mut start {
-        end += *place;
-        *place = end;
-    }
-    let mut members = vec![0_u32; map.len()];
-    for (v, &c) in map.iter().enumerate().rev() {
-        // Filling backwards turns each end into a start.
-        let place = &mut start[c as usize];
-        *place -= 1;
-        members[*place as usize] = v as u32;
-    }
-    (start, members)
-}
-
-/// Rows of the contracted graph, in time linear in vertices, entries and extra edges.
-fn contract(
-    map: &[u32],
-    clusters: usize,
-    row: impl Fn(u32, &mut dyn FnMut(u32, i64)),
-    extra: &[(u32, u32, i64)],
-) -> Rows {
-    let (start, members) = members(map, clusters);
-    let mut more: Vec<(u32, u32, i64)> = extra
-        .iter()
-        .flat_map(|&(a, b, w)| [(a, b, w), (b, a, w)])
-        .collect();
-    more.sort_unstable_by_key(|e| e.0);
-    let mut more = more.into_iter().peekable();
-
-    let mut offsets = Vec::with_capacity(clusters + 1);
-    let mut targets: Vec<u32> = Vec::new();
-    let mut weights: Vec<i64> = Vec::new();
-    let mut place = vec![u32::MAX; clusters];
-    offsets.push(0);
-    for c in 0..clusters as u32 {
-        let first = targets.len();
-        let mut add = |t: u32, w: i64| {
-            if t == c || w == 0 {
-                return;
-            }
-            let seen = place[t as usize] as usize;
-            if seen != u32::MAX as usize && seen >= first {
-                weights[seen] += w;
-            } else {
-                place[t as usize] = targets.len() as u32;
-                targets.push(t);
-                weights.push(w);
-            }
-        };
-        for &v in &members[start[c as usize] as usize..start[c as usize + 1] as usize] {
-            row(v, &mut |u, w| add(map[u as usize], w));
-        }
-        while let Some((_, t, w)) = more.next_if(|e| e.0 == c) {
-            add(t, w);
-        }
-        offsets.push(targets.len() as u32);
-    }
-    Rows {
-        offsets: Arc::new(offsets),
-        targets: Arc::new(targets),
-        weights: Arc::new(weights),
-    }
 }

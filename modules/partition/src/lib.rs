@@ -24,7 +24,9 @@ extern crate self as graphmap_partition;
 
 mod bound;
 mod budget;
+mod clusters;
 mod constraints;
+mod csr;
 mod delta_debugging;
 mod diagnose;
 mod draft;

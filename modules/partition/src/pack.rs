@@ -1,7 +1,6 @@
 //! Getting everything in: packing by size, and the least load bound when the wanted one is too
 //! tight.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::instance::Instance;
@@ -103,12 +102,7 @@ impl Effort {
 /// Looks for any feasible mapping, costs aside: largest first into the emptiest block, then
 /// annealing on the excess alone. The result has excess 0 when it is one.
 pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
-    let bare = Instance {
-        offsets: Arc::new(vec![0; inst.len() + 1]),
-        targets: Arc::default(),
-        weights: Arc::default(),
-        ..inst.clone()
-    };
+    let bare = inst.edgeless();
     let mut order: Vec<u32> = (0..inst.len() as u32).collect();
     let freedom = |v: u32| (0..inst.k() as u32).filter(|&b| inst.may_lie(v, b)).count();
     order.sort_by_cached_key(|&v| {

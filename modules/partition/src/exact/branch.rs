@@ -6,7 +6,6 @@
 //! search from the last vertex backwards (Russian doll search, Verfaillie, Lemaitre and Schiex
 //! 1996). Alike blocks and alike vertices are tried in one order only.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::fill::{Fit, fill};
@@ -177,13 +176,7 @@ pub(crate) fn feasible(inst: &Instance, limit: Limit) -> Outcome {
             complete: true,
         };
     }
-    let bare = Instance {
-        offsets: Arc::new(vec![0; inst.len() + 1]),
-        targets: Arc::default(),
-        weights: Arc::default(),
-        ..inst.clone()
-    };
-    solve(&bare, None, limit)
+    solve(&inst.edgeless(), None, limit)
 }
 
 /// Cost of a mapping among the vertices from a position on.

@@ -88,25 +88,25 @@ pub(crate) fn cluster(
             };
             let mut best = (0.0_f32, u32::MAX);
             for half in [turn..row.end, row.start..turn] {
-                for arc in level.arcs_at(half) {
-                    if within.is_some_and(|b| b[arc.to as usize] != b[v as usize]) {
+                for (u, weight) in level.arcs_at(half) {
+                    if within.is_some_and(|b| b[u as usize] != b[v as usize]) {
                         continue;
                     }
-                    let there = map[arc.to as usize];
+                    let there = map[u as usize];
                     if there == u32::MAX {
-                        let load = level.load[arc.to as usize];
-                        let rate = rate(arc.weight, load);
+                        let load = level.load[u as usize];
+                        let rate = rate(weight, load);
                         if rate > best.0
                             && load <= room
-                            && joins.as_ref().is_none_or(|j| j.pair(v, arc.to))
+                            && joins.as_ref().is_none_or(|j| j.pair(v, u))
                         {
-                            best = (rate, arc.to);
+                            best = (rate, u);
                         }
                     } else {
                         if ties[there as usize] == 0 {
                             around.push(there);
                         }
-                        ties[there as usize] += arc.weight;
+                        ties[there as usize] += weight;
                     }
                 }
             }
@@ -175,14 +175,14 @@ pub(crate) fn leaves(
         if members[map[v] as usize] != 1 {
             continue;
         }
-        let Some(hub) = level.row(v as u32).max_by_key(|arc| arc.weight) else {
+        let Some((hub, _)) = level.row(v as u32).max_by_key(|arc| arc.1) else {
             continue;
         };
-        if level.around(hub.to).len() < HUB {
+        if level.degree(hub) < HUB {
             continue;
         }
         let own = level.load[v];
-        let (first, held) = &mut open[hub.to as usize];
+        let (first, held) = &mut open[hub as usize];
         let beside = *first != u32::MAX
             && *held + own <= heaviest
             && within.is_none_or(|b| b[*first as usize] == b[v]);

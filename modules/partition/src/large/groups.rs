@@ -8,7 +8,8 @@
 use super::Effort;
 use super::halving::middle;
 use crate::budget::Budget;
-use crate::instance::{Instance, members};
+use crate::clusters::members;
+use crate::instance::Instance;
 use crate::machine::{Block, Machine, Tree};
 use crate::random::Random;
 

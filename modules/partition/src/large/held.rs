@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::coarsen::Order;
+use crate::clusters::{summed, united};
 use crate::instance::Instance;
 
 /// What each vertex is held to. Clusters are held to what their members are.
@@ -93,32 +94,17 @@ impl Held {
                 set[c as usize] = s;
             }
         }
-        let mut size = Vec::new();
-        if self.dims > 1 {
-            size.resize(clusters * self.dims, 0);
-            for (&c, from) in map.iter().zip(self.size.chunks_exact(self.dims)) {
-                let to = &mut size[c as usize * self.dims..];
-                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-            }
-        }
-        let mut apart = Vec::new();
-        if !self.apart.is_empty() {
-            apart.resize(clusters, Vec::new());
-            for (&c, list) in map.iter().zip(&self.apart) {
-                let mapped = list.iter().map(|&(u, layer)| (map[u as usize], layer));
-                apart[c as usize].extend(mapped);
-            }
-            for list in &mut apart {
-                list.sort_unstable();
-                list.dedup();
-            }
-        }
+        // Loads are those of the level.
+        let size = match self.dims {
+            1 => Arc::default(),
+            dims => summed(map, clusters, &self.size, dims),
+        };
         Self {
             set,
-            size: Arc::new(size),
+            size,
             dims: self.dims,
             sparse: Arc::clone(&self.sparse),
-            apart,
+            apart: united(map, clusters, &self.apart),
         }
     }
 }

@@ -31,13 +31,13 @@ impl Around {
             self.weight[p as usize] = 0;
         }
         self.parts.clear();
-        for arc in level.row(v) {
-            let p = part[arc.to as usize];
+        for (u, w) in level.row(v) {
+            let p = part[u as usize];
             let weight = &mut self.weight[p as usize];
             if *weight == 0 {
                 self.parts.push(p);
             }
-            *weight += arc.weight;
+            *weight += w;
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Mapping<'a> {
     #[inline]
     fn look_around(&mut self, v: u32) {
         self.around.fill(self.level, self.part, v);
-        self.work += 1 + self.level.around(v).len();
+        self.work += 1 + self.level.degree(v);
     }
 
     #[inline]
@@ -203,7 +203,7 @@ impl<'a> Mapping<'a> {
             _ => {}
         }
         let touched = self.around.parts.len();
-        self.looked += self.level.around(v).len() + touched * touched;
+        self.looked += self.level.degree(v) + touched * touched;
         self.work += touched * touched;
         let now = self.around.cost(self.parts, here);
         let mut best: Option<(i64, u32)> = None;
@@ -268,8 +268,8 @@ impl<'a> Mapping<'a> {
         let mut twice = 0;
         for v in 0..self.level.len() as u32 {
             let distances = self.parts.distances(self.part[v as usize]);
-            for arc in self.level.row(v) {
-                twice += arc.weight * distances[self.part[arc.to as usize] as usize];
+            for (u, w) in self.level.row(v) {
+                twice += w * distances[self.part[u as usize] as usize];
             }
         }
         twice / 2

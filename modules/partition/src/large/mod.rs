@@ -28,6 +28,7 @@ mod split;
 mod tests;
 
 use crate::budget::Budget;
+use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::random::Random;
 use coarsen::{Order, cluster, leaves};
@@ -243,7 +244,7 @@ fn mapped(
         }
     }
     let block = divided.parts.block_of(&halving);
-    Some(divided.part.iter().map(|&p| block[p as usize]).collect())
+    Some(lowered(&divided.part, &block))
 }
 
 /// What is broken, and the cost.
@@ -285,7 +286,7 @@ impl Divided {
 
     /// The same on the finer level that `map` came from.
     fn project(&mut self, map: &[u32]) {
-        self.part = map.iter().map(|&c| self.part[c as usize]).collect();
+        self.part = lowered(map, &self.part);
     }
 }
 
@@ -379,11 +380,7 @@ fn contracted(
     if clusters * 20 > fine.len() * 19 {
         return None;
     }
-    let mut part = vec![0; clusters];
-    for (&c, &p) in map.iter().zip(&divided.part) {
-        part[c as usize] = p;
-    }
-    divided.part = part;
+    divided.part = lifted(&map, clusters, &divided.part);
     Some((fine.contract(&map, clusters), map))
 }
 

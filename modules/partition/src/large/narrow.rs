@@ -13,12 +13,15 @@
 //! bisected by contraction, and where that is cheaper the order is not used.
 
 use std::collections::VecDeque;
+use std::iter;
+use std::sync::Arc;
 
 use super::Effort;
 use super::halving::Parts;
 use super::level::Level;
 use super::mapping::Mapping;
 use super::{pairs, refine};
+use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::multilevel::bisect::{Sides, Sub, bisect};
 use crate::random::Random;
@@ -77,11 +80,10 @@ fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
         let total: i64 = window.size.iter().sum();
         let most = (total as f64 * 0.6) as i64;
         let (mut before, mut traffic, mut across) = (0, 0, i64::MAX);
-        for v in 0..window.len() {
-            before += window.size[v];
-            for e in window.offsets[v] as usize..window.offsets[v + 1] as usize {
-                let later = window.targets[e] as usize > v;
-                traffic += if later { 1 } else { -1 } * window.weights[e];
+        for v in 0..window.len() as u32 {
+            before += window.size[v as usize];
+            for (u, w) in window.row(v) {
+                traffic += if u > v { w } else { -w };
             }
             if before <= most && total - before <= most {
                 across = across.min(traffic);
@@ -99,18 +101,15 @@ fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
 
 /// The vertices with numbers in a range, and the edges between them.
 fn window(inst: &Instance, from: usize, to: usize) -> Sub {
-    let mut window = Sub::default();
-    window.offsets.push(0);
-    for v in from as u32..to as u32 {
-        let inside = |e: &(u32, i64)| (from..to).contains(&(e.0 as usize));
-        for (u, w) in inst.row(v).filter(inside) {
-            window.targets.push(u - from as u32);
-            window.weights.push(w);
-        }
-        window.offsets.push(window.targets.len() as u32);
-        window.size.push(inst.load(v));
+    let here = |u: u32| Some(u as usize).filter(|u| (from..to).contains(u));
+    let vertices = from as u32..to as u32;
+    Sub {
+        graph: inst
+            .graph
+            .among(vertices.clone(), |u| here(u).map(|u| (u - from) as u32)),
+        size: Arc::new(vertices.map(|v| inst.load(v)).collect()),
+        fixed: Vec::new(),
     }
-    window
 }
 
 /// A gap in the order.
@@ -177,7 +176,7 @@ impl Cut {
             return None;
         }
         let traffic: i64 = inner.iter().map(|&g| gaps[g].traffic).sum();
-        let start = std::iter::once(0).chain(ends.iter().map(|&g| gaps[g].at));
+        let start = iter::once(0).chain(ends.iter().map(|&g| gaps[g].at));
         let cut = Self {
             blocks,
             start: start.collect(),
@@ -259,14 +258,22 @@ fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64
             bound[b as usize] -= inst.load(v as u32);
         }
     }
-    let rows = near.iter().map(|&v| {
-        let ends = inst.row(v).map(|(u, w)| match local[u as usize] {
+    let row = |&v: &u32| {
+        inst.row(v).map(|(u, w)| match local[u as usize] {
             0 => (block[u as usize], w),
             other => (other, w),
-        });
-        (inst.load(v), ends)
-    });
-    (Level::with_fixed(k, rows), bound)
+        })
+    };
+    let rows = iter::repeat_with(|| None)
+        .take(k)
+        .chain(near.iter().map(|v| Some(row(v))));
+    let loads = iter::repeat_n(0, k).chain(near.iter().map(|&v| inst.load(v)));
+    let level = Level {
+        graph: Csr::of(rows.map(|row| row.into_iter().flatten())),
+        load: Arc::new(loads.collect()),
+        held: None,
+    };
+    (level, bound)
 }
 
 /// Which gaps end the runs of the blocks, so that traffic over the cuts times the distance there is

@@ -131,21 +131,21 @@ fn between(
             keep = rooms.trail.len();
         }
         let level = mapping.level;
-        rooms.looked += level.around(v).len();
-        mapping.work += 1 + level.around(v).len();
-        for arc in level.row(v) {
-            let (u, p) = (arc.to as usize, mapping.part[arc.to as usize]);
-            let fixed = arc.to < mapping.fixed;
-            if fixed || rooms.moved[u] == rooms.search || (p != pair[0] && p != pair[1]) {
+        rooms.looked += level.degree(v);
+        mapping.work += 1 + level.degree(v);
+        for (u, weight) in level.row(v) {
+            let (at, p) = (u as usize, mapping.part[u as usize]);
+            let fixed = u < mapping.fixed;
+            if fixed || rooms.moved[at] == rooms.search || (p != pair[0] && p != pair[1]) {
                 continue;
             }
-            if rooms.seen[u] != rooms.search {
-                touch(mapping, rooms, pair, arc.to, random);
+            if rooms.seen[at] != rooms.search {
+                touch(mapping, rooms, pair, u, random);
                 continue;
             }
-            let change = 2 * arc.weight * apart;
-            rooms.gain[u] += if p == to { -change } else { change };
-            let entry = (rooms.gain[u], random.next() as u32 >> 8, arc.to);
+            let change = 2 * weight * apart;
+            rooms.gain[at] += if p == to { -change } else { change };
+            let entry = (rooms.gain[at], random.next() as u32 >> 8, u);
             rooms.heaps[usize::from(p == pair[1])].push(entry);
         }
     }
@@ -174,11 +174,11 @@ fn touch(
         mapping.parts.distances(pair[1 - side]),
     );
     let mut gain = 0;
-    rooms.looked += mapping.level.around(v).len();
-    mapping.work += 1 + mapping.level.around(v).len();
-    for arc in mapping.level.row(v) {
-        let p = mapping.part[arc.to as usize] as usize;
-        gain += arc.weight * (near[p] - far[p]);
+    rooms.looked += mapping.level.degree(v);
+    mapping.work += 1 + mapping.level.degree(v);
+    for (u, w) in mapping.level.row(v) {
+        let p = mapping.part[u as usize] as usize;
+        gain += w * (near[p] - far[p]);
     }
     rooms.gain[v as usize] = gain;
     rooms.seen[v as usize] = rooms.search;

@@ -81,7 +81,7 @@ pub(crate) fn relieve(
             if mapping.part[u as usize] == here
                 && !widened
                 && size(u) > 0
-                && (mapping.work < most || level.around(u).len() <= FEW)
+                && (mapping.work < most || level.degree(u) <= FEW)
                 && let Some((gain, _)) = mapping.best(u)
             {
                 heap.push((rate(gain, u), u));

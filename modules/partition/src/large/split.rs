@@ -1,7 +1,10 @@
 //! Halving every part of a level at once.
 
+use std::sync::Arc;
+
 use super::level::Level;
 use super::{Divided, Stage};
+use crate::clusters::members;
 use crate::multilevel::bisect::{Sides, Sub, bisect};
 use crate::random::Random;
 
@@ -16,19 +19,11 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
     } else {
         1
     };
-    let mut start = vec![0_u32; parts.len() + 1];
-    part.iter().for_each(|&p| start[p as usize + 1] += 1);
-    for p in 0..parts.len() {
-        start[p + 1] += start[p];
-    }
-    let mut fill = start.clone();
-    let mut members = vec![0_u32; n];
+    let (start, members) = members(part, parts.len());
     let mut local = vec![0_u32; n];
-    for v in 0..n {
-        let p = part[v] as usize;
-        local[v] = fill[p] - start[p];
-        members[fill[p] as usize] = v as u32;
-        fill[p] += 1;
+    for run in start.windows(2) {
+        let here = &members[run[0] as usize..run[1] as usize];
+        (0..).zip(here).for_each(|(i, &v)| local[v as usize] = i);
     }
     let old = part.clone();
     for (p, &(first, two)) in heirs.iter().enumerate() {
@@ -39,18 +34,13 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
             members.iter().for_each(|&v| part[v as usize] = first);
             continue;
         }
-        let mut sub = Sub::default();
-        sub.offsets.push(0);
-        for &v in members {
-            for arc in level.row(v) {
-                if old[arc.to as usize] as usize == p {
-                    sub.targets.push(local[arc.to as usize]);
-                    sub.weights.push(arc.weight);
-                }
-            }
-            sub.offsets.push(sub.targets.len() as u32);
-            sub.size.push(level.load[v as usize]);
-        }
+        let here = |u: u32| (old[u as usize] as usize == p).then(|| local[u as usize]);
+        let load = |&v: &u32| level.load[v as usize];
+        let mut sub = Sub {
+            graph: level.graph.among(members.iter().copied(), here),
+            size: Arc::new(members.iter().map(load).collect()),
+            fixed: Vec::new(),
+        };
         if let (Some(held), Some(limits)) = (&level.held, &next.limits) {
             let side = |&v: &u32| {
                 let open = |q| limits.is_open(held.set(v), q);

@@ -1,15 +1,19 @@
 //! Cutting a set of vertices in two: multilevel bisection with Fiduccia-Mattheyses refinement.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::coarsen::matching;
 use super::passes::{grow, refine};
+use crate::clusters::summed;
+use crate::csr::Csr;
 use crate::random::Random;
 
 /// A graph with one size per vertex, and for some vertices the side they must lie on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sub {
-    pub(crate) offsets: Vec<u32>,
-    pub(crate) targets: Vec<u32>,
-    pub(crate) weights: Vec<i64>,
-    pub(crate) size: Vec<i64>,
+    pub(crate) graph: Csr,
+    pub(crate) size: Arc<Vec<i64>>,
     /// 0 free, 1 first side, 2 second side; empty when all are free.
     pub(crate) fixed: Vec<u8>,
 }
@@ -25,20 +29,16 @@ pub(crate) struct Sides {
 
 const COARSEST: usize = 48;
 
+/// It is read as the graph that it is.
+impl Deref for Sub {
+    type Target = Csr;
+
+    fn deref(&self) -> &Csr {
+        &self.graph
+    }
+}
+
 impl Sub {
-    pub(crate) fn len(&self) -> usize {
-        self.size.len()
-    }
-
-    #[inline]
-    pub(super) fn row(&self, v: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
-        let range = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
-        self.targets[range.clone()]
-            .iter()
-            .copied()
-            .zip(self.weights[range].iter().copied())
-    }
-
     pub(super) fn fixed(&self, v: u32) -> u8 {
         self.fixed.get(v as usize).copied().unwrap_or(0)
     }
@@ -60,71 +60,23 @@ impl Sub {
         (over(0) + over(1), cut / 2)
     }
 
-    /// Matches vertices along heavy edges between light ends.
-    fn matching(&self, random: &mut Random, heaviest: i64) -> (Vec<u32>, usize) {
-        let n = self.len();
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        random.shuffle(&mut order);
-        let mut map = vec![u32::MAX; n];
-        let mut clusters = 0;
-        for &v in &order {
-            if map[v as usize] != u32::MAX {
-                continue;
-            }
-            let mut best = (0.0, v);
-            for (u, w) in self.row(v) {
-                let sum = self.size[v as usize] + self.size[u as usize];
-                if map[u as usize] != u32::MAX || sum > heaviest || self.fixed(u) != self.fixed(v) {
-                    continue;
-                }
-                let rate = (w as f64) * (w as f64) / (self.size[u as usize].max(1) as f64);
-                if rate > best.0 {
-                    best = (rate, u);
-                }
-            }
-            map[v as usize] = clusters;
-            map[best.1 as usize] = clusters;
-            clusters += 1;
-        }
-        (map, clusters as usize)
+    fn matching(&self, heaviest: i64, random: &mut Random) -> (Vec<u32>, usize) {
+        let may_join = |v, u| self.fixed(v) == self.fixed(u);
+        matching(self, |v| self.size[v as usize], heaviest, may_join, random)
     }
 
     fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let mut coarse = Self {
-            size: vec![0; clusters],
-            ..Self::default()
-        };
-        let mut pair = vec![[u32::MAX; 2]; clusters];
-        for (v, &c) in map.iter().enumerate() {
-            let c = c as usize;
-            coarse.size[c] += self.size[v];
-            let slot = usize::from(pair[c][0] != u32::MAX);
-            pair[c][slot] = v as u32;
-        }
+        let mut fixed = Vec::new();
         if !self.fixed.is_empty() {
-            coarse.fixed = pair.iter().map(|p| self.fixed[p[0] as usize]).collect();
+            fixed.resize(clusters, 0);
+            let sides = map.iter().zip(&self.fixed);
+            sides.for_each(|(&c, &side)| fixed[c as usize] = side);
         }
-        let mut place = vec![u32::MAX; clusters];
-        coarse.offsets.push(0);
-        for (c, pair) in pair.iter().enumerate() {
-            let first = coarse.targets.len();
-            for &v in pair.iter().filter(|v| **v != u32::MAX) {
-                for (u, w) in self.row(v) {
-                    let t = map[u as usize];
-                    let seen = place[t as usize] as usize;
-                    if t as usize == c {
-                    } else if seen != u32::MAX as usize && seen >= first {
-                        coarse.weights[seen] += w;
-                    } else {
-                        place[t as usize] = coarse.targets.len() as u32;
-                        coarse.targets.push(t);
-                        coarse.weights.push(w);
-                    }
-                }
-            }
-            coarse.offsets.push(coarse.targets.len() as u32);
+        Self {
+            graph: self.graph.contract(map, clusters, &[]),
+            size: summed(map, clusters, &self.size, 1),
+            fixed,
         }
-        coarse
     }
 }
 
@@ -137,7 +89,7 @@ pub(crate) fn bisect(sub: &Sub, sides: Sides, tries: usize, random: &mut Random)
         if finest.len() <= COARSEST {
             break;
         }
-        let (map, clusters) = finest.matching(random, heaviest);
+        let (map, clusters) = finest.matching(heaviest, random);
         if clusters * 20 > finest.len() * 19 {
             break;
         }

@@ -1,17 +1,19 @@
-//! Clusters for the coarser levels.
+//! Pairs of vertices for the next coarser level.
 
+use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::random::Random;
 
-/// Matches vertices along heavy edges with light ends, inside blocks only when a mapping is given
-/// (so that it carries over to the coarse instance). Returns the cluster of each vertex.
+/// The vertices matched along heavy edges with light ends, where a pair is no heavier than `heaviest` and
+/// `may_join` allows it. Returns the cluster of each vertex and how many there are.
 pub(crate) fn matching(
-    inst: &Instance,
-    within: Option<&[u32]>,
+    graph: &Csr,
+    load: impl Fn(u32) -> i64,
     heaviest: i64,
+    may_join: impl Fn(u32, u32) -> bool,
     random: &mut Random,
 ) -> (Vec<u32>, usize) {
-    let n = inst.len();
+    let n = graph.len();
     let mut order: Vec<u32> = (0..n as u32).collect();
     random.shuffle(&mut order);
     let mut map = vec![u32::MAX; n];
@@ -20,17 +22,12 @@ pub(crate) fn matching(
         if map[v as usize] != u32::MAX {
             continue;
         }
-        let load = inst.load(v);
         let mut best = (0.0, v);
-        for (u, w) in inst.row(v) {
-            if map[u as usize] != u32::MAX
-                || load + inst.load(u) > heaviest
-                || within.is_some_and(|b| b[u as usize] != b[v as usize])
-                || !may_join(inst, v, u)
-            {
+        for (u, w) in graph.row(v) {
+            if map[u as usize] != u32::MAX || load(v) + load(u) > heaviest || !may_join(v, u) {
                 continue;
             }
-            let rate = (w as f64) * (w as f64) / (inst.load(u).max(1) as f64);
+            let rate = (w as f64) * (w as f64) / (load(u).max(1) as f64);
             if rate > best.0 {
                 best = (rate, u);
             }
@@ -40,6 +37,17 @@ pub(crate) fn matching(
         clusters += 1;
     }
     (map, clusters as usize)
+}
+
+/// The same of an instance; with `within`, inside its blocks alone, so that a mapping carries over.
+pub(crate) fn pairs(
+    inst: &Instance,
+    within: &[u32],
+    heaviest: i64,
+    random: &mut Random,
+) -> (Vec<u32>, usize) {
+    let may_join = |v, u| within[u as usize] == within[v as usize] && may_join(inst, v, u);
+    matching(inst, |v| inst.load(v), heaviest, may_join, random)
 }
 
 /// Whether two vertices may become one: the same pins, and not to be kept apart.

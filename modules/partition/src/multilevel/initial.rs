@@ -1,6 +1,8 @@
 //! A first mapping: the vertices are split among the hosts, each host's among its sockets, and so
 //! on down the tree of the machine, every split by bisections.
 
+use std::sync::Arc;
+
 use super::bisect::{Sides, Sub, bisect};
 use crate::instance::Instance;
 use crate::random::Random;
@@ -123,19 +125,12 @@ fn split(
     for (i, &v) in vertices.iter().enumerate() {
         local[v as usize] = i as u32;
     }
-    let mut sub = Sub::default();
-    sub.offsets.push(0);
-    for &v in vertices {
-        for (u, w) in inst.row(v) {
-            let there = local[u as usize];
-            if there != u32::MAX {
-                sub.targets.push(there);
-                sub.weights.push(w);
-            }
-        }
-        sub.offsets.push(sub.targets.len() as u32);
-        sub.size.push(inst.load(v));
-    }
+    let here = |u: u32| Some(local[u as usize]).filter(|&there| there != u32::MAX);
+    let mut sub = Sub {
+        graph: inst.graph.among(vertices.iter().copied(), here),
+        size: Arc::new(vertices.iter().map(|&v| inst.load(v)).collect()),
+        fixed: Vec::new(),
+    };
     if !inst.set.is_empty() {
         let nodes = inst.shared.machine.nodes();
         let reaches = |v: u32, side: usize| {

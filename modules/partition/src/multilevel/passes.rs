@@ -307,20 +307,17 @@ pub(crate) fn refine(sub: &Sub, side: &mut [u8], sides: Sides, random: &mut Rand
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::csr::Csr;
 
     /// Two cliques of eight with one edge between them, in alternating order.
     fn cliques() -> Sub {
-        let mut sub = Sub::default();
-        sub.offsets.push(0);
-        for v in 0..16_u32 {
-            for u in (0..16).filter(|&u| u != v && (u % 2 == v % 2 || u / 2 == 0 && v / 2 == 0)) {
-                sub.targets.push(u);
-                sub.weights.push(3);
-            }
-            sub.offsets.push(sub.targets.len() as u32);
-            sub.size.push(1);
+        let tied = |v: u32, u: u32| u != v && (u % 2 == v % 2 || u / 2 == 0 && v / 2 == 0);
+        let row = |v: u32| (0..16).filter(move |&u| tied(v, u)).map(|u| (u, 3));
+        Sub {
+            graph: Csr::of((0..16).map(row)),
+            size: vec![1; 16].into(),
+            fixed: Vec::new(),
         }
-        sub
     }
 
     const SIDES: Sides = Sides {

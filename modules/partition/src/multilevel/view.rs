@@ -62,15 +62,13 @@ pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f6
     for (i, &v) in vertices.iter().enumerate() {
         local[v as usize] = i as u32;
     }
-    let (offsets, targets, weights) = inst.among(vertices, &local);
+    let here = |u: u32| Some(local[u as usize]).filter(|&there| there != u32::MAX);
     let mut size = Vec::with_capacity(vertices.len() * d);
     for &v in vertices {
         size.extend_from_slice(&inst.size_of(v)[..d]);
     }
     let mut view = Instance {
-        offsets: Arc::new(offsets),
-        targets: Arc::new(targets),
-        weights: Arc::new(weights),
+        graph: inst.graph.among(vertices.iter().copied(), here),
         size: Arc::new(size),
         set: Vec::new(),
         apart: Vec::new(),

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::anneal::{Best, Schedule, anneal, typical};
 use super::state::State;
+use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::multilevel::coarsen::may_join;
 use crate::random::Random;
@@ -48,11 +49,7 @@ pub(crate) fn combine(
 ) -> (Best, u64) {
     let (map, clusters) = common(inst, &first.block, other);
     let coarse = inst.contract(&map, clusters);
-    let mut small = vec![0; clusters];
-    map.iter()
-        .zip(&first.block)
-        .for_each(|(&c, &b)| small[c as usize] = b);
-    let mut state = State::new(&coarse, small);
+    let mut state = State::new(&coarse, lifted(&map, clusters, &first.block));
     let hot = typical(&state) * (0.05 + 0.4 * random.unit());
     let steps = (clusters as u64 * 150).clamp(2_000, 100_000);
     let schedule = Schedule {
@@ -66,6 +63,8 @@ pub(crate) fn combine(
     if !found.beats(first) {
         return (first.clone(), spent);
     }
-    let block = map.iter().map(|&c| found.block[c as usize]).collect();
-    (Best::of(&State::new(inst, block)), spent)
+    (
+        Best::of(&State::new(inst, lowered(&map, &found.block))),
+        spent,
+    )
 }

@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use super::anneal::{Best, Schedule, anneal_within, typical_of};
 use super::state::State;
+use crate::clusters::lowered;
 use crate::instance::Instance;
-use crate::multilevel::coarsen::matching;
+use crate::multilevel::coarsen::pairs;
 use crate::multilevel::initial::{Tries, section};
 use crate::random::Random;
 
@@ -173,14 +174,14 @@ impl Region {
             spent += schedule.steps;
             let here = anneal_within(&mut state, random, &schedule, vertices(), &self.blocks);
             if let Some(below) = levels.last_mut() {
-                below.block = level.map.iter().map(|&c| here.block[c as usize]).collect();
+                below.block = lowered(&level.map, &here.block);
             } else {
                 found = Some((here, level.map));
             }
         }
         let (mut found, map) = found.expect("the region itself");
         debug_assert!(inner <= map.len());
-        found.block = map.iter().map(|&c| found.block[c as usize]).collect();
+        found.block = lowered(&map, &found.block);
         if best.beats(&found) {
             (best.clone(), spent)
         } else {
@@ -198,7 +199,7 @@ fn coarsen(fine: &Level, manner: Manner, heaviest: i64, random: &mut Random) -> 
         Manner::Clusters => fine.block[v],
     };
     let within: Vec<u32> = (0..fine.inst.len()).map(label).collect();
-    let (map, clusters) = matching(&fine.inst, Some(&within), heaviest, random);
+    let (map, clusters) = pairs(&fine.inst, &within, heaviest, random);
     if clusters * 20 > fine.inst.len() * 19 {
         return None;
     }

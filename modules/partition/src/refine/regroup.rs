@@ -8,9 +8,10 @@ use std::time::Instant;
 use super::anneal::{Best, Schedule, anneal, typical};
 use super::pair;
 use super::state::State;
+use crate::clusters::{lifted, lowered};
 use crate::feasibility::keeps;
 use crate::instance::Instance;
-use crate::multilevel::coarsen::matching;
+use crate::multilevel::coarsen::pairs;
 use crate::multilevel::initial::{Tries, section};
 use crate::multilevel::view::{Groups, view};
 use crate::random::Random;
@@ -133,16 +134,12 @@ impl Work<'_> {
         let mut levels: Vec<(Instance, Vec<u32>)> = Vec::new();
         while levels.len() < depth {
             let fine = levels.last().map_or(part, |l| &l.0);
-            let (map, clusters) = matching(fine, Some(&block), heaviest, self.random);
+            let (map, clusters) = pairs(fine, &block, heaviest, self.random);
             if clusters * 20 > fine.len() * 19 {
                 break;
             }
             let coarse = fine.contract(&map, clusters);
-            let mut next = vec![0; clusters];
-            map.iter()
-                .zip(&block)
-                .for_each(|(&c, &b)| next[c as usize] = b);
-            block = next;
+            block = lifted(&map, clusters, &block);
             levels.push((coarse, map));
         }
         let warmth = 0.03 + 0.4 * self.random.unit() * self.random.unit();
@@ -152,7 +149,7 @@ impl Work<'_> {
             let Some((_, map)) = levels.pop() else {
                 return found;
             };
-            block = map.iter().map(|&c| found.block[c as usize]).collect();
+            block = lowered(&map, &found.block);
         }
     }
 

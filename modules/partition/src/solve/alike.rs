@@ -10,6 +10,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
+use crate::clusters::members;
 use crate::instance::Instance;
 
 /// From so many neighbours on a vertex is taken out.
@@ -77,7 +78,7 @@ impl<'a> Parts<'a> {
             }
             count += 1;
         }
-        let (start, members) = crate::instance::members(&part, count as usize);
+        let (start, members) = members(&part, count as usize);
         let mut place = vec![0; n];
         for part in start.windows(2) {
             let members = &members[part[0] as usize..part[1] as usize];

@@ -1,7 +1,8 @@
 //! V-cycles: improve clusters of a mapping as wholes, then their members.
 
+use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
-use crate::multilevel::coarsen::matching;
+use crate::multilevel::coarsen::pairs;
 use crate::multilevel::initial::{Tries, multisection};
 use crate::random::Random;
 use crate::refine::fm;
@@ -34,21 +35,17 @@ pub(crate) fn again(inst: &Instance, block: Vec<u32>, random: &mut Random) -> Ve
         if fine.len() <= target {
             break;
         }
-        let (map, clusters) = matching(fine, Some(&current), heaviest, random);
+        let (map, clusters) = pairs(fine, &current, heaviest, random);
         if clusters * 50 > fine.len() * 49 {
             break;
         }
         let coarse = fine.contract(&map, clusters);
-        let mut next = vec![0; clusters];
-        map.iter()
-            .zip(&current)
-            .for_each(|(&c, &b)| next[c as usize] = b);
-        current = next;
+        current = lifted(&map, clusters, &current);
         levels.push((coarse, map));
     }
     while let Some((coarse, map)) = levels.pop() {
         fm::refine(&coarse, &mut current, random);
-        current = map.iter().map(|&c| current[c as usize]).collect();
+        current = lowered(&map, &current);
     }
     fm::refine(inst, &mut current, random);
     current

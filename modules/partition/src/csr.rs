@@ -1,0 +1,148 @@
+//! The one form in which the engine holds graphs: compressed rows, and their contraction.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::clusters::members;
+
+/// An undirected graph with weights in compressed rows: each edge stands in the rows of both its
+/// ends, so it takes 24 bytes, and a vertex 4. Weights are signed, because searches subtract them.
+/// Clones share the arrays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Csr {
+    /// Where the row of each vertex begins, and the end of the last.
+    pub(crate) offsets: Arc<Vec<u32>>,
+    pub(crate) targets: Arc<Vec<u32>>,
+    pub(crate) weights: Arc<Vec<i64>>,
+}
+
+impl Csr {
+    pub(crate) fn new(offsets: Vec<u32>, targets: Vec<u32>, weights: Vec<i64>) -> Self {
+        Self {
+            offsets: offsets.into(),
+            targets: targets.into(),
+            weights: weights.into(),
+        }
+    }
+
+    /// From the row of one vertex after the other: neighbours and weights.
+    pub(crate) fn of<R: IntoIterator<Item = (u32, i64)>>(rows: impl Iterator<Item = R>) -> Self {
+        let mut offsets = Vec::with_capacity(rows.size_hint().0 + 1);
+        let (mut targets, mut weights) = (Vec::new(), Vec::new());
+        offsets.push(0);
+        for row in rows {
+            for (to, weight) in row {
+                targets.push(to);
+                weights.push(weight);
+            }
+            offsets.push(targets.len() as u32);
+        }
+        Self::new(offsets, targets, weights)
+    }
+
+    /// So many vertices without an edge.
+    pub(crate) fn edgeless(vertices: usize) -> Self {
+        Self::new(vec![0; vertices + 1], Vec::new(), Vec::new())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Twice the edges.
+    pub(crate) fn arcs(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Where the row of a vertex stands.
+    #[inline]
+    pub(crate) fn range(&self, v: u32) -> Range<usize> {
+        self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize
+    }
+
+    pub(crate) fn degree(&self, v: u32) -> usize {
+        self.range(v).len()
+    }
+
+    /// The neighbours of a vertex, each with the weight of the edge.
+    #[inline]
+    pub(crate) fn row(&self, v: u32) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
+        self.arcs_at(self.range(v))
+    }
+
+    /// The same at some places, as in a part of a row.
+    #[inline]
+    pub(crate) fn arcs_at(
+        &self,
+        at: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
+        let weights = self.weights[at.clone()].iter().copied();
+        self.targets[at].iter().copied().zip(weights)
+    }
+
+    /// The neighbours of a vertex alone.
+    #[inline]
+    pub(crate) fn around(&self, v: u32) -> &[u32] {
+        &self.targets[self.range(v)]
+    }
+
+    /// Some vertices with the edges among them alone. `place` says of each of them where it stands in
+    /// the list, and of all others nothing.
+    pub(crate) fn among(
+        &self,
+        vertices: impl Iterator<Item = u32>,
+        place: impl Fn(u32) -> Option<u32>,
+    ) -> Self {
+        let inside = |(u, weight)| place(u).map(|to| (to, weight));
+        Self::of(vertices.map(|v| self.row(v).filter_map(inside)))
+    }
+
+    /// The graph with the vertices of each cluster made one, and with more edges between clusters.
+    /// `map` names the cluster of each vertex. Time and memory are linear in vertices and edges: no
+    /// hashing, one array of places.
+    pub(crate) fn contract(&self, map: &[u32], clusters: usize, more: &[(u32, u32, i64)]) -> Self {
+        let (start, members) = members(map, clusters);
+        let both = |&(a, b, weight): &(u32, u32, i64)| [(a, b, weight), (b, a, weight)];
+        let mut more: Vec<(u32, u32, i64)> = more.iter().flat_map(both).collect();
+        more.sort_unstable_by_key(|e| e.0);
+        let mut more = more.into_iter().peekable();
+        let mut offsets = Vec::with_capacity(clusters + 1);
+        let mut targets: Vec<u32> = Vec::with_capacity(self.arcs() / 2);
+        let mut weights: Vec<i64> = Vec::with_capacity(self.arcs() / 2);
+        offsets.push(0);
+        // The row being built, and where in it the arc to each cluster stands, if it is there.
+        let (mut ends, mut sums): (Vec<u32>, Vec<i64>) = (Vec::new(), Vec::new());
+        let mut place = vec![0_u32; clusters];
+        for c in 0..clusters as u32 {
+            // What stays inside is summed in front like any other arc, and left out.
+            ends.clear();
+            sums.clear();
+            ends.push(c);
+            sums.push(0);
+            place[c as usize] = 0;
+            let mut add = |to: u32, weight: i64| {
+                let at = place[to as usize] as usize;
+                if ends.get(at) == Some(&to) {
+                    sums[at] += weight;
+                } else {
+                    place[to as usize] = ends.len() as u32;
+                    ends.push(to);
+                    sums.push(weight);
+                }
+            };
+            for &v in &members[start[c as usize] as usize..start[c as usize + 1] as usize] {
+                self.row(v)
+                    .for_each(|(u, weight)| add(map[u as usize], weight));
+            }
+            while let Some((_, to, weight)) = more.next_if(|e| e.0 == c) {
+                add(to, weight);
+            }
+            targets.extend_from_slice(&ends[1..]);
+            weights.extend_from_slice(&sums[1..]);
+            offsets.push(targets.len() as u32);
+        }
+        targets.shrink_to_fit();
+        weights.shrink_to_fit();
+        Self::new(offsets, targets, weights)
+    }
+}
