@@ -89,6 +89,11 @@ pub use report::{Diagnosed, Error, Report};
 pub use tool::Tool;
 pub use write::Fate;
 
+/// The examples of the book's chapter, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/src/library.md")]
+mod book {}
+
 /// The model that front ends, passes and emitters work on.
 pub use graphmap_kpn as kpn;
 /// From a verified network to a plan: what can be asked for, and what is known of the answer.

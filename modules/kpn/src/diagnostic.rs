@@ -68,6 +68,7 @@ pub struct Label {
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The kind of finding.
     pub code: Code,

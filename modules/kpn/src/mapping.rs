@@ -26,6 +26,7 @@ pub struct Mapping {
 
 /// A mapping that does not fit its network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MappingError {
     /// Another number of processes than the network has.
     #[error("the mapping is for {mapping} processes, the network has {network}")]

@@ -10,6 +10,7 @@ use crate::network::Network;
 use std::collections::BTreeMap;
 
 /// What a pass works on.
+#[non_exhaustive]
 pub struct PassContext<'a> {
     /// The network, to be changed.
     pub network: &'a mut Network,

@@ -17,6 +17,7 @@ pub const PASS_BROKE_NETWORK: Code = Code(508);
 
 /// How long a step took.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timing {
     /// Name of the pass or of the stage: `expand`, `resolve`, `infer`, `verify`.
     pub name: String,
