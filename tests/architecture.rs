@@ -8,11 +8,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files with an ending below some folders, build output left out.
+/// All files with an ending below some folders, build output left out, and what is elsewhere and linked to.
 fn files(folders: &[&str], ending: &str) -> Vec<PathBuf> {
     let mut todo: Vec<PathBuf> = folders.iter().map(|f| root().join(f)).collect();
     let mut found = Vec::new();
     while let Some(path) = todo.pop() {
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             if !path.ends_with("target") {
                 let entries = std::fs::read_dir(&path).unwrap();

@@ -1,5 +1,8 @@
 //! Embeds what travels inside the binary: the built-in skeletons, and the source of the runtime that
 //! a new project takes along.
+//!
+//! `copied/` has links to the crates that are copied. `cargo package` puts what they lead to into the package, so there
+//! is one source, and the package has all that it needs.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,37 +10,42 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
-    let root = here.join("../..");
 
     let mut skeletons = Vec::new();
-    files(&root.join("skeletons"), "", &mut skeletons);
+    files(&here.join("skeletons"), "", &mut skeletons);
     let skeletons = skeletons.iter().filter_map(|(name, path)| {
         let name = name.strip_suffix(".hbs")?;
         Some((name, read(path)))
     });
     embed("BUILT_IN", "skeletons.rs", skeletons);
 
-    let runtime = root.join("modules/runtime");
-    let mut sources = Vec::new();
-    files(&runtime.join("src"), "src/", &mut sources);
-    let sources = sources
-        .iter()
-        .map(|(name, path)| (name.as_str(), read(path)));
-    let manifest = ("Cargo.toml", manifest(&runtime.join("Cargo.toml")));
-    embed("VENDORED", "vendored.rs", sources.chain([manifest]));
-
-    let link = root.join("modules/link-mpi");
-    let mut sources = Vec::new();
-    files(&link.join("src"), "src/", &mut sources);
-    let sources = sources
-        .iter()
-        .map(|(name, path)| (name.as_str(), read(path)));
-    let manifest = ("Cargo.toml", link_manifest(&link.join("Cargo.toml")));
-    embed(
+    let copied = here.join("copied");
+    embed_crate("VENDORED", "vendored.rs", &copied.join("runtime"), manifest);
+    embed_crate(
         "VENDORED_LINK",
         "vendored_link.rs",
-        sources.chain([manifest]),
+        &copied.join("link-mpi"),
+        link_manifest,
     );
+}
+
+/// Writes a table of the files of a crate: its source is the folder `NAME-src`, its manifest `NAME.toml`.
+fn embed_crate(table: &str, file: &str, name: &Path, manifest: fn(toml::Table) -> toml::Table) {
+    let with = |ending: &str| {
+        let mut path = name.as_os_str().to_owned();
+        path.push(ending);
+        PathBuf::from(path)
+    };
+    let mut sources = Vec::new();
+    files(&with("-src"), "src/", &mut sources);
+    let sources = sources
+        .iter()
+        .map(|(name, path)| (name.as_str(), read(path)));
+    let path = with(".toml");
+    let whole = read(&path).parse();
+    let whole = whole.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = format!("{KEPT}{}", manifest(needed(whole)));
+    embed(table, file, sources.chain([("Cargo.toml", text)]));
 }
 
 /// Writes a table of names and texts.
@@ -75,45 +83,56 @@ fn files(folder: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) {
 
 const KEPT: &str = "# Comes with graphmap, which keeps it up to date: do not edit.\n\n";
 
-/// The manifest of the link over MPI, with the runtime beside it.
-fn link_manifest(path: &Path) -> String {
-    let text = read(path);
-    let mut manifest: toml::Table = text
-        .parse()
-        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    for section in ["dev-dependencies", "lints", "workspace"] {
-        manifest.remove(section);
+/// What a project needs of a manifest: not what only tests, lints and registries do. A copy is not published.
+fn needed(whole: toml::Table) -> toml::Table {
+    let kept = [
+        "authors",
+        "description",
+        "edition",
+        "license",
+        "name",
+        "rust-version",
+        "version",
+    ];
+    let mut manifest = toml::Table::new();
+    for (section, content) in whole {
+        let content = match (section.as_str(), content) {
+            ("package", toml::Value::Table(mut package)) => {
+                package.retain(|key, _| kept.contains(&key));
+                package.insert("publish".into(), false.into());
+                package.into()
+            }
+            ("features" | "dependencies", content) => content,
+            _ => continue,
+        };
+        manifest.insert(section, content);
     }
+    manifest
+}
+
+/// The manifest of the link over MPI, with the runtime beside it.
+fn link_manifest(mut manifest: toml::Table) -> toml::Table {
     let dependencies = manifest
         .get_mut("dependencies")
         .and_then(|d| d.as_table_mut());
-    let runtime = dependencies.and_then(|d| d.get_mut("graphmap-runtime")?.as_table_mut());
-    let runtime = runtime.unwrap_or_else(|| panic!("{}: no runtime", path.display()));
-    runtime.insert("path".into(), "../graphmap-runtime".into());
-    format!("{KEPT}{manifest}")
+    let beside = toml::Table::from_iter([("path".into(), "../graphmap-runtime".into())]);
+    dependencies
+        .and_then(|d| d.insert("graphmap-runtime".into(), beside.into()))
+        .expect("the link stands on the runtime");
+    manifest
 }
 
-/// The runtime's manifest without what only its own tests and benches need.
-fn manifest(path: &Path) -> String {
-    let text = read(path);
-    let mut manifest: toml::Table = text
-        .parse()
-        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    for section in ["dev-dependencies", "bench", "test", "example", "lints"] {
-        manifest.remove(section);
-    }
-    // Nothing that a project could not find: the runtime has no dependencies (a test of the
-    // architecture), and says everything itself.
+/// The runtime's manifest: nothing that a project could not find.
+fn manifest(manifest: toml::Table) -> toml::Table {
+    // The runtime has no dependencies (a test of the architecture), and says everything itself.
     let dependencies = manifest.get("dependencies").and_then(|d| d.as_table());
     assert!(
         dependencies.is_none_or(|d| d.is_empty()),
-        "{}: dependencies",
-        path.display()
+        "the runtime has dependencies"
     );
     assert!(
         !manifest.to_string().contains("workspace"),
-        "{}: inherits",
-        path.display()
+        "the runtime's manifest inherits"
     );
-    format!("{KEPT}{manifest}")
+    manifest
 }

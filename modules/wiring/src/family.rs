@@ -22,7 +22,7 @@ pub const RUST: &str = "rust";
 /// A folder of skeletons that is no family: the files of a Cargo project.
 const PROJECT: &str = "project";
 
-const BUILT_IN: &str = include_str!("../../../skeletons/families.toml");
+const BUILT_IN: &str = include_str!("../skeletons/families.toml");
 
 /// A family of skeletons.
 #[derive(Clone, Debug, PartialEq, Eq)]
