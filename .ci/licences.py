@@ -1,10 +1,15 @@
-"""Fails when a package that the product links has a licence that its own would not allow.
+"""Looks at the licences of what the product links: all packages but those that only tests link.
 
-Reads the output of `cargo metadata`. Packages that only tests link (dev-dependencies) may be
+usage: licences.py METADATA [--table | --texts]
+
+Reads the output of `cargo metadata`. Fails where a package has a licence that the product's own would not allow, or
+needs a newer Rust than the product says that it does. Packages that only tests link (dev-dependencies) may be
 under the GPL: they are not part of what anybody gets.
+--table prints THIRD-PARTY.md, --texts the licences in full, as they have to go with a binary.
 """
 
 import json
+import pathlib
 import re
 import sys
 
@@ -12,6 +17,25 @@ ALLOWED = {
     "MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unlicense", "0BSD",
     "Unicode-3.0", "BSL-1.0", "CC0-1.0", "MIT-0", "Apache-2.0 WITH LLVM-exception",
 }
+
+TABLE = """# Packages of others
+
+What the crates that are published link on Linux with their default features, and under which licence. The gate holds this list
+true; it is made by
+
+```sh
+cargo metadata --format-version 1 --locked --filter-platform x86_64-unknown-linux-gnu >target-metadata.json
+python3 .ci/licences.py target-metadata.json --table >THIRD-PARTY.md
+```
+
+Who hands out a binary hands out the licences in full beside it: `--texts` in the place of `--table`.
+
+| package | licence |
+|---|---|"""
+
+
+# What a package has inside it under another licence.
+INSIDE = {"metis-sys": "; METIS and GKlib inside it: Apache-2.0"}
 
 
 def allowed(expression):
@@ -29,11 +53,12 @@ def allowed(expression):
     return eval(" ".join(python))  # only parentheses, and, or, True, False
 
 
-def main():
-    metadata = json.load(open(sys.argv[1]))
+def linked_packages(metadata, published_only):
+    """What members of the workspace link or run while they are built, by name; and which are members."""
     packages = {p["id"]: p for p in metadata["packages"]}
     nodes = {n["id"]: n for n in metadata["resolve"]["nodes"]}
-    todo = list(metadata["workspace_members"])
+    ours = set(metadata["workspace_members"])
+    todo = [i for i in ours if not published_only or packages[i]["publish"] is None]
     linked = set(todo)
     while todo:
         for dep in nodes[todo.pop()]["deps"]:
@@ -41,12 +66,53 @@ def main():
             if normal and dep["pkg"] not in linked:
                 linked.add(dep["pkg"])
                 todo.append(dep["pkg"])
+    by_name = sorted((packages[i]["name"], packages[i]["version"], i) for i in linked)
+    return [packages[i] for _, _, i in by_name], ours
+
+
+def needed_rust(package):
+    """The Rust that a package says it needs, as numbers."""
+    return [int(part) for part in (package["rust_version"] or "0").split(".")]
+
+
+def table(others):
+    print(TABLE)
+    for package in others:
+        licence = (package["license"] or "none given").replace("/", " OR ")
+        print(f"| {package['name']} | {' '.join(licence.split())}{INSIDE.get(package['name'], '')} |")
+
+
+def texts(others):
+    for package in others:
+        folder = pathlib.Path(package["manifest_path"]).parent
+        print(f"\n{'=' * 78}\n{package['name']} {package['version']}: {package['license']}")
+        named = re.compile(r"(LICEN[CS]E|COPYING|NOTICE|UNLICENSE)", re.IGNORECASE)
+        files = sorted(p for p in folder.rglob("*") if p.is_file() and named.match(p.name))
+        for path in files:
+            print(f"\n--- {path.relative_to(folder)}\n")
+            print(path.read_text(errors="replace"))
+        if not files:
+            print("\n(its package has no file with the text)")
+
+
+def main():
+    handed_out = "--table" in sys.argv or "--texts" in sys.argv
+    packages, ours = linked_packages(json.load(open(sys.argv[1])), handed_out)
+    others = [p for p in packages if p["id"] not in ours]
+    if "--table" in sys.argv:
+        return table(others)
+    if "--texts" in sys.argv:
+        return texts(others)
     wrong = []
-    for package in (packages[i] for i in sorted(linked)):
+    for package in packages:
         licence = package["license"] or "none given"
         if not package["license"] or not allowed(licence):
             wrong.append(f"{package['name']} {package['version']}: {licence}")
-    print(f"{len(linked)} packages linked, {len(wrong)} with a licence that is not allowed")
+    newest = max(needed_rust(p) for p in packages if p["id"] in ours)
+    for package in others:
+        if needed_rust(package) > newest + [0] * 3:
+            wrong.append(f"{package['name']} {package['version']}: needs Rust {package['rust_version']}")
+    print(f"{len(packages)} packages linked, {len(wrong)} with a licence or a Rust that is not allowed")
     print("\n".join(wrong))
     sys.exit(bool(wrong))
 

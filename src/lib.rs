@@ -53,6 +53,9 @@
 //!
 //! and `src/main.rs` has `mod wiring { include!(concat!(env!("OUT_DIR"), "/wiring.rs")); }`.
 
+// docs.rs says which feature an item comes with.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod builder;
 #[cfg(feature = "cli")]
 mod cli;

@@ -6,6 +6,9 @@
 //! that [`network::Verified`], a mapping makes it [`mapping::Mapped`], and emitters write files from
 //! that.
 
+// docs.rs says which feature an item comes with.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod arena;
 pub mod bundles;
 pub mod codes;

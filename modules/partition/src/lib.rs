@@ -18,6 +18,9 @@
 //! # Ok::<(), graphmap_partition::Error>(())
 //! ```
 
+// docs.rs says which feature an item comes with.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // Tests of what is private share the random problems of those that see what is public.
 #[cfg(test)]
 extern crate self as graphmap_partition;

@@ -5,6 +5,9 @@
 //! become constraints of the engine, each with the place where it was written, so that a conflict
 //! can be shown there. A graph without names goes another way ([`plan_bare`]).
 
+// docs.rs says which feature an item comes with.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod bare;
 pub mod codes;
 mod failure;

@@ -65,6 +65,9 @@
 //! [`split`](RankMap::split) where colours or keys have no order, lists that do not ascend when they are given, and [`to_set`](RankMap::to_set) of forms
 //! that do not know their ascending order (a part of a permuted group, or a grid cut off or wrapped in part). Maps are immutable; clones share what is on the heap, between threads too.
 
+// docs.rs says which feature an item comes with.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #![forbid(unsafe_code)]
 
 mod bit_vector;
