@@ -81,7 +81,8 @@ impl FrontEnd for Dot {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Option<Result<String, Diagnostics>> {
-        let fail = |code, message: String| Some(Err(one(Diagnostic::error(code, message))));
+        let fail =
+            |code, message: String| Some(Err(Diagnostics::from(Diagnostic::error(code, message))));
         let text = match decode(bytes) {
             Ok((text, Encoding::Utf8)) => text,
             // What it says of its encoding would be wrong afterwards.
@@ -96,12 +97,6 @@ impl FrontEnd for Dot {
             Err(why) => fail(codes::TOO_LARGE, format!("`{name}` is too large: {why}")),
         }
     }
-}
-
-fn one(diagnostic: Diagnostic) -> Diagnostics {
-    let mut all = Diagnostics::new();
-    all.push(diagnostic);
-    all
 }
 
 /// Networks as JSON, the format of [`graphmap_kpn::json`].
@@ -126,9 +121,10 @@ impl FrontEnd for Json {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        let text = input::decode(bytes).map_err(|why| one(codes::cannot_read(name, &why)))?;
+        let text = input::decode(bytes)
+            .map_err(|why| Diagnostics::from(codes::cannot_read(name, &why)))?;
         let source = sources.add(name, text).map_err(|error| {
-            one(Diagnostic::error(
+            Diagnostics::from(Diagnostic::error(
                 codes::TOO_LARGE,
                 format!("`{name}` is too large: {error}"),
             ))

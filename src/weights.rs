@@ -56,7 +56,7 @@ impl Pass for Weights {
     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
         let Some(file) = context.options.get(FILE) else {
             let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, "no file with weights is named");
-            return Err(one(diagnostic.help("say `--weights FILE`")));
+            return Err(Diagnostics::from(diagnostic.help("say `--weights FILE`")));
         };
         let bytes = match context.options.get(UNIT).map(String::as_str) {
             None | Some("bytes") => true,
@@ -64,21 +64,15 @@ impl Pass for Weights {
             Some(other) => {
                 let message = format!("traffic is not counted in `{other}`");
                 let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, message);
-                return Err(one(
-                    diagnostic.help("say `--set traffic=bytes` or `messages`")
+                return Err(Diagnostics::from(
+                    diagnostic.help("say `--set traffic=bytes` or `messages`"),
                 ));
             }
         };
-        let profile = read(Path::new(file)).map_err(one)?;
+        let profile = read(Path::new(file)).map_err(Diagnostics::from)?;
         apply(&profile, bytes, file, context);
         Ok(())
     }
-}
-
-fn one(diagnostic: Diagnostic) -> Diagnostics {
-    let mut all = Diagnostics::new();
-    all.push(diagnostic);
-    all
 }
 
 #[allow(clippy::result_large_err)] // Once a run.

@@ -67,7 +67,6 @@
 
 // docs.rs says which feature an item comes with.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-
 #![forbid(unsafe_code)]
 
 mod bit_vector;

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::context::Model;
 use crate::family::{self, Family, Lack};
-use crate::skeleton::{Skeletons, one};
+use crate::skeleton::Skeletons;
 use crate::structure::{STRUCTURES, Structure};
 use graphmap_kpn::controls;
 use graphmap_kpn::declared::BundleKind;
@@ -215,7 +215,7 @@ fn choose(
     // Not every template is one: partials are none.
     let is_one = skeletons.family(family).any(|name| name == wanted);
     if !(is_one || structural && has("explicit")) {
-        return Err(one(skeletons.missing(family, wanted, *span)));
+        return Err(Diagnostics::from(skeletons.missing(family, wanted, *span)));
     }
     if !structural {
         return Ok((wanted.clone(), Structure::of(network)));
@@ -231,13 +231,13 @@ fn choose(
                  declare the root first, then its children, then theirs",
             );
         }
-        return Err(one(finding
-            .help(format!(
-                "leave `skeleton=` out: the structure found is `{found}`"
-            ))
-            .with_note(
-                "`graphmap explain G0606` says what makes a chain, farm, tree or grid",
-            )));
+        return Err(Diagnostics::from(
+            finding
+                .help(format!(
+                    "leave `skeleton=` out: the structure found is `{found}`"
+                ))
+                .with_note("`graphmap explain G0606` says what makes a chain, farm, tree or grid"),
+        ));
     };
     let name = if has(wanted) {
         wanted.as_str()

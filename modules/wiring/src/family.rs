@@ -4,7 +4,7 @@
 //! described in the same way as those of a user's folder.
 
 use crate::codes;
-use crate::skeleton::{one, unreadable};
+use crate::skeleton::unreadable;
 use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
@@ -143,7 +143,7 @@ pub fn of_folder(
     let text = match input::text(&path, Limit::SOURCE) {
         Ok(text) => text,
         Err(why) if why.is_missing() && folder.is_dir() => return Ok(Vec::new()),
-        Err(why) => return Err(one(unreadable(&path, &why))),
+        Err(why) => return Err(Diagnostics::from(unreadable(&path, &why))),
     };
     let name = path.display().to_string();
     let (mut findings, families) = match parse(&text) {

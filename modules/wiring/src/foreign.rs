@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::emitters::{can_express, render};
 use crate::family::{Each, Family};
-use crate::skeleton::{Skeletons, one};
+use crate::skeleton::Skeletons;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Network;
@@ -26,14 +26,16 @@ impl Family {
     ) -> Result<Files, Diagnostics> {
         if self.project.is_empty() {
             let message = format!("the family `{}` has no projects", self.name);
-            return Err(one(Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
-                .help(format!(
-                    "`--emit {}=PATH` writes its wiring alone",
-                    self.emitter
-                ))
-                .with_note(
-                    "`[[FAMILY.project]]` in `families.toml` lists the files of a project",
-                )));
+            return Err(Diagnostics::from(
+                Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
+                    .help(format!(
+                        "`--emit {}=PATH` writes its wiring alone",
+                        self.emitter
+                    ))
+                    .with_note(
+                        "`[[FAMILY.project]]` in `families.toml` lists the files of a project",
+                    ),
+            ));
         }
         can_express(self, network)?;
         let (wiring, model) = render(network, skeletons, &self.name, diagnostics)?;
@@ -80,10 +82,11 @@ impl Family {
             return Ok(());
         };
         let message = format!("the file `{path}` of a project of `{}` {what}", self.name);
-        Err(one(Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
-            .help(
+        Err(Diagnostics::from(
+            Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message).help(
                 "the paths in `families.toml` are seen from the project; \
                  with `each = \"kind\"` one holds a name of the kind",
-            )))
+            ),
+        ))
     }
 }

@@ -18,7 +18,7 @@ use crate::emitters::render;
 use crate::family::RUST;
 use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file};
 use crate::signature;
-use crate::skeleton::{Skeletons, one};
+use crate::skeleton::Skeletons;
 use graphmap_kpn::declared::Direction;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
@@ -280,8 +280,10 @@ impl Project {
         }
         let wrong = |why: &dyn std::fmt::Display| {
             let message = format!("{} cannot be read: {why}", path.display());
-            one(Diagnostic::error(codes::NOT_A_PROJECT, message)
-                .help("mend it, or move it away and make the project anew with `graphmap new`"))
+            Diagnostics::from(
+                Diagnostic::error(codes::NOT_A_PROJECT, message)
+                    .help("mend it, or move it away and make the project anew with `graphmap new`"),
+            )
         };
         let text = input::text(&path, Limit::SOURCE).map_err(|why| wrong(&why))?;
         let manifest: toml::Table = text

@@ -189,7 +189,7 @@ impl Skeletons {
             })
             .map_err(|what| {
                 let message = format!("the template `{text}` fails: {what}");
-                one(Diagnostic::error(codes::SKELETON_FAILED, message))
+                Diagnostics::from(Diagnostic::error(codes::SKELETON_FAILED, message))
             })
     }
 
@@ -200,7 +200,7 @@ impl Skeletons {
     pub fn render<T: Serialize>(&self, name: &str, data: &T) -> Result<String, Diagnostics> {
         if !self.has(name) {
             let (family, rest) = name.split_once('/').unwrap_or(("", name));
-            return Err(one(self.missing(family, rest, Span::NONE)));
+            return Err(Diagnostics::from(self.missing(family, rest, Span::NONE)));
         }
         let rendered = match self.engine.get_template(name) {
             Some(template) => self.run(template, data),
@@ -217,8 +217,10 @@ impl Skeletons {
                 _ => shown,
             };
             let message = format!("the skeleton {place} fails: {}", error.reason());
-            one(Diagnostic::error(codes::SKELETON_FAILED, message)
-                .help("`--emit model.json` shows what a skeleton sees"))
+            Diagnostics::from(
+                Diagnostic::error(codes::SKELETON_FAILED, message)
+                    .help("`--emit model.json` shows what a skeleton sees"),
+            )
         })
     }
 }
@@ -233,13 +235,6 @@ impl Skeletons {
         template.render(&self.engine, &context, &mut state, &mut out)?;
         Ok(out.0)
     }
-}
-
-/// A finding alone.
-pub(crate) fn one(finding: Diagnostic) -> Diagnostics {
-    let mut findings = Diagnostics::new();
-    findings.push(finding);
-    findings
 }
 
 /// The finding that a folder of skeletons, or a file in it, cannot be read.
