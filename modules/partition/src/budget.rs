@@ -27,6 +27,18 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
+    /// From now on until a time, with no steps to count and nobody who waits.
+    pub(crate) fn until(stop_at: Option<Instant>) -> Self {
+        let start = Instant::now();
+        Self {
+            start,
+            time: stop_at.map(|t| t.saturating_duration_since(start)),
+            steps: 0,
+            threads: NonZeroUsize::MIN,
+            watch: None,
+        }
+    }
+
     pub(crate) fn stop_at(&self) -> Option<Instant> {
         self.time.map(|t| self.start + t)
     }

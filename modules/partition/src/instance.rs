@@ -76,31 +76,6 @@ impl Shared {
     pub(crate) fn place(&self, layer: usize, block: u32) -> Option<u32> {
         Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
     }
-
-    /// So many blocks at distance 1 from one another, with these bounds.
-    pub(crate) fn flat(
-        k: usize,
-        upper: Vec<i64>,
-        lower: Vec<i64>,
-        excess: Vec<f64>,
-        sets: Vec<Vec<bool>>,
-        dims: usize,
-    ) -> Self {
-        let machine = Machine::regular(&[(k, 1)]).expect("few blocks");
-        let mut table = vec![1; k * k];
-        (0..k).for_each(|b| table[b * k + b] = 0);
-        Self {
-            machine,
-            table,
-            upper,
-            lower,
-            at: Vec::new(),
-            layers: vec![(0..k as u32).collect()],
-            excess,
-            sets,
-            dims,
-        }
-    }
 }
 
 /// Distances less the collocated one; none for machines too large.
@@ -298,37 +273,78 @@ impl Instance {
         }
     }
 
-    /// An instance with nothing to keep but load bounds, on another machine with these.
-    pub(crate) fn moved(&self, machine: Machine, bounds: Vec<i64>) -> Self {
-        let k = machine.len();
+    /// The same vertices on another machine, of which each block stands for some blocks of this one. Of
+    /// the rules it keeps what can be said of groups of blocks: sets, sums of limits, and who keeps apart
+    /// where each block stands for one. Limits of several blocks do not add up over groups: where there
+    /// are any, loads alone are limited.
+    pub(crate) fn on(&self, machine: Machine, groups: &[Vec<u32>]) -> Self {
+        let (k, old) = (groups.len(), &self.shared);
+        let dims = if old.has_places() { 1 } else { self.dims() };
+        let sums = |bounds: &[i64]| -> Vec<i64> {
+            let sum = |group: &Vec<u32>, i: usize| {
+                let all = group.iter().map(|&b| bounds[b as usize * self.dims() + i]);
+                all.fold(0, i64::saturating_add).min(NO_LIMIT)
+            };
+            let each = groups.iter().flat_map(|g| (0..dims).map(move |i| (g, i)));
+            each.map(|(group, i)| sum(group, i)).collect()
+        };
+        let size = match dims == self.dims() {
+            true => Arc::clone(&self.size),
+            false => Arc::new((0..self.len() as u32).map(|v| self.load(v)).collect()),
+        };
+        let total = |i: usize| size.iter().skip(i).step_by(dims).sum::<i64>();
+        let open = |set: &Vec<bool>| {
+            let any = |group: &Vec<u32>| group.iter().any(|&b| set[b as usize]);
+            groups.iter().map(any).collect()
+        };
         let shared = Shared {
             table: table(&machine),
-            upper: bounds,
-            lower: Vec::new(),
+            upper: sums(&old.upper),
+            lower: if old.lower.is_empty() {
+                Vec::new()
+            } else {
+                sums(&old.lower)
+            },
             at: Vec::new(),
             layers: vec![(0..k as u32).collect()],
-            excess: vec![k as f64 / self.total_load().max(1) as f64],
-            sets: vec![vec![true; k]],
-            dims: 1,
+            excess: (0..dims)
+                .map(|i| k as f64 / total(i).max(1) as f64)
+                .collect(),
+            sets: old.sets.iter().map(open).collect(),
+            dims,
             machine,
         };
+        let of_blocks =
+            |list: &Vec<(u32, u32)>| list.iter().copied().filter(|e| e.1 == 0).collect();
+        let single = groups.iter().all(|group| group.len() == 1);
+        let apart = self.apart.iter().filter(|_| single);
         Self {
+            graph: self.graph.clone(),
+            size,
+            set: self.set.clone(),
+            apart: apart.map(of_blocks).collect(),
             shared: Arc::new(shared),
-            ..self.clone()
         }
     }
 
-    /// Some vertices of an instance with nothing to keep but load bounds, and the edges among them.
-    /// `place` says of each of them where it stands in the list; what it says of others is not heeded.
+    /// Some vertices, and the edges among them. `place` says of each of them where it stands in the list;
+    /// what it says of others is not heeded.
     pub(crate) fn part(&self, vertices: &[u32], place: &[u32]) -> Self {
         let here =
             |u: u32| Some(place[u as usize]).filter(|&p| vertices.get(p as usize) == Some(&u));
-        let size = vertices.iter().map(|&v| self.load(v)).collect();
+        let inside = |v: &u32| {
+            let list = self.apart[*v as usize].iter();
+            list.filter_map(|&(u, layer)| Some((here(u)?, layer)))
+                .collect()
+        };
+        let sizes = vertices.iter().flat_map(|&v| self.size_of(v));
+        let sets = vertices.iter().filter_map(|&v| self.set.get(v as usize));
+        let tied = vertices.iter().filter(|_| !self.apart.is_empty());
         Self {
             graph: self.graph.among(vertices.iter().copied(), here),
-            size: Arc::new(size),
-            set: Vec::new(),
-            apart: Vec::new(),
+            size: Arc::new(sizes.copied().collect()),
+            set: sets.copied().collect(),
+            apart: tied.map(inside).collect(),
             shared: Arc::clone(&self.shared),
         }
     }

@@ -8,7 +8,7 @@
 use super::Effort;
 use super::halving::middle;
 use crate::budget::Budget;
-use crate::clusters::members;
+use crate::clusters::{lowered, members};
 use crate::instance::Instance;
 use crate::machine::{Block, Machine, Tree};
 use crate::random::Random;
@@ -19,7 +19,8 @@ const TOGETHER: usize = 512;
 /// Neighbouring groups or blocks of the machine (by node) that are treated as one block.
 type Group = Vec<u32>;
 
-/// The blocks of a plain instance on a tree of distances. What time is left when all is mapped is not
+/// The blocks of an instance on a tree of distances. Of rules it keeps what can be said of groups, so that
+/// the mapping may break some. What time is left when all is mapped is not
 /// used; `None` where there is too little.
 pub(super) fn map(
     inst: &Instance,
@@ -31,30 +32,62 @@ pub(super) fn map(
     let mut groups = Vec::new();
     let tree = divide(inst, vec![0], &mut groups);
     let all: Vec<Vec<u32>> = groups.iter().map(|g| machine.blocks_of(g)).collect();
-    let rooms = |blocks: &[u32]| -> Vec<i64> {
-        let room = |&b: &u32| inst.load_bound(b as usize);
-        blocks.iter().map(room).collect()
-    };
     let collocated = machine.collocated();
     let above = Machine::new(&tree, collocated).expect("groups of a machine");
-    let bounds = shares(
-        inst.total_load(),
-        all.iter().map(|blocks| sum(&rooms(blocks))).collect(),
-    );
-    let group_of = super::mapped(&inst.moved(above, bounds), effort, (budget, false), random)?;
+    let above = inst.on(above, &all);
+    let rooms = (0..all.len()).map(|g| above.load_bound(g));
+    let above = above.with_load_bounds(&shares(inst.total_load(), rooms.collect()));
+    let group_of = super::mapped(&above, effort, (budget, false), random)?;
 
-    let (start, members) = members(&group_of, groups.len());
+    in_each(inst, &groups, &group_of, |part, _| {
+        super::mapped(part, effort, (budget, false), random)
+    })
+}
+
+/// Improves a mapping inside of each group.
+pub(super) fn improve(
+    inst: &Instance,
+    block: &[u32],
+    budget: &Budget,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    let mut groups = Vec::new();
+    divide(inst, vec![0], &mut groups);
+    let (mut group, mut place) = (vec![0; inst.k()], vec![0; inst.k()]);
+    for (g, nodes) in groups.iter().enumerate() {
+        for (i, &b) in inst.shared.machine.blocks_of(nodes).iter().enumerate() {
+            (group[b as usize], place[b as usize]) = (g as u32, i as u32);
+        }
+    }
+    let group_of = lowered(block, &group);
+    in_each(inst, &groups, &group_of, |part, here| {
+        let own = here.iter().map(|&v| place[block[v as usize] as usize]);
+        Some(super::improve(part, own.collect(), budget, random))
+    })
+}
+
+/// The blocks of the vertices of each group as `map` finds them: of the group's own instance, and of where
+/// its vertices stand in the whole.
+fn in_each(
+    inst: &Instance,
+    groups: &[Group],
+    group_of: &[u32],
+    mut map: impl FnMut(&Instance, &[u32]) -> Option<Vec<u32>>,
+) -> Option<Vec<u32>> {
+    let machine = &inst.shared.machine;
+    let (start, members) = members(group_of, groups.len());
     let mut place = vec![0; inst.len()];
     for run in start.windows(2) {
         let here = &members[run[0] as usize..run[1] as usize];
         (0..).zip(here).for_each(|(i, &v)| place[v as usize] = i);
     }
     let mut block_of = vec![0; inst.len()];
-    for (g, (group, blocks)) in groups.iter().zip(&all).enumerate() {
+    for (g, group) in groups.iter().enumerate() {
         let here = &members[start[g] as usize..start[g + 1] as usize];
-        let machine = Machine::new(&machine.part(group), collocated).expect("part of a machine");
-        let part = inst.part(here, &place).moved(machine, rooms(blocks));
-        let found = super::mapped(&part, effort, (budget, false), random)?;
+        let blocks = machine.blocks_of(group);
+        let own = Machine::new(&machine.part(group), machine.collocated()).expect("part of one");
+        let each: Vec<Vec<u32>> = blocks.iter().map(|&b| vec![b]).collect();
+        let found = map(&inst.part(here, &place).on(own, &each), here)?;
         for (&v, &b) in here.iter().zip(&found) {
             block_of[v as usize] = blocks[b as usize];
         }
@@ -62,14 +95,13 @@ pub(super) fn map(
     Some(block_of)
 }
 
-fn sum(rooms: &[i64]) -> i64 {
-    rooms.iter().fold(0, |a, &r| a.saturating_add(r))
-}
-
 /// What each group may hold: its share, and half of the slack (by factor), so that blocks can be
 /// filled with what there is.
 fn shares(total: i64, rooms: Vec<i64>) -> Vec<i64> {
-    let all = sum(&rooms).max(1) as f64;
+    let all = rooms
+        .iter()
+        .fold(0, |a: i64, &r| a.saturating_add(r))
+        .max(1) as f64;
     let slack = (all / total.max(1) as f64).max(1.0);
     let bound = |room: i64| {
         let share = total as f64 * room as f64 / all;
@@ -103,7 +135,7 @@ fn divide(inst: &Instance, mut nodes: Group, groups: &mut Vec<Group>) -> Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FAST, fits};
+    use super::super::FAST;
     use super::*;
     use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
@@ -153,7 +185,7 @@ mod tests {
                 ..Problem::new(&graph, &machine)
             })
             .unwrap();
-            assert!(inst.k() > super::super::BLOCKS && fits(&inst));
+            assert!(inst.k() > super::super::BLOCKS);
             let budget = Budget {
                 time: None,
                 steps: 0,

@@ -156,13 +156,8 @@ pub(crate) const BRIEF: Effort = Effort {
 /// Up to so many blocks: their table of distances takes 128 MB.
 const BLOCKS: usize = 4096;
 
-/// Whether an instance can be mapped here: few enough blocks for a table of distances, or nothing
-/// to keep but load bounds, so that they can be taken group by group.
-pub(crate) fn fits(inst: &Instance) -> bool {
-    inst.k() <= BLOCKS || (inst.is_plain() && inst.shared.machine.is_tree())
-}
-
-/// Maps an instance that [`fits`]: by its order where that is narrow, else by contraction. With a
+/// Maps an instance: by its order where that is narrow, else by contraction; more blocks than there is a
+/// table of distances for, group by group. With a
 /// time to use, V-cycles go on while it lasts. `None` where it is over before there is a mapping:
 /// what is half done counts for nothing, so that more time never gives a worse one.
 pub(crate) fn map(
@@ -190,7 +185,32 @@ pub(crate) fn once(
     mapped(inst, effort, (budget, false), random)
 }
 
-/// The same of an instance that there is a table of distances for; V-cycles use what time there is
+/// Improves a mapping by moves of vertices; what it keeps it still keeps.
+pub(crate) fn improve(
+    inst: &Instance,
+    block: Vec<u32>,
+    budget: &Budget,
+    random: &mut Random,
+) -> Vec<u32> {
+    if inst.k() > BLOCKS {
+        return groups::improve(inst, &block, budget, random).unwrap_or(block);
+    }
+    let finest = Level::of(inst);
+    let halving = Halving::new(inst, finest.total_load(), GOOD.greed);
+    let mut divided = Divided::among_blocks(inst, &halving, &block);
+    let whole = Stage {
+        inst,
+        halving: &halving,
+        effort: &GOOD,
+        order: Order::Random,
+        least: 0,
+        budget,
+    };
+    whole.refine(&finest, &mut divided, random);
+    lowered(&divided.part, &divided.parts.block_of(&halving))
+}
+
+/// Maps an instance that there is a table of distances for; V-cycles use what time there is
 /// only if they are to go on.
 fn mapped(
     inst: &Instance,

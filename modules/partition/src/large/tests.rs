@@ -182,7 +182,7 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
         irregular(),
     ] {
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-        assert!(fits(&inst));
+        assert!(inst.k() <= BLOCKS);
         for effort in [&FAST, &GOOD] {
             let found = map(&inst, effort, &budget, &mut Random::new(3)).unwrap();
             assert!(keeps(&inst, &found));

@@ -5,9 +5,8 @@
 //! instance with as many blocks as the group has members, in which a move is cheap and nothing
 //! blurs what it is worth.
 
-use std::sync::Arc;
-
-use crate::instance::{Instance, NO_LIMIT, Shared};
+use crate::instance::Instance;
+use crate::machine::Machine;
 
 /// Members of a group, of which some may be counted as one.
 pub(crate) struct Groups {
@@ -46,105 +45,46 @@ impl Groups {
         self.parts.len()
     }
 
-    fn blocks(&self, inst: &Instance, g: usize) -> Vec<usize> {
+    fn blocks(&self, inst: &Instance, g: usize) -> Vec<u32> {
         let nodes = inst.shared.machine.nodes();
-        let parts = self.parts[g].iter();
-        let blocks = parts.flat_map(|&p| nodes[p as usize].blocks.iter());
-        blocks.map(|&b| b as usize).collect()
+        let blocks = self.parts[g]
+            .iter()
+            .flat_map(|&p| &nodes[p as usize].blocks);
+        blocks.copied().collect()
     }
 }
 
-/// The instance of these vertices over the groups. `greed` from 0 to 1 says how much of the slack
-/// of the loads may be used up here: at 0 an even part of what the problems below need too, at 1 all.
+/// The instance of these vertices over the groups, of which any two are at distance 1. `greed` from 0 to
+/// 1 says how much of the slack of the loads may be used up here: at 0 an even part of what the problems
+/// below need too, at 1 all.
 pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f64) -> Instance {
-    let d = kept(inst);
-    let mut local = vec![u32::MAX; inst.len()];
-    for (i, &v) in vertices.iter().enumerate() {
-        local[v as usize] = i as u32;
-    }
-    let here = |u: u32| Some(local[u as usize]).filter(|&there| there != u32::MAX);
-    let mut size = Vec::with_capacity(vertices.len() * d);
-    for &v in vertices {
-        size.extend_from_slice(&inst.size_of(v)[..d]);
-    }
-    let mut view = Instance {
-        graph: inst.graph.among(vertices.iter().copied(), here),
-        size: Arc::new(size),
-        set: Vec::new(),
-        apart: Vec::new(),
-        shared: Arc::clone(&inst.shared),
-    };
-    if !inst.set.is_empty() {
-        view.set = vertices.iter().map(|&v| inst.set[v as usize]).collect();
-    }
-    let blocks: Vec<Vec<usize>> = (0..groups.len()).map(|g| groups.blocks(inst, g)).collect();
-    // Two that must be kept apart may go to one group while it has several blocks.
-    if !inst.apart.is_empty() && blocks.iter().all(|b| b.len() == 1) {
-        let inside = |v: &u32| {
-            let list = inst.apart[*v as usize].iter();
-            let list = list.map(|&(u, layer)| (local[u as usize], layer));
-            list.filter(|e| e.0 != u32::MAX && e.1 == 0).collect()
-        };
-        view.apart = vertices.iter().map(inside).collect();
-    }
-    view.shared = Arc::new(shared(inst, &view, &blocks, greed));
-    view
-}
-
-/// How many dimensions a view keeps: limits that hosts have as a whole do not add up over groups,
-/// and are left to the search on the whole.
-fn kept(inst: &Instance) -> usize {
-    if inst.shared.has_places() {
-        1
-    } else {
-        inst.dims()
-    }
-}
-
-fn shared(inst: &Instance, view: &Instance, blocks: &[Vec<usize>], greed: f64) -> Shared {
-    let (d, k) = (kept(inst), blocks.len());
-    let old = &inst.shared;
-    let sums = |bounds: &[i64]| -> Vec<i64> {
-        let sum = |g: usize, i: usize| {
-            let all = blocks[g].iter().map(|&b| bounds[b * inst.dims() + i]);
-            all.fold(0, i64::saturating_add).min(NO_LIMIT)
-        };
-        let places = (0..k).flat_map(|g| (0..d).map(move |i| (g, i)));
-        places.map(|(g, i)| sum(g, i)).collect()
-    };
-    let mut upper = sums(&old.upper);
-    let lower = match old.lower[..] {
-        [] => Vec::new(),
-        _ => sums(&old.lower),
-    };
-    let total = |i: usize| view.size.iter().skip(i).step_by(d).sum::<i64>();
-    let excess = (0..d).map(|i| k as f64 / total(i).max(1) as f64).collect();
-    let allowed = |set: &Vec<bool>| {
-        let any = |g: &Vec<usize>| g.iter().any(|&b| set[b]);
-        blocks.iter().map(any).collect()
-    };
-    let sets = old.sets.iter().map(allowed).collect();
+    let mut place = vec![u32::MAX; inst.len()];
+    (0..)
+        .zip(vertices)
+        .for_each(|(i, &v)| place[v as usize] = i);
+    let k = groups.len();
+    let blocks: Vec<Vec<u32>> = (0..k).map(|g| groups.blocks(inst, g)).collect();
+    let flat = Machine::regular(&[(k, 1)]).expect("few blocks");
+    let view = inst.part(vertices, &place).on(flat, &blocks);
     let most = blocks.iter().map(Vec::len).max().unwrap_or(1);
-    if most > 1 {
-        // As if every problem below had as many members.
-        let count: usize = blocks.iter().map(Vec::len).sum();
-        let shrinks = count as f64 / most as f64;
-        let even = shrinks.ln() / (count as f64).ln();
-        let rooms: f64 = (0..k).map(|g| upper[g * d] as f64).sum();
-        let slack = (rooms / total(0).max(1) as f64).max(1.0);
-        let part = slack.powf(even + (1.0 - even) * greed) / slack;
-        for g in 0..k {
-            upper[g * d] = (upper[g * d] as f64 * part).ceil() as i64;
-        }
+    if most == 1 {
+        return view;
     }
-    Shared::flat(k, upper, lower, excess, sets, d)
+    // As if every problem below had as many members.
+    let count: usize = blocks.iter().map(Vec::len).sum();
+    let shrinks = count as f64 / most as f64;
+    let even = shrinks.ln() / (count as f64).ln();
+    let rooms: f64 = (0..k).map(|g| view.load_bound(g) as f64).sum();
+    let slack = (rooms / view.total_load().max(1) as f64).max(1.0);
+    let part = slack.powf(even + (1.0 - even) * greed) / slack;
+    let bound = |g: usize| (view.load_bound(g) as f64 * part).ceil() as i64;
+    view.with_load_bounds(&(0..k).map(bound).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graph::{Channel, Graph};
-    use crate::machine::Machine;
     use crate::problem::Problem;
 
     #[test]

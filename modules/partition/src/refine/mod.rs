@@ -4,7 +4,6 @@ pub(crate) mod anneal;
 pub(crate) mod bottleneck;
 pub(crate) mod combine;
 pub(crate) mod exchange;
-pub(crate) mod fm;
 pub(crate) mod pair;
 pub(crate) mod rebalance;
 pub(crate) mod region;

@@ -1,9 +1,9 @@
-//! Which search an instance gets. Small instances: see [`super::small`]. Large ones: one multilevel
-//! pass, then V-cycles while the budget lasts.
+//! Which search an instance gets. Small instances: see [`super::small`]. Large ones: see
+//! [`crate::large`].
 
 use std::time::Instant;
 
-use super::{Context, Found, rounds, vcycle};
+use super::{Context, Found, rounds};
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::feasibility::keeps;
@@ -12,7 +12,7 @@ use crate::large;
 use crate::multilevel::initial::{THOROUGH, multisection};
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
-use crate::refine::fm;
+use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
 
 /// Up to so many table entries (vertices times blocks) the table of costs is used throughout.
@@ -22,40 +22,27 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     if is_small(context.inst) {
         return run(context);
     }
-    if let Some(block) = divided(context, &large::FAST) {
-        return Ok(block.into());
-    }
-    if let Some(known) = known(context) {
-        return Ok(known.into());
-    }
-    Ok(vcycle::multilevel(context.inst, 1, &mut context.random).into())
+    Ok(divided(context, &large::FAST).into())
 }
 
-/// The cheapest of the mappings that are known, once there is no time to find another.
-fn known(context: &Context<'_>) -> Option<Vec<u32>> {
-    let cost = |block: &&Vec<u32>| context.inst.cost(block);
-    let over = context.budget.is_over();
-    let least = context.starts.iter().filter(|_| over).min_by_key(cost);
-    least.cloned()
-}
-
-/// What the engine for large networks finds; `None` where it cannot be asked, breaks a rule, or has
+/// What the engine for large networks finds, or the cheapest of the mappings that are known where it has
 /// not the time. Where nothing is known it takes the time that it needs.
-fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Option<Vec<u32>> {
+fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let inst = context.inst;
-    if !large::fits(inst) {
-        return None;
-    }
     let budget = match context.starts.is_empty() {
-        true => Budget {
-            time: None,
-            watch: None,
-            ..context.budget
-        },
+        true => Budget::until(None),
         false => context.budget,
     };
-    let block = large::map(inst, effort, &budget, &mut context.random)?;
-    (inst.is_plain() || keeps(inst, &block)).then_some(block)
+    let Some(mut block) = large::map(inst, effort, &budget, &mut context.random) else {
+        let least = context.starts.iter().min_by_key(|block| inst.cost(block));
+        return least
+            .cloned()
+            .expect("a time that ends only where some is known");
+    };
+    if !inst.is_plain() && !keeps(inst, &block) {
+        repair_rules(inst, &mut block);
+    }
+    block
 }
 
 /// A short search without proofs: the start of other strategies.
@@ -65,7 +52,7 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
         return vec![0; inst.len()];
     }
     if !is_small(inst) {
-        return vcycle::multilevel(inst, 4, &mut context.random);
+        return divided(context, &large::GOOD);
     }
     let mut best: Option<Best> = None;
     for _ in 0..4 {
@@ -78,18 +65,17 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     best.map(|b| b.block).unwrap_or_default()
 }
 
-/// Improves a mapping that keeps all rules, and keeps them; a small one until a time at most.
+/// Improves a mapping that keeps all rules, and keeps them; until a time at most.
 pub(crate) fn touch_up(
     inst: &Instance,
-    mut block: Vec<u32>,
+    block: Vec<u32>,
     stop_at: Option<Instant>,
     random: &mut Random,
 ) -> Vec<u32> {
     if is_small(inst) {
         annealed(inst, block, (200_000, stop_at), random).block
     } else {
-        fm::refine(inst, &mut block, random);
-        block
+        large::improve(inst, block, &Budget::until(stop_at), random)
     }
 }
 
@@ -122,25 +108,8 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     if is_small(context.inst) {
         return Ok(rounds::search(context));
     }
-    let inst = context.inst;
     context.budget.time = context.budget.time.map(|t| t.mul_f64(context.patience));
-    if let Some(block) = divided(context, &large::GOOD) {
-        return Ok(block.into());
-    }
-    if let Some(known) = known(context) {
-        return Ok(known.into());
-    }
-    let mut block = vcycle::multilevel(inst, 4, &mut context.random);
-    let mut rounds = 0;
-    while context
-        .budget
-        .time
-        .map_or(rounds < 1, |_| context.budget.used() < 0.6)
-    {
-        block = vcycle::again(inst, block, &mut context.random);
-        rounds += 1;
-    }
-    Ok(block.into())
+    Ok(divided(context, &large::GOOD).into())
 }
 
 #[cfg(test)]

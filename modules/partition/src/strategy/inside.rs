@@ -114,9 +114,9 @@ impl Inside {
             place[v as usize] = vertices.len() as u32;
             vertices.push(v);
         }
-        let bounds = blocks.iter().map(|&b| inst.load_bound(b as usize));
+        let each: Vec<Vec<u32>> = blocks.iter().map(|&b| vec![b]).collect();
         let own = Machine::new(&machine.part(&[node]), machine.collocated()).expect("part of one");
-        let inst = inst.part(&vertices, &place).moved(own, bounds.collect());
+        let inst = inst.part(&vertices, &place).on(own, &each);
         Self {
             inst,
             vertices,

@@ -18,7 +18,6 @@ mod small;
 mod stack;
 mod start;
 mod team;
-mod vcycle;
 mod ways;
 
 /// What a strategy has to work with.

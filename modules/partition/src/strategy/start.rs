@@ -1,7 +1,6 @@
 //! Mappings that a search for small networks starts from: made by multisection, by cutting orders into
 //! runs, or by the engine for large networks, and annealed for a while.
 
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use crate::budget::Budget;
@@ -37,17 +36,9 @@ pub(super) fn start(
         line::cut(inst, &order)
     });
     let (first, work) = match runs.flatten() {
-        None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() && large::fits(inst) => {
-            let start = Instant::now();
-            let budget = Budget {
-                time: stop_at.map(|t| t.saturating_duration_since(start)),
-                steps: 0,
-                start,
-                threads: NonZeroUsize::MIN,
-                watch: None,
-            };
+        None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() => {
             let effort = if short { &large::BRIEF } else { &large::GOOD };
-            let block = large::once(inst, effort, &budget, random)?;
+            let block = large::once(inst, effort, &Budget::until(stop_at), random)?;
             (block, 40 * (inst.len() + inst.targets.len()))
         }
         Some(mut block) => {
