@@ -2,10 +2,10 @@
 //! it may find something wrong, in words; it never panics.
 
 use graphmap_binding::mapping_json;
+use graphmap_kpn::breaks::{ALL, CROSSED, Dice, break_it, read};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::infer::infer;
-use graphmap_kpn::integrity::breaks::{ALL, CROSSED, Dice, break_it, read};
 use graphmap_kpn::json;
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;

@@ -32,6 +32,7 @@ use hashbrown::HashMap;
 use keys::{Element, Key};
 use report::Report;
 
+mod attributes;
 mod bundle;
 mod cluster;
 mod drawn;

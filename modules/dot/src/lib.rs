@@ -3,8 +3,8 @@
 //! [`decode`](decode::decode) makes text of bytes, [`parse`](parser::parse) tells the
 //! [`Events`](events::Events) of a text.
 
-mod attributes;
 pub mod codes;
+mod compose;
 pub mod decode;
 pub mod dialect;
 pub mod events;

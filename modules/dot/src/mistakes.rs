@@ -1,9 +1,8 @@
 //! What to say about each syntax error.
 
 use crate::codes;
-use crate::parser::code_of;
 use crate::token::{Text, Token, TokenKind};
-use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::diagnostic::{Code, Diagnostic};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 
@@ -34,6 +33,25 @@ fn name_of(place: &Place<'_>) -> String {
     match place.token.kind {
         TokenKind::End => "the end of the file".to_owned(),
         _ => format!("`{}`", shown(place.text.raw(place.here))),
+    }
+}
+
+/// The code under which a token that begins nothing is reported.
+fn code_of(kind: TokenKind) -> Code {
+    use TokenKind::{Semicolon, Stray, UnclosedComment, UnclosedHtml, UnclosedString};
+    match kind {
+        Stray => codes::STRAY_CHARACTER,
+        UnclosedString => codes::UNCLOSED_STRING,
+        UnclosedHtml => codes::UNCLOSED_HTML,
+        UnclosedComment => codes::UNCLOSED_COMMENT,
+        Semicolon => codes::EMPTY_STATEMENT,
+        TokenKind::Graph
+        | TokenKind::Digraph
+        | TokenKind::Node
+        | TokenKind::Edge
+        | TokenKind::Strict
+        | TokenKind::Subgraph => codes::KEYWORD,
+        _ => codes::UNEXPECTED,
     }
 }
 

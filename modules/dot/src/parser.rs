@@ -4,7 +4,6 @@
 //! of a file can overflow anything. After a syntax error the parser goes on at the next statement
 //! (a `;`, a brace, or a word at the start of a line), so that one run reports several.
 
-use crate::codes;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
 use crate::mistakes;
@@ -479,23 +478,4 @@ fn begins_statement(kind: TokenKind) -> bool {
         kind,
         Name | Number | Quoted { .. } | Graph | Node | Edge | Subgraph
     )
-}
-
-/// The code under which a token that begins nothing is reported.
-pub(crate) fn code_of(kind: TokenKind) -> graphmap_kpn::diagnostic::Code {
-    use TokenKind::{Semicolon, Stray, UnclosedComment, UnclosedHtml, UnclosedString};
-    match kind {
-        Stray => codes::STRAY_CHARACTER,
-        UnclosedString => codes::UNCLOSED_STRING,
-        UnclosedHtml => codes::UNCLOSED_HTML,
-        UnclosedComment => codes::UNCLOSED_COMMENT,
-        Semicolon => codes::EMPTY_STATEMENT,
-        TokenKind::Graph
-        | TokenKind::Digraph
-        | TokenKind::Node
-        | TokenKind::Edge
-        | TokenKind::Strict
-        | TokenKind::Subgraph => codes::KEYWORD,
-        _ => codes::UNEXPECTED,
-    }
 }

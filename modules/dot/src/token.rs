@@ -1,7 +1,6 @@
 //! Tokens and identifiers of the DOT language.
 
 use graphmap_kpn::source::Span;
-use std::borrow::Cow;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,19 +131,5 @@ impl<'a> Text<'a> {
         let range =
             span.start.wrapping_sub(self.base) as usize..span.end.wrapping_sub(self.base) as usize;
         self.text.get(range).unwrap_or("")
-    }
-
-    /// What an identifier of this text means: quotes and escapes resolved, pieces joined.
-    #[inline]
-    pub fn value(self, id: Id) -> Cow<'a, str> {
-        let raw = self.raw(id.span);
-        match id.shape {
-            Shape::Name | Shape::Number => Cow::Borrowed(raw),
-            Shape::Quoted | Shape::Html => {
-                let inner = raw.get(1..raw.len().saturating_sub(1));
-                Cow::Borrowed(inner.unwrap_or(""))
-            }
-            Shape::Composed => Cow::Owned(crate::lexer::compose(raw)),
-        }
     }
 }

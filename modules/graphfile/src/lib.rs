@@ -18,9 +18,12 @@
 
 pub mod codes;
 mod edges;
+mod file;
 mod metis;
 mod scotch;
 mod text;
+
+pub use file::GraphFile;
 
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::Source;
@@ -67,38 +70,6 @@ impl Format {
     }
 }
 
-/// A graph that was read.
-#[derive(Clone, Debug)]
-pub struct GraphFile {
-    /// The graph; its vertices are counted from 0, in the order of the file.
-    pub graph: Graph,
-    names: Names,
-}
-
-/// What the file calls its vertices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Names {
-    /// Numbers from this one on.
-    From(u32),
-    /// A label each.
-    Labels(Vec<u32>),
-}
-
-impl GraphFile {
-    /// What the file calls a vertex.
-    ///
-    /// # Panics
-    /// When the graph has no such vertex.
-    #[must_use]
-    pub fn name(&self, vertex: u32) -> u64 {
-        assert!((vertex as usize) < self.graph.vertices(), "no such vertex");
-        match &self.names {
-            Names::From(base) => u64::from(*base) + u64::from(vertex),
-            Names::Labels(labels) => u64::from(labels[vertex as usize]),
-        }
-    }
-}
-
 /// Reads a graph. Whatever the text is, the answer is a graph or at least one error, each with its
 /// place; it takes time in proportion to the text, and memory, whatever its header claims.
 ///
@@ -139,20 +110,4 @@ pub fn mapping(file: &GraphFile, block_of: &[u32]) -> String {
         writeln!(text, "{name}\t{block}").expect("a String takes all");
     }
     text
-}
-
-/// "1 vertex", "7 vertices".
-pub(crate) fn vertices(count: u64) -> String {
-    match count {
-        1 => "1 vertex".to_owned(),
-        n => format!("{n} vertices"),
-    }
-}
-
-/// Whether any vertex, and any edge, weighs something else than 1.
-pub(crate) fn weighted(graph: &Graph) -> (bool, bool) {
-    let mut vertices = 0..graph.vertices() as u32;
-    let loads = vertices.clone().any(|v| graph.load(v) != 1);
-    let edges = vertices.any(|v| graph.neighbours(v).any(|(_, weight)| weight != 1));
-    (loads, edges)
 }

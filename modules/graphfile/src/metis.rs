@@ -13,9 +13,10 @@
 //! A line for each vertex follows, counted from 1: its weights, and its neighbours, each with the
 //! weight of the edge. Lines that begin with `%` are comments; an empty line is a vertex without edges.
 
+use crate::codes;
 use crate::edges::{Rows, Sum};
+use crate::file::{GraphFile, Names, vertices, weighted};
 use crate::text::Word;
-use crate::{GraphFile, Names, codes, vertices, weighted};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Source;
 use graphmap_partition::{Graph, LARGEST_TOTAL};

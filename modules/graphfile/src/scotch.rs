@@ -14,9 +14,10 @@
 //! edges, weights of vertices. Then for each vertex: its label and its weight, if it has them, how many
 //! neighbours it has, and these, each behind the weight of the edge.
 
+use crate::codes;
 use crate::edges::{Rows, Sum};
+use crate::file::{GraphFile, Names, vertices, weighted};
 use crate::text::{Word, Words};
-use crate::{GraphFile, Names, codes, vertices, weighted};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::source::{Source, Span};
 use graphmap_partition::{Graph, LARGEST_TOTAL};

@@ -19,16 +19,14 @@ use crate::declared::{
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
 use crate::source::Span;
+pub use limit::LIMIT;
 use pattern::Pattern;
 use rustc_hash::FxHashMap;
 use scopes::{ScopeId, Scopes, digits, flat};
 
+mod limit;
 mod pattern;
 mod scopes;
-
-/// The most processes, and the most channels, that expansion makes. Ids end at 2^32; a typing error
-/// in `replicas=` should end sooner.
-pub const LIMIT: u64 = 1 << 28;
 
 /// Repeats what is declared once for many; what is not repeated stays as it is.
 ///

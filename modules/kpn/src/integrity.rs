@@ -29,8 +29,6 @@ use crate::names::Symbol;
 use crate::network::Network;
 use crate::source::Span;
 
-#[cfg(any(test, feature = "breaks"))]
-pub mod breaks;
 mod joins;
 mod members;
 mod numbers;

@@ -10,6 +10,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arena;
+#[cfg(any(test, feature = "breaks"))]
+pub mod breaks;
 pub mod bundles;
 pub mod codes;
 pub mod controls;

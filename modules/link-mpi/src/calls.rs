@@ -20,8 +20,6 @@ use mpi::Threading;
 use mpi::environment::{self, Universe};
 use mpi::ffi;
 
-use crate::finalize;
-use crate::launchers;
 use crate::printed::{self, FORWARDING};
 
 /// Most bytes of a message: what a count of MPI has room for, and some way below.
@@ -158,21 +156,19 @@ impl World {
         })
     }
 
-    /// Ends MPI: every OS process calls it. It is going to end with this code.
-    pub(crate) fn end(&mut self, code: u8, hosts: &[String]) {
-        OVER.store(true, Ordering::SeqCst);
-        if finalize::replaced(hosts) {
-            std::mem::forget(self.universe.take());
-            return;
-        }
-        let guard = finalize::watch(code);
+    /// Ends MPI: every OS process calls it.
+    pub(crate) fn end(&mut self) {
         drop(self.universe.take());
-        drop(guard);
+    }
+
+    /// Leaves MPI as it is: the launcher has been told that this OS process is through with it.
+    pub(crate) fn leave_open(&mut self) {
+        std::mem::forget(self.universe.take());
     }
 
     /// Ends all OS processes.
     pub(crate) fn abort(&self, code: u8) -> ! {
-        OVER.store(true, Ordering::SeqCst);
+        over();
         // SAFETY: it takes numbers.
         unsafe { ffi::MPI_Abort(self.comm, i32::from(code)) };
         std::process::exit(i32::from(code))
@@ -249,13 +245,9 @@ pub(crate) fn keep_alive(fd: i32, every: Duration) {
     set(SOCKET, 1);
 }
 
-/// Ends this OS process, whatever its other threads do, and with it the job.
-pub(crate) fn give_up(why: &str) -> ! {
+/// From here on this OS process ends because the run does, in whatever way.
+pub(crate) fn over() {
     OVER.store(true, Ordering::SeqCst);
-    let _ = writeln!(std::io::stderr(), "error: {why}");
-    printed::wait_until_read(FORWARDING);
-    launchers::end();
-    leave(Exit::Lost as u8)
 }
 
 /// Ends another process.

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use crate::calls;
+use crate::calls::{self, World};
 
 /// Ending MPI takes a hundredth of this, and who waits for others in the barrier of the launcher sleeps.
 const LATE: Duration = Duration::from_millis(400);
@@ -22,9 +22,21 @@ const LATE: Duration = Duration::from_millis(400);
 /// where it shares its core with many: who waits in the barrier does not work at all.
 const BUSY: u64 = 2;
 
+/// Ends MPI, in every OS process; this one is going to end with this code.
+pub(crate) fn end(world: &mut World, code: u8, hosts: &[String]) {
+    calls::over();
+    if replaced(hosts) {
+        world.leave_open();
+        return;
+    }
+    let guard = watch(code);
+    world.end();
+    drop(guard);
+}
+
 /// Says to the launcher that this OS process is through with MPI, where the library must not be asked to end it: whether it
 /// was said. All OS processes of a job come to the same answer.
-pub(crate) fn replaced(hosts: &[String]) -> bool {
+fn replaced(hosts: &[String]) -> bool {
     let one_host = hosts.iter().all(|host| *host == hosts[0]);
     if one_host || !hangs(&calls::library()) {
         return false;
@@ -47,7 +59,7 @@ fn launcher() -> Option<i32> {
 }
 
 /// Watches over the end of MPI, which is going to begin, until what is returned is dropped.
-pub(crate) fn watch(code: u8) -> Option<Sender<()>> {
+fn watch(code: u8) -> Option<Sender<()>> {
     let fd = launcher()?;
     if !calls::library().starts_with("MPICH") {
         return None;

@@ -15,7 +15,7 @@ use crate::nap::Nap;
 use crate::printed::{self, FORWARDING};
 use crate::unreachable::{self, Unreachable};
 use crate::{digest, waves};
-use crate::{frames, launchers};
+use crate::{finalize, frames, launchers};
 use waves::{Counts, Found, Waves};
 
 /// The link's own frames. OS process 0 asks how many frames there were, and is answered.
@@ -428,7 +428,7 @@ impl Job for MpiLink {
     fn finish(&self, code: u8) {
         let mut messages = self.messages.borrow_mut();
         messages.finish(&self.bell);
-        messages.world.end(code, &self.hosts);
+        finalize::end(&mut messages.world, code, &self.hosts);
     }
 
     fn linger(&self, at_most: Duration) {

@@ -8,15 +8,18 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use graphmap_runtime::Exit;
 use graphmap_runtime::between::Doorbell;
 
 use crate::bell::Bell;
-use crate::calls;
+use crate::printed::{self, FORWARDING};
+use crate::{calls, launchers};
 
 /// How long a host may not answer, in seconds, where nothing else is said; 0: for ever.
 pub(crate) const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
@@ -142,7 +145,7 @@ pub(crate) fn watch(
         bell.ring();
         thread::sleep(GRACE);
         if to.take().is_some() {
-            calls::give_up(&why);
+            give_up(&why);
         }
         return;
     };
@@ -176,6 +179,15 @@ fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
         }
     }
     None
+}
+
+/// Ends this OS process, whatever its other threads do, and with it the job.
+fn give_up(why: &str) -> ! {
+    calls::over();
+    let _ = writeln!(std::io::stderr(), "error: {why}");
+    printed::wait_until_read(FORWARDING);
+    launchers::end();
+    calls::leave(Exit::Lost as u8)
 }
 
 #[cfg(test)]

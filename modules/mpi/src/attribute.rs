@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::os::raw::{c_int, c_void};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::ffi::{MPI_Comm, MPI_SUCCESS};
+use crate::abi::{MPI_Comm, MPI_SUCCESS};
 use crate::raw::AsRaw;
-use crate::topology::Shared;
 
 /// The traits of this module.
 pub mod traits {
@@ -150,7 +149,7 @@ impl Attributes {
     }
 
     /// Those for a duplicate of a communicator.
-    pub(crate) fn duplicate(&self, of: &Shared) -> Attributes {
+    pub(crate) fn duplicate(&self, of: MPI_Comm) -> Attributes {
         let mut copies = Vec::new();
         // Code of the user, which may look at attributes.
         let count = self.0.borrow().len();
@@ -160,9 +159,9 @@ impl Attributes {
                 _ => continue,
             };
             let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
-            let (to, raw) = (std::ptr::from_mut(&mut copied).cast(), MPI_Comm(of));
+            let to = std::ptr::from_mut(&mut copied).cast();
             // SAFETY: the value is of the type that these functions are of, and is freed only when the communicator is.
-            unsafe { copy(raw, key, std::ptr::null_mut(), value, to, &raw mut flag) };
+            unsafe { copy(of, key, std::ptr::null_mut(), value, to, &raw mut flag) };
             if flag != 0 {
                 copies.push(Attribute {
                     key,
@@ -178,11 +177,11 @@ impl Attributes {
     }
 
     /// Drops all. Nobody may have borrowed any.
-    pub(crate) fn clear(&self, of: &Shared) {
+    pub(crate) fn clear(&self, of: MPI_Comm) {
         let attributes = self.0.take();
         for one in attributes {
             // SAFETY: the value is of the type that this function is of, and nobody else has it.
-            unsafe { (one.delete)(MPI_Comm(of), one.key, one.value, std::ptr::null_mut()) };
+            unsafe { (one.delete)(of, one.key, one.value, std::ptr::null_mut()) };
         }
     }
 }

@@ -5,7 +5,9 @@ use std::string::FromUtf8Error;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::rank::{Phase, finalize_current, phase};
+use crate::life::Phase;
+use crate::rank::{finalize_current, phase};
+pub use crate::threading::Threading;
 use crate::topology::SimpleCommunicator;
 use crate::topology::traits::Communicator;
 
@@ -55,35 +57,6 @@ impl Universe {
 impl Drop for Universe {
     fn drop(&mut self) {
         finalize_current();
-    }
-}
-
-/// Which threads of a program may communicate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Threading {
-    /// There is one.
-    Single,
-    /// The one that has initialized.
-    Funneled,
-    /// One at a time.
-    Serialized,
-    /// All.
-    Multiple,
-}
-
-impl From<c_int> for Threading {
-    /// A level by its number.
-    ///
-    /// # Panics
-    /// If there is none.
-    fn from(level: c_int) -> Threading {
-        match level {
-            0 => Threading::Single,
-            1 => Threading::Funneled,
-            2 => Threading::Serialized,
-            3 => Threading::Multiple,
-            _ => panic!("Unknown threading level: {level}"),
-        }
     }
 }
 

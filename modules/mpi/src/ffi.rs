@@ -1,71 +1,10 @@
-//! The handles and constants of MPI's C interface that programs name. There is no C behind them.
+//! The handles and constants of MPI's C interface that programs name. There is no C behind them. Each handle is declared beside
+//! what it stands for.
 
-#![allow(non_camel_case_types, non_snake_case)]
-
-use std::os::raw::c_int;
-
-use crate::datatype::layout::Layout;
-use crate::operation::RawOperation;
-use crate::request::Pending;
-use crate::topology::Shared;
-
-/// A communicator, as one rank has it.
-#[repr(transparent)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MPI_Comm(pub(crate) *const Shared);
-
-/// A datatype. Types that are made alike are the same one.
-#[repr(transparent)]
-#[derive(Debug, Clone, Copy)]
-pub struct MPI_Datatype(pub(crate) &'static Layout);
-
-impl PartialEq for MPI_Datatype {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for MPI_Datatype {}
-
-/// A request that was begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MPI_Request(pub(crate) *mut Pending);
-
-/// An operation.
-#[derive(Debug, Clone, Copy)]
-pub struct MPI_Op(pub(crate) RawOperation);
-
-/// A group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MPI_Group(pub(crate) *const graphmap_runtime::mpi::Group);
-
-/// A message that was found by a matched probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MPI_Message(pub(crate) *const ());
-
-/// What is told of a message.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct MPI_Status {
-    /// The rank that has sent it.
-    pub MPI_SOURCE: c_int,
-    /// Its tag.
-    pub MPI_TAG: c_int,
-    /// Always [`MPI_SUCCESS`]: an error ends the call, not the message.
-    pub MPI_ERROR: c_int,
-    pub(crate) bytes: usize,
-}
-
-/// An address, or a distance between two, in bytes.
-pub type MPI_Aint = isize;
-
-/// A call has done what it was to do.
-pub const MPI_SUCCESS: c_int = 0;
-/// A number of elements that is none, as of a message that ends within one.
-pub const MPI_UNDEFINED: c_int = -32766;
-/// Any tag.
-pub const RSMPI_ANY_TAG: c_int = -1;
-/// Any source.
-pub const RSMPI_ANY_SOURCE: c_int = -2;
-/// No rank.
-pub const RSMPI_PROC_NULL: c_int = -1;
+pub use crate::abi::{
+    MPI_Aint, MPI_Comm, MPI_Group, MPI_Message, MPI_SUCCESS, MPI_Status, MPI_UNDEFINED,
+    RSMPI_ANY_SOURCE, RSMPI_ANY_TAG, RSMPI_PROC_NULL,
+};
+pub use crate::datatype::layout::MPI_Datatype;
+pub use crate::operation::MPI_Op;
+pub use crate::request::MPI_Request;

@@ -1,20 +1,18 @@
-//! A rank's stack, and which rank's stack it is that something is called on.
+//! A rank's stack.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use graphmap_stack::{Options, Stacks};
 
-use crate::rank::Rank;
+use crate::rank::{Entered, Rank};
 
 /// Of how many bytes a stack is where nothing else is said: as many as plain functions may expect, and only address space.
 const SIZE: usize = 1 << 20;
 
 thread_local! {
-    /// The rank whose stack this thread is on, if any.
-    static CURRENT: RefCell<Option<Rank>> = const { RefCell::new(None) };
     /// The stacks of the ranks of this thread.
     static STACKS: OnceCell<Stacks> = const { OnceCell::new() };
 }
@@ -36,27 +34,6 @@ fn fiber(body: impl FnOnce() -> Ended + 'static) -> Result<graphmap_stack::Fiber
         let fiber = stacks.fiber(name, body);
         fiber.map_err(|error| error.to_string())
     })
-}
-
-/// While it lives, a rank is the current one of its thread.
-struct Entered(Option<Rank>);
-
-impl Entered {
-    fn new(rank: &Rank) -> Self {
-        Entered(CURRENT.replace(Some(rank.clone())))
-    }
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        let left = CURRENT.replace(self.0.take());
-        drop(left);
-    }
-}
-
-/// The rank whose stack this is called on, if any.
-pub(crate) fn current() -> Option<Rank> {
-    CURRENT.with_borrow(Clone::clone)
 }
 
 /// A rank that calls a function on a stack of its own, as a future.

@@ -39,6 +39,7 @@
 use std::fmt;
 use std::os::raw::c_int;
 
+mod abi;
 pub mod attribute;
 pub mod collective;
 pub mod datatype;
@@ -46,6 +47,7 @@ pub mod environment;
 #[allow(missing_docs)]
 pub mod ffi;
 mod fiber;
+mod life;
 mod operation;
 mod place;
 pub mod point_to_point;
@@ -53,6 +55,9 @@ mod rank;
 pub mod raw;
 pub mod request;
 mod run;
+mod shared;
+mod status;
+mod threading;
 pub mod topology;
 
 /// What a program wants to have in scope.
@@ -99,7 +104,7 @@ pub type Count = c_int;
 /// What a message is told from others by.
 pub type Tag = c_int;
 /// An address, or a distance between two, in bytes.
-pub type Address = ffi::MPI_Aint;
+pub type Address = abi::MPI_Aint;
 
 /// Why ranks could not be spawned.
 #[derive(Debug)]

@@ -1,18 +1,31 @@
 //! What operations do to elements that are packed.
 
+use std::fmt;
 use std::os::raw::{c_int, c_void};
 
 use graphmap_runtime::mpi as core;
 
-use crate::collective::Closure;
-use crate::datatype::layout::{Basic, Layout};
+use crate::datatype::layout::{Basic, Layout, MPI_Datatype};
 use crate::datatype::{DatatypeRef, DynBuffer, DynBufferMut};
-use crate::ffi::MPI_Datatype;
 use crate::raw::FromRaw;
 
 /// The signature of operations that C has.
 pub(crate) type Function =
     unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype);
+
+/// What an operation does: makes the second what it is to be, of the first, from lower ranks, and it.
+type Combine<'a> = dyn Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a;
+
+/// A closure that is an operation.
+pub(crate) struct Closure<'a> {
+    pub(crate) function: Box<Combine<'a>>,
+}
+
+impl fmt::Debug for Closure<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closure")
+    }
+}
 
 /// A predefined operation (MPI 4.1, section 6.9.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +51,11 @@ pub(crate) enum RawOperation {
     /// One of a function; and whether it commutes.
     Function(Function, bool),
 }
+
+/// An operation.
+#[allow(non_camel_case_types)]
+#[derive(Debug, Clone, Copy)]
+pub struct MPI_Op(pub(crate) RawOperation);
 
 /// Elements that an operation is to combine, packed.
 #[derive(Clone, Copy)]

@@ -3,12 +3,12 @@
 use graphmap_runtime::mpi as core;
 
 use crate::Count;
+use crate::abi::{MPI_SUCCESS, MPI_Status};
 use crate::datatype::layout::Layout;
 use crate::datatype::traits::{
     AsDatatype, Buffer, BufferMut, Equivalence, Partitioned, PartitionedBuffer,
 };
 use crate::datatype::traits::{PartitionedBufferMut, Pointer};
-use crate::ffi::{MPI_SUCCESS, MPI_Status};
 use crate::raw::AsRaw;
 
 /// The layout of the elements of a buffer.
@@ -227,8 +227,8 @@ pub(crate) fn status(status: core::Status) -> MPI_Status {
 /// What is told of a call that has received no message.
 pub(crate) fn empty_status() -> MPI_Status {
     MPI_Status {
-        MPI_SOURCE: crate::ffi::RSMPI_ANY_SOURCE,
-        MPI_TAG: crate::ffi::RSMPI_ANY_TAG,
+        MPI_SOURCE: crate::abi::RSMPI_ANY_SOURCE,
+        MPI_TAG: crate::abi::RSMPI_ANY_TAG,
         MPI_ERROR: MPI_SUCCESS,
         bytes: 0,
     }

@@ -1,27 +1,19 @@
-//! What is kept for each rank: whether it has been initialized, and its communicators of all and of itself.
+//! What is kept for each rank: whether it has been initialized, and its communicators of all and of itself; and which rank calls.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
 use graphmap_runtime::mpi as core;
 
-use crate::environment::Threading;
-use crate::fiber::current;
-use crate::topology::{Kind, Shared};
+use crate::life::{Life, Phase};
+use crate::shared::{Kind, Shared};
+use crate::threading::Threading;
 
 /// How many ranks of this OS process are initialized, and how many of them for threads of any number.
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
 static MULTIPLE: AtomicUsize = AtomicUsize::new(0);
-
-/// The life of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Before,
-    Initialized(Threading),
-    Finalized(Threading),
-}
 
 /// A rank.
 #[derive(Clone)]
@@ -51,15 +43,30 @@ impl Drop for State {
     }
 }
 
-/// A rank, as its communicators know it.
-#[derive(Clone)]
-pub(crate) struct Life(Rc<Cell<Phase>>);
+thread_local! {
+    /// The rank whose stack this thread is on, if any.
+    static CURRENT: RefCell<Option<Rank>> = const { RefCell::new(None) };
+}
 
-impl Life {
-    /// Whether the rank may communicate.
-    pub(crate) fn is_initialized(&self) -> bool {
-        matches!(self.0.get(), Phase::Initialized(_))
+/// While it lives, a rank is the current one of its thread.
+pub(crate) struct Entered(Option<Rank>);
+
+impl Entered {
+    pub(crate) fn new(rank: &Rank) -> Self {
+        Entered(CURRENT.replace(Some(rank.clone())))
     }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let left = CURRENT.replace(self.0.take());
+        drop(left);
+    }
+}
+
+/// The rank whose stack this is called on, if any.
+fn current() -> Option<Rank> {
+    CURRENT.with_borrow(Clone::clone)
 }
 
 fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
@@ -108,7 +115,7 @@ fn finalize(state: &State) {
     {
         // Whoever still has a handle may have borrowed attributes: they go with the last one.
         if Rc::strong_count(shared) == 1 {
-            shared.attributes.clear(shared);
+            shared.attributes.clear(shared.handle());
         }
     }
     state.phase.set(Phase::Finalized(threading));
@@ -142,7 +149,7 @@ pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
         Phase::Initialized(_) => {}
     }
     let world = || core::world().unwrap_or_else(|error| panic!("{error}"));
-    let life = Life(Rc::clone(&state.phase));
+    let life = Life::new(&state.phase);
     let (cell, name) = match kind {
         Kind::Itself => (&state.itself, "MPI_COMM_SELF"),
         _ => (&state.world, "MPI_COMM_WORLD"),

@@ -1,50 +1,13 @@
-//! What the readers share: collecting findings, and putting hosts together line by line.
+//! What the readers share: putting hosts together line by line.
 
 use crate::codes;
 use crate::dialect::{Dialect, Foreign};
 use crate::model::{Host, MAX_CORES, MAX_HOSTS, Platform, Run};
+use crate::report::Report;
 use crate::text::Word;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 use rustc_hash::FxHashMap;
-
-/// Findings kept of one file; of the others only the number is told.
-const KEPT: usize = 50;
-
-/// Collects the findings of one reading.
-#[derive(Default)]
-pub(crate) struct Report {
-    found: Diagnostics,
-    more: usize,
-    errors: bool,
-}
-
-impl Report {
-    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
-        self.errors |= diagnostic.severity == Severity::Error;
-        if self.found.len() < KEPT {
-            self.found.push(diagnostic);
-        } else {
-            self.more += 1;
-        }
-    }
-
-    pub(crate) fn failed(&self) -> bool {
-        self.errors
-    }
-
-    /// Hands the findings over; the platform only if none of them is an error.
-    pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
-        let failed = self.errors;
-        let last = self.found.iter().next_back().map(|d| d.code);
-        out.append(self.found);
-        if let (Some(code), true) = (last, self.more > 0) {
-            let what = format!("{} more findings of this text are not shown", self.more);
-            out.push(Diagnostic::note(code, what));
-        }
-        made.filter(|_| !failed)
-    }
-}
 
 /// A platform in the making, slots in the order of the lines that give them.
 pub(crate) struct Build<'a> {

@@ -1,10 +1,9 @@
 //! The dialects, and how to tell them apart.
 
-use crate::build::Report;
-use crate::model::Platform;
+use crate::codes;
+use crate::keys::{MAX_SLOTS, MPICH, OTHER, SLOTS};
 use crate::text::Word;
-use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
 use std::net::Ipv6Addr;
@@ -123,10 +122,10 @@ pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
         };
     }
     match () {
-        () if has(openmpi::SLOTS) || has(openmpi::MAX_SLOTS) => is(Dialect::OpenMpi, "`slots=`"),
-        () if has(openmpi::OTHER) => is(Dialect::OpenMpi, "a key of this kind"),
+        () if has(SLOTS) || has(MAX_SLOTS) => is(Dialect::OpenMpi, "`slots=`"),
+        () if has(OTHER) => is(Dialect::OpenMpi, "a key of this kind"),
         () if key == "ifhn" => is(Dialect::Intel, "`ifhn=`"),
-        () if has(mpich::KEYS) && word.text.contains('=') => is(Dialect::Mpich, "`binding=`"),
+        () if has(MPICH) && word.text.contains('=') => is(Dialect::Mpich, "`binding=`"),
         () => None,
     }
 }
@@ -140,50 +139,4 @@ fn is_address(word: &str) -> bool {
         .map_or(word, |(inside, _)| inside);
     let address = inside.split('%').next().unwrap_or(inside);
     address.parse::<Ipv6Addr>().is_ok()
-}
-
-/// One error for a file of another purpose, where each of its lines would give several.
-fn misplaced(source: &Source) -> Option<Diagnostic> {
-    let text = source.text().trim_start();
-    let first = text.lines().next().unwrap_or("");
-    let word = first.split_whitespace().next().unwrap_or("");
-    let (is, help) = if text.starts_with('{') && text.contains("\"graphmap-mapping\"") {
-        let help = "`--mapping` takes a mapping as it is, `--previous` as the one in use";
-        ("a mapping, no description of hosts", help)
-    } else if text.starts_with('{') {
-        let help = "write one host a line, such as `node1:4`";
-        ("JSON, which no description of hosts is written in", help)
-    } else if ["strict", "graph", "digraph"].contains(&word) && first.contains('{') {
-        let help = "the hosts are in a file of their own, or in words: `hosts=4:cores=8`";
-        ("a graph, no description of hosts", help)
-    } else {
-        return None;
-    };
-    let what = format!("`{}` is {is}", source.name());
-    Some(Diagnostic::error(codes::NO_HOST, what).help(help))
-}
-
-/// Reads a platform from a text in the dialect said, or else in the one it seems to be in.
-///
-/// `None` means that there was at least one error; all of them are in `out`.
-pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) -> Option<Platform> {
-    if source.text().contains('\0') {
-        let mut report = Report::default();
-        let what = format!("`{}` is not a text", source.name());
-        report.push(Diagnostic::error(codes::NO_HOST, what).with_note("it has zero bytes in it"));
-        return report.finish(None, out);
-    }
-    if let Some(error) = misplaced(source) {
-        let mut report = Report::default();
-        report.push(error);
-        return report.finish(None, out);
-    }
-    match dialect.unwrap_or_else(|| Dialect::detect(source)) {
-        Dialect::Mpich => mpich::read(source, out),
-        Dialect::OpenMpi => openmpi::read(source, out),
-        Dialect::Intel => intel::read(source, out),
-        Dialect::Slurm => nodelist::read(source, out),
-        Dialect::Synthetic => synthetic::read(source, out),
-        Dialect::Hwloc => hwloc::read(source, out),
-    }
 }

@@ -5,9 +5,9 @@
 //! of all NUMA nodes. Hardware threads that are not in `allowed_cpuset` and NUMA nodes that are not
 //! in `allowed_nodeset` are left out: those of another cgroup. The host has a slot a core. For several hosts read a file each and [join](Platform::join) the platforms.
 
-use crate::build::Report;
 use crate::codes;
 use crate::model::{CacheGroup, Core, Host, MAX_CORES, Platform, Socket};
+use crate::report::Report;
 use crate::text::Word;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};

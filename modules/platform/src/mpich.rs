@@ -10,6 +10,7 @@
 use crate::build::Build;
 use crate::codes;
 use crate::dialect::{Dialect, foreign};
+use crate::keys::MPICH;
 use crate::model::Platform;
 use crate::text::Word;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -17,14 +18,11 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
 use std::fmt::Write;
 
-/// Keys that may follow a host.
-pub(crate) const KEYS: &[&str] = &["user", "binding"];
-
 /// Reads an MPICH hostfile.
 ///
 /// `None` means that there was at least one error; all of them are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
-    read_colon(source, Dialect::Mpich, KEYS, out)
+    read_colon(source, Dialect::Mpich, MPICH, out)
 }
 
 /// Writes an MPICH hostfile: the slots in rank order, runs of one host as `name:count`.

@@ -5,10 +5,11 @@
 //! whose first number has leading zeros keeps that width. A text after the bracket (`-ib`) is taken
 //! too, though `scontrol show hostnames` (22.05) refuses it.
 
-use crate::build::{Build, Report};
+use crate::build::Build;
 use crate::codes;
 use crate::dialect::{Dialect, foreign};
 use crate::model::{MAX_HOSTS, Platform};
+use crate::report::Report;
 use crate::text::{MAX_NAME, Word};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};

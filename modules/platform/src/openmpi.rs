@@ -8,32 +8,13 @@
 use crate::build::Build;
 use crate::codes;
 use crate::dialect::{Dialect, foreign};
+use crate::keys::{MAX_SLOTS, OTHER, SLOTS};
 use crate::model::Platform;
 use crate::text::Word;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
 use std::fmt::Write;
-
-/// Spellings of the number of slots.
-pub(crate) const SLOTS: &[&str] = &["slots", "slot", "count", "cpu", "cpus"];
-/// Spellings of the limit.
-pub(crate) const MAX_SLOTS: &[&str] = &[
-    "max_slots",
-    "max-slots",
-    "slots_max",
-    "slots-max",
-    "max_cpus",
-    "max-cpus",
-    "cpu_max",
-    "cpu-max",
-    "count_max",
-    "count-max",
-    "max_count",
-    "max-count",
-];
-/// Keys that are read and say nothing to a mapping.
-pub(crate) const OTHER: &[&str] = &["username", "user_name", "user-name", "port"];
 
 /// Reads an Open MPI hostfile.
 ///

@@ -12,11 +12,12 @@
 //! | `SLURM_CPUS_ON_NODE` | the same for the one host it is about: taken when there is only one |
 //! | `SLURM_MEM_PER_NODE` | memory of each host in megabytes |
 
-use crate::build::{Build, Report};
+use crate::build::Build;
 use crate::codes;
 use crate::dialect::Dialect;
 use crate::model::Platform;
 use crate::nodelist;
+use crate::report::Report;
 use crate::text::{Word, print_repeated, repeated};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, SourceMap};

@@ -26,12 +26,13 @@
 //! between hosts, 10 between sockets of a host, 1 between cores of a socket. What lies between two
 //! named levels costs what the inner one costs. Without it distances are the [measured ones](crate::Distances::MEASURED).
 
-use crate::build::{Report, no_host};
+use crate::build::no_host;
 use crate::codes;
 use crate::dialect::foreign;
 use crate::distance::{BadDistances, Class, Distances};
 use crate::model::{CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Socket};
 use crate::nodelist;
+use crate::report::Report;
 use crate::text::{Word, repeated};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;

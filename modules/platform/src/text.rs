@@ -1,7 +1,8 @@
 //! Words with their places, and the numbers and names in them.
 
-use crate::build::Report;
 use crate::codes;
+use crate::model::MAX_CORES;
+use crate::report::Report;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::size;
 use graphmap_kpn::source::{Source, Span};
@@ -254,8 +255,8 @@ pub(crate) fn repeated<'a, T: Clone>(
             good = false;
             continue;
         };
-        if all.len() + times as usize > crate::MAX_CORES {
-            let what = format!("a list of more than {} {of}", crate::MAX_CORES);
+        if all.len() + times as usize > MAX_CORES {
+            let what = format!("a list of more than {} {of}", MAX_CORES);
             let found = Diagnostic::error(codes::TOO_LARGE, what);
             report.push(found.at(piece.span(), "the list passes it here"));
             return None;

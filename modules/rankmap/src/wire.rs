@@ -5,6 +5,7 @@
 //! byte first. What can be found again, as directories and orders, is left out.
 
 mod read;
+mod tags;
 
 use crate::error::Error;
 use crate::form::elias_fano::EliasFano;
@@ -12,26 +13,7 @@ use crate::form::permutation::images::Images;
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
 use read::Reader;
-
-const VERSION: u8 = 2;
-
-const PROGRESSION: u8 = 0;
-const GRID: u8 = 1;
-const RUNS: u8 = 2;
-const RUN_LENGTHS: u8 = 3;
-const BITMAP: u8 = 4;
-const BARE_BITMAP: u8 = 5;
-const ELIAS_FANO: u8 = 6;
-const LIST: u8 = 7;
-const COMPLEMENT: u8 = 8;
-const COMPOSITION: u8 = 9;
-const CONCATENATION: u8 = 10;
-const SHORTCUTS: u8 = 11;
-const INVERSE: u8 = 12;
-const WAVELET: u8 = 13;
-const DIAGRAM: u8 = 14;
-#[cfg(feature = "roaring")]
-const ROARING: u8 = 15;
+use tags::*;
 
 impl RankMap {
     /// This map as bytes, not many more or fewer than it takes in memory. Linear in their number.

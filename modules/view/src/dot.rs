@@ -1,8 +1,8 @@
 //! An annotated Graphviz file: OS processes as coloured clusters, grouped by host.
 
-use crate::{Colour, Detail, Scene};
-use graphmap_kpn::codes;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use crate::shown::{detail, number, ranges};
+use crate::{Colour, Scene};
+use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use std::fmt::Write;
@@ -38,17 +38,6 @@ impl Emitter for MappedDot {
     }
 }
 
-pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detail, Diagnostics> {
-    Detail::choose(context.options, mapped).map_err(|value| {
-        let mut found = Diagnostics::new();
-        found.push(
-            Diagnostic::error(codes::DETAIL, format!("a picture has no detail `{value}`"))
-                .help("say `detail=processes` or `detail=kinds`"),
-        );
-        found
-    })
-}
-
 /// The Graphviz file for a scene.
 pub fn draw(name: &str, scene: &Scene) -> String {
     let mut out = String::new();
@@ -76,7 +65,7 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
             let cores = match &os_process.cores[..] {
                 [] => String::new(),
                 [core] => format!(" on core {core}"),
-                cores => format!(" on cores {}", crate::svg::ranges(cores)),
+                cores => format!(" on cores {}", ranges(cores)),
             };
             let label = format!("OS process {o}{cores}\nload {}", number(os_process.load));
             writeln!(out, "        subgraph cluster_os_{o} {{")?;
@@ -133,15 +122,6 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
         )?;
     }
     writeln!(out, "}}")
-}
-
-/// A number without needless digits.
-pub(crate) fn number(value: f64) -> String {
-    let rounded = format!("{value:.2}");
-    rounded
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
 }
 
 fn quoted(text: &str) -> String {

@@ -18,6 +18,7 @@ pub mod dot;
 mod layers;
 pub mod network;
 pub mod picture;
+mod shown;
 pub mod svg;
 
 pub use colour::Colour;

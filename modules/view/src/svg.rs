@@ -1,7 +1,7 @@
 //! A picture of a mapping as SVG, drawn without Graphviz: hosts as frames, OS processes as boxes
 //! in them with their kinds and load, traffic between OS processes as arcs as wide as it is large.
 
-use crate::dot::{detail, number};
+use crate::shown::{detail, number, ranges};
 use crate::{Colour, Detail, Scene};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -290,25 +290,6 @@ pub(crate) fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-/// `0-3,8` for 0 1 2 3 8.
-pub(crate) fn ranges(numbers: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for &n in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == n => *last = n,
-            _ => parts.push((n, n)),
-        }
-    }
-    let parts = parts.iter().map(|&(a, b)| {
-        if a == b {
-            a.to_string()
-        } else {
-            format!("{a}-{b}")
-        }
-    });
-    parts.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

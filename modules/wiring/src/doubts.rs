@@ -1,9 +1,10 @@
 //! What of the user's own files a changed graph may have put out of date.
 
+use crate::changes::Change;
 use crate::codes;
 use crate::context::{KindModel, Model};
 use crate::layout::{self, TYPES};
-use crate::signature::{Change, Signature};
+use crate::signature::Signature;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::{self, Limit};

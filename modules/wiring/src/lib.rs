@@ -5,6 +5,7 @@
 //! families of skeletons there are. What a Cargo project needs around wiring is made by [`project`].
 
 mod budget;
+mod changes;
 mod classes;
 pub mod codes;
 pub mod context;

@@ -4,7 +4,6 @@
 //! A signature is a comment line `// kind "inTask": input "in" "types::Task", select ...`, one a
 //! kind, in the head of the generated file.
 
-use crate::context::KindModel;
 use std::fmt::Write;
 
 const BEGIN: &str = "kind ";
@@ -23,17 +22,6 @@ pub(crate) struct PortSignature {
     pub(crate) word: String,
     pub(crate) name: String,
     pub(crate) rust_type: String,
-}
-
-/// What changed about one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// The port of that index in the new kind was not there before.
-    New(usize),
-    /// A port that is not there any more.
-    Gone(PortSignature),
-    /// The port of that index in the new kind was different before.
-    Changed(usize, PortSignature),
 }
 
 /// The signature of a kind, without what makes it a comment.
@@ -58,25 +46,6 @@ pub(crate) fn read(code: &str) -> Vec<Signature> {
     code.lines()
         .filter_map(|line| parse(line.strip_prefix("// ")?))
         .collect()
-}
-
-impl Signature {
-    /// What is different in a kind of now.
-    pub(crate) fn changes(&self, now: &KindModel) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for (i, port) in now.ports.iter().enumerate() {
-            match self.ports.iter().find(|old| old.name == port.name) {
-                None => changes.push(Change::New(i)),
-                Some(old) if old.word != port.word || old.rust_type != port.rust_type => {
-                    changes.push(Change::Changed(i, old.clone()));
-                }
-                Some(_) => {}
-            }
-        }
-        let gone = |old: &&PortSignature| now.ports.iter().all(|port| port.name != old.name);
-        changes.extend(self.ports.iter().filter(gone).cloned().map(Change::Gone));
-        changes
-    }
 }
 
 fn quote(text: &str) -> String {

@@ -3,11 +3,14 @@
 //! A skeleton is named by its path without `.hbs`: `rust/chain`. A user's file of that name replaces
 //! the built-in one, any other adds to them; all of them can be partials of each other.
 
+mod findings;
 mod folder;
 
 use crate::budget::{self, Bounded, Budget};
 use crate::codes;
 use crate::helpers;
+use findings::bad;
+pub(crate) use findings::unreadable;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
@@ -235,18 +238,6 @@ impl Skeletons {
         template.render(&self.engine, &context, &mut state, &mut out)?;
         Ok(out.0)
     }
-}
-
-/// The finding that a folder of skeletons, or a file in it, cannot be read.
-pub(crate) fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
-    bad(format!(
-        "the skeletons in {} cannot be read: {why}",
-        path.display()
-    ))
-}
-
-fn bad(message: String) -> Diagnostic {
-    Diagnostic::error(codes::BAD_SKELETON, message)
 }
 
 fn compile(name: &str, text: &str) -> Result<Template, String> {

@@ -311,7 +311,10 @@ mod tests {
         use Element::{Cluster, Edge, Graph, Node, Subgraph};
         for element in [Graph, Cluster, Subgraph, Node, Edge] {
             for name in names(element).filter(|n| *n != "cluster") {
-                assert!(!crate::attributes::is_graphviz(element, name), "{name}");
+                assert!(
+                    !super::super::attributes::is_graphviz(element, name),
+                    "{name}"
+                );
             }
         }
     }

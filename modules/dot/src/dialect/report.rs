@@ -1,9 +1,9 @@
 //! What the dialect says of what it finds. A file of a million edges that repeats one mistake gets
 //! a handful of findings, not a million.
 
+use super::attributes::{graphviz, is_graphviz};
 use super::keys::{Element, Key, names};
 use super::value::Misfit;
-use crate::attributes::{graphviz, is_graphviz};
 use crate::codes;
 use crate::events::{Attribute, Header};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};

@@ -1,6 +1,6 @@
 //! How one declared channel becomes many.
 
-use super::LIMIT;
+use super::limit::LIMIT;
 use super::scopes::{Scopes, digits, flat};
 use crate::codes;
 use crate::declared::{At, ChannelDecl, ChannelExtra, Declared, EndDecl};

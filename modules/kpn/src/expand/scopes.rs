@@ -1,6 +1,6 @@
 //! Which modules and nodes are repeated, and how they nest.
 
-use super::LIMIT;
+use super::limit::LIMIT;
 use crate::arena::{Arena, Id, define_id};
 use crate::codes;
 use crate::declared::{ChannelDecl, Declared, NodeId};

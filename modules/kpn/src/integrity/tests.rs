@@ -3,8 +3,8 @@
 //! Harmless means that the network is one that could have been read: written as JSON and read again it
 //! is the same, but for the order of what has none.
 
-use super::breaks::{ALL, CROSSED, Dice, break_it, read};
 use crate::arena::Id;
+use crate::breaks::{ALL, CROSSED, Dice, break_it, read};
 use crate::infer::infer;
 use crate::json::{self, Positions};
 use crate::network::Network;

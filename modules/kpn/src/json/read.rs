@@ -1,6 +1,6 @@
 //! JSON -> [`Declared`].
 
-use super::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
+use super::format::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
 use crate::arena::Id;
 use crate::declared::{
     BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,

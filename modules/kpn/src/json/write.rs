@@ -1,6 +1,6 @@
 //! [`Network`] -> JSON.
 
-use super::VERSION;
+use super::format::VERSION;
 use crate::arena::Id;
 use crate::bundles;
 use crate::controls;

@@ -12,7 +12,8 @@ use crate::datatype::traits::Buffer;
 use crate::operation::{Elements, RawOperation};
 use crate::place::{Place, count, layout, packed};
 use crate::request::{Begun, Collective, Done};
-use crate::topology::{CommunicatorHandle, Rank};
+use crate::shared::CommunicatorHandle;
+use crate::topology::Rank;
 
 /// A rank as the runtime has it; what is less than 0 is none.
 fn number(rank: Rank) -> usize {
@@ -208,7 +209,7 @@ impl<A: Begun> Begun for Either<A> {
     fn poll(
         &mut self,
         context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<crate::ffi::MPI_Status, core::Error>> {
+    ) -> std::task::Poll<Result<crate::abi::MPI_Status, core::Error>> {
         match self {
             Either::Begun(begun) => begun.poll(context),
             Either::Wrong(done) => done.poll(context),

@@ -6,7 +6,6 @@ mod operation;
 mod root;
 
 pub use communicator::CommunicatorCollectives;
-pub(crate) use operation::Closure;
 pub use operation::UserOperation;
 pub use operation::{
     Operation, SystemOperation, UnsafeUserFunction, UnsafeUserOperation, reduce_local_into,

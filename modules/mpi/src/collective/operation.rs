@@ -5,8 +5,7 @@ use std::fmt;
 use crate::datatype::traits::{Buffer, BufferMut};
 use crate::datatype::{DynBuffer, DynBufferMut};
 use crate::done;
-use crate::ffi::MPI_Op;
-use crate::operation::{Elements, Function, RawOperation, System};
+use crate::operation::{Closure, Elements, Function, MPI_Op, RawOperation, System};
 use crate::place::{Place, count, layout, packed};
 use crate::raw::AsRaw;
 
@@ -63,20 +62,6 @@ unsafe impl AsRaw for SystemOperation {
 }
 
 impl Operation for SystemOperation {}
-
-/// What an operation does: makes the second what it is to be, of the first, from lower ranks, and it.
-type Combine<'a> = dyn Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a;
-
-/// A closure that is an operation.
-pub(crate) struct Closure<'a> {
-    pub(crate) function: Box<Combine<'a>>,
-}
-
-impl fmt::Debug for Closure<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Closure")
-    }
-}
 
 /// Something that is kept, of whatever type it is.
 trait Kept {}

@@ -7,10 +7,9 @@ use super::operation::Operation;
 use crate::datatype::traits::{Buffer, BufferMut, PartitionedBuffer, PartitionedBufferMut};
 use crate::place::{Place, packed, packed_equally, packed_parts};
 use crate::request::{Request, Scope, complete};
-use crate::topology::sealed::AsHandle;
-use crate::topology::{
-    AsCommunicator, Communicator, CommunicatorHandle, InterCommunicator, Process, Rank,
-};
+use crate::shared::AsHandle;
+use crate::shared::CommunicatorHandle;
+use crate::topology::{AsCommunicator, Communicator, InterCommunicator, Process, Rank};
 use crate::{CallError, MpiError, done};
 
 /// The communicator of a root.

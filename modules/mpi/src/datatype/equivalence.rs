@@ -2,7 +2,7 @@
 
 use super::layout::{Basic, Layout};
 use super::user::{Datatype, DatatypeRef};
-use crate::ffi::MPI_Datatype;
+use crate::datatype::layout::MPI_Datatype;
 use crate::raw::FromRaw;
 
 /// The datatype of a predefined type.

@@ -75,6 +75,20 @@ enum Shape {
     Blocks(Vec<Block>),
 }
 
+/// A datatype. Types that are made alike are the same one.
+#[allow(non_camel_case_types)]
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct MPI_Datatype(pub(crate) &'static Layout);
+
+impl PartialEq for MPI_Datatype {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for MPI_Datatype {}
+
 /// The layout of a datatype.
 #[derive(Debug)]
 pub(crate) struct Layout {

@@ -42,8 +42,9 @@ pub fn address_of<T>(x: &T) -> Address {
 /// What derived code calls.
 #[doc(hidden)]
 pub mod internal {
-    use crate::environment::Threading;
-    use crate::rank::{Phase, elsewhere, is_own_thread, phase};
+    use crate::life::Phase;
+    use crate::rank::{elsewhere, is_own_thread, phase};
+    use crate::threading::Threading;
 
     /// Panics unless a derived type may be made now, by this thread.
     #[track_caller]

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::layout::{Block, Layout};
-use crate::ffi::MPI_Datatype;
+use crate::datatype::layout::MPI_Datatype;
 use crate::raw::{AsRaw, FromRaw, MatchesRaw};
 use crate::{Address, Count};
 

@@ -5,7 +5,7 @@ use graphmap_runtime::mpi as core;
 use crate::datatype::traits::Buffer;
 use crate::place::packed;
 use crate::request::{Request, Scope, Send, complete};
-use crate::topology::sealed::AsHandle;
+use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 

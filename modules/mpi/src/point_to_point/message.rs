@@ -2,13 +2,13 @@
 
 use graphmap_runtime::mpi as core;
 
-use super::status::Status;
+use crate::abi::MPI_Message;
 use crate::datatype::traits::{BufferMut, Equivalence};
 use crate::done;
-use crate::ffi::MPI_Message;
 use crate::place::{Place, status, value, values};
 use crate::raw::{AsRaw, AsRawMut};
 use crate::request::{Done, Request, Scope};
+use crate::status::Status;
 
 /// A message that was found by a matched probe: nobody else receives it. Who lets go of it gives it back.
 #[must_use]

@@ -5,8 +5,8 @@ mod message;
 mod receive_future;
 mod send_receive;
 mod source;
-mod status;
 
+pub use crate::status::Status;
 pub use destination::Destination;
 pub use message::{MatchedReceiveVec, Message};
 pub use receive_future::ReceiveFuture;
@@ -15,7 +15,6 @@ pub use send_receive::{
     send_receive_replace_into_with_tags, send_receive_with_tags,
 };
 pub use source::Source;
-pub use status::Status;
 
 /// The traits of this module.
 pub mod traits {

@@ -7,12 +7,12 @@ use std::task::Poll;
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Request as _;
 
-use super::status::Status;
 use crate::datatype::traits::Equivalence;
 use crate::done;
 use crate::fiber::{poll_once, wait};
 use crate::place::{status, value};
 use crate::request::give_way;
+use crate::status::Status;
 
 /// A value that is to be received. Who lets go of it receives nothing.
 #[must_use]

@@ -2,11 +2,11 @@
 
 use super::destination::{Destination, Mode, begin as begin_send};
 use super::source::{Source, begin as begin_receive};
-use super::status::Status;
+use crate::abi::RSMPI_ANY_TAG;
 use crate::datatype::traits::{Buffer, BufferMut, Equivalence};
-use crate::ffi::RSMPI_ANY_TAG;
 use crate::place::{Place, packed};
 use crate::request::{Send, complete};
+use crate::status::Status;
 use crate::topology::{AsCommunicator, Communicator, CommunicatorRelation};
 use crate::{Tag, done};
 

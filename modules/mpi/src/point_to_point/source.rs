@@ -4,13 +4,13 @@ use graphmap_runtime::mpi as core;
 
 use super::message::{MatchedReceiveVec, Message};
 use super::receive_future::ReceiveFuture;
-use super::status::Status;
+use crate::abi::{RSMPI_ANY_SOURCE, RSMPI_ANY_TAG};
 use crate::datatype::traits::{BufferMut, Equivalence};
-use crate::ffi::{RSMPI_ANY_SOURCE, RSMPI_ANY_TAG};
 use crate::fiber::wait;
 use crate::place::{Place, status, value};
 use crate::request::{Receive, Request, Scope, complete};
-use crate::topology::sealed::AsHandle;
+use crate::shared::AsHandle;
+use crate::status::Status;
 use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 

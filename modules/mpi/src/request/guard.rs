@@ -1,7 +1,7 @@
 //! Guards: requests that are completed when they go out of scope.
 
+use super::pending::MPI_Request;
 use super::{Request, Scope, StaticScope};
-use crate::ffi::MPI_Request;
 use crate::raw::AsRaw;
 
 /// A request that is waited for when this is dropped. While a stack is unwound it is cancelled: nobody waits then.

@@ -15,15 +15,15 @@ mod scope;
 mod several;
 
 pub use guard::{CancelGuard, WaitGuard};
+pub use pending::MPI_Request;
 pub(crate) use pending::{Begun, Collective, Done, Pending, Receive, Send, complete, give_way};
-pub use scope::{LocalScope, Scope, StaticScope, multiple_scope, scope};
-pub use several::{RequestCollection, wait_any};
+pub use scope::{LocalScope, Scope, StaticScope, scope};
+pub use several::{RequestCollection, multiple_scope, wait_any};
 
 use crate::CallError;
-use crate::ffi::MPI_Request;
 use crate::fiber::wait;
-use crate::point_to_point::Status;
 use crate::raw::AsRaw;
+use crate::status::Status;
 
 /// A call that was begun, and the buffer that it borrows.
 #[must_use]

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Request as _;
 
-use crate::ffi::{MPI_Request, MPI_Status};
+use crate::abi::MPI_Status;
 use crate::fiber::{poll_once, wait};
 use crate::place::{Place, empty_status, status};
 
@@ -152,6 +152,11 @@ pub(crate) fn complete(mut begun: impl Begun) -> Result<MPI_Status, core::Error>
     }
     wait(poll_fn(|context| begun.poll(context)))
 }
+
+/// A request that was begun.
+#[allow(non_camel_case_types)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MPI_Request(pub(crate) *mut Pending);
 
 /// What a handle of a request points to.
 pub(crate) struct Pending(RefCell<State>);

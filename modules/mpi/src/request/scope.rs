@@ -3,8 +3,6 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::several::RequestCollection;
-
 /// How long requests may borrow.
 ///
 /// # Safety
@@ -40,7 +38,7 @@ pub struct LocalScope<'a> {
 }
 
 impl LocalScope<'_> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         LocalScope {
             requests: Cell::new(0),
             phantom: PhantomData,
@@ -76,13 +74,4 @@ where
     F: FnOnce(&LocalScope<'a>) -> R,
 {
     f(&LocalScope::new())
-}
-
-/// As [`scope`], with a collection of requests that can be waited for together, and has room for so many at first.
-pub fn multiple_scope<'a, F, R, D>(reserve: usize, f: F) -> R
-where
-    D: 'a + ?Sized,
-    F: FnOnce(&LocalScope<'a>, &mut RequestCollection<'a, D>) -> R,
-{
-    f(&LocalScope::new(), &mut RequestCollection::new(reserve))
 }

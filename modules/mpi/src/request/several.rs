@@ -4,13 +4,14 @@ use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 
+use super::pending::MPI_Request;
 use super::pending::{Pending, owned};
-use super::{Request, Scope, give_way};
+use super::{LocalScope, Request, Scope, give_way};
 use crate::CallError;
-use crate::ffi::{MPI_Request, MPI_Status};
+use crate::abi::MPI_Status;
 use crate::fiber::wait;
-use crate::point_to_point::Status;
 use crate::raw::AsRaw;
+use crate::status::Status;
 
 /// What has come of a request, and which it is.
 type Found = (usize, Result<MPI_Status, CallError>);
@@ -198,4 +199,13 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         self.wait_all(result);
         true
     }
+}
+
+/// As [`scope`](super::scope), with a collection of requests that can be waited for together, and has room for so many at first.
+pub fn multiple_scope<'a, F, R, D>(reserve: usize, f: F) -> R
+where
+    D: 'a + ?Sized,
+    F: FnOnce(&LocalScope<'a>, &mut RequestCollection<'a, D>) -> R,
+{
+    f(&LocalScope::new(), &mut RequestCollection::new(reserve))
 }

@@ -5,11 +5,11 @@ use graphmap_runtime::mpi as core;
 use super::Rank;
 use super::communicator::{AsCommunicator, Communicator};
 use super::group::rank;
-use super::sealed::{AsHandle, CommunicatorHandle, Shared};
 use super::simple::{IntoTopology, SimpleCommunicator};
-use crate::ffi::MPI_Comm;
+use crate::abi::MPI_Comm;
 use crate::fiber::wait;
 use crate::raw::{AsRaw, FromRaw};
+use crate::shared::{AsHandle, CommunicatorHandle, Shared};
 use crate::{Count, done};
 
 /// A grid, and where a rank is in it.

@@ -9,12 +9,12 @@ use super::cartesian::CartesianCommunicator;
 use super::group::{Group, UserGroup, group_of, rank};
 use super::intercommunicator::InterCommunicator;
 use super::process::{AnyProcess, Process};
-use super::sealed::{AsHandle, CommunicatorHandle};
 use super::simple::SimpleCommunicator;
 use crate::attribute::CommAttribute;
 use crate::datatype::traits::{Buffer, BufferMut, Datatype};
 use crate::fiber::wait;
 use crate::place::{Place, packed};
+use crate::shared::{AsHandle, CommunicatorHandle};
 use crate::{Count, Tag, done};
 
 /// Something that has a communicator.
@@ -130,7 +130,7 @@ pub trait Communicator: AsHandle {
         let of = self.as_handle();
         let core = done(wait(of.core().dup()));
         let mut shared = of.0.derived(core);
-        shared.attributes = of.0.attributes.duplicate(&of.0);
+        shared.attributes = of.0.attributes.duplicate(of.0.handle());
         shared.grid.clone_from(&of.0.grid);
         SimpleCommunicator::made(shared)
     }
@@ -259,7 +259,7 @@ pub trait Communicator: AsHandle {
             .as_raw()
             .0
             .packed(usize::try_from(incount).unwrap_or(0));
-        Count::try_from(bytes).unwrap_or(crate::ffi::MPI_UNDEFINED)
+        Count::try_from(bytes).unwrap_or(crate::abi::MPI_UNDEFINED)
     }
 
     /// The elements of a buffer, packed.

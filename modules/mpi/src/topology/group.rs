@@ -3,7 +3,7 @@
 use graphmap_runtime::mpi as core;
 
 use super::Rank;
-use crate::ffi::MPI_Group;
+use crate::abi::MPI_Group;
 use crate::raw::AsRaw;
 
 /// A group that there always is.

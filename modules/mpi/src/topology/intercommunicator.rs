@@ -2,10 +2,10 @@
 
 use super::communicator::{AsCommunicator, Communicator};
 use super::group::UserGroup;
-use super::sealed::{AsHandle, CommunicatorHandle};
 use super::simple::SimpleCommunicator;
-use crate::ffi::MPI_Comm;
+use crate::abi::MPI_Comm;
 use crate::raw::AsRaw;
+use crate::shared::{AsHandle, CommunicatorHandle};
 
 use super::Rank;
 

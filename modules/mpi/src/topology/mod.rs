@@ -5,7 +5,6 @@ mod communicator;
 mod group;
 mod intercommunicator;
 mod process;
-pub(crate) mod sealed;
 mod simple;
 
 pub use cartesian::{CartesianCommunicator, CartesianLayout};
@@ -15,7 +14,6 @@ pub use communicator::{
 pub use group::{Group, GroupRelation, SystemGroup, UserGroup};
 pub use intercommunicator::{InterCommunicator, MergeOrder};
 pub use process::{AnyProcess, Process};
-pub(crate) use sealed::{CommunicatorHandle, Kind, Shared};
 pub use simple::{
     DistributedGraphCommunicator, GraphCommunicator, IntoTopology, SimpleCommunicator,
 };

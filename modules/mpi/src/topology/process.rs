@@ -1,9 +1,9 @@
 //! Ranks of a communicator, as others see them.
 
 use super::communicator::{AsCommunicator, Communicator};
-use super::sealed::{AsHandle, CommunicatorHandle};
-use crate::ffi::MPI_Comm;
+use crate::abi::MPI_Comm;
 use crate::raw::AsRaw;
+use crate::shared::{AsHandle, CommunicatorHandle};
 
 use super::Rank;
 

@@ -2,10 +2,10 @@
 
 use super::cartesian::CartesianCommunicator;
 use super::communicator::{AsCommunicator, Communicator, Topology};
-use super::sealed::{AsHandle, CommunicatorHandle, Kind, Shared};
-use crate::ffi::MPI_Comm;
+use crate::abi::MPI_Comm;
 use crate::rank;
 use crate::raw::{AsRaw, FromRaw};
+use crate::shared::{AsHandle, CommunicatorHandle, Kind, Shared};
 
 use super::Rank;
 

@@ -1,66 +1,17 @@
 //! Regular sections: the closed form of what Cartesian topologies make.
 
+mod axis;
 mod derived;
 mod many;
 mod simplify;
 mod steps;
 
-use crate::division::Divisor;
 use crate::error::Error;
+use crate::form::grid::axis::Scale;
 use crate::form::grid::steps::Steps;
 use crate::progression::Progression;
 
-/// One axis of a regular section.
-///
-/// A coordinate `c` from 0 to `count - 1` adds `((c + shift) mod modulus) * stride` to the world rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// How many coordinates there are.
-    pub count: u32,
-    /// What a step along the axis adds to the world rank; negative where it goes down.
-    pub stride: i64,
-    /// Where on the torus the first coordinate lies.
-    pub shift: u32,
-    /// The circumference of the torus; `count` or more.
-    pub modulus: u32,
-}
-
-impl Axis {
-    /// An axis that does not wrap.
-    pub fn line(count: u32, stride: i64) -> Self {
-        Axis {
-            count,
-            stride,
-            shift: 0,
-            modulus: count,
-        }
-    }
-
-    /// An axis around a torus, whose first coordinate is `shift`.
-    pub fn ring(count: u32, stride: i64, shift: u32, modulus: u32) -> Self {
-        Axis {
-            count,
-            stride,
-            shift,
-            modulus,
-        }
-    }
-
-    fn wraps(&self) -> bool {
-        u64::from(self.shift) + u64::from(self.count) > u64::from(self.modulus)
-    }
-}
-
-/// An axis as it is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Scale {
-    axis: Axis,
-    /// How many members one coordinate of this axis stands for.
-    weight: u32,
-    by_stride: Divisor,
-    /// Which axis has the stride at this place in the order from the largest to the smallest.
-    next: u32,
-}
+pub use crate::form::grid::axis::Axis;
 
 /// A regular section (Havlak and Kennedy, *An implementation of interprocedural bounded regular section
 /// analysis*, 1991) of the world: nested ranges with strides, the first axis being the slowest.

@@ -19,7 +19,7 @@ use crate::form::wavelet::Wavelet;
 use crate::map::joined::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, PARTS};
 use crate::map::{Form, RankMap};
 use crate::progression::Progression;
-use crate::wire::{
+use crate::wire::tags::{
     BARE_BITMAP, BITMAP, COMPLEMENT, COMPOSITION, CONCATENATION, DIAGRAM, ELIAS_FANO, GRID,
     INVERSE, LIST, PROGRESSION, RUN_LENGTHS, RUNS, SHORTCUTS, WAVELET,
 };
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
             WAVELET => self.wavelet()?,
             DIAGRAM => self.diagram()?,
             #[cfg(feature = "roaring")]
-            crate::wire::ROARING => {
+            crate::wire::tags::ROARING => {
                 let len = usize::try_from(self.number()?).or(wrong("they end too early"))?;
                 let Some((bytes, rest)) = self.bytes.split_at_checked(len) else {
                     return wrong("they end too early");

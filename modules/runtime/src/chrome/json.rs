@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io::{self, Write};
 
-use super::LeftOut;
 use super::arrows::{Arrow, Arrows, Turn};
+use super::left_out::LeftOut;
 use crate::exec::directory::Directory;
 use crate::quote::quote;
 use crate::trace::{After, Event, Part, Way};

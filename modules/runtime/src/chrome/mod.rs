@@ -5,6 +5,7 @@
 
 mod arrows;
 mod json;
+mod left_out;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,6 +16,7 @@ use crate::exec::directory::Directory;
 use crate::options::Options;
 use crate::trace::{Part, Trace};
 use arrows::Arrows;
+use left_out::LeftOut;
 
 /// What it is called where its file cannot be written.
 pub(crate) const WHAT: &str = "the trace";
@@ -75,48 +77,6 @@ impl Unwritten {
     /// The trace that it is of.
     pub(crate) fn trace(&self) -> &Trace {
         &self.trace
-    }
-}
-
-/// What a trace does not have.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct LeftOut {
-    /// Of the beginning: there was no room for them.
-    turns: u64,
-    messages: u64,
-    /// Messages of which one side is not there.
-    arrows: u64,
-    /// Messages that were read, by the clocks of two hosts, before they were written.
-    backward: u64,
-    /// OS processes that handed in nothing, as the run failed.
-    os_processes: u64,
-}
-
-impl LeftOut {
-    fn notice(&self, trace: &Trace, kept: usize) -> Option<String> {
-        let mut said = Vec::new();
-        if self.turns + self.messages > 0 {
-            let (turns, messages) = (self.turns, self.messages);
-            said.push(format!(
-                "the first {turns} turns and {messages} messages are left out: each scheduler kept its last {kept} events; \
-                 GRAPHMAP_TRACE_EVENTS=N keeps more"
-            ));
-        }
-        if self.backward > 0 {
-            let backward = self.backward;
-            said.push(format!(
-                "{backward} arrows between hosts are left out: by their clocks they were read before they were written"
-            ));
-        }
-        if self.os_processes > 0 {
-            let lost = match self.os_processes {
-                1 => "one OS process".to_string(),
-                lost => format!("{lost} OS processes"),
-            };
-            said.push(format!("what {lost} recorded is lost with the run"));
-        }
-        let file = trace.file().path().display();
-        (!said.is_empty()).then(|| format!("trace {file}: {}", said.join("; ")))
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod end;
 pub(crate) mod far;
 pub(crate) mod flow;
 mod leaving;
+mod maker;
 pub(crate) mod meter;
 mod names;
 pub(crate) mod network;

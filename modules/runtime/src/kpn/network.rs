@@ -9,9 +9,9 @@ use std::ptr::NonNull;
 
 use super::connect::{Ends, Ports};
 use super::flow::{CONTROLS, Control};
+use super::maker::{Maker, TypedMaker, is_control};
 use super::meter::Formats;
 use super::names::NameTable;
-use super::wire::{Maker, TypedMaker, is_control};
 use crate::error::RunError;
 use crate::exec::outcome::Outcome;
 use crate::exec::point;

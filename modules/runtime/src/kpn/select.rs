@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::bundle::{Gather, Select};
 use super::ports::Input;
 use crate::exec::current;
 use crate::exec::scheduler::Scheduler;
@@ -50,26 +49,6 @@ impl<S: Source + ?Sized> Source for &mut S {
     }
     fn turn_away(&mut self) {
         (**self).turn_away();
-    }
-}
-
-impl<T> Source for Select<T> {
-    type Item = (usize, T);
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
-        self.poll_read(context)
-    }
-    fn turn_away(&mut self) {
-        Select::turn_away(self);
-    }
-}
-
-impl<T> Source for Gather<T> {
-    type Item = Vec<T>;
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
-        self.poll_read(context)
-    }
-    fn turn_away(&mut self) {
-        Gather::turn_away(self);
     }
 }
 
@@ -207,7 +186,7 @@ impl<S> Drop for Any<S> {
     }
 }
 
-/// Waits for one of one to eight ports ([`Input`], [`Select`], [`Gather`],
+/// Waits for one of one to eight ports ([`Input`], [`Select`](crate::Select), [`Gather`](crate::Gather),
 /// [`read_or_end`](crate::Select::read_or_end) of a select bundle, or
 /// [`stopped`](crate::Output::stopped) of an output, as `() = out.stopped()`) and runs the arm of
 /// the one that has something first. Ports at their end are passed by; when all are, the `else`

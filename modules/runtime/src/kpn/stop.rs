@@ -22,6 +22,37 @@ pub struct Stop<'a, T> {
     ready: Option<&'a Rc<Ready>>,
 }
 
+impl<T> Output<T> {
+    /// Waits until the reader has left, without writing. A port joined to nothing is ready at once.
+    ///
+    /// A process that reads for long before it writes again learns of the request to stop only at
+    /// that write; with this in a [`select!`](crate::select!) it learns at once.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Local, Options, Stopped, select};
+    /// # let mut net = Local::new();
+    /// # let (mut tx, mut numbers) = net.channel::<u64>(1);
+    /// # let (mut rest, rx) = net.channel::<u64>(1);
+    /// # net.spawn(async move { loop { tx.write(4).await?; } #[allow(unreachable_code)] Ok::<(), Stopped>(()) });
+    /// # net.spawn(async move { drop(rx) });
+    /// # net.spawn(async move {
+    /// loop {
+    ///     select! {
+    ///         number = numbers => if number % 2 != 0 { rest.write(number).await? },
+    ///         () = rest.stopped() => break,
+    ///         else => break, // the end of the numbers
+    ///     }
+    /// }
+    /// # Ok::<(), Stopped>(())
+    /// # });
+    /// # net.run(&Options::new()).unwrap();
+    /// ```
+    #[inline]
+    pub fn stopped(&mut self) -> Stop<'_, T> {
+        Stop::one(self)
+    }
+}
+
 impl<'a, T> Stop<'a, T> {
     #[inline]
     pub(crate) fn one(output: &'a mut Output<T>) -> Self {

@@ -2,6 +2,7 @@
 //! ([`spsc`]), wake-ups through one [`inbox`] per scheduler; [`between`] says what joins OS
 //! processes, and [`shm`] is one such link.
 
+pub(crate) mod any;
 pub mod between;
 pub(crate) mod inbox;
 mod pace;

@@ -1,6 +1,6 @@
 //! The skeletons in a folder of the user's.
 
-use super::{bad, unreadable};
+use super::findings::{bad, unreadable};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::input::{self, Limit};
 use std::path::{Path, PathBuf};

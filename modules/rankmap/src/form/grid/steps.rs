@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 use crate::division::Divisor;
-use crate::form::grid::{Axis, Scale};
+use crate::form::grid::axis::{Axis, Scale};
 
 /// How many axes beside the fastest are looked at without a loop.
 const INLINE: usize = 3;

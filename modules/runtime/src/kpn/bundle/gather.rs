@@ -144,3 +144,13 @@ impl<T> Reduce<T> {
         self.folded.take()
     }
 }
+
+impl<T> Source for Gather<T> {
+    type Item = Vec<T>;
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
+        self.poll_read(context)
+    }
+    fn turn_away(&mut self) {
+        Gather::turn_away(self);
+    }
+}

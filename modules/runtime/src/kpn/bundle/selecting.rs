@@ -250,6 +250,16 @@ pub struct ReadOrEnd<'a, T> {
     select: &'a mut Select<T>,
 }
 
+impl<T> Source for Select<T> {
+    type Item = (usize, T);
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
+        self.poll_read(context)
+    }
+    fn turn_away(&mut self) {
+        Select::turn_away(self);
+    }
+}
+
 impl<T> Source for ReadOrEnd<'_, T> {
     type Item = (usize, Option<T>);
 

@@ -12,12 +12,30 @@ use crate::kpn::select::Source;
 ///
 /// In a [`select!`](crate::select!) it does not count as a port that may still have something.
 #[must_use = "this does nothing unless it is awaited"]
-pub struct Closing<'a, T>(pub(super) Writer<'a, T>);
+pub struct Closing<'a, T>(Writer<'a, T>);
 
 /// Whose.
-pub(super) enum Writer<'a, T> {
+enum Writer<'a, T> {
     One(&'a mut FlowOutput<T>),
     Share(&'a mut FlowShare<T>),
+}
+
+impl<T> FlowOutput<T> {
+    /// Waits until the reader has asked for the end, or the channel is closed, without writing: a writer that reads for
+    /// long before it writes again learns of it in a [`select!`](crate::select!). Opens the end if it never was open. Ready
+    /// at once if this end is closed.
+    pub fn closing(&mut self) -> Closing<'_, T> {
+        Closing(Writer::One(self))
+    }
+}
+
+impl<T> FlowShare<T> {
+    /// Waits until the last reader has asked for the end, or the channel is closed, without writing; readers
+    /// that open or leave meanwhile do. In a [`select!`](crate::select!), a writer that waits for other
+    /// things keeps nobody waiting. Opens the end if it never was open.
+    pub fn closing(&mut self) -> Closing<'_, T> {
+        Closing(Writer::Share(self))
+    }
 }
 
 impl<T> Source for Closing<'_, T> {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
+use super::control::{Control, Line, Session, State};
 use super::waiting::{Until, Waits};
-use super::{Control, Line, Session, State};
 use crate::kpn::ports::{Input, Output};
 use crate::kpn::select::Source;
 

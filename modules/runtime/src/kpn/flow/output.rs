@@ -3,9 +3,8 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use super::closing::{Closing, Writer};
+use super::control::{Control, Line, Session, State};
 use super::waiting::{Until, Waits};
-use super::{Control, Line, Session, State};
 use crate::exec::outcome::Stopped;
 use crate::kpn::ports::{Input, Output};
 
@@ -139,13 +138,6 @@ impl<T> FlowOutput<T> {
             }
         }
         self.known()
-    }
-
-    /// Waits until the reader has asked for the end, or the channel is closed, without writing: a writer that reads for
-    /// long before it writes again learns of it in a [`select!`](crate::select!). Opens the end if it never was open. Ready
-    /// at once if this end is closed.
-    pub fn closing(&mut self) -> Closing<'_, T> {
-        Closing(Writer::One(self))
     }
 
     fn known(&self) -> State {

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
+use super::FlowInput;
+use super::control::{CONTROLS, Control, Session, State, member_of, tell};
 use super::waiting::{Until, Waits};
-use super::{CONTROLS, Control, FlowInput, Session, State, tell};
 use crate::exec::current::with_current;
 use crate::kpn::bundle::Select;
 use crate::kpn::ports::Output;
@@ -134,7 +135,7 @@ impl<T> FlowSelect<T> {
     /// If there is no such member.
     #[track_caller]
     pub fn is_open(&self, member: usize) -> bool {
-        super::member_of(&self.members, member, "flow select").open
+        member_of(&self.members, member, "flow select").open
     }
 
     /// Opens this end, and waits until a writer has opened its: [`State::Open`] or [`State::Closing`], or

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::task::{Context, Poll};
 
-use super::closing::{Closing, Writer};
+use super::FlowOutput;
+use super::control::{Control, Session, State, member_of, tell};
 use super::waiting::{Until, Waits};
-use super::{Control, FlowOutput, Session, State, tell};
 use crate::exec::current::{waiting, with_current};
 use crate::exec::outcome::Stopped;
 use crate::exec::point::Side;
@@ -158,7 +158,7 @@ impl<T> FlowShare<T> {
     /// If there is no such member.
     #[track_caller]
     pub fn is_open(&self, member: usize) -> bool {
-        super::member_of(&self.members, member, "flow share");
+        member_of(&self.members, member, "flow share");
         self.open.contains(&member)
     }
 
@@ -194,13 +194,6 @@ impl<T> FlowShare<T> {
             self.hear_all();
         }
         self.known()
-    }
-
-    /// Waits until the last reader has asked for the end, or the channel is closed, without writing; readers
-    /// that open or leave meanwhile do. In a [`select!`](crate::select!), a writer that waits for other
-    /// things keeps nobody waiting. Opens the end if it never was open.
-    pub fn closing(&mut self) -> Closing<'_, T> {
-        Closing(Writer::Share(self))
     }
 
     fn known(&self) -> State {

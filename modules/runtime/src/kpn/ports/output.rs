@@ -14,7 +14,6 @@ use crate::kpn::cross::Offer;
 use crate::kpn::end::{End, Make};
 use crate::kpn::far::FarOutput;
 use crate::kpn::leaving::Finally;
-use crate::kpn::stop::Stop;
 use crate::link::spsc::Hand;
 use crate::link::waiter::{ARMED, STOP, may_be_hooked};
 use crate::trace::Way;
@@ -143,35 +142,6 @@ impl<T> Output<T> {
             meter.count_written();
         }
         offer
-    }
-
-    /// Waits until the reader has left, without writing. A port joined to nothing is ready at once.
-    ///
-    /// A process that reads for long before it writes again learns of the request to stop only at
-    /// that write; with this in a [`select!`](crate::select!) it learns at once.
-    ///
-    /// ```
-    /// # use graphmap_runtime::{Local, Options, Stopped, select};
-    /// # let mut net = Local::new();
-    /// # let (mut tx, mut numbers) = net.channel::<u64>(1);
-    /// # let (mut rest, rx) = net.channel::<u64>(1);
-    /// # net.spawn(async move { loop { tx.write(4).await?; } #[allow(unreachable_code)] Ok::<(), Stopped>(()) });
-    /// # net.spawn(async move { drop(rx) });
-    /// # net.spawn(async move {
-    /// loop {
-    ///     select! {
-    ///         number = numbers => if number % 2 != 0 { rest.write(number).await? },
-    ///         () = rest.stopped() => break,
-    ///         else => break, // the end of the numbers
-    ///     }
-    /// }
-    /// # Ok::<(), Stopped>(())
-    /// # });
-    /// # net.run(&Options::new()).unwrap();
-    /// ```
-    #[inline]
-    pub fn stopped(&mut self) -> Stop<'_, T> {
-        Stop::one(self)
     }
 
     #[inline(always)]

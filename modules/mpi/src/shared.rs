@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use graphmap_runtime::mpi as core;
 
+use crate::abi::MPI_Comm;
 use crate::attribute::Attributes;
-use crate::ffi::MPI_Comm;
-use crate::rank::Life;
+use crate::life::Life;
 use crate::raw::AsRaw;
 
 /// The communicators that each rank has from the beginning.
@@ -57,6 +57,11 @@ impl Shared {
         &self.core
     }
 
+    /// Its handle.
+    pub(crate) fn handle(&self) -> MPI_Comm {
+        MPI_Comm(std::ptr::from_ref(self).cast())
+    }
+
     /// What does not communicate can be asked for at any time.
     pub(crate) fn known(&self) -> &core::Communicator {
         &self.core
@@ -65,7 +70,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.attributes.clear(self);
+        self.attributes.clear(self.handle());
     }
 }
 
@@ -81,7 +86,7 @@ impl CommunicatorHandle {
     /// As for [`FromRaw`](crate::raw::FromRaw).
     pub(crate) unsafe fn from_raw(raw: MPI_Comm) -> Self {
         // SAFETY: as the caller says.
-        CommunicatorHandle(unsafe { Rc::from_raw(raw.0) })
+        CommunicatorHandle(unsafe { Rc::from_raw(raw.0.cast()) })
     }
 
     /// The communicator of the runtime.
@@ -96,7 +101,7 @@ unsafe impl AsRaw for CommunicatorHandle {
     type Raw = MPI_Comm;
 
     fn as_raw(&self) -> MPI_Comm {
-        MPI_Comm(Rc::as_ptr(&self.0))
+        self.0.handle()
     }
 }
 

@@ -3,7 +3,7 @@
 //! From Graphviz's attribute reference, with those that its output adds (`pos`, `bb`, `_draw_`).
 //! They pass silently; what is neither here nor in the dialect is reported.
 
-use crate::dialect::keys::Element;
+use super::keys::Element;
 
 /// Whether Graphviz knows an attribute on an element.
 ///

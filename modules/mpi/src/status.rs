@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::abi::{MPI_Status, MPI_UNDEFINED};
 use crate::datatype::traits::Datatype;
-use crate::ffi::{MPI_Status, MPI_UNDEFINED};
 use crate::topology::Rank;
 use crate::{Count, Tag};
 

@@ -1,0 +1,45 @@
+//! What of MPI's C interface needs nothing of this crate: constants, what is told of a message, and handles that are not looked behind.
+
+#![allow(non_camel_case_types, non_snake_case)]
+
+use std::os::raw::c_int;
+
+/// A communicator, as one rank has it: a pointer to its [`Shared`](crate::shared::Shared).
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MPI_Comm(pub(crate) *const ());
+
+/// A group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MPI_Group(pub(crate) *const graphmap_runtime::mpi::Group);
+
+/// A message that was found by a matched probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MPI_Message(pub(crate) *const ());
+
+/// What is told of a message.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MPI_Status {
+    /// The rank that has sent it.
+    pub MPI_SOURCE: c_int,
+    /// Its tag.
+    pub MPI_TAG: c_int,
+    /// Always [`MPI_SUCCESS`]: an error ends the call, not the message.
+    pub MPI_ERROR: c_int,
+    pub(crate) bytes: usize,
+}
+
+/// An address, or a distance between two, in bytes.
+pub type MPI_Aint = isize;
+
+/// A call has done what it was to do.
+pub const MPI_SUCCESS: c_int = 0;
+/// A number of elements that is none, as of a message that ends within one.
+pub const MPI_UNDEFINED: c_int = -32766;
+/// Any tag.
+pub const RSMPI_ANY_TAG: c_int = -1;
+/// Any source.
+pub const RSMPI_ANY_SOURCE: c_int = -2;
+/// No rank.
+pub const RSMPI_PROC_NULL: c_int = -1;

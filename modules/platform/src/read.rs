@@ -1,0 +1,54 @@
+//! Reading a platform in whichever dialect it is.
+
+use crate::dialect::Dialect;
+use crate::model::Platform;
+use crate::report::Report;
+use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::Source;
+
+/// One error for a file of another purpose, where each of its lines would give several.
+fn misplaced(source: &Source) -> Option<Diagnostic> {
+    let text = source.text().trim_start();
+    let first = text.lines().next().unwrap_or("");
+    let word = first.split_whitespace().next().unwrap_or("");
+    let (is, help) = if text.starts_with('{') && text.contains("\"graphmap-mapping\"") {
+        let help = "`--mapping` takes a mapping as it is, `--previous` as the one in use";
+        ("a mapping, no description of hosts", help)
+    } else if text.starts_with('{') {
+        let help = "write one host a line, such as `node1:4`";
+        ("JSON, which no description of hosts is written in", help)
+    } else if ["strict", "graph", "digraph"].contains(&word) && first.contains('{') {
+        let help = "the hosts are in a file of their own, or in words: `hosts=4:cores=8`";
+        ("a graph, no description of hosts", help)
+    } else {
+        return None;
+    };
+    let what = format!("`{}` is {is}", source.name());
+    Some(Diagnostic::error(codes::NO_HOST, what).help(help))
+}
+
+/// Reads a platform from a text in the dialect said, or else in the one it seems to be in.
+///
+/// `None` means that there was at least one error; all of them are in `out`.
+pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) -> Option<Platform> {
+    if source.text().contains('\0') {
+        let mut report = Report::default();
+        let what = format!("`{}` is not a text", source.name());
+        report.push(Diagnostic::error(codes::NO_HOST, what).with_note("it has zero bytes in it"));
+        return report.finish(None, out);
+    }
+    if let Some(error) = misplaced(source) {
+        let mut report = Report::default();
+        report.push(error);
+        return report.finish(None, out);
+    }
+    match dialect.unwrap_or_else(|| Dialect::detect(source)) {
+        Dialect::Mpich => mpich::read(source, out),
+        Dialect::OpenMpi => openmpi::read(source, out),
+        Dialect::Intel => intel::read(source, out),
+        Dialect::Slurm => nodelist::read(source, out),
+        Dialect::Synthetic => synthetic::read(source, out),
+        Dialect::Hwloc => hwloc::read(source, out),
+    }
+}

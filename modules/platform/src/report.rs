@@ -1,0 +1,42 @@
+//! Collecting the findings of one reading.
+
+use crate::model::Platform;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+
+/// Findings kept of one file; of the others only the number is told.
+const KEPT: usize = 50;
+
+/// Collects the findings of one reading.
+#[derive(Default)]
+pub(crate) struct Report {
+    found: Diagnostics,
+    more: usize,
+    errors: bool,
+}
+
+impl Report {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        self.errors |= diagnostic.severity == Severity::Error;
+        if self.found.len() < KEPT {
+            self.found.push(diagnostic);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        self.errors
+    }
+
+    /// Hands the findings over; the platform only if none of them is an error.
+    pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
+        let failed = self.errors;
+        let last = self.found.iter().next_back().map(|d| d.code);
+        out.append(self.found);
+        if let (Some(code), true) = (last, self.more > 0) {
+            let what = format!("{} more findings of this text are not shown", self.more);
+            out.push(Diagnostic::note(code, what));
+        }
+        made.filter(|_| !failed)
+    }
+}

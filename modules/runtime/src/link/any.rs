@@ -1,0 +1,162 @@
+//! The link of a run, whichever it is.
+
+use std::mem::MaybeUninit;
+use std::rc::Rc;
+
+use super::between::{Header, Job, Link, State};
+use super::shm::lanes::Lanes;
+
+/// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
+pub(crate) enum AnyLink {
+    Lanes(Lanes),
+    Other(Rc<dyn Job>),
+}
+
+/// The same call of both.
+macro_rules! either {
+    ($link:expr, $one:ident => $call:expr) => {
+        match $link {
+            AnyLink::Lanes($one) => $call,
+            AnyLink::Other($one) => $call,
+        }
+    };
+}
+
+impl AnyLink {
+    /// For what is not done for each frame.
+    pub(crate) fn get(&self) -> &dyn Link {
+        match self {
+            AnyLink::Lanes(lanes) => lanes,
+            AnyLink::Other(job) => &**job,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send(&self, to: usize, header: Header, bytes: &[u8]) {
+        either!(self, link => link.send(to, header, bytes));
+    }
+
+    /// Memory for the bytes of a message: what is in it does not count.
+    #[inline]
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.buffer(),
+            AnyLink::Other(_) => Vec::new(),
+        }
+    }
+
+    /// Sends a frame without delay.
+    #[inline]
+    pub(crate) fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.send_now(to, header, bytes),
+            AnyLink::Other(job) => job.send_owned(to, header, bytes),
+        }
+    }
+
+    /// As [`AnyLink::send_now`], of bytes in pieces; false: they cannot be sent that way, or not now.
+    #[inline]
+    pub(crate) fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.try_send_pieces(to, header, pieces),
+            AnyLink::Other(_) => false,
+        }
+    }
+
+    /// Keeps what [`AnyLink::buffer`] gave, to be used again.
+    #[inline]
+    pub(crate) fn keep(&self, buffer: Vec<u8>) {
+        if let AnyLink::Lanes(lanes) = self {
+            lanes.keep(buffer);
+        }
+    }
+
+    /// Whether others may read the memory of this OS process, if they can.
+    #[inline]
+    pub(crate) fn may_expose(&self) -> bool {
+        matches!(self, AnyLink::Lanes(lanes) if lanes.may_expose())
+    }
+
+    /// Whether another scheduler can read the memory of this OS process.
+    pub(crate) fn has_access(&self, to: usize) -> bool {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.has_access(to),
+            AnyLink::Other(_) => false,
+        }
+    }
+
+    /// How many messages were sent, where frames are packed into such.
+    pub(crate) fn messages(&self) -> Option<u64> {
+        match self {
+            AnyLink::Lanes(_) => None,
+            AnyLink::Other(job) => Some(job.messages()),
+        }
+    }
+
+    /// Fills `to` with what is in the memory of another scheduler.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn read_memory(
+        &self,
+        of: usize,
+        address: u64,
+        to: &mut [MaybeUninit<u8>],
+    ) -> Result<(), String> {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.read_memory(of, address, to),
+            AnyLink::Other(_) => Err("there is no access to it".into()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn flush(&self) -> bool {
+        either!(self, link => link.flush())
+    }
+
+    /// Whether there is something to do: something has come, or what waits can be sent.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.is_ready(),
+            AnyLink::Other(job) => job.is_filled(),
+        }
+    }
+
+    /// Calls `take` with frames that are here as a whole, at most so many (over shared memory: of each scheduler). How
+    /// many have come.
+    ///
+    /// # Errors
+    /// What has come cannot be a frame.
+    #[inline]
+    pub(crate) fn receive(
+        &self,
+        most: usize,
+        mut take: impl FnMut(usize, Header, &[u8]),
+    ) -> Result<usize, String> {
+        match self {
+            AnyLink::Lanes(lanes) => lanes.receive_with(most, take),
+            AnyLink::Other(job) => {
+                let mut count = 0;
+                while count < most
+                    && let Some(message) = job.receive()?
+                {
+                    count += 1;
+                    take(message.from, message.header, &message.bytes);
+                    job.done_with(message.bytes);
+                }
+                Ok(count)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        either!(self, link => link.state())
+    }
+
+    #[inline]
+    pub(crate) fn meeting(&self) -> Option<u32> {
+        either!(self, link => link.meeting())
+    }
+}

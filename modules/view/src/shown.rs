@@ -1,0 +1,47 @@
+//! What both pictures of a mapped network have: the detail that is asked for, and numbers as text.
+
+use crate::Detail;
+use graphmap_kpn::codes;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::EmitContext;
+use graphmap_kpn::mapping::Mapped;
+
+/// The detail that the options ask for.
+pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detail, Diagnostics> {
+    Detail::choose(context.options, mapped).map_err(|value| {
+        let mut found = Diagnostics::new();
+        found.push(
+            Diagnostic::error(codes::DETAIL, format!("a picture has no detail `{value}`"))
+                .help("say `detail=processes` or `detail=kinds`"),
+        );
+        found
+    })
+}
+
+/// A number without needless digits.
+pub(crate) fn number(value: f64) -> String {
+    let rounded = format!("{value:.2}");
+    rounded
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_owned()
+}
+
+/// `0-3,8` for 0 1 2 3 8.
+pub(crate) fn ranges(numbers: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == n => *last = n,
+            _ => parts.push((n, n)),
+        }
+    }
+    let parts = parts.iter().map(|&(a, b)| {
+        if a == b {
+            a.to_string()
+        } else {
+            format!("{a}-{b}")
+        }
+    });
+    parts.collect::<Vec<_>>().join(",")
+}

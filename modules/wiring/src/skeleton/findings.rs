@@ -1,0 +1,18 @@
+//! Findings about skeletons and their folders.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use std::path::Path;
+
+/// The finding that a folder of skeletons, or a file in it, cannot be read.
+pub(crate) fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
+    bad(format!(
+        "the skeletons in {} cannot be read: {why}",
+        path.display()
+    ))
+}
+
+/// The finding that skeletons cannot be used, and why.
+pub(super) fn bad(message: String) -> Diagnostic {
+    Diagnostic::error(codes::BAD_SKELETON, message)
+}
