@@ -1,5 +1,9 @@
 //! What ARCHITECTURE.md says of the structure, held true.
 
+mod imports;
+
+use imports::Imports;
+use imports::floors::{CYCLES, FLOORS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,14 +12,11 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files with an ending below some folders, build output left out, and what is elsewhere and linked to.
+/// All files with an ending below some folders, build output left out.
 fn files(folders: &[&str], ending: &str) -> Vec<PathBuf> {
     let mut todo: Vec<PathBuf> = folders.iter().map(|f| root().join(f)).collect();
     let mut found = Vec::new();
     while let Some(path) = todo.pop() {
-        if path.is_symlink() {
-            continue;
-        }
         if path.is_dir() {
             if !path.ends_with("target") {
                 let entries = std::fs::read_dir(&path).unwrap();
@@ -280,218 +281,103 @@ fn every_code_has_a_page_and_every_page_a_code() {
     );
 }
 
-/// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
-/// beside it in the same folder.
-const RUNTIME: &[&str] = &[
-    "visible",
-    "os_signal",
-    "file_limit",
-    "unnamed",
-    "own_stream",
-    "sync",
-    "copy",
-    "payload",
-    "place",
-    "sequence",
-    "block",
-    "overgrown",
-    "error",
-    "pin",
-    "say",
-    "prefix",
-    "output_file",
-    "clock",
-    "host",
-    "quote",
-    "trace",
-    "running",
-    "options",
-    "placement",
-    "link",
-    "usr1",
-    "exec",
-    "mpi",
-    "kpn",
-    "stats",
-    "chrome",
-    "outputs",
-    "relatives",
-    "panics",
-    "run",
-    "local",
-    "launcher",
-    "entry",
-    "lib",
-];
-
-/// Those of the stacks.
-const STACK: &[&str] = &[
-    "system",
-    "budget",
-    "label",
-    "shape",
-    "error",
-    "options",
-    "registry",
-    "alternate",
-    "overflow",
-    "canary",
-    "slab",
-    "pool",
-    "current",
-    "fiber",
-    "lib",
-];
-
-/// Those of the rank maps.
-const RANKMAP: &[&str] = &[
-    "error",
-    "bits",
-    "bit_vector",
-    "division",
-    "progression",
-    "form",
-    "map",
-    "memory",
-    "survey",
-    "choose",
-    "build",
-    "merge",
-    "compose",
-    "group",
-    "split",
-    "topology",
-    "wire",
-    "lib",
-];
-
-/// Those of the mapping engine.
-const PARTITION: &[&str] = &[
-    "random",
-    "union",
-    "delta_debugging",
-    "clusters",
-    "csr",
-    "watch",
-    "budget",
-    "error",
-    "graph",
-    "machine",
-    "scale",
-    "problem",
-    "evaluate",
-    "quota",
-    "draft",
-    "pigeonhole",
-    "constraints",
-    "explain",
-    "instance",
-    "feasibility",
-    "bound",
-    "multilevel",
-    "refine",
-    "pack",
-    "exact",
-    "proof",
-    "diagnose",
-    "large",
-    "strategy",
-    "solve",
-    "lib",
-];
-
-/// Those of the planner.
-const PLAN: &[&str] = &[
-    "codes",
-    "pattern",
-    "language",
-    "names",
-    "spots",
-    "translate",
-    "previous",
-    "request",
-    "rules",
-    "failure",
-    "bare",
-    "plan",
-    "lib",
-];
-
-#[test]
-fn the_runtime_has_floors() {
-    has_floors("runtime", RUNTIME);
-}
-
-#[test]
-fn the_stacks_have_floors() {
-    has_floors("stack", STACK);
-}
-
-#[test]
-fn the_rank_maps_have_floors() {
-    has_floors("rankmap", RANKMAP);
-}
-
-#[test]
-fn the_mapping_engine_has_floors() {
-    has_floors("partition", PARTITION);
-}
-
-/// Those of the files of other partitioners.
-const GRAPHFILE: &[&str] = &["codes", "text", "edges", "metis", "scotch", "lib"];
-
-#[test]
-fn the_files_of_other_partitioners_have_floors() {
-    has_floors("graphfile", GRAPHFILE);
-}
-
-#[test]
-fn the_planner_has_floors() {
-    has_floors("plan", PLAN);
-}
-
-fn has_floors(module: &str, floors: &[&str]) {
+/// What each file of a crate imports from.
+fn imports_of(module: &str) -> Imports {
     let source = format!("modules/{module}/src");
     let root = root().join(&source);
-    let floor = |name: &str| {
-        let found = floors.iter().position(|floor| *floor == name);
-        found.unwrap_or_else(|| panic!("say on which floor of the {module} `{name}` stands"))
-    };
-    for path in files(&[source.as_str()], "rs") {
-        let inside = path.strip_prefix(&root).unwrap();
-        let first = Path::new(inside.iter().next().unwrap())
-            .file_stem()
-            .unwrap();
-        let (name, text) = (first.to_str().unwrap(), read(&path));
-        let of_tests = path.ends_with("tests.rs") || inside.iter().any(|part| part == "tests");
-        if name == "lib" || of_tests {
-            continue;
-        }
-        // Tests and documentation may name what they like.
-        let code = text.split("#[cfg(test)]").next().unwrap();
-        let lines = code
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
-        for line in lines {
-            let uses = line
-                .match_indices("crate::")
-                .filter(|(at, _)| !line[..*at].ends_with('$'));
-            for (at, found) in uses {
-                let rest = &line[at + found.len()..];
-                let used: String = rest
-                    .chars()
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect();
-                // A type of the crate's root is one of `lib`, which names it and does nothing.
-                if used.starts_with(char::is_uppercase) || used.is_empty() {
-                    continue;
-                }
+    let texts: Vec<(PathBuf, String)> = files(&[source.as_str()], "rs")
+        .iter()
+        .map(|path| (path.strip_prefix(&root).unwrap().to_path_buf(), read(path)))
+        .collect();
+    let texts = texts.iter();
+    imports::imports(texts.map(|(path, text)| (path.as_path(), text.as_str())))
+}
+
+#[test]
+fn crates_have_floors() {
+    for module in std::fs::read_dir(root().join("modules")).unwrap() {
+        let module = module.unwrap().file_name();
+        let listed = FLOORS.iter().any(|(name, _)| module == *name);
+        assert!(listed, "say which floors {} has", module.display());
+    }
+    for (module, floors) in FLOORS {
+        let floor = |name: &str| {
+            let found = floors.iter().position(|floor| *floor == name);
+            found.unwrap_or_else(|| panic!("say on which floor of the {module} `{name}` stands"))
+        };
+        for (file, used) in imports_of(module) {
+            let first = |path: &str| path.split("::").next().unwrap().to_owned();
+            let name = first(&file);
+            // The crate's root is above all; what is defined there may be used everywhere.
+            if name.is_empty() {
+                continue;
+            }
+            for used in used.iter().filter(|used| !used.is_empty()) {
                 assert!(
-                    floor(&used) <= floor(name),
-                    "{}: {name} stands below {used}: {line}",
-                    path.display()
+                    floor(&first(used)) <= floor(&name),
+                    "{module}: {file} stands below {used}, which it imports from"
                 );
             }
         }
     }
+}
+
+#[test]
+fn files_do_not_import_each_other_in_a_circle() {
+    let mut known: BTreeSet<usize> = (0..CYCLES.len()).collect();
+    for (module, _) in FLOORS {
+        for cycle in imports::cycles(&imports_of(module)) {
+            let listed = CYCLES.iter().position(|(crate_, files, _)| {
+                crate_ == module && cycle.iter().all(|file| files.contains(&file.as_str()))
+            });
+            let Some(listed) = listed else {
+                panic!("files of {module} import each other in a circle: {cycle:?}");
+            };
+            let files = CYCLES[listed].1;
+            let gone: Vec<_> = files
+                .iter()
+                .filter(|file| !cycle.contains(**file))
+                .collect();
+            assert!(gone.is_empty(), "{module}: strike {gone:?} from {files:?}");
+            known.remove(&listed);
+        }
+    }
+    let gone: Vec<_> = known.iter().map(|&at| CYCLES[at].1).collect();
+    assert!(
+        gone.is_empty(),
+        "there is no such circle any more: {gone:?}"
+    );
+}
+
+#[test]
+fn imports_are_found_however_they_are_written() {
+    let files = [
+        ("lib.rs", "mod a; mod b; pub use b::B;"),
+        (
+            "a/mod.rs",
+            "mod one; mod two;\npub use two::Two;\n// use crate::b::Not;\nfn f<'a>(_: &'a str) { \"super::b\"; }",
+        ),
+        (
+            "a/one.rs",
+            "use super::{Two as Other, two::{self}};\nuse crate::B;",
+        ),
+        (
+            "a/two.rs",
+            "fn f() { crate::a::one::f(); }\n#[cfg(test)]\nmod tests { use crate::b::B; }",
+        ),
+        (
+            "b.rs",
+            "pub struct B; mod inner { use super::B; use super::super::a; }",
+        ),
+    ];
+    let found = imports::imports(files.map(|(path, text)| (Path::new(path), text)));
+    let of = |file: &str| found[file].iter().map(String::as_str).collect::<Vec<_>>();
+    assert!(of("").is_empty(), "what is passed on is not used");
+    assert!(of("a").is_empty(), "nor what is in comments and strings");
+    assert_eq!(of("a::one"), ["a::two", "b"]);
+    assert_eq!(of("a::two"), ["a::one"], "tests are left out");
+    assert_eq!(of("b"), ["a"]);
+    let cycles = imports::cycles(&found);
+    let cycle = BTreeSet::from(["a::one".to_string(), "a::two".to_string()]);
+    assert_eq!(cycles, [cycle]);
 }

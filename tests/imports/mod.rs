@@ -4,6 +4,8 @@
 //! A name that a module only passes on (`pub use`) leads to the file where the item is; so a folder's `mod.rs` that
 //! declares and passes on imports nothing, and one that does more imports what it uses. Tests are left out.
 
+pub mod floors;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -146,7 +148,16 @@ fn module(path: &Path) -> String {
 }
 
 const DEFINES: &[&str] = &[
-    "struct", "enum", "union", "trait", "fn", "type", "const", "static", "mod", "macro_rules",
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "fn",
+    "type",
+    "const",
+    "static",
+    "mod",
+    "macro_rules",
 ];
 
 fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
@@ -183,7 +194,8 @@ fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
         if is_word(token) && before != "mod" {
             source.words.insert(token.to_string());
         }
-        if DEFINES.contains(&before) || (before == "!" && at > 1 && tokens[at - 2] == "macro_rules") {
+        if DEFINES.contains(&before) || (before == "!" && at > 1 && tokens[at - 2] == "macro_rules")
+        {
             source.items.insert(token.to_string());
         }
         // `use<'a>` is a bound.
@@ -317,7 +329,9 @@ fn tokens(text: &str) -> Vec<String> {
                 at += if text[at] == '\\' { 2 } else { 1 };
             }
             at += 1;
-        } else if c == 'r' && (get(at + 1) == '"' || (get(at + 1) == '#' && matches!(get(at + 2), '"' | '#'))) {
+        } else if c == 'r'
+            && (get(at + 1) == '"' || (get(at + 1) == '#' && matches!(get(at + 2), '"' | '#')))
+        {
             let hashes = (at + 1..).take_while(|at| get(*at) == '#').count();
             at += hashes + 2;
             let end = |at: usize| get(at) == '"' && (1..=hashes).all(|n| get(at + n) == '#');

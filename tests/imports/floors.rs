@@ -1,0 +1,442 @@
+//! On which floor each module of a crate stands, and which files import each other in a circle all the same.
+
+/// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
+/// in the same folder, where [`CYCLES`] says what may stand in a circle.
+const RUNTIME: &[&str] = &[
+    "visible",
+    "os_signal",
+    "file_limit",
+    "unnamed",
+    "own_stream",
+    "sync",
+    "copy",
+    "payload",
+    "place",
+    "sequence",
+    "block",
+    "overgrown",
+    "error",
+    "pin",
+    "say",
+    "prefix",
+    "output_file",
+    "clock",
+    "host",
+    "quote",
+    "trace",
+    "running",
+    "options",
+    "placement",
+    "link",
+    "usr1",
+    "exec",
+    "mpi",
+    "kpn",
+    "stats",
+    "chrome",
+    "outputs",
+    "relatives",
+    "panics",
+    "run",
+    "local",
+    "launcher",
+    "entry",
+    "lib",
+];
+
+/// Those of the stacks.
+const STACK: &[&str] = &[
+    "system",
+    "budget",
+    "label",
+    "shape",
+    "error",
+    "options",
+    "registry",
+    "alternate",
+    "overflow",
+    "canary",
+    "slab",
+    "pool",
+    "current",
+    "fiber",
+    "lib",
+];
+
+/// Those of the rank maps.
+const RANKMAP: &[&str] = &[
+    "error",
+    "bits",
+    "bit_vector",
+    "division",
+    "progression",
+    "form",
+    "map",
+    "memory",
+    "survey",
+    "choose",
+    "build",
+    "merge",
+    "compose",
+    "group",
+    "split",
+    "topology",
+    "wire",
+    "lib",
+];
+
+/// Those of the mapping engine.
+const PARTITION: &[&str] = &[
+    "random",
+    "union",
+    "delta_debugging",
+    "clusters",
+    "csr",
+    "watch",
+    "budget",
+    "error",
+    "graph",
+    "machine",
+    "scale",
+    "problem",
+    "evaluate",
+    "quota",
+    "draft",
+    "pigeonhole",
+    "constraints",
+    "explain",
+    "instance",
+    "feasibility",
+    "bound",
+    "multilevel",
+    "refine",
+    "pack",
+    "exact",
+    "proof",
+    "diagnose",
+    "large",
+    "strategy",
+    "solve",
+    "lib",
+];
+
+/// Those of the planner.
+const PLAN: &[&str] = &[
+    "codes",
+    "pattern",
+    "language",
+    "names",
+    "spots",
+    "translate",
+    "previous",
+    "request",
+    "rules",
+    "failure",
+    "bare",
+    "plan",
+    "lib",
+];
+
+/// Those of the model.
+const KPN: &[&str] = &[
+    "arena",
+    "controls",
+    "hardware",
+    "input",
+    "nearest",
+    "size",
+    "source",
+    "level",
+    "diagnostic",
+    "names",
+    "codes",
+    "declared",
+    "network",
+    "expand",
+    "bundles",
+    "resolve",
+    "mapping",
+    "pass",
+    "emit",
+    "json",
+    "integrity",
+    "infer",
+    "verify",
+    "pipeline",
+    "breaks",
+    "lib",
+];
+
+/// Those of the plug-ins.
+const PLUGIN: &[&str] = &["search", "reply", "process", "lib"];
+
+/// Those of the reader of DOT.
+const DOT: &[&str] = &[
+    "codes", "decode", "token", "lexer", "compose", "events", "recent", "graph", "mistakes",
+    "scan", "parser", "dialect", "fmt", "lib",
+];
+
+/// Those of the readers of hostfiles.
+const PLATFORM: &[&str] = &[
+    "codes",
+    "distance",
+    "keys",
+    "model",
+    "report",
+    "hardware",
+    "local",
+    "place",
+    "text",
+    "dialect",
+    "hwloc",
+    "build",
+    "mpich",
+    "nodelist",
+    "openmpi",
+    "intel",
+    "slurm",
+    "synthetic",
+    "read",
+    "lib",
+];
+
+/// Those of wiring.
+const WIRING: &[&str] = &[
+    "codes",
+    "layout",
+    "budget",
+    "identifier",
+    "positions",
+    "sequence",
+    "structure",
+    "testing",
+    "signature",
+    "classes",
+    "helpers",
+    "names",
+    "payload",
+    "context",
+    "skeleton",
+    "changes",
+    "family",
+    "rustc",
+    "doubts",
+    "emitters",
+    "project",
+    "foreign",
+    "lib",
+];
+
+/// Those of the pictures.
+const VIEW: &[&str] = &[
+    "colour", "layers", "picture", "shown", "dot", "svg", "network", "lib",
+];
+
+/// Those of what launchers read.
+const BINDING: &[&str] = &[
+    "codes",
+    "launch",
+    "mapping_json",
+    "fgmpi",
+    "mpich",
+    "openmpi",
+    "slurm",
+    "intel",
+    "command",
+    "emitters",
+    "lib",
+];
+
+/// Those of the ranks under rsmpi's API.
+const MPI: &[&str] = &[
+    "abi",
+    "lazy",
+    "raw",
+    "threading",
+    "attribute",
+    "life",
+    "shared",
+    "rank",
+    "fiber",
+    "datatype",
+    "operation",
+    "place",
+    "topology",
+    "environment",
+    "status",
+    "request",
+    "collective",
+    "point_to_point",
+    "run",
+    "ffi",
+    "lib",
+];
+
+/// Those of the link over MPI.
+const LINK_MPI: &[&str] = &[
+    "bell",
+    "digest",
+    "frames",
+    "printed",
+    "waves",
+    "nap",
+    "calls",
+    "finalize",
+    "launchers",
+    "messages",
+    "unreachable",
+    "link",
+    "lib",
+];
+
+/// Those of the files of other partitioners.
+const GRAPHFILE: &[&str] = &["codes", "text", "edges", "file", "metis", "scotch", "lib"];
+
+/// The floors of each crate but the command.
+pub const FLOORS: &[(&str, &[&str])] = &[
+    ("runtime", RUNTIME),
+    ("stack", STACK),
+    ("rankmap", RANKMAP),
+    ("partition", PARTITION),
+    ("graphfile", GRAPHFILE),
+    ("plan", PLAN),
+    ("kpn", KPN),
+    ("plugin", PLUGIN),
+    ("dot", DOT),
+    ("platform", PLATFORM),
+    ("wiring", WIRING),
+    ("view", VIEW),
+    ("binding", BINDING),
+    ("mpi", MPI),
+    ("link-mpi", LINK_MPI),
+    ("testing", &["lib"]),
+];
+
+/// Files that import each other in a circle, by crate, and why they do today. There are to be no others.
+pub const CYCLES: &[(&str, &[&str], &str)] = &[
+    (
+        "runtime",
+        &[
+            "exec::ceiling",
+            "exec::current",
+            "exec::floor",
+            "exec::hooks",
+            "exec::inquiry",
+            "exec::outside",
+            "exec::point",
+            "exec::registry",
+            "exec::report",
+            "exec::scheduler",
+            "exec::shared",
+            "exec::tally",
+            "exec::task",
+            "exec::waits",
+            "exec::waker",
+        ],
+        "a scheduler runs tasks, and what tasks wait in finds its scheduler: `current`, `point` and `waker` name it",
+    ),
+    (
+        "runtime",
+        &["kpn::end", "kpn::far", "kpn::meter", "kpn::ports::output"],
+        "an end of a channel may be metered or lead to another OS process, and both are made of ends",
+    ),
+    (
+        "runtime",
+        &[
+            "mpi::arrivals",
+            "mpi::communicator",
+            "mpi::distributed",
+            "mpi::probe",
+            "mpi::request",
+            "mpi::round",
+            "mpi::world",
+        ],
+        "a world has communicators, and what is called on a communicator begins in its world",
+    ),
+    (
+        "runtime",
+        &[
+            "payload",
+            "payload::decoder",
+            "payload::encoder",
+            "payload::format",
+            "payload::remote",
+        ],
+        "a payload is given to an encoder and a decoder, which take payloads",
+    ),
+    (
+        "mpi",
+        &[
+            "topology::cartesian",
+            "topology::communicator",
+            "topology::intercommunicator",
+            "topology::process",
+            "topology::simple",
+        ],
+        "as in rsmpi, a communicator gives processes, groups and communicators of other kinds, and each gives its communicator",
+    ),
+    (
+        "dot",
+        &[
+            "dialect",
+            "dialect::bundle",
+            "dialect::cluster",
+            "dialect::drawn",
+            "dialect::edge",
+            "dialect::node",
+            "dialect::said",
+        ],
+        "what the dialect says of each subject is a file of methods of one `Dialect`",
+    ),
+    (
+        "rankmap",
+        &["map", "map::joined"],
+        "a map may be made of maps",
+    ),
+    (
+        "partition",
+        &["exact::branch", "exact::fill"],
+        "the search has the limit that filling a block is under",
+    ),
+    (
+        "partition",
+        &["large::coarsen", "large::held", "large::level"],
+        "what is constrained is contracted with the network it is of",
+    ),
+    (
+        "partition",
+        &["multilevel::bisect", "multilevel::passes"],
+        "passes work on the halves that bisection has",
+    ),
+    (
+        "partition",
+        &["pack", "pack::divide"],
+        "dividing anew is a part of packing that knows its effort",
+    ),
+    (
+        "partition",
+        &["solve", "solve::balance", "solve::stages"],
+        "stages share the options and the solution",
+    ),
+    (
+        "partition",
+        &[
+            "strategy",
+            "strategy::auto",
+            "strategy::ilp",
+            "strategy::inside",
+            "strategy::metis",
+            "strategy::round_robin",
+            "strategy::rounds",
+            "strategy::small",
+            "strategy::stack",
+            "strategy::team",
+        ],
+        "strategies are listed where what they share is",
+    ),
+    (
+        "plugin",
+        &["", "process", "reply"],
+        "a process and its reply share what a plug-in is",
+    ),
+];
