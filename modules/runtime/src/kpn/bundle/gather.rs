@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use crate::kpn::ports::Input;
+use crate::kpn::select::Source;
 
 /// N channels to one reader, read in rows: one token of each member.
 #[derive(Debug)]
