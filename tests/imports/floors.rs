@@ -168,7 +168,30 @@ const KPN: &[&str] = &[
 ];
 
 /// Those of the plug-ins.
-const PLUGIN: &[&str] = &["search", "reply", "process", "lib"];
+const PLUGIN: &[&str] = &[
+    "codes", "external", "search", "reply", "process", "ask", "lib",
+];
+
+/// Those of the library's face, with the command on top.
+const FACE: &[&str] = &[
+    "codes",
+    "visible",
+    "render",
+    "report",
+    "write",
+    "dot",
+    "emitters",
+    "weights",
+    "front_end",
+    "builder",
+    "registry",
+    "flow",
+    "program",
+    "cli",
+    "tool",
+    "lib",
+    "main",
+];
 
 /// Those of the reader of DOT.
 const DOT: &[&str] = &[
@@ -297,6 +320,7 @@ pub const FLOORS: &[(&str, &[&str])] = &[
     ("runtime", RUNTIME),
     ("stack", STACK),
     ("rankmap", RANKMAP),
+    ("", FACE),
     ("partition", PARTITION),
     ("graphfile", GRAPHFILE),
     ("plan", PLAN),
@@ -425,7 +449,7 @@ pub const CYCLES: &[(&str, &[&str], &str)] = &[
             "strategy::auto",
             "strategy::ilp",
             "strategy::inside",
-            "strategy::metis",
+            "strategy::metis::library",
             "strategy::round_robin",
             "strategy::rounds",
             "strategy::small",
@@ -433,10 +457,5 @@ pub const CYCLES: &[(&str, &[&str], &str)] = &[
             "strategy::team",
         ],
         "strategies are listed where what they share is",
-    ),
-    (
-        "plugin",
-        &["", "process", "reply"],
-        "a process and its reply share what a plug-in is",
     ),
 ];

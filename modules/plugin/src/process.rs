@@ -1,7 +1,8 @@
 //! Runs an executable: request in, reply out, within its time.
 
-use super::reply::bad;
-use super::{CANNOT_RUN, CANNOT_START, DIED, External, TIMED_OUT, cannot_run};
+use crate::codes::{CANNOT_START, DIED, TIMED_OUT};
+use crate::external::{CANNOT_RUN, External, cannot_run};
+use crate::reply::bad;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::io::{self, Read, Write};
 use std::process::{Child, ExitStatus, Stdio};
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// killed before, it would leave the rest.
 const GRACE: Duration = Duration::from_secs(3);
 
-pub(super) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
+pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
     let who = format!("`{}`", plugin.path.display());
     let failed = |what: &str, error: io::Error| {
         let message = format!("{who} cannot be {what}: {error}");

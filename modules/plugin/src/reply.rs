@@ -1,6 +1,7 @@
 //! The reply of an executable.
 
-use super::{BAD_REPLY, External, FILE_OUTSIDE, PROTOCOL, REPORTED, WRONG_PROTOCOL};
+use crate::codes::{BAD_REPLY, FILE_OUTSIDE, REPORTED, WRONG_PROTOCOL};
+use crate::external::{External, PROTOCOL};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::network::Network;
@@ -31,13 +32,13 @@ struct ReplyJson<'a> {
 /// A file of a reply.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FileJson {
+pub(crate) struct FileJson {
     /// Relative to the folder of the output; empty for the output itself.
     #[serde(default)]
-    pub(super) path: String,
-    pub(super) content: String,
+    pub(crate) path: String,
+    pub(crate) content: String,
     #[serde(default)]
-    pub(super) executable: bool,
+    pub(crate) executable: bool,
 }
 
 #[derive(Deserialize)]
@@ -63,15 +64,15 @@ enum SeverityJson {
 }
 
 /// What a reply says.
-pub(super) struct Reply {
-    pub(super) network: Option<Network>,
-    pub(super) files: Vec<FileJson>,
+pub(crate) struct Reply {
+    pub(crate) network: Option<Network>,
+    pub(crate) files: Vec<FileJson>,
     /// Without errors.
-    pub(super) diagnostics: Diagnostics,
+    pub(crate) diagnostics: Diagnostics,
 }
 
 /// Reads a reply. `known` are the texts that its spans speak of.
-pub(super) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
+pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
     let protocol: ProtocolOnly =
         serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
     if protocol.protocol != Some(u64::from(PROTOCOL)) {
@@ -149,7 +150,7 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
 }
 
 /// The path of a file of a reply, which must not leave the folder of the output.
-pub(super) fn place(plugin: &External, output: &Path, file: &str) -> Result<PathBuf, Diagnostics> {
+pub(crate) fn place(plugin: &External, output: &Path, file: &str) -> Result<PathBuf, Diagnostics> {
     if file.is_empty() {
         return Ok(output.to_owned());
     }
@@ -175,7 +176,7 @@ pub(super) fn place(plugin: &External, output: &Path, file: &str) -> Result<Path
 }
 
 /// A reply that is none.
-pub(super) fn bad(plugin: &External, why: &str) -> Diagnostic {
+pub(crate) fn bad(plugin: &External, why: &str) -> Diagnostic {
     let who = plugin.path.display();
     Diagnostic::error(
         BAD_REPLY,
