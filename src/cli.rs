@@ -12,12 +12,15 @@ mod expand;
 mod explain;
 mod fmt;
 mod graph_file;
+mod graph_format;
 mod identity;
 mod import;
 mod input;
+mod inputs;
 mod levels;
 mod load;
 mod mapping;
+mod misspelt;
 mod new;
 mod output;
 mod page;
@@ -38,19 +41,20 @@ mod summary;
 mod supervised;
 mod supervisor;
 mod talk;
+mod verbs;
 mod view;
 
 use crate::{Registry, codes, visible};
-use args::{Cli, Common, MessageFormat, Verb};
+use args::{Common, MessageFormat};
 use clap::error::ErrorKind;
-use clap::{Arg, CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
 use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::nearest::nearest;
+use misspelt::{misspelt, unknown_verb};
 use session::{Outcome, Session};
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use verbs::{Cli, Verb};
 
 /// Does what the command line says; the result is the exit code.
 pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
@@ -106,8 +110,8 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Explain(args)) => explain::run(args, session),
         Some(Verb::Import(args)) => import::run(args, session),
         Some(Verb::Doctor(args)) => doctor::run(args, session),
-        Some(Verb::Completions(args)) => shell::completions(args, session),
-        Some(Verb::Man(args)) => shell::man(args, session),
+        Some(Verb::Completions(args)) => shell::completions(args, Cli::command(), session),
+        Some(Verb::Man(args)) => shell::man(args, Cli::command(), unknown_verb, session),
     }
 }
 
@@ -176,96 +180,9 @@ fn is_plain(arg: &OsString) -> bool {
     visible::name(&text) == text
 }
 
-fn verbs() -> Vec<String> {
-    let command = Cli::command();
-    command
-        .get_subcommands()
-        .map(|c| c.get_name().to_owned())
-        .collect()
-}
-
-pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
-    let verbs = verbs();
-    let diagnostic = Diagnostic::error(codes::USAGE, format!("graphmap has no verb `{word}`"));
-    match nearest(word, verbs.iter().map(String::as_str)) {
-        Some(near) => diagnostic.help(format!("did you mean `graphmap {near}`?")),
-        None => diagnostic.help(format!("the verbs are {}", verbs.join(", "))),
-    }
-}
-
-/// The first word that is neither an option nor the value of one: a verb, or the file where there is none.
-fn first_word(args: &[OsString]) -> Option<&str> {
-    let command = Cli::command();
-    let takes_value = |is: &dyn Fn(&Arg) -> bool| {
-        let mut options = command.get_arguments();
-        options.any(|arg| is(arg) && arg.get_action().takes_values())
-    };
-    // Whether the next word is the value of this one.
-    let wants_more = |option: &str| match option.strip_prefix("--") {
-        Some(long) => takes_value(&|arg| arg.get_long() == Some(long)),
-        None => {
-            let mut letters = option.chars().skip(1);
-            let first = letters.find(|c| takes_value(&|arg| arg.get_short() == Some(*c)));
-            first.is_some() && letters.next().is_none()
-        }
-    };
-    let mut args = args.iter().skip(1);
-    while let Some(arg) = args.next() {
-        let text = arg.to_str()?;
-        if text == "--" {
-            return None;
-        }
-        if !text.starts_with('-') {
-            return Some(text);
-        }
-        if wants_more(text) {
-            args.next();
-        }
-    }
-    None
-}
-
-/// Whether the first word looks like a verb with a typing error. Without a verb the first word is a
-/// graph file: `graphmap chekc` would only be told that there is no file of that name.
-fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
-    let word = first_word(args)?;
-    let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
-    if word.is_empty() || word.starts_with('-') || word.contains(odd) || Path::new(word).exists() {
-        return None;
-    }
-    let verbs = verbs();
-    if verbs.iter().any(|verb| verb == word) {
-        return None;
-    }
-    Some(unknown_verb(word).with_note(format!("there is no file named `{word}` either")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_word_is_found_behind_options() {
-        for (line, word) in [
-            ("chekc farm.dot", Some("chekc")),
-            ("--message-format=json chekc", Some("chekc")),
-            ("--message-format json -q chekc", Some("chekc")),
-            ("-n 4 farm.dot", Some("farm.dot")),
-            ("-n4 farm.dot", Some("farm.dot")),
-            ("-qn 4 farm.dot", Some("farm.dot")),
-            ("-qn4 farm.dot", Some("farm.dot")),
-            ("-q farm.dot", Some("farm.dot")),
-            ("--limit", None),
-            ("-- chekc", None),
-            ("", None),
-        ] {
-            let args: Vec<OsString> = std::iter::once("graphmap")
-                .chain(line.split_whitespace())
-                .map(OsString::from)
-                .collect();
-            assert_eq!(first_word(&args), word, "{line}");
-        }
-    }
 
     /// A number below 0 is a wrong value of the option before it, not another option.
     #[test]

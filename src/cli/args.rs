@@ -1,54 +1,9 @@
-//! The command line.
+//! What several verbs take on the command line.
 
-use super::exit::Exit;
 use super::levels::{self, Lint, Said};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use graphmap_kpn::level::Level;
 use std::path::PathBuf;
-
-#[derive(Parser, Debug)]
-#[command(
-    name = "graphmap",
-    version,
-    about = "Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels",
-    subcommand_negates_reqs = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true,
-    after_help = "\
-Examples:
-  graphmap check graphs/farm.dot                 is the graph sound?
-  graphmap run graphs/farm.dot                   build it and run it
-  graphmap farm.dot --emit wiring.rs             write the wiring code
-  graphmap farm.dot -n 4 --emit hostfile=hosts   write what a launcher reads
-  graphmap explain G0305                         what an error means",
-    after_long_help = LONG
-)]
-pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) common: Common,
-    #[command(subcommand)]
-    pub(crate) verb: Option<Verb>,
-    #[command(flatten)]
-    pub(crate) emit: super::emit::EmitArgs,
-}
-
-const LONG: &str = "\
-Examples:
-  graphmap check graphs/farm.dot                 is the graph sound?
-  graphmap run graphs/farm.dot                   build it and run it
-  graphmap farm.dot --emit wiring.rs             write the wiring code
-  graphmap farm.dot --emit json=-                the network as JSON on standard output
-  graphmap farm.dot --emit wiring.rs --check     is the file up to date?
-  graphmap explain G0305                         what an error means
-
-Exit codes:
-  0  all went well
-  1  the graph has errors
-  2  wrong usage, or a file could not be read or written
-  3  --check found a difference
-  4  no mapping meets all constraints
-  5  a pass, an emitter or a plug-in failed
-  6  the network that was run blocked";
 
 /// What every verb takes.
 #[derive(Args, Clone, Debug)]
@@ -193,24 +148,6 @@ fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-#[derive(Subcommand, Debug)]
-pub(crate) enum Verb {
-    Check(super::check::CheckArgs),
-    Expand(super::expand::ExpandArgs),
-    Fmt(super::fmt::FmtArgs),
-    Emit(super::emit::EmitArgs),
-    New(super::new::NewArgs),
-    Partition(super::partition::PartitionArgs),
-    Run(super::run::RunArgs),
-    View(super::view::ViewArgs),
-    Passes(super::passes::PassesArgs),
-    Explain(super::explain::ExplainArgs),
-    Import(super::import::ImportArgs),
-    Doctor(super::doctor::DoctorArgs),
-    Completions(super::shell::CompletionsArgs),
-    Man(super::shell::ManArgs),
-}
-
 /// The path that means standard input or output.
 pub(crate) const STANDARD: &str = "-";
 
@@ -221,14 +158,3 @@ pub(crate) fn is_standard(path: &std::path::Path) -> bool {
 
 /// `FILE` where it must be given.
 pub(crate) type File = PathBuf;
-
-const _: () = {
-    // The table of the help text and the one of the type are the same words.
-    let (long, table) = (LONG.as_bytes(), Exit::TABLE.as_bytes());
-    let from = long.len() - table.len();
-    let mut i = 0;
-    while i < table.len() {
-        assert!(long[from + i] == table[i]);
-        i += 1;
-    }
-};

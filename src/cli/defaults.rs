@@ -1,10 +1,11 @@
 //! What is not typed: the graph file, and options that `graphmap.toml` fixes.
 
-use super::args::{Cli, is_standard};
+use super::args::is_standard;
 use super::config::{self, Config, Preset};
 use super::exit::Exit;
 use super::paths;
 use super::session::{Outcome, Session};
+use super::verbs::Cli;
 use crate::codes;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;

@@ -1,13 +1,10 @@
 //! `graphmap explain`: what an error means.
 
 use super::exit::Exit;
-use super::page;
+use super::page::{self, PAGES};
 use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
-
-/// The pages of the error index, `docs/src/errors`, by number.
-pub(crate) static PAGES: &[(u16, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// Explain an error: what it means, an example, and what to do
 #[derive(clap::Args, Debug)]

@@ -2,7 +2,7 @@
 
 use super::args::is_standard;
 use super::exit::Exit;
-use super::partition::PartitionArgs;
+use super::partition::args::PartitionArgs;
 use super::progress::{Patience, Progress};
 use super::session::{Outcome, Session};
 use super::{output, shown_graph, talk};
@@ -13,27 +13,6 @@ use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::Limit;
 use graphmap_plan::{BarePlan, BareRequest, plan_bare};
 use std::path::{Path, PathBuf};
-
-/// The format of a file that is for the mapping alone, as it is said or the ending of the file tells.
-pub(crate) fn format_of(session: &Session<'_>, file: &Path, said: Option<&str>) -> Option<Format> {
-    let mut front_ends = session.registry.front_ends();
-    match said {
-        // Somebody's own front end goes before.
-        Some(name) => Format::from_name(name).filter(|_| front_ends.all(|f| f.name() != name)),
-        None if is_standard(file) => None,
-        None => Format::of_path(file).filter(|_| !front_ends.any(|f| f.accepts(file))),
-    }
-}
-
-/// What to do with such a file where a network is wanted.
-pub(crate) fn help(session: &Session<'_>, file: &Path, said: Option<&str>) -> Option<String> {
-    let format = format_of(session, file, said)?;
-    let file = Session::display(file);
-    Some(format!(
-        "a graph without names can be partitioned: `graphmap partition {file} --format {} -n 4`",
-        format.name()
-    ))
-}
 
 pub(crate) fn run(
     format: Format,

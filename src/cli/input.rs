@@ -1,4 +1,4 @@
-//! What a run reads, and that none of it is written over.
+//! Reads files for a run, and notes that it has.
 
 use super::args::is_standard;
 use super::exit::Exit;
@@ -9,21 +9,9 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::input::{self, Limit, Unreadable};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
-use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-/// The files that a run has read, each as the user named it.
-#[derive(Default)]
-pub(crate) struct Inputs(HashMap<Identity, PathBuf>);
-
-impl Inputs {
-    /// What the user called the file that a path leads to, where it was read.
-    pub(crate) fn named(&self, file: &Identity) -> Option<&Path> {
-        self.0.get(file).map(PathBuf::as_path)
-    }
-}
 
 impl Session<'_> {
     /// The name of an input for people.
@@ -85,7 +73,7 @@ impl Session<'_> {
     fn remember_open(&mut self, file: &File, path: &Path) {
         let found = file.metadata();
         if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m, path)) {
-            self.inputs.0.entry(file).or_insert_with(|| path.to_owned());
+            self.inputs.add(file, path);
         }
     }
 
@@ -93,13 +81,13 @@ impl Session<'_> {
     pub(crate) fn remember(&mut self, path: &Path) {
         let found = std::fs::metadata(path);
         if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m, path)) {
-            self.inputs.0.entry(file).or_insert_with(|| path.to_owned());
+            self.inputs.add(file, path);
         }
     }
 
     /// Forgets an input: it is what is to be written anew.
     pub(crate) fn forget(&mut self, path: &Path) {
-        self.inputs.0.remove(&Identity::of_output(path));
+        self.inputs.remove(&Identity::of_output(path));
     }
 
     /// The first file of a folder, by name, that a front end reads.

@@ -5,7 +5,7 @@
 //! says two things of a code, the stricter holds. What is a warning after that is taken as
 //! `warnings` says, which means all of them. An error stays one.
 
-use super::explain::PAGES;
+use super::page::PAGES;
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Severity};
 use graphmap_kpn::level::Level;
 use graphmap_kpn::nearest::nearest;

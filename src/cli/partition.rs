@@ -1,50 +1,18 @@
 //! `graphmap partition`: where each process is to run.
 
-use super::args::{File, GraphArgs};
+pub(crate) mod args;
+
 use super::exit::Exit;
-use super::mapping::MappingArgs;
-use super::run::{hosts, link_helps};
+use super::graph_format::format_of;
+use super::run::hosts;
+use super::run::project::link_helps;
 use super::session::{Outcome, Session};
 use super::{graph_file, output, paths, shown_plan};
 use crate::codes;
+use args::PartitionArgs;
 use graphmap_binding::command::Launcher;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
-use std::path::PathBuf;
-
-/// Map processes onto OS processes and hosts, and show the plan
-#[derive(clap::Args, Debug)]
-#[command(after_help = "\
-Examples:
-  graphmap partition farm.dot -n 4
-  graphmap partition farm.dot --hosts hostfile --time 100ms -o plan
-  graphmap partition farm.dot --hosts hosts=4:sockets=2:cores=8 --strategy metis
-  graphmap partition farm.dot --hosts hostfile --pin 'manager=node1' --hold 'kind:worker=1-4'
-  graphmap partition farm.dot -n 4 --pin 'worker*=1-3' --together source,sink --rules farm.rules
-  graphmap run farm.dot --mapping plan/mapping.json
-  graphmap partition mesh.graph --format metis -n 8 -o parts
-
-With -o the mapping is written as mapping.json, as a picture (mapped.svg, mapped.dot), and, where the
-hosts have names, as a script that starts it (mpiexec.sh; `--set launcher=openmpi` for another one).
-FILE may also be a graph without names, of METIS (.graph) or Scotch (.grf): then -o writes the partition as
-they do, mesh.graph.part.8 or mesh.map, and options that speak of processes are refused.
-Ctrl-C ends the search, and the best mapping found so far is used; a second one ends the command.
-Ends with 4 when no mapping meets all constraints.")]
-pub(crate) struct PartitionArgs {
-    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
-    #[arg(value_name = "FILE", required = false)]
-    pub(super) file: File,
-    /// Write the plan as JSON instead of text
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Write the mapping in this folder
-    #[arg(short, long, value_name = "DIR")]
-    pub(super) output_dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) mapping: MappingArgs,
-    #[command(flatten)]
-    pub(super) graph: GraphArgs,
-}
 
 pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if args.mapping.mapping.is_some() {
@@ -62,7 +30,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         return session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, what));
     }
     let said = args.graph.format.as_deref();
-    if let Some(format) = graph_file::format_of(session, &args.file, said) {
+    if let Some(format) = format_of(session.registry, &args.file, said) {
         return graph_file::run(format, args, session);
     }
     if let Some(name) = Session::options(&args.graph).get("launcher")

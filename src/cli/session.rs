@@ -2,9 +2,9 @@
 
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
-use super::input::Inputs;
+use super::inputs::Inputs;
 use super::levels::{self, Levels};
-use super::{graph_file, talk};
+use super::{graph_format, talk};
 use crate::render;
 use crate::{FrontEnd, Registry, codes, visible};
 use graphmap_kpn::declared::Declared;
@@ -206,9 +206,9 @@ impl<'t> Session<'t> {
     fn front_end(&mut self, file: &Path, format: Option<&str>) -> Outcome<&'t dyn FrontEnd> {
         let registry = self.registry;
         let front_end = match format {
-            Some(format) => registry.front_ends().find(|f| f.name() == format),
+            Some(format) => registry.front_end_named(format),
             None if is_standard(file) => registry.front_ends().next(),
-            None => registry.front_ends().find(|f| f.accepts(file)),
+            None => registry.front_end_of(file),
         };
         if let Some(front_end) = front_end {
             return Ok(front_end);
@@ -223,7 +223,9 @@ impl<'t> Session<'t> {
             None => format!("what language is `{}` in?", file.display()),
         };
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message);
-        diagnostic.help.extend(graph_file::help(self, file, format));
+        let name = Self::display(file);
+        let help = graph_format::help(registry, file, &name, format);
+        diagnostic.help.extend(help);
         let diagnostic =
             diagnostic.help(format!("say `--format` with one of: {}", known.join(", ")));
         self.fail(Exit::Usage, diagnostic)

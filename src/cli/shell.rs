@@ -1,10 +1,10 @@
 //! `graphmap completions` and `graphmap man`: what a shell and a manual want to know.
 
-use super::args::Cli;
 use super::exit::Exit;
 use super::session::{Outcome, Session};
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
+use graphmap_kpn::diagnostic::Diagnostic;
 
 /// Write a script that completes graphmap's verbs and options in a shell
 #[derive(clap::Args, Debug)]
@@ -18,9 +18,13 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    mut command: Command,
+    session: &mut Session<'_>,
+) -> Outcome<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "graphmap", &mut script);
+    clap_complete::generate(args.shell, &mut command, "graphmap", &mut script);
     session.put(&script)?;
     Ok(Exit::Ok)
 }
@@ -37,16 +41,20 @@ pub(crate) struct ManArgs {
     verb: Option<String>,
 }
 
-pub(crate) fn man(args: &ManArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let mut command = Cli::command();
+/// The page of a verb of the command, or of all of it; `unknown` is what is said of a verb that is none.
+pub(crate) fn man(
+    args: &ManArgs,
+    mut command: Command,
+    unknown: impl FnOnce(&str) -> Diagnostic,
+    session: &mut Session<'_>,
+) -> Outcome<Exit> {
     command.build();
     let command = match &args.verb {
         None => command,
         Some(verb) => match command.find_subcommand(verb) {
             Some(found) => found.clone(),
             None => {
-                let diagnostic = super::unknown_verb(verb);
-                return session.fail(Exit::Usage, diagnostic);
+                return session.fail(Exit::Usage, unknown(verb));
             }
         },
     };

@@ -316,7 +316,7 @@ const LINK_MPI: &[&str] = &[
 const GRAPHFILE: &[&str] = &["codes", "text", "edges", "file", "metis", "scotch", "lib"];
 
 /// The floors of each crate but the command.
-pub const FLOORS: &[(&str, &[&str])] = &[
+pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("runtime", RUNTIME),
     ("stack", STACK),
     ("rankmap", RANKMAP),
@@ -337,7 +337,7 @@ pub const FLOORS: &[(&str, &[&str])] = &[
 ];
 
 /// Files that import each other in a circle, by crate, and why they do today. There are to be no others.
-pub const CYCLES: &[(&str, &[&str], &str)] = &[
+pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
     (
         "runtime",
         &[

@@ -4,13 +4,13 @@
 //! A name that a module only passes on (`pub use`) leads to the file where the item is; so a folder's `mod.rs` that
 //! declares and passes on imports nothing, and one that does more imports what it uses. Tests are left out.
 
-pub mod floors;
+pub(crate) mod floors;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The files of a crate by module path (`exec::shared`; the root is ``), and what each imports from.
-pub type Imports = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// One file: what it passes on or brings in by name, and every path that its code follows.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Source {
 }
 
 /// What each file of a crate imports from. `files` are the paths of its sources and their texts, relative to `src`.
-pub fn imports<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Imports {
+pub(crate) fn imports<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Imports {
     let mut sources = BTreeMap::new();
     for (path, text) in files {
         let module = module(path);
@@ -51,7 +51,7 @@ pub fn imports<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Impo
 }
 
 /// Groups of files of which each reaches each by imports: every one is at least one cycle.
-pub fn cycles(imports: &Imports) -> Vec<BTreeSet<String>> {
+pub(crate) fn cycles(imports: &Imports) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> = imports
         .keys()
         .map(|from| {

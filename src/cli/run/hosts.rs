@@ -1,6 +1,9 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
-use super::{RunArgs, build, copy, ended, find_project, fit, no_link, obeyed, unasked};
+use super::args::RunArgs;
+use super::program::{build, ended, obeyed};
+use super::project::{find_project, no_link, unasked};
+use super::{copy, fit};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;

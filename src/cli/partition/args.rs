@@ -1,0 +1,39 @@
+//! What `graphmap partition` takes.
+
+use crate::cli::args::{File, GraphArgs};
+use crate::cli::mapping::MappingArgs;
+use std::path::PathBuf;
+
+/// Map processes onto OS processes and hosts, and show the plan
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  graphmap partition farm.dot -n 4
+  graphmap partition farm.dot --hosts hostfile --time 100ms -o plan
+  graphmap partition farm.dot --hosts hosts=4:sockets=2:cores=8 --strategy metis
+  graphmap partition farm.dot --hosts hostfile --pin 'manager=node1' --hold 'kind:worker=1-4'
+  graphmap partition farm.dot -n 4 --pin 'worker*=1-3' --together source,sink --rules farm.rules
+  graphmap run farm.dot --mapping plan/mapping.json
+  graphmap partition mesh.graph --format metis -n 8 -o parts
+
+With -o the mapping is written as mapping.json, as a picture (mapped.svg, mapped.dot), and, where the
+hosts have names, as a script that starts it (mpiexec.sh; `--set launcher=openmpi` for another one).
+FILE may also be a graph without names, of METIS (.graph) or Scotch (.grf): then -o writes the partition as
+they do, mesh.graph.part.8 or mesh.map, and options that speak of processes are refused.
+Ctrl-C ends the search, and the best mapping found so far is used; a second one ends the command.
+Ends with 4 when no mapping meets all constraints.")]
+pub(crate) struct PartitionArgs {
+    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    #[arg(value_name = "FILE", required = false)]
+    pub(crate) file: File,
+    /// Write the plan as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the mapping in this folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) mapping: MappingArgs,
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
+}

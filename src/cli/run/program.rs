@@ -1,0 +1,122 @@
+//! Builds the program of a project, under a mapping if there is one, and tells how it ended.
+
+use super::args::RunArgs;
+use crate::cli::check::plural;
+use crate::cli::child::End;
+use crate::cli::exit::Exit;
+use crate::cli::paths::{shown, word};
+use crate::cli::session::{Outcome, Session};
+use crate::cli::supervised::Supervised;
+use crate::cli::talk;
+use crate::codes;
+use crate::program::{Build, Failed, Handed};
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::mapping::Mapping;
+use graphmap_kpn::network::Verified;
+use graphmap_wiring::doubts::Doubt;
+use graphmap_wiring::project::Project;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A build that takes longer than this is waited for.
+const LONG: Duration = Duration::from_secs(4);
+
+pub(crate) fn build(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    network: &Verified,
+    project: &Project,
+    doubts: Vec<Doubt>,
+    mpi: Option<(&str, &Path)>,
+) -> Outcome<PathBuf> {
+    let root = &*project.root;
+    let build = Build {
+        project,
+        release: args.optimised(),
+        mpi,
+        talk: session.may_talk(),
+        tells: match session.may_tell() {
+            true => |text| talk::say(&format!("graphmap: {text}\n")),
+            false => |_| (),
+        },
+        building: &format!("building {}", shown(root)),
+        supervise: &Supervised,
+    };
+    let rebuilt = root.join("target/release").is_dir();
+    let start = Instant::now();
+    let (found, built) = session.timed("build", |s| build.run(network, doubts, &mut s.sources));
+    // For who sits there and tries again and again.
+    if session.may_talk() && build.release && !args.release && rebuilt && start.elapsed() > LONG {
+        session
+            .tell("graphmap: `--dev` builds in less time, for a program that then runs slower\n");
+    }
+    session.find_all(found);
+    built.map_err(|failed| match failed {
+        Failed::Interrupted(signal) => Exit::signal(signal),
+        Failed::Cargo => Exit::Usage,
+        Failed::Code => Exit::Graph,
+    })
+}
+
+/// A mapping, as the runtime reads it.
+pub(crate) fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
+    Handed::new(mapping).or_else(|error| {
+        let message = format!("the mapping cannot be handed to the program: {error}");
+        session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
+    })
+}
+
+/// The mapping that a run obeys, which has to be one of as many OS processes as are asked for.
+pub(crate) fn obeyed(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    path: &Path,
+    network: &Verified,
+) -> Outcome<Mapping> {
+    let mapping = session.mapping_file(path, network)?;
+    let (count, file) = (mapping.places.len(), word(&args.file));
+    match args.os_processes {
+        Some(asked) if asked.get() as usize != count => {
+            let path = path.display();
+            let message = format!("`-n {asked}` and `--mapping {path}` disagree");
+            let there = plural(count, "OS process");
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .with_note(format!("the mapping is onto {there}"))
+                .help("leave `-n` out to run as the mapping says")
+                .help(format!(
+                    "`graphmap partition {file} -n {asked} -o DIR` makes a mapping onto {asked}"
+                ));
+            session.fail(Exit::Usage, diagnostic)
+        }
+        _ => Ok(mapping),
+    }
+}
+
+/// What comes of how the program ended.
+pub(crate) fn ended(
+    session: &mut Session<'_>,
+    program: &Path,
+    result: io::Result<End>,
+) -> Outcome<Exit> {
+    match result {
+        Ok(End::Code(0)) => Ok(Exit::Ok),
+        Ok(End::Code(6)) => Ok(Exit::Blocked),
+        // What the program ended with, in the eight bits that a shell sees.
+        Ok(End::Code(code)) => Ok(Exit::Program(code as u8)),
+        Ok(End::Interrupted(signal)) => Ok(Exit::signal(signal)),
+        Ok(End::Signal(signal)) => {
+            let name = signal_hook::low_level::signal_name(signal);
+            let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+            let message = format!("the program of the network was ended by signal {signal}{name}");
+            session.fail(
+                Exit::signal(signal),
+                Diagnostic::error(codes::PROGRAM, message),
+            )
+        }
+        Err(error) => {
+            let message = format!("`{}` cannot be run: {error}", program.display());
+            session.fail(Exit::Usage, Diagnostic::error(codes::PROGRAM, message))
+        }
+    }
+}

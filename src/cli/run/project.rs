@@ -1,0 +1,96 @@
+//! The project of a graph that is to be run.
+
+use super::args::RunArgs;
+use crate::cli::exit::Exit;
+use crate::cli::output;
+use crate::cli::paths::{shown, word};
+use crate::cli::session::{Outcome, Session};
+use crate::cli::skeletons;
+use crate::codes;
+use crate::program::no_project as no_project_of;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::network::Verified;
+use graphmap_wiring::doubts::Doubt;
+use graphmap_wiring::project::{Project, Regenerated};
+use std::path::Path;
+
+/// The project of a graph, with what is generated in it as the graph is now, and what may not fit.
+pub(crate) fn find_project(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    network: &Verified,
+) -> Outcome<(Project, Vec<Doubt>)> {
+    let file = &args.file;
+    let project = match Project::find(file) {
+        Ok(Some(project)) => project,
+        Ok(None) => return no_project(session, file),
+        Err(failed) => {
+            session.find_all(failed);
+            return Err(Exit::Usage);
+        }
+    };
+    let mut options = Session::options(&args.graph);
+    args.skeletons.add_to(&mut options);
+    let folder = skeletons::folder(&options).or(project.skeletons.as_deref());
+    let skeletons = skeletons::read(session, folder)?;
+    let mut found = Diagnostics::new();
+    let regenerated = session.timed("wiring", |_| {
+        project.regenerate(network, &skeletons, &mut found)
+    });
+    session.find_all(found);
+    let Regenerated { files, doubts } = regenerated.map_err(|failed| {
+        session.find_all(failed);
+        Exit::Plugin
+    })?;
+    session.unless_denied()?;
+    for (word, path) in output::write_quietly(session, &files)? {
+        if word != "unchanged" && path != project.fitting() {
+            session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
+        }
+    }
+    Ok((project, doubts))
+}
+
+pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
+    let beside = file.with_extension("");
+    let diagnostic = no_project_of(file).help(format!(
+        "`graphmap new {} --from {}` makes a project for it, with a file for each function",
+        word(&beside),
+        word(file)
+    ));
+    session.fail(Exit::Usage, diagnostic)
+}
+
+/// A project whose program mpiexec would start several times, each for itself.
+pub(crate) fn no_link<T>(session: &mut Session<'_>, project: &Project) -> Outcome<T> {
+    let message = format!("the project {} has no MPI link", shown(&project.root));
+    session.fail(
+        Exit::Usage,
+        link_helps(Diagnostic::error(codes::NO_LINK, message)),
+    )
+}
+
+/// How a project gets an MPI link.
+pub(crate) fn link_helps(diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic
+        .help("`graphmap new FOLDER --from FILE --link mpi` makes a project that has it")
+        .help(
+            "or copy its vendor/graphmap-link-mpi, add `graphmap-link-mpi = { path = \
+             \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml, and call \
+             `graphmap_link_mpi::main` in src/main.rs instead of `graphmap_runtime::main`",
+        )
+}
+
+/// What may not fit, where the compiler is not asked.
+pub(crate) fn unasked(args: &RunArgs, session: &mut Session<'_>, doubts: Vec<Doubt>) {
+    let asks = format!(
+        "`graphmap run {} --no-run` asks the compiler",
+        word(&args.file)
+    );
+    for doubt in doubts {
+        session.find(match doubt.certain {
+            true => doubt.unasked,
+            false => doubt.unasked.help(asks.as_str()),
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! The command line: its verbs, and what can be said without one.
+
+use super::args::Common;
+use super::exit::Exit;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "graphmap",
+    version,
+    about = "Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels",
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  graphmap check graphs/farm.dot                 is the graph sound?
+  graphmap run graphs/farm.dot                   build it and run it
+  graphmap farm.dot --emit wiring.rs             write the wiring code
+  graphmap farm.dot -n 4 --emit hostfile=hosts   write what a launcher reads
+  graphmap explain G0305                         what an error means",
+    after_long_help = format!("{LONG}\n\n{}", Exit::TABLE)
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) emit: super::emit::EmitArgs,
+}
+
+const LONG: &str = "\
+Examples:
+  graphmap check graphs/farm.dot                 is the graph sound?
+  graphmap run graphs/farm.dot                   build it and run it
+  graphmap farm.dot --emit wiring.rs             write the wiring code
+  graphmap farm.dot --emit json=-                the network as JSON on standard output
+  graphmap farm.dot --emit wiring.rs --check     is the file up to date?
+  graphmap explain G0305                         what an error means";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    Check(super::check::CheckArgs),
+    Expand(super::expand::ExpandArgs),
+    Fmt(super::fmt::FmtArgs),
+    Emit(super::emit::EmitArgs),
+    New(super::new::NewArgs),
+    Partition(super::partition::args::PartitionArgs),
+    Run(super::run::args::RunArgs),
+    View(super::view::ViewArgs),
+    Passes(super::passes::PassesArgs),
+    Explain(super::explain::ExplainArgs),
+    Import(super::import::ImportArgs),
+    Doctor(super::doctor::DoctorArgs),
+    Completions(super::shell::CompletionsArgs),
+    Man(super::shell::ManArgs),
+}
