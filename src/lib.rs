@@ -101,3 +101,8 @@ mod book {}
 pub use graphmap_kpn as kpn;
 /// From a verified network to a plan: what can be asked for, and what is known of the answer.
 pub use graphmap_plan as plan;
+
+/// The examples of CONTRIBUTING.md, as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../CONTRIBUTING.md")]
+struct Contributing;
