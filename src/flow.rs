@@ -1,4 +1,4 @@
-//! The flow as functions, a stage each: [`read`], [`check`], [`map`], [`emit`], [`write`].
+//! The flow as functions, a stage each: [`read`], [`check`], [`map`], [`emit`], [`write()`].
 
 use crate::codes;
 use crate::front_end::FrontEnd;
@@ -88,7 +88,7 @@ impl Registry {
     }
 
     /// Fills a set of files by the emitter that writes files with such a path. Writes nothing: that
-    /// [`write`] does.
+    /// [`write()`] does.
     ///
     /// # Errors
     /// When no emitter writes such files, and all that keeps it from its work.
