@@ -17,6 +17,7 @@ fn files(folders: &[&str], ending: &str) -> Vec<PathBuf> {
     let mut todo: Vec<PathBuf> = folders.iter().map(|f| root().join(f)).collect();
     let mut found = Vec::new();
     while let Some(path) = todo.pop() {
+        // Sources that are elsewhere: modules/wiring packages those of other crates.
         if path.is_symlink() {
             continue;
         }
@@ -145,6 +146,63 @@ fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
     let ours = ours.filter(|l| l.starts_with("graphmap-"));
     let ours: Vec<&str> = ours.filter_map(|l| l.split(' ').next()).collect();
     assert_eq!(ours, ["graphmap-runtime"]);
+}
+
+/// The drawing of the crates, as it has to be: an arrow to each crate that one depends on, but for those that are
+/// reached by other arrows anyway.
+fn drawing_of_the_crates() -> String {
+    let mut arrows = arrows();
+    arrows.remove("testing");
+    let command = arrows.remove("").unwrap();
+    arrows.insert("graphmap".to_owned(), command);
+    // No member of the workspace: the test above says what it stands on.
+    let runtime = BTreeSet::from(["runtime".to_owned()]);
+    arrows.insert("link-mpi".to_owned(), runtime);
+    let reached = |from: &str, but: &str| {
+        let mut todo: Vec<&String> = arrows[from].iter().filter(|to| *to != but).collect();
+        let mut reached = BTreeSet::new();
+        while let Some(crate_) = todo.pop() {
+            if reached.insert(crate_.as_str()) {
+                todo.extend(&arrows[crate_]);
+            }
+        }
+        reached
+    };
+    let mut drawing = "digraph crates {\n    allow = \"G0317\";\n".to_owned();
+    for name in arrows.keys() {
+        drawing += &format!("    \"{name}\";\n");
+    }
+    for (from, all) in &arrows {
+        for to in all.iter().filter(|to| !reached(from, to).contains(&***to)) {
+            drawing += &format!("    \"{from}\" -> \"{to}\" [src=\"{to}\", dst=\"{from}\"];\n");
+        }
+    }
+    drawing + "}\n"
+}
+
+#[test]
+fn the_picture_of_the_crates_is_what_cargo_says() {
+    let drawing = root().join("docs/src/crates.dot");
+    let how =
+        "write it anew: GRAPHMAP_TEST_UPDATE=1 cargo test -p graphmap --test architecture picture";
+    let update = std::env::var_os("GRAPHMAP_TEST_UPDATE").is_some();
+    let wanted = drawing_of_the_crates();
+    if update {
+        std::fs::write(&drawing, &wanted).unwrap();
+    }
+    assert_eq!(read(&drawing), wanted, "{how}");
+    let picture = root().join("docs/src/crates.svg");
+    let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crates.svg");
+    let status = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+        .args(["view", "--quiet", "-o"])
+        .args([&fresh, &drawing])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    if update {
+        std::fs::copy(&fresh, &picture).unwrap();
+    }
+    assert_eq!(read(&picture), read(&fresh), "{how}");
 }
 
 /// Whether a text has a word, with nothing of a name on either side.
