@@ -44,7 +44,7 @@ impl Bell {
         self.stirred.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn settle(&self) {
+    pub(crate) fn unstir(&self) {
         self.stirred.store(false, Ordering::SeqCst);
     }
 }

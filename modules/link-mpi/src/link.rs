@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, Job, Link, Message, State};
+use graphmap_runtime::between::{Doorbell, Header, Job, Link, Incoming, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;
@@ -61,7 +61,7 @@ pub(crate) struct MpiLink {
 
 /// What is known of the run, and what was counted.
 struct Known {
-    state: Cell<State>,
+    state: Cell<RunState>,
     cause: RefCell<Option<Vec<u8>>>,
     meeting: Cell<u32>,
     /// Frames of the runtime.
@@ -101,7 +101,7 @@ impl MpiLink {
             bell,
             messages: RefCell::new(Messages::new(world)),
             known: Known {
-                state: Cell::new(State::Running),
+                state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
                 meeting: Cell::new(0),
                 sent: Cell::new(0),
@@ -178,14 +178,14 @@ impl MpiLink {
             }
             MEETING => known.meeting.set(header.number),
             SETTLE => {
-                self.bell.settle();
+                self.bell.unstir();
                 known.told.set(false);
             }
             STIRRED => known.told.set(true),
-            END if known.state.get() == State::Running => known.state.set(State::Ended),
-            FAIL if known.state.get() != State::Failed => {
+            END if known.state.get() == RunState::Running => known.state.set(RunState::Ended),
+            FAIL if known.state.get() != RunState::Failed => {
                 self.cut.set(self.cut.get() || header.extra != 0);
-                known.state.set(State::Failed);
+                known.state.set(RunState::Failed);
                 *known.cause.borrow_mut() = Some(bytes.to_vec());
             }
             END | FAIL | HELLO => {}
@@ -222,7 +222,7 @@ impl MpiLink {
             }
             return None;
         }
-        if !known.meeting.get().is_multiple_of(2) || known.state.get() != State::Running {
+        if !known.meeting.get().is_multiple_of(2) || known.state.get() != RunState::Running {
             return None;
         }
         if self.bell.stirred() {
@@ -332,8 +332,8 @@ impl Link for MpiLink {
         (!meeting.is_multiple_of(2)).then_some(meeting)
     }
 
-    fn settle(&self) {
-        self.bell.settle();
+    fn unstir(&self) {
+        self.bell.unstir();
         self.known.told.set(false);
         self.tell_all(header(SETTLE, 0), &[]);
     }
@@ -345,19 +345,19 @@ impl Link for MpiLink {
         self.waves.borrow_mut().again();
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RunState {
         self.known.state.get()
     }
 
     fn end(&self) {
-        if self.known.state.get() == State::Running {
-            self.known.state.set(State::Ended);
+        if self.known.state.get() == RunState::Running {
+            self.known.state.set(RunState::Ended);
             self.tell_all(header(END, 0), &[]);
         }
     }
 
     fn fail(&self, cause: &[u8]) {
-        if self.known.state.replace(State::Failed) == State::Failed {
+        if self.known.state.replace(RunState::Failed) == RunState::Failed {
             return;
         }
         *self.known.cause.borrow_mut() = Some(cause.to_vec());
@@ -380,7 +380,7 @@ impl Job for MpiLink {
         self.messages.borrow_mut().send_owned(to, header, bytes);
     }
 
-    fn receive(&self) -> Result<Option<Message>, String> {
+    fn receive(&self) -> Result<Option<Incoming>, String> {
         if let Some(why) = self.wrong.take() {
             return Err(why);
         }
@@ -443,7 +443,7 @@ impl Job for MpiLink {
     fn abort(&self, code: u8) -> ! {
         // Who hears of it ends by itself, whatever becomes of the launcher: that of MPICH 4.0.2 may wait for ever for the
         // OS processes of a host when those of another are gone.
-        if self.me == 0 && self.known.state.get() == State::Failed {
+        if self.me == 0 && self.known.state.get() == RunState::Failed {
             let cause = self.known.cause.borrow().clone().unwrap_or_default();
             self.tell_all(self.failure(), &cause);
             let start = Instant::now();

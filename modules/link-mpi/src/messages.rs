@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Header, Message};
+use graphmap_runtime::between::{Header, Incoming};
 
 use crate::calls::{MOST, Operation, World};
 use crate::frames::{self, BYE, Frames, Garbled, PACKED, WHOLE};
@@ -311,7 +311,7 @@ impl Messages {
     }
 
     /// The next frame of the runtime.
-    pub(crate) fn take(&mut self, spare: &mut Vec<u8>) -> Option<Message> {
+    pub(crate) fn take(&mut self, spare: &mut Vec<u8>) -> Option<Incoming> {
         loop {
             let (from, come) = self.come.front_mut()?;
             let from = *from;
@@ -328,7 +328,7 @@ impl Messages {
                     let mut bytes = std::mem::take(spare);
                     bytes.clear();
                     bytes.extend_from_slice(carried);
-                    return Some(Message {
+                    return Some(Incoming {
                         from,
                         header,
                         bytes,
@@ -347,7 +347,7 @@ impl Messages {
                         parts.extend_from_slice(&bytes);
                         bytes = std::mem::take(parts);
                     }
-                    return Some(Message {
+                    return Some(Incoming {
                         from,
                         header,
                         bytes,

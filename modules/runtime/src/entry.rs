@@ -14,8 +14,8 @@ use crate::error::{Exit, RunError};
 use crate::file_limit;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
-use crate::link::between::{Job, Started, State};
-use crate::link::shm::control::Control;
+use crate::link::between::{Job, RunState, Started};
+use crate::link::shm::control::ControlPage;
 use crate::options::{Link, Options};
 use crate::outputs;
 use crate::panics;
@@ -242,7 +242,7 @@ pub fn main_over(
         Err(error) => Some(error),
     };
     // Then all others know that the run is over.
-    let is_over = error.is_none() || (me == 0 && job.state() == State::Ended);
+    let is_over = error.is_none() || (me == 0 && job.state() == RunState::Ended);
     if let Some(error) = error.filter(|_| !is_over) {
         job.fail(&error.to_cause());
         if me > 0 {
@@ -325,11 +325,11 @@ fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
 }
 
 /// As [`listen`], in each of the OS processes that share memory.
-fn listen_among(name: &str, options: &Options, control: &Arc<Control>) {
+fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
     // A signal may come as long as there is the program. What only a reference into shared memory keeps would be a
     // leak to whoever looks for some.
-    static KEPT: Mutex<Vec<&Arc<Control>>> = Mutex::new(Vec::new());
-    let control: &'static Arc<Control> = Box::leak(Box::new(Arc::clone(control)));
+    static KEPT: Mutex<Vec<&Arc<ControlPage>>> = Mutex::new(Vec::new());
+    let control: &'static Arc<ControlPage> = Box::leak(Box::new(Arc::clone(control)));
     lock(&KEPT).push(control);
     listen(name, options, control.asked());
 }
@@ -385,7 +385,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
 }
 
 /// A copy of the program describes another network than the first: by the time, or a file that has changed.
-fn other_network(control: &Control) -> RunError {
+fn other_network(control: &ControlPage) -> RunError {
     let error = RunError::Wiring(vec![format!(
         "OS process {} has another network than OS process 0: what describes it has to be the same in all",
         control.os_process()

@@ -10,7 +10,7 @@ use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ProcessIn
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
-use crate::exec::task::{self, Header};
+use crate::exec::task::{self, TaskHeader};
 use crate::kpn::end::End;
 use crate::kpn::flow::{CONTROLS, FlowInput, FlowOutput};
 use crate::kpn::ports::{Input, Output};
@@ -46,7 +46,7 @@ use crate::stats::Report;
 /// net.run(&Options::new()).unwrap();
 /// ```
 pub struct Local {
-    tasks: Vec<NonNull<Header>>,
+    tasks: Vec<NonNull<TaskHeader>>,
     names: Names,
     registry: Pin<Box<Registry>>,
 }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use crate::error::{Exit, RunError};
 use crate::link::shm::child;
 use crate::link::shm::cma;
-use crate::link::shm::control::{Control, FAILED, MOST};
-use crate::link::shm::memory::Memory;
+use crate::link::shm::control::{ControlPage, FAILED, MOST};
+use crate::link::shm::memory::SharedMemory;
 use crate::prefix;
 use crate::sync::lock;
 
@@ -41,7 +41,7 @@ pub(crate) fn processes_have_ended() {
 }
 
 /// What this OS process is, if another has started it as one of several.
-pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
+pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     let Some(told) = env::var_os(VARIABLE) else {
         return Ok(None);
     };
@@ -53,7 +53,7 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
     };
     let memory = i32::try_from(fd)
         .map_err(io::Error::other)
-        .and_then(|fd| Memory::inherit(fd, key));
+        .and_then(|fd| SharedMemory::inherit(fd, key));
     let memory = match memory {
         Ok(memory) => memory,
         // What a copy starts inherits the variable, and is no copy.
@@ -63,11 +63,11 @@ pub(crate) fn joined() -> Result<Option<Arc<Control>>, RunError> {
             return Err(RunError::Lost(message));
         }
     };
-    if memory.len() < Control::size(count as usize * each as usize) {
+    if memory.len() < ControlPage::size(count as usize * each as usize) {
         let message = format!("OS process {me}: what it is to share is no memory of a run");
         return Err(RunError::Lost(message));
     }
-    let control = Control::new(Arc::new(memory), me as usize, count as usize, each as usize);
+    let control = ControlPage::new(Arc::new(memory), me as usize, count as usize, each as usize);
     // What it starts before it has come here inherits the memory as well.
     if !control.is_of(process::id()) {
         return Ok(None);
@@ -98,7 +98,7 @@ pub(crate) fn permit_to_read(first: bool) {
 
 /// The other OS processes of a run, to be ended with it.
 pub(crate) struct Relatives {
-    pub(crate) control: Arc<Control>,
+    pub(crate) control: Arc<ControlPage>,
     children: Vec<Arc<Mutex<Child>>>,
     /// Whether the first is through.
     finished: Arc<Mutex<bool>>,
@@ -120,7 +120,7 @@ pub(crate) fn start(
             if each == 1 { "" } else { "s" }
         )));
     }
-    let memory = Memory::new(Control::size(count * each)).map_err(|error| {
+    let memory = SharedMemory::new(ControlPage::size(count * each)).map_err(|error| {
         let help = match error.kind() {
             io::ErrorKind::FileTooLarge => " (`ulimit -f` limits it)",
             _ => "",
@@ -129,7 +129,7 @@ pub(crate) fn start(
     })?;
     let key = RandomState::new().hash_one(process::id());
     let fd = memory.fd();
-    let control = Arc::new(Control::new(Arc::new(memory), 0, count, each));
+    let control = Arc::new(ControlPage::new(Arc::new(memory), 0, count, each));
     control.begin(key, table);
     child::can_be_waited_for();
     let program =

@@ -16,12 +16,12 @@ use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::{Among, Shared};
 use crate::exec::tally::Tally;
-use crate::exec::task::{self, Header};
+use crate::exec::task::{self, TaskHeader};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
 use crate::link::any::AnyLink;
-use crate::link::between::{Doorbell, Job, State};
-use crate::link::shm::control::Control;
+use crate::link::between::{Doorbell, Job, RunState};
+use crate::link::shm::control::ControlPage;
 use crate::link::shm::lanes::Lanes;
 use crate::mpi;
 use crate::options::Options;
@@ -137,7 +137,7 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
 /// What joins this OS process to the others of a run.
 pub(crate) enum Transport {
     /// The page that all look at, as the first scheduler sees it.
-    SharedMemory(Arc<Control>),
+    SharedMemory(Arc<ControlPage>),
     /// Then there is one scheduler.
     Job(Rc<dyn Job>),
 }
@@ -225,7 +225,7 @@ unsafe fn run_part(
         true => Pins::default(),
         false => Pins::choose(os_process, count, each, options.cores.as_deref()),
     };
-    let doorbell = |control: &Arc<Control>| Arc::clone(control) as Arc<dyn Doorbell>;
+    let doorbell = |control: &Arc<ControlPage>| Arc::clone(control) as Arc<dyn Doorbell>;
     let bells = match transport {
         Transport::SharedMemory(_) => controls.iter().map(doorbell).collect(),
         Transport::Job(job) => vec![job.doorbell()],
@@ -299,7 +299,7 @@ unsafe fn run_part(
     });
     let lost = || relatives::cause(link.cause());
     let growths = shared.outcome();
-    if link.state() == State::Failed {
+    if link.state() == RunState::Failed {
         return Err(lost());
     }
     let growths = growths?;
@@ -341,7 +341,7 @@ fn has_room(processes: usize) -> Result<(), RunError> {
 /// Runs processes that are there already, on this thread, with the registry of their channels.
 pub(crate) fn local(
     directory: &Arc<dyn Directory>,
-    tasks: Vec<NonNull<Header>>,
+    tasks: Vec<NonNull<TaskHeader>>,
     registry: Pin<Box<Registry>>,
     options: &Options,
 ) -> Result<Report, RunError> {

@@ -1,6 +1,6 @@
 //! The few primitives the lock-free parts are written with.
 //!
-//! `link/` and `exec/doze.rs` name these and not `std`, so that the same source files can be
+//! `link/` and `exec/parker.rs` name these and not `std`, so that the same source files can be
 //! compiled against loom's model of the memory (see `modules/runtime/loom`).
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};

@@ -25,7 +25,7 @@ mod ring {
 
     /// The ring of a lane, for one of its ends.
     #[derive(Clone)]
-    pub(crate) struct Ring(Arc<Lane>);
+    pub(crate) struct ByteRing(Arc<Lane>);
 
     struct Lane {
         head: AtomicU64,
@@ -46,9 +46,9 @@ mod ring {
     // SAFETY: as above.
     unsafe impl Sync for Lane {}
 
-    impl Ring {
+    impl ByteRing {
         pub(super) fn empty() -> Self {
-            Ring(Arc::new(Lane {
+            ByteRing(Arc::new(Lane {
                 head: AtomicU64::new(0),
                 access: AtomicU32::new(0),
                 units: std::array::from_fn(|_| Unit {
@@ -139,11 +139,11 @@ mod tests {
     use loom::thread;
 
     use super::lane::{Receiver, Sender};
-    use super::ring::Ring;
+    use super::ring::ByteRing;
     use crate::link::between::Header;
 
     fn lane() -> (Sender, Receiver) {
-        let ring = Ring::empty();
+        let ring = ByteRing::empty();
         // SAFETY: the one sender and the one receiver.
         unsafe { (Sender::new(ring.clone()), Receiver::new(ring)) }
     }

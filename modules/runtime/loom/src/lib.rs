@@ -4,8 +4,8 @@
 #![cfg(loom)]
 #![allow(dead_code)]
 
-#[path = "../../src/exec/doze.rs"]
-mod doze;
+#[path = "../../src/exec/parker.rs"]
+mod parker;
 
 #[path = "../../src/link/mod.rs"]
 mod link;
@@ -41,14 +41,14 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    use super::doze::{Doze, Rest};
+    use super::parker::{Parker, Unparked};
     use super::link::inbox::Inbox;
-    use super::link::spsc::{Ack, Hand, Pop, Push, Ring};
+    use super::link::spsc::{Ack, Offered, Pop, Push, Ring};
     use super::link::waiter::{ARMED, STOP};
 
     /// Two schedulers, as far as these files know them.
     struct Pair {
-        doze: Doze,
+        parker: Parker,
         inboxes: [Inbox; 2],
         ring: Ring<Box<u32>>,
     }
@@ -56,7 +56,7 @@ mod tests {
     impl Pair {
         fn new(capacity: u32) -> Arc<Self> {
             Arc::new(Pair {
-                doze: Doze::new(2),
+                parker: Parker::new(2),
                 inboxes: [Inbox::new(), Inbox::new()],
                 ring: Ring::new(capacity, ()),
             })
@@ -65,7 +65,7 @@ mod tests {
         fn send(&self, to: usize, id: Option<u32>) {
             if let Some(id) = id {
                 self.inboxes[to].push(id);
-                self.doze.rouse(to);
+                self.parker.unpark(to);
             }
         }
 
@@ -74,9 +74,9 @@ mod tests {
             let mut mail = Vec::new();
             while mail.is_empty() {
                 let rest = self
-                    .doze
-                    .sleep(me, || self.inboxes[me].is_filled(), || true, None);
-                assert_eq!(rest, Rest::Roused);
+                    .parker
+                    .park(me, || self.inboxes[me].is_filled(), || true, None);
+                assert_eq!(rest, Unparked::Woken);
                 self.inboxes[me].drain(&mut mail);
             }
         }
@@ -84,15 +84,15 @@ mod tests {
         fn write(&self, token: u32) -> bool {
             // SAFETY: only the first thread writes.
             if let Some(wake) = unsafe { self.ring.push_at_once(|| Box::new(token)) } {
-                self.send(1, wake.or_else(|| self.ring.settle_put()));
+                self.send(1, wake.or_else(|| self.ring.flush_put()));
                 return true;
             }
             let mut token = Box::new(token);
             loop {
                 // SAFETY: only the first thread writes.
                 match unsafe { self.ring.push(token, false, 0, Ack::NONE) } {
-                    Push::Done(wake) | Push::Handed(wake) => {
-                        self.send(1, wake.or_else(|| self.ring.settle_put()));
+                    Push::Done(wake) | Push::Offered(wake) => {
+                        self.send(1, wake.or_else(|| self.ring.flush_put()));
                         return true;
                     }
                     Push::Gone(_) => return false,
@@ -106,29 +106,29 @@ mod tests {
             }
         }
 
-        /// As a write that waits does: leaves the token in hand.
+        /// As a write that waits does: leaves the token in the rendezvous slot.
         fn offer(&self, token: u32) -> bool {
             let mut token = Box::new(token);
             let wake = loop {
                 // SAFETY: only the first thread writes.
                 match unsafe { self.ring.push(token, true, 0, Ack::NONE) } {
                     Push::Done(wake) => {
-                        self.send(1, wake.or_else(|| self.ring.settle_put()));
+                        self.send(1, wake.or_else(|| self.ring.flush_put()));
                         return true;
                     }
-                    Push::Handed(wake) => break wake,
+                    Push::Offered(wake) => break wake,
                     Push::Gone(_) => return false,
                     Push::Full(back) => token = back,
                 }
                 self.wait_for_room();
             };
-            self.send(1, wake.or_else(|| self.ring.settle_put()));
+            self.send(1, wake.or_else(|| self.ring.flush_put()));
             loop {
                 // SAFETY: only the first thread writes.
-                match unsafe { self.ring.hand() } {
-                    Hand::Done => return true,
-                    Hand::Refused => return false,
-                    Hand::Waits => self.wait_for_room(),
+                match unsafe { self.ring.offered() } {
+                    Offered::Done => return true,
+                    Offered::Refused => return false,
+                    Offered::Waits => self.wait_for_room(),
                 }
             }
         }
@@ -144,14 +144,14 @@ mod tests {
         fn read(&self) -> Option<u32> {
             // SAFETY: only the second thread reads.
             if let Some((token, wake)) = unsafe { self.ring.pop_at_once() } {
-                self.send(0, wake.or_else(|| self.ring.settle_taken()));
+                self.send(0, wake.or_else(|| self.ring.flush_taken()));
                 return Some(*token);
             }
             loop {
                 // SAFETY: only the second thread reads.
                 match unsafe { self.ring.pop() } {
                     Pop::Value(token, wake, _) => {
-                        self.send(0, wake.or_else(|| self.ring.settle_taken()));
+                        self.send(0, wake.or_else(|| self.ring.flush_taken()));
                         return Some(*token);
                     }
                     Pop::End => return None,
@@ -257,9 +257,9 @@ mod tests {
                         _ => unreachable!("there is room for two"),
                     }
                 }
-                let wake = writer.ring.settle_put();
+                let wake = writer.ring.flush_put();
                 writer.send(1, wake);
-                // For the other direction: room for a third comes with a settling only.
+                // For the other direction: room for a third comes with a flush only.
                 assert!(writer.write(3));
             });
             assert_eq!(pair.read(), Some(1));
@@ -273,7 +273,7 @@ mod tests {
                     }
                     Pop::End => unreachable!("the writer has not left"),
                     Pop::Empty => {
-                        let wake = pair.ring.settle_taken();
+                        let wake = pair.ring.flush_taken();
                         pair.send(0, wake);
                         if pair.ring.arm_reader(11) {
                             pair.rest(1);
@@ -316,16 +316,16 @@ mod tests {
                 for token in [2, 3] {
                     // SAFETY: only this thread writes.
                     match unsafe { writer.ring.push(Box::new(token), true, 0, Ack::NONE) } {
-                        Push::Handed(wake) => {
-                            writer.send(1, wake.or_else(|| writer.ring.settle_put()));
+                        Push::Offered(wake) => {
+                            writer.send(1, wake.or_else(|| writer.ring.flush_put()));
                             // SAFETY: as above.
                             match unsafe { writer.ring.take_back() } {
                                 Some(token) => back.push(*token),
-                                None => writer.send(1, writer.ring.settle_put()),
+                                None => writer.send(1, writer.ring.flush_put()),
                             }
                         }
                         Push::Done(wake) => {
-                            writer.send(1, wake.or_else(|| writer.ring.settle_put()));
+                            writer.send(1, wake.or_else(|| writer.ring.flush_put()));
                         }
                         Push::Full(token) => back.push(*token),
                         Push::Gone(_) => unreachable!("the reader is there"),
@@ -469,9 +469,9 @@ mod tests {
             // The other sends one wake-up and then has nothing to do: both must find out.
             let sleep = |pair: &Pair, me: usize| loop {
                 let rest = pair
-                    .doze
-                    .sleep(me, || pair.inboxes[me].is_filled(), || true, None);
-                if rest == Rest::Everyone {
+                    .parker
+                    .park(me, || pair.inboxes[me].is_filled(), || true, None);
+                if rest == Unparked::AllAsleep {
                     break;
                 }
                 pair.inboxes[me].drain(&mut Vec::new());

@@ -8,7 +8,7 @@ use std::task::Context;
 
 use super::registry::Registry;
 use super::scheduler::Scheduler;
-use super::waker::Beacon;
+use super::waker::WakerCore;
 use crate::link::waiter::HOOK;
 
 /// Most causes of an error that are told.
@@ -92,8 +92,8 @@ pub(crate) fn forget(end: *const ()) {
     // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
     // not been left before the inner.
     while let Some(this) = unsafe { scheduler.as_ref() } {
-        this.watches.forget(end);
-        this.debts.forget(end);
+        this.polled.forget(end);
+        this.deferred.forget(end);
         scheduler = this.outer.get();
     }
 }
@@ -104,18 +104,18 @@ pub(crate) fn forget(end: *const ()) {
 pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     let scheduler = CURRENT.get();
     // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
-    let beacon = unsafe { &raw const scheduler.as_ref()?.beacon };
-    if !ptr::eq(context.waker().data(), beacon.cast()) {
+    let core = unsafe { &raw const scheduler.as_ref()?.core };
+    if !ptr::eq(context.waker().data(), core.cast()) {
         return None;
     }
     // SAFETY: as above.
-    Some(unsafe { (*beacon).current.load(Ordering::Relaxed) })
+    Some(unsafe { (*core).current.load(Ordering::Relaxed) })
 }
 
 /// A reader has left without all that was written to it, or was to be; not where the run has ended, and everybody has to leave.
 pub(crate) fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     with_current(|scheduler| {
-        if !scheduler.beacon.shared.stopped()
+        if !scheduler.core.shared.stopped()
             && let Some(number) = number(&scheduler.registry)
         {
             scheduler.tally.borrow_mut().left_early(number);
@@ -128,10 +128,10 @@ pub(crate) fn count_sent() {
     with_current(|scheduler| scheduler.tally.borrow_mut().sent += 1);
 }
 
-/// Wakes the process if the beacon is that of this thread's scheduler.
-pub(crate) fn wake_if_here(beacon: &Beacon, id: u32) -> bool {
+/// Wakes the process if the core is that of this thread's scheduler.
+pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
     with_current(|scheduler| {
-        let here = ptr::eq(beacon, &raw const scheduler.beacon);
+        let here = ptr::eq(core, &raw const scheduler.core);
         if here {
             scheduler.wake(id);
         }
@@ -152,6 +152,6 @@ pub(crate) fn failed(kind: u32, index: u32, error: &dyn Error) {
     }
     with_current(|scheduler| {
         let process = scheduler.directory.process(kind, index);
-        scheduler.beacon.shared.fail(Some(process), message);
+        scheduler.core.shared.fail(Some(process), message);
     });
 }

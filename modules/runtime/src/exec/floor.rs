@@ -9,7 +9,7 @@ use super::current;
 use super::hooks::Behind;
 use super::point::Side;
 use super::scheduler::Scheduler;
-use super::task::Header;
+use super::task::TaskHeader;
 use super::waits::{UNKNOWN, Update, Wait};
 use crate::link::between;
 use crate::link::inbox::Letter;
@@ -17,10 +17,10 @@ use crate::link::waiter::{ARMED, HOOK, ID};
 use crate::place::Place;
 
 /// Takes a wait: who waits by which word, for which rank (none: for any of several), in which call.
-pub(crate) type Tell<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (String, Place));
+pub(crate) type TellWait<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (String, Place));
 
 /// Messages that nobody has received: how many, and the first of them in words.
-pub(crate) type Unreceived = (u64, Option<String>);
+pub(crate) type UnreceivedMessages = (u64, Option<String>);
 
 /// From here on kinds of frames are those of a floor above.
 pub(crate) const ABOVE: u32 = 64;
@@ -28,11 +28,11 @@ pub(crate) const ABOVE: u32 = 64;
 /// A floor above, as a scheduler sees the part of it that is its own.
 pub(crate) trait Floor: Any {
     /// Tells of every wait.
-    fn calls(&self, tell: Tell<'_>);
+    fn calls(&self, tell: TellWait<'_>);
 
     /// The run is over, and its processes have gone: lets go of all that is kept for them. How many messages nobody has
     /// received, and one of them in words.
-    fn close(&self) -> Unreceived;
+    fn close(&self) -> UnreceivedMessages;
 
     /// Something has come from another scheduler of this OS process.
     fn letter(&self, letter: Letter);
@@ -45,11 +45,11 @@ pub(crate) trait Floor: Any {
 }
 
 /// Makes the part of a floor that a scheduler has.
-pub(crate) type Make = fn(&Scheduler) -> Rc<dyn Floor>;
+pub(crate) type MakeFloor = fn(&Scheduler) -> Rc<dyn Floor>;
 
 /// A call in which a process waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct WaitingCall {
     /// The process that waits, by rank.
     pub(crate) rank: u32,
     /// For whom; [`UNKNOWN`]: for any of several.
@@ -60,7 +60,7 @@ pub(crate) struct Call {
     pub(crate) place: Place,
 }
 
-crate::payload!(Call {
+crate::payload!(WaitingCall {
     rank,
     peer,
     text,
@@ -71,11 +71,11 @@ crate::payload!(Call {
 #[derive(Default)]
 pub(crate) struct Calls {
     first: u32,
-    calls: Vec<Call>,
+    calls: Vec<WaitingCall>,
 }
 
 impl Calls {
-    pub(crate) fn new(channels: u32, calls: Vec<Call>) -> Self {
+    pub(crate) fn new(channels: u32, calls: Vec<WaitingCall>) -> Self {
         Calls {
             first: channels,
             calls,
@@ -87,7 +87,7 @@ impl Calls {
     }
 
     /// The call of a number.
-    pub(crate) fn get(&self, number: u32) -> Option<&Call> {
+    pub(crate) fn get(&self, number: u32) -> Option<&WaitingCall> {
         self.calls.get(number.checked_sub(self.first)? as usize)
     }
 
@@ -117,23 +117,23 @@ impl Calls {
 #[derive(Default)]
 pub(crate) struct Above {
     floor: OnceCell<Rc<dyn Floor>>,
-    make: Cell<Option<Make>>,
+    make: Cell<Option<MakeFloor>>,
 }
 
 impl Above {
     /// Says what the floor is.
-    pub(crate) fn set(&self, make: Make) {
+    pub(crate) fn set(&self, make: MakeFloor) {
         self.make.set(Some(make));
     }
 
-    fn close(&self) -> Unreceived {
+    fn close(&self) -> UnreceivedMessages {
         self.floor.get().map_or((0, None), |floor| floor.close())
     }
 }
 
 impl Scheduler {
     /// The calls in which processes of this scheduler wait that have not been woken.
-    pub(super) fn calls(&self) -> Vec<Call> {
+    pub(super) fn calls(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
         let Some(floor) = self.above.floor.get() else {
             return calls;
@@ -146,12 +146,12 @@ impl Scheduler {
                     _ => None,
                 },
             };
-            let awake = |id| self.header(id).is_some_and(Header::is_queued);
+            let awake = |id| self.header(id).is_some_and(TaskHeader::is_queued);
             let id = id.filter(|&id| word & ARMED != 0 && !awake(id));
             if let Some(rank) = id.and_then(|id| self.rank(id)) {
                 let (text, place) = what();
                 let peer = peer.unwrap_or(UNKNOWN);
-                calls.push(Call {
+                calls.push(WaitingCall {
                     rank,
                     peer,
                     text,
@@ -196,7 +196,7 @@ impl Scheduler {
     }
 
     /// The processes of this run have gone: closes the floor above.
-    pub(super) fn close_above(&self) -> Unreceived {
+    pub(super) fn close_above(&self) -> UnreceivedMessages {
         self.above.close()
     }
 }

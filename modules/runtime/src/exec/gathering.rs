@@ -9,7 +9,7 @@ use super::outside::{Mail, Outside, TALLY};
 use super::recorder::Recorder;
 use super::scheduler::Scheduler;
 use super::tally::Tally;
-use crate::link::between::State;
+use crate::link::between::RunState;
 
 /// How long nothing may come of what others have recorded of a run that has failed: one of them may compute for long.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ impl Scheduler {
         tally.frames = Some(outside.sent());
         if outside.link().me() > 0 {
             // Those of OS process 0 hand in to the same trace as the first.
-            if let (Some(trace), Some((1.., _))) = (trace, self.beacon.shared.os_process()) {
+            if let (Some(trace), Some((1.., _))) = (trace, self.core.shared.os_process()) {
                 tally.recorded = trace.take();
             }
             outside.send(0, TALLY, 0, 0, &tally.to_bytes());
@@ -39,12 +39,13 @@ impl Scheduler {
             while !outside.flush() {
                 match outside.state() {
                     // What has been recorded is wanted all the same.
-                    State::Failed if trace.is_none() || start.elapsed() > ALL => break,
-                    State::Failed => thread::sleep(LOOK),
+                    RunState::Failed if trace.is_none() || start.elapsed() > ALL => break,
+                    RunState::Failed => thread::sleep(LOOK),
                     // It is over when all is sent.
-                    _ => {
-                        outside.sleep(|| outside.flush() || outside.state() == State::Failed, None)
-                    }
+                    _ => outside.sleep(
+                        || outside.flush() || outside.state() == RunState::Failed,
+                        None,
+                    ),
                 }
             }
             return Some(Vec::new());

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::floor::Call;
+use super::floor::WaitingCall;
 use super::queue::Waiting;
 use super::registry::Look;
 use super::scheduler::Scheduler;
 use super::shared::Shared;
 use super::waits::{UNKNOWN, Update, Wait};
-use super::waker::Beacon;
+use super::waker::WakerCore;
 use crate::link::waiter::{ARMED, GONE, NOBODY, STOP};
 use crate::sync::lock;
 
@@ -38,7 +38,7 @@ pub(crate) struct Snapshot {
     /// At which channels they wait.
     pub(crate) waits: Vec<Update>,
     /// In which calls they wait.
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<WaitingCall>,
 }
 
 /// The question, and what has been answered.
@@ -52,14 +52,14 @@ pub(crate) struct Inquiry {
 #[derive(Default)]
 struct Seat {
     /// Where it says which process it runs, and the id of its first: while it lives.
-    beacon: Option<(NonNull<Beacon>, u32)>,
+    core: Option<(NonNull<WakerCore>, u32)>,
     /// Who can run there: as long.
     waiting: Option<NonNull<Waiting>>,
     asked: bool,
     answer: Option<Snapshot>,
 }
 
-// SAFETY: a beacon may be looked at by other threads (`waker.rs`), as what waits in a queue may, and the pointers are used under
+// SAFETY: a core may be looked at by other threads (`waker.rs`), as what waits in a queue may, and the pointers are used under
 // the lock under which their owner takes them away before it goes.
 unsafe impl Send for Seat {}
 
@@ -78,9 +78,9 @@ pub(super) struct Seated<'a>(&'a Scheduler);
 
 impl Drop for Seated<'_> {
     fn drop(&mut self) {
-        let inquiry = &self.0.beacon.shared.inquiry;
+        let inquiry = &self.0.core.shared.inquiry;
         if let Some(seat) = lock(&inquiry.seats).get_mut(self.0.index()) {
-            (seat.beacon, seat.waiting, seat.asked) = (None, None, false);
+            (seat.core, seat.waiting, seat.asked) = (None, None, false);
         }
         inquiry.answered.notify_all();
     }
@@ -92,7 +92,7 @@ impl Shared {
         let inquiry = &self.inquiry;
         let mut seats = lock(&inquiry.seats);
         for seat in &mut *seats {
-            seat.asked = seat.beacon.is_some();
+            seat.asked = seat.core.is_some();
             seat.answer = None;
         }
         inquiry.asked.store(true, Ordering::Relaxed);
@@ -110,12 +110,12 @@ impl Shared {
         inquiry.asked.store(false, Ordering::Relaxed);
         let answers = seats.iter_mut().enumerate().map(|(scheduler, seat)| {
             seat.asked = false;
-            match (seat.answer.take(), seat.beacon) {
+            match (seat.answer.take(), seat.core) {
                 (Some(snapshot), _) => Answer::Idle(snapshot),
                 (None, None) => Answer::Idle(Snapshot::default()),
-                (None, Some((beacon, base))) => {
+                (None, Some((core, base))) => {
                     // SAFETY: it is taken away under this lock before it goes.
-                    let current = unsafe { beacon.as_ref() }.current.load(Ordering::Relaxed);
+                    let current = unsafe { core.as_ref() }.current.load(Ordering::Relaxed);
                     let at = current.wrapping_sub(base);
                     Answer::Busy(self.resident(scheduler, at))
                 }
@@ -130,10 +130,10 @@ impl Shared {
     pub(super) fn at_work(&self) -> Vec<Option<(u32, u32)>> {
         let seats = lock(&self.inquiry.seats);
         let seats = seats.iter().map(|seat| {
-            let (beacon, base) = seat.beacon?;
+            let (core, base) = seat.core?;
             // SAFETY: it is taken away under this lock before it goes.
-            let beacon = unsafe { beacon.as_ref() };
-            let (current, batches) = (&beacon.current, &beacon.batches);
+            let core = unsafe { core.as_ref() };
+            let (current, batches) = (&core.current, &core.batches);
             let current = current.load(Ordering::Relaxed);
             (current != NOBODY)
                 .then(|| (batches.load(Ordering::Relaxed), current.wrapping_sub(base)))
@@ -146,7 +146,7 @@ impl Shared {
     pub(super) fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
         let seats = lock(&self.inquiry.seats);
         let Some(Seat {
-            beacon: Some((_, base)),
+            core: Some((_, base)),
             waiting: Some(waiting),
             ..
         }) = seats.get(scheduler)
@@ -163,9 +163,9 @@ impl Shared {
 impl Scheduler {
     /// The scheduler begins to live, and can be asked.
     pub(super) fn sit(&self) -> Seated<'_> {
-        let beacon = Some((NonNull::from(&self.beacon), self.base));
-        if let Some(seat) = lock(&self.beacon.shared.inquiry.seats).get_mut(self.index()) {
-            seat.beacon = beacon;
+        let core = Some((NonNull::from(&self.core), self.base));
+        if let Some(seat) = lock(&self.core.shared.inquiry.seats).get_mut(self.index()) {
+            seat.core = core;
             seat.waiting = Some(NonNull::from(self.queue.waiting()));
         }
         Seated(self)
@@ -175,14 +175,14 @@ impl Scheduler {
     #[inline]
     pub(super) fn answer(&self) {
         // What was asked before the wake-up came is seen: the inbox has a lock.
-        if self.beacon.shared.inquiry.asked.load(Ordering::Relaxed) {
+        if self.core.shared.inquiry.asked.load(Ordering::Relaxed) {
             self.answer_now();
         }
     }
 
     #[cold]
     fn answer_now(&self) {
-        let inquiry = &self.beacon.shared.inquiry;
+        let inquiry = &self.core.shared.inquiry;
         if !lock(&inquiry.seats)[self.index()].asked {
             return;
         }
@@ -195,8 +195,8 @@ impl Scheduler {
     }
 
     fn snapshot(&self) -> Snapshot {
-        // Who is looked after does not wait by a word, until it is armed.
-        self.watches.arm(|id| self.wake(id));
+        // Who is polled for does not wait by a word, until it is armed.
+        self.polled.arm(|id| self.wake(id));
         let mut snapshot = Snapshot::default();
         for task in &self.tasks {
             let Some(header) = task.get() else { continue };

@@ -18,7 +18,7 @@ use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
-use crate::link::between::{Header, State};
+use crate::link::between::{Header, RunState};
 use crate::payload::{Decoder, Encoder};
 
 crate::payload!(
@@ -60,18 +60,18 @@ const WAIT: u8 = 2;
 const END: u8 = 3;
 
 impl Scheduler {
-    /// Settles what the process whose turn it was has left to be done: to wake others, to get frames on their way.
+    /// Does what the process whose turn it was has deferred: to wake others, to get frames on their way.
     /// The next may compute for long.
     #[inline(always)]
-    pub(super) fn settle(&self) {
-        if self.debts.are_some() {
-            self.settle_now();
+    pub(super) fn flush_deferred(&self) {
+        if self.deferred.is_pending() {
+            self.flush_deferred_now();
         }
     }
 
     #[inline(never)]
-    fn settle_now(&self) {
-        self.debts.settle();
+    fn flush_deferred_now(&self) {
+        self.deferred.flush();
         if let Some(outside) = &self.outside {
             outside.flush();
         }
@@ -86,7 +86,7 @@ impl Scheduler {
     fn flush_around(&self) -> bool {
         let flushed = current::flush_around(self);
         if !flushed {
-            self.debts.note();
+            self.deferred.note();
         }
         flushed
     }
@@ -110,7 +110,7 @@ impl Scheduler {
 
     #[inline(never)]
     pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
-        outside.pay_at_times();
+        outside.send_credit_at_times();
         outside.flush();
         let mut came = false;
         if outside.is_ready() {
@@ -121,12 +121,12 @@ impl Scheduler {
                     self.take(outside, from, header, bytes);
                 }) {
                     Ok(count) => came |= count > 0,
-                    Err(why) => self.beacon.shared.fail(None, why),
+                    Err(why) => self.core.shared.fail(None, why),
                 }
             });
         }
-        if outside.state() != State::Running {
-            self.beacon.shared.halt();
+        if outside.state() != RunState::Running {
+            self.core.shared.halt();
         }
         came
     }
@@ -159,11 +159,11 @@ impl Scheduler {
                     self.drop_token(channel, token);
                 }
                 // It may have had ends of channels.
-                self.debts.settle();
+                self.deferred.flush();
             }
             CLOSE => drop(outside.remove_reader(from, header.number)),
             CREDIT | LEFT => {
-                if let Some(id) = outside.settle(from, header) {
+                if let Some(id) = outside.take_notice(from, header) {
                     self.wake(id);
                 }
             }
@@ -206,7 +206,7 @@ impl Scheduler {
         let channel = report::channel(directory, channel);
         let message =
             format!("a token that went over {channel} panicked when it was dropped: {panic}");
-        self.beacon.shared.fail(process, message);
+        self.core.shared.fail(process, message);
     }
 
     /// A token has come that is none: the run fails at its reader.
@@ -219,7 +219,7 @@ impl Scheduler {
         });
         let (token, channel) = (reader.token(), report::channel(directory, number));
         let message = format!("a token of type {token} that came over {channel} {why}");
-        self.beacon.shared.fail(process, message);
+        self.core.shared.fail(process, message);
     }
 
     /// Whether a meeting is on that this one was not at: it goes there now.
@@ -245,7 +245,7 @@ impl Scheduler {
         if self.is_called(outside) {
             return Some(self.standstill());
         }
-        let shared = &*self.beacon.shared;
+        let shared = &*self.core.shared;
         self.tally.borrow_mut().sleeps += 1;
         outside.moved.set(false);
         let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
@@ -254,7 +254,7 @@ impl Scheduler {
             inbox.is_filled()
                 || shared.stopped()
                 || outside.is_called()
-                || outside.state() != State::Running
+                || outside.state() != RunState::Running
         };
         outside.sleep(stay, at_most);
         quiet.filter(|at| *at <= Instant::now()).map(|_| {
@@ -266,7 +266,7 @@ impl Scheduler {
     /// Tells the first, and does what that decides.
     pub(super) fn meet(&self, told: Told) -> Verdict {
         match &self.outside {
-            None => self.beacon.shared.meet(told),
+            None => self.core.shared.meet(told),
             Some(outside) if outside.link().me() == 0 => self.lead(outside, told),
             Some(outside) => self.follow(outside, &told),
         }
@@ -275,7 +275,7 @@ impl Scheduler {
     /// The run is over: if it fails, and that is known here, all others are told why.
     pub(super) fn announce(&self) {
         let Some(outside) = &self.outside else { return };
-        match self.beacon.shared.failure() {
+        match self.core.shared.failure() {
             // The first has found that, and tells it when all have ended.
             None | Some(RunError::Blocked(_) | RunError::Memory(_)) => {}
             Some(error) => outside.link().fail(&error.to_cause()),
@@ -292,7 +292,7 @@ impl Scheduler {
             Ok((CENSUS, _)) => Verdict::Census,
             Ok((WAIT, _)) => Verdict::Wait(None),
             _ => {
-                self.beacon.shared.halt();
+                self.core.shared.halt();
                 Verdict::End
             }
         }
@@ -306,14 +306,14 @@ impl Scheduler {
             match Decoder::from_slice::<Told>(&message.bytes) {
                 Ok(other) => told.join(other),
                 Err(error) => {
-                    let from = self.beacon.shared.os_process_of(message.from);
+                    let from = self.core.shared.os_process_of(message.from);
                     let why = format!("what OS process {from} knows of waits is garbled: {error}");
-                    self.beacon.shared.fail(None, why);
+                    self.core.shared.fail(None, why);
                     return Verdict::End;
                 }
             }
         }
-        let verdict = self.beacon.shared.decide_for_all(told);
+        let verdict = self.core.shared.decide_for_all(told);
         let none: Arc<[Grow]> = Arc::default();
         let (number, grow) = match &verdict {
             Verdict::Resume(grow) => (RESUME, grow),
@@ -324,7 +324,7 @@ impl Scheduler {
         match verdict {
             Verdict::Census => {}
             Verdict::Wait(_) => {
-                outside.link().settle();
+                outside.link().unstir();
                 outside.link().close_meeting();
             }
             Verdict::Resume(_) => outside.link().close_meeting(),
@@ -346,7 +346,7 @@ impl Scheduler {
             if mail.is_some() {
                 return mail;
             }
-            let failed = || outside.state() == State::Failed;
+            let failed = || outside.state() == RunState::Failed;
             if failed() {
                 return None;
             }

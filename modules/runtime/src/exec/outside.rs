@@ -14,10 +14,10 @@ use super::current::with_current;
 use super::point::Side;
 use super::registry::CrossEnd;
 use crate::link::any::AnyLink;
-use crate::link::between::{Header, Link, State};
+use crate::link::between::{Header, Link, RunState};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
-use crate::payload::gather::Gather;
-use crate::payload::remote::Memory;
+use crate::payload::gather::Pieces;
+use crate::payload::remote::RemoteMemory;
 
 /// A token, or a part of one.
 pub(crate) const DATA: u32 = 1;
@@ -48,7 +48,7 @@ pub(crate) trait FarReader {
     /// A token has come.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
     /// A token has come whose large slices are to be read in the memory of its writer.
-    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn Memory) -> Result<(), String>;
+    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String>;
 }
 
 /// The writing end's side of a channel whose reader is in another OS process: how many tokens may be
@@ -153,19 +153,19 @@ impl CrossEnd for FarWriter {
 }
 
 /// Tokens that were read, and whose room was not given back yet.
-pub(crate) struct Owed {
+pub(crate) struct PendingCredit {
     /// The scheduler of the writer.
     pub(crate) peer: u32,
     /// Which one it is of the channels from there.
     pub(crate) index: u32,
     pub(crate) tokens: Cell<u32>,
-    /// In the list of those that owe something.
+    /// In the list of those of which something is pending.
     listed: Cell<bool>,
 }
 
-impl Owed {
+impl PendingCredit {
     pub(crate) fn new(peer: u32, index: u32) -> Rc<Self> {
-        Rc::new(Owed {
+        Rc::new(PendingCredit {
             peer,
             index,
             tokens: Cell::new(0),
@@ -193,16 +193,16 @@ pub(crate) struct Mail {
 /// The number of a channel, and a token that went over it.
 type Exposed = (u32, Box<dyn Any>);
 
-/// After so many looks at the link, one after each batch of turns, room that is owed is given back in any case.
-const PAYING: u32 = 16;
+/// After so many looks at the link, one after each batch of turns, credit that is pending is sent in any case.
+const LATEST: u32 = 16;
 
 /// All other schedulers.
 pub(crate) struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
-    owing: RefCell<Vec<Rc<Owed>>>,
-    /// How often the link was looked at since what is owed was last given back.
-    unpaid: Cell<u32>,
+    pending: RefCell<Vec<Rc<PendingCredit>>>,
+    /// How often the link was looked at since pending credit was last sent.
+    unsent: Cell<u32>,
     /// Tokens that others read in the memory of this OS process, by number, each with its channel, and the numbers that
     /// are free.
     exposed: RefCell<Vec<Option<Exposed>>>,
@@ -225,8 +225,8 @@ impl Outside {
         Outside {
             link,
             peers: RefCell::new((0..count).map(|_| Peer::default()).collect()),
-            owing: RefCell::default(),
-            unpaid: Cell::new(0),
+            pending: RefCell::default(),
+            unsent: Cell::new(0),
             exposed: RefCell::default(),
             free: RefCell::default(),
             also: RefCell::default(),
@@ -289,14 +289,14 @@ impl Outside {
         };
         self.frames.set(self.frames.get() + 1);
         self.link.send(to as usize, header, bytes);
-        with_current(|scheduler| scheduler.debts().note());
+        with_current(|scheduler| scheduler.deferred().note());
     }
 
     /// The same, of bytes that need not be copied, as those of [`Outside::buffer`].
     pub(crate) fn send_owned(&self, to: u32, header: Header, bytes: Vec<u8>) {
         self.frames.set(self.frames.get() + 1);
         self.link.send_now(to as usize, header, bytes);
-        with_current(|scheduler| scheduler.debts().note());
+        with_current(|scheduler| scheduler.deferred().note());
     }
 
     /// How many frames were sent, and in how many messages, where the link packs them into such.
@@ -336,11 +336,11 @@ impl Outside {
     pub(crate) fn send_token(&self, writer: &FarWriter, bytes: Vec<u8>) {
         let header = self.data(writer);
         self.link.send_now(writer.peer as usize, header, bytes);
-        with_current(|scheduler| scheduler.debts().note());
+        with_current(|scheduler| scheduler.deferred().note());
     }
 
     /// Sends a token whose bytes are yet to be gathered.
-    pub(crate) fn send_gathered(&self, writer: &FarWriter, gather: Gather<'_>) {
+    pub(crate) fn send_gathered(&self, writer: &FarWriter, gather: Pieces<'_>) {
         let header = self.data(writer);
         let to = writer.peer as usize;
         if gather.with_pieces(|pieces| self.link.try_send_pieces(to, header, pieces)) {
@@ -348,7 +348,7 @@ impl Outside {
         } else {
             self.link.send_now(to, header, gather.into_vec());
         }
-        with_current(|scheduler| scheduler.debts().note());
+        with_current(|scheduler| scheduler.deferred().note());
     }
 
     /// Whether large slices may stay where they are for any reader.
@@ -406,49 +406,49 @@ impl Outside {
     }
 
     /// The memory of another scheduler.
-    pub(super) fn memory_of(&self, scheduler: usize) -> impl Memory {
+    pub(super) fn memory_of(&self, scheduler: usize) -> impl RemoteMemory {
         MemoryOf(&self.link, scheduler)
     }
 
-    /// A token was read: its room is given back when that is worth a frame.
-    pub(crate) fn owe(&self, owed: &Rc<Owed>, at_once_from: u32) {
-        owed.tokens.set(owed.tokens.get() + 1);
-        if owed.tokens.get() >= at_once_from {
-            self.pay(owed);
-        } else if !owed.listed.replace(true) {
-            self.owing.borrow_mut().push(Rc::clone(owed));
+    /// A token was read: its room is credited to the writer when that is worth a frame.
+    pub(crate) fn give_credit(&self, credit: &Rc<PendingCredit>, at_once_from: u32) {
+        credit.tokens.set(credit.tokens.get() + 1);
+        if credit.tokens.get() >= at_once_from {
+            self.send_credit(credit);
+        } else if !credit.listed.replace(true) {
+            self.pending.borrow_mut().push(Rc::clone(credit));
         }
     }
 
-    fn pay(&self, owed: &Owed) {
-        let tokens = owed.tokens.replace(0);
+    fn send_credit(&self, credit: &PendingCredit) {
+        let tokens = credit.tokens.replace(0);
         if tokens > 0 {
-            self.send(owed.peer, CREDIT, owed.index, tokens, &[]);
+            self.send(credit.peer, CREDIT, credit.index, tokens, &[]);
         }
     }
 
     /// Says that an end has gone. Once the run is over nobody reads that any more, and lanes may be full of it.
     pub(crate) fn take_leave(&self, to: u32, kind: u32, channel: u32) {
-        if self.state() == State::Running {
+        if self.state() == RunState::Running {
             self.send(to, kind, channel, 0, &[]);
         }
     }
 
-    /// Gives all room back that is owed, now and then: who never sleeps does not keep for ever what others wait for.
+    /// Sends all credit that is pending, now and then: who never sleeps does not keep for ever what others wait for.
     #[inline]
-    pub(super) fn pay_at_times(&self) {
-        let count = self.unpaid.get() + 1;
-        self.unpaid.set(count % PAYING);
-        if count == PAYING {
-            self.pay_all();
+    pub(super) fn send_credit_at_times(&self) {
+        let count = self.unsent.get() + 1;
+        self.unsent.set(count % LATEST);
+        if count == LATEST {
+            self.send_all_credit();
         }
     }
 
-    /// Gives all room back that is owed: nobody is to wait for it while this one sleeps.
-    pub(super) fn pay_all(&self) {
-        for owed in self.owing.take() {
-            owed.listed.set(false);
-            self.pay(&owed);
+    /// Sends all credit that is pending: nobody is to wait for it while this one sleeps.
+    pub(super) fn send_all_credit(&self) {
+        for credit in self.pending.take() {
+            credit.listed.set(false);
+            self.send_credit(&credit);
         }
     }
 
@@ -460,7 +460,7 @@ impl Outside {
 
     /// How the run stands.
     #[inline]
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RunState {
         self.link.state()
     }
 
@@ -488,7 +488,7 @@ impl Outside {
 
     /// What to do with a message about room, or a reader that has left: whom to wake.
     #[inline]
-    pub(super) fn settle(&self, from: usize, header: Header) -> Option<u32> {
+    pub(super) fn take_notice(&self, from: usize, header: Header) -> Option<u32> {
         let peers = self.peers.borrow();
         let writers = &peers.get(from)?.writers;
         let writer = writers.get(header.number as usize)?.as_ref()?;
@@ -500,14 +500,14 @@ impl Outside {
 
     /// Sleeps until something comes, or for a time.
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
-        self.pay_all();
+        self.send_all_credit();
         self.link.get().sleep(&stay, at_most);
     }
 }
 
 struct MemoryOf<'a>(&'a AnyLink, usize);
 
-impl Memory for MemoryOf<'_> {
+impl RemoteMemory for MemoryOf<'_> {
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
         self.0.read_memory(self.1, address, to)
     }

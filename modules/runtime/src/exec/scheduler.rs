@@ -13,21 +13,22 @@ use std::time::{Duration, Instant};
 
 use super::acks::Acks;
 use super::current::{CURRENT, with_current};
+use super::deferred::DeferredWakes;
 use super::directory::Directory;
-use super::doze::Rest;
 use super::floor::Above;
 use super::guard;
 use super::hooks::{Hooks, Loose};
 use super::lookout::Lookout;
 use super::outside::Outside;
+use super::parker::Unparked;
+use super::polled::PolledWaits;
 use super::queue::Queue;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::shared::{Shared, Verdict};
 use super::tally::Tally;
-use super::task::{self, Header};
-use super::waker::{self, Beacon};
-use super::watch::{Debts, Watches};
+use super::task::{self, TaskHeader};
+use super::waker::{self, WakerCore};
 use crate::link::waiter::{ELSEWHERE, NOBODY};
 
 /// How many processes run before the inbox is looked at again.
@@ -40,11 +41,11 @@ pub(crate) const MOST: u32 = ELSEWHERE - 1;
 
 pub(crate) struct Scheduler {
     pub(super) queue: Queue,
-    pub(super) tasks: Vec<Cell<Option<NonNull<Header>>>>,
+    pub(super) tasks: Vec<Cell<Option<NonNull<TaskHeader>>>>,
     /// The id of the first process. Those of a run around this one come before: so an id on a port
     /// that was moved between the two means the same everywhere.
     pub(super) base: u32,
-    pub(super) beacon: Beacon,
+    pub(super) core: WakerCore,
     run: u64,
     pub(super) live: Cell<usize>,
     /// Something has run since this scheduler last slept.
@@ -65,8 +66,8 @@ pub(crate) struct Scheduler {
     /// What else than channels its processes wait at.
     pub(crate) above: Above,
     pub(super) registry: Pin<Box<Registry>>,
-    pub(super) watches: Watches,
-    pub(super) debts: Debts,
+    pub(super) polled: PolledWaits,
+    pub(super) deferred: DeferredWakes,
     acks: Acks,
     lookout: Lookout,
     /// Other OS processes of the run.
@@ -97,7 +98,7 @@ impl Scheduler {
             tasks: vec![Cell::new(None); processes],
             base,
             run: shared.run,
-            beacon: Beacon::new(Arc::clone(shared), index as u32),
+            core: WakerCore::new(Arc::clone(shared), index as u32),
             live: Cell::new(0),
             ran: Cell::new(true),
             told: Cell::new(false),
@@ -114,8 +115,8 @@ impl Scheduler {
             hooks: Hooks::new(hooks),
             above: Above::default(),
             registry,
-            watches: Watches::new(),
-            debts: Debts::new(),
+            polled: PolledWaits::new(),
+            deferred: DeferredWakes::new(),
             acks: Acks::new(),
             lookout: Lookout::new(),
             outside: None,
@@ -144,7 +145,7 @@ impl Scheduler {
     }
 
     pub(super) fn has_mail(&self) -> bool {
-        let inbox = self.beacon.shared.inbox(self.index());
+        let inbox = self.core.shared.inbox(self.index());
         inbox.is_filled()
             || self
                 .outside
@@ -161,26 +162,26 @@ impl Scheduler {
             }
         }
         // A run within a process of another may take long.
-        with_current(|outer| outer.settle());
+        with_current(|outer| outer.flush_deferred());
         let _leave = Leave(CURRENT.replace(self));
         self.outer.set(_leave.0);
         f()
     }
 
     /// Gives the scheduler a process, ready to run.
-    pub(crate) fn put(&self, at: usize, header: NonNull<Header>) {
+    pub(crate) fn put(&self, at: usize, header: NonNull<TaskHeader>) {
         self.tasks[at].set(Some(header));
         self.live.set(self.live.get() + 1);
         self.wake(self.base + at as u32);
     }
 
     pub(crate) fn index(&self) -> usize {
-        self.beacon.scheduler as usize
+        self.core.scheduler as usize
     }
 
     /// Its number among all schedulers of the run.
     pub(crate) fn number(&self) -> u32 {
-        self.beacon.shared.number(self.beacon.scheduler)
+        self.core.shared.number(self.core.scheduler)
     }
 
     pub(crate) fn directory(&self) -> &dyn Directory {
@@ -196,7 +197,7 @@ impl Scheduler {
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.beacon.shared
+        &self.core.shared
     }
 
     /// The number of the run, by which a port knows whether it has moved to another.
@@ -214,7 +215,7 @@ impl Scheduler {
     }
 
     #[inline(always)]
-    pub(super) fn header(&self, id: u32) -> Option<&Header> {
+    pub(super) fn header(&self, id: u32) -> Option<&TaskHeader> {
         let header = self.tasks.get(id.wrapping_sub(self.base) as usize)?.get()?;
         // SAFETY: a task leaves the table before its memory goes.
         Some(unsafe { &*header.as_ptr() })
@@ -222,24 +223,24 @@ impl Scheduler {
 
     /// Kind and index of the process being polled.
     pub(crate) fn running(&self) -> Option<(u32, u32)> {
-        let header = self.header(self.beacon.current.load(Ordering::Relaxed))?;
+        let header = self.header(self.core.current.load(Ordering::Relaxed))?;
         Some((header.kind(), header.index()))
     }
 
-    /// The waits that this scheduler looks after.
-    pub(crate) fn watches(&self) -> &Watches {
-        &self.watches
+    /// The waits that this scheduler polls.
+    pub(crate) fn polled(&self) -> &PolledWaits {
+        &self.polled
     }
 
     /// What has yet to be done at ends of channels.
-    pub(crate) fn debts(&self) -> &Debts {
-        &self.debts
+    pub(crate) fn deferred(&self) -> &DeferredWakes {
+        &self.deferred
     }
 
     /// What schedulers tell each other of tokens taken, if this is one of the run.
     #[inline(always)]
     pub(crate) fn acks(&self, run: &Arc<Shared>) -> Option<&Acks> {
-        Arc::ptr_eq(&self.beacon.shared, run).then_some(&self.acks)
+        Arc::ptr_eq(&self.core.shared, run).then_some(&self.acks)
     }
 
     /// A scheduler's life: `build` gives it its processes, they run until the whole run ends, and
@@ -254,16 +255,16 @@ impl Scheduler {
             self.announce();
             self.clear();
             // Of a turn that was cut short by a panic, at channels of the run around this one.
-            self.settle();
+            self.flush_deferred();
         });
         self.tally.take()
     }
 
     /// Runs until the whole run ends.
     fn work(&self) {
-        // SAFETY: the beacon lives as long as `self`, longer than the waker.
-        let waker = unsafe { waker::waker(&self.beacon) };
-        let shared = &*self.beacon.shared;
+        // SAFETY: the core lives as long as `self`, longer than the waker.
+        let waker = unsafe { waker::waker(&self.core) };
+        let shared = &*self.core.shared;
         let inbox = shared.inbox(self.index());
         // When a standstill is to be told that lasts until then.
         let mut quiet = None;
@@ -271,7 +272,7 @@ impl Scheduler {
             if inbox.is_filled() {
                 self.take_mail();
             }
-            self.watches.look(false, |id| self.wake(id));
+            self.polled.poll(false, |id| self.wake(id));
             self.guarded(|| self.turn(&waker));
             self.tidy();
             if self.exchange()
@@ -306,12 +307,12 @@ impl Scheduler {
             let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
             match shared.sleep(self.index(), at_most) {
                 // Perhaps for nothing: whoever woke it may have come late.
-                Rest::Roused => {}
-                Rest::Overslept => {
+                Unparked::Woken => {}
+                Unparked::TimedOut => {
                     quiet = None;
                     shared.ask();
                 }
-                Rest::Everyone => match self.standstill() {
+                Unparked::AllAsleep => match self.standstill() {
                     Verdict::End => return,
                     verdict => quiet = verdict.told_at(),
                 },
@@ -324,7 +325,7 @@ impl Scheduler {
         for (at, task) in self.tasks.iter().enumerate() {
             let Some(header) = task.get() else { continue };
             let id = self.base + at as u32;
-            self.beacon.current.store(id, Ordering::Relaxed);
+            self.core.current.store(id, Ordering::Relaxed);
             // SAFETY: what is in the table is alive. If a destructor panics, the memory is still
             // there, and the second call frees it.
             let discard = || unsafe { task::discard(header) };
@@ -333,8 +334,8 @@ impl Scheduler {
             }
             task.set(None);
         }
-        self.beacon.current.store(NOBODY, Ordering::Relaxed);
-        self.take_letters(self.beacon.shared.inbox(self.index()).letters());
+        self.core.current.store(NOBODY, Ordering::Relaxed);
+        self.take_letters(self.core.shared.inbox(self.index()).letters());
         let unreceived = self.close_above();
         self.tally.borrow_mut().unreceived = unreceived;
         if let Some(outside) = &self.outside {
@@ -352,12 +353,12 @@ impl Scheduler {
     fn take_mail(&self) {
         self.ran.set(true);
         let mut mail = self.mail.take();
-        self.beacon.shared.inbox(self.index()).drain(&mut mail);
+        self.core.shared.inbox(self.index()).drain(&mut mail);
         for id in mail.drain(..) {
             self.wake(id);
         }
         self.mail.set(mail);
-        self.take_letters(self.beacon.shared.inbox(self.index()).letters());
+        self.take_letters(self.core.shared.inbox(self.index()).letters());
         self.answer();
     }
 
@@ -380,7 +381,7 @@ impl Scheduler {
             });
         }
         // They may have read and written across schedulers, and this one may sleep now.
-        self.settle();
+        self.flush_deferred();
     }
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
@@ -392,14 +393,14 @@ impl Scheduler {
 
     /// Ends the run for a reason that is no process's.
     pub(super) fn fail_without_process(&self, message: String) {
-        self.beacon.shared.fail(None, message);
+        self.core.shared.fail(None, message);
     }
 
     pub(super) fn fail(&self, message: String) {
         let process = self
             .running()
             .map(|(kind, index)| self.directory.process(kind, index));
-        self.beacon.shared.fail(process, message);
+        self.core.shared.fail(process, message);
     }
 
     fn turn(&self, waker: &Waker) {
@@ -414,7 +415,7 @@ impl Scheduler {
         } else {
             self.batch(false, &mut context);
         }
-        self.beacon.end_batch();
+        self.core.end_batch();
     }
 
     #[inline(always)]
@@ -430,13 +431,13 @@ impl Scheduler {
     pub(super) fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
         let slot = &self.tasks[id.wrapping_sub(self.base) as usize];
         let Some(header) = slot.get() else { return };
-        self.beacon.current.store(id, Ordering::Relaxed);
+        self.core.current.store(id, Ordering::Relaxed);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
         if self.poll(slot, header, told, context) {
             self.pass_stop_on(told, context);
         }
-        self.settle();
+        self.flush_deferred();
     }
 
     /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
@@ -444,14 +445,14 @@ impl Scheduler {
     #[inline(always)]
     fn poll(
         &self,
-        slot: &Cell<Option<NonNull<Header>>>,
-        header: NonNull<Header>,
+        slot: &Cell<Option<NonNull<TaskHeader>>>,
+        header: NonNull<TaskHeader>,
         told: bool,
         context: &mut Context<'_>,
     ) -> bool {
         let told = match told {
             // SAFETY: what is in the table is alive.
-            true => Some(self.look_after(unsafe { header.as_ref() })),
+            true => Some(self.tell_woken(unsafe { header.as_ref() })),
             false => None,
         };
         // SAFETY: as above, and no other process is being polled; one that has ended leaves the
@@ -469,9 +470,9 @@ impl Scheduler {
 
     /// A process that was perhaps told to wait has a turn. Its kind and index.
     #[inline(never)]
-    fn look_after(&self, header: &Header) -> (u32, u32) {
+    fn tell_woken(&self, header: &TaskHeader) -> (u32, u32) {
         if header.take_told() {
-            let id = self.beacon.current.load(Ordering::Relaxed);
+            let id = self.core.current.load(Ordering::Relaxed);
             self.registry.take_told(id);
         }
         (header.kind(), header.index())
@@ -489,17 +490,17 @@ impl Scheduler {
                 return;
             };
             let Some(header) = slot.get() else { return };
-            self.beacon.current.store(id, Ordering::Relaxed);
+            self.core.current.store(id, Ordering::Relaxed);
             if !self.poll(slot, header, told, context) {
                 return;
             }
         }
     }
 
-    /// Waits a little for mail, or for what is looked after, where that is cheaper than to sleep;
+    /// Waits a little for mail, or for what it polls, where that is cheaper than to sleep;
     /// true if some came.
     fn spin(&self) -> bool {
-        let shared = &*self.beacon.shared;
+        let shared = &*self.core.shared;
         let Some(patience) = shared.patience() else {
             return false;
         };
@@ -508,7 +509,7 @@ impl Scheduler {
         let patient = self.lookout.is_patient() || self.is_being_read();
         loop {
             for _ in 0..64 {
-                if self.watches.look(true, |id| self.wake(id))
+                if self.polled.poll(true, |id| self.wake(id))
                     || inbox.is_filled()
                     || shared.stopped()
                     || self.has_mail()
@@ -541,8 +542,8 @@ impl Scheduler {
             .is_some_and(|outside| outside.is_exposed())
     }
 
-    /// Arms what was looked after: the scheduler is going to sleep. True if it need not.
+    /// Arms the waits that it polls: the scheduler is going to sleep. True if it need not.
     fn arm(&self) -> bool {
-        self.watches.arm(|id| self.wake(id))
+        self.polled.arm(|id| self.wake(id))
     }
 }

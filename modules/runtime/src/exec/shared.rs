@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::ceiling::Ceiling;
 use super::directory::{Directory, ProcessInfo};
-use super::doze::{Doze, Rest};
-use super::floor::{Call, Calls};
+use super::floor::{Calls, WaitingCall};
 use super::guard;
 use super::inquiry::Inquiry;
 use super::overlong::Overlong;
+use super::parker::{Parker, Unparked};
 use super::report;
 use super::waits::{Grow, Update, WaitGraph};
 use crate::block::{Block, BlockedProcess};
@@ -49,7 +49,7 @@ pub(crate) struct Told {
     pub(crate) ranks: Vec<u32>,
     /// Some may wait in calls, of which is told only where that was asked for.
     pub(crate) above: bool,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<WaitingCall>,
 }
 
 impl Told {
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
     pub(crate) directory: Arc<dyn Directory>,
     placement: Option<Placement>,
     inboxes: Vec<Inbox>,
-    doze: Doze,
+    parker: Parker,
     /// Clones of wakers held outside of the runtime.
     foreign: AtomicIsize,
     /// Something has run since the last meeting.
@@ -160,7 +160,7 @@ impl Shared {
             directory,
             placement,
             inboxes: (0..schedulers).map(|_| Inbox::new()).collect(),
-            doze: Doze::new(schedulers),
+            parker: Parker::new(schedulers),
             foreign: AtomicIsize::new(0),
             stirred: AtomicBool::new(true),
             stop: AtomicBool::new(false),
@@ -290,7 +290,7 @@ impl Shared {
             && let Some(inbox) = self.inboxes.get(scheduler as usize)
         {
             inbox.push(id);
-            self.rouse(scheduler as usize);
+            self.unpark(scheduler as usize);
         }
     }
 
@@ -299,7 +299,7 @@ impl Shared {
         match self.inboxes.get(scheduler as usize) {
             Some(inbox) if !self.stopped() => {
                 inbox.post(letter);
-                self.rouse(scheduler as usize);
+                self.unpark(scheduler as usize);
             }
             // What it brings is nobody's any more: to drop it is code of the user.
             _ => guard::quietly(|| drop(letter)),
@@ -340,15 +340,15 @@ impl Shared {
     fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
         for scheduler in 0..self.inboxes.len() {
-            self.rouse(scheduler);
+            self.unpark(scheduler);
         }
     }
 
     /// Ends the sleep of a scheduler.
-    fn rouse(&self, scheduler: usize) {
+    fn unpark(&self, scheduler: usize) {
         match &self.among {
             Some(among) => among.bells[scheduler].ring(),
-            None => self.doze.rouse(scheduler),
+            None => self.parker.unpark(scheduler),
         }
     }
 
@@ -394,10 +394,10 @@ impl Shared {
         }
     }
 
-    pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Rest {
+    pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Unparked {
         let stay = || self.inboxes[me].is_filled() || self.stopped();
         let counts = || self.stirred.load(Ordering::SeqCst);
-        self.doze.sleep(me, stay, counts, at_most)
+        self.parker.park(me, stay, counts, at_most)
     }
 
     /// The quiet while is over: the standstill is to be told.

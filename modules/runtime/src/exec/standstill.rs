@@ -37,14 +37,14 @@ impl Scheduler {
         let ended = self.ended.take();
         self.told.set(self.live.get() > 0);
         // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two is seen.
-        let foreign = self.beacon.shared.has_foreign_wakers();
+        let foreign = self.core.shared.has_foreign_wakers();
         let mut told = Told {
             live: self.live.get(),
             // What comes from other OS processes now is about the meeting, or somebody there has moved.
             moved: self.outside.as_ref().is_some_and(|o| o.moved.get())
                 || !self.queue.is_empty()
                 || self.hooks.has_loose()
-                || self.beacon.shared.inbox(self.index()).is_filled(),
+                || self.core.shared.inbox(self.index()).is_filled(),
             foreign,
             above: self.has_floor_above(),
             ended: ended

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::Directory;
-use super::floor::Unreceived;
+use super::floor::UnreceivedMessages;
 use crate::options::Options;
 use crate::payload::{Decoder, Encoder};
 use crate::trace::{Part, Trace};
@@ -38,7 +38,7 @@ pub(crate) struct Tally {
     /// Channels whose readers left without all that was written to them, or was to be, by number.
     pub(crate) left_early: BTreeSet<u32>,
     /// Messages between ranks that nobody has received.
-    pub(crate) unreceived: Unreceived,
+    pub(crate) unreceived: UnreceivedMessages,
 }
 
 impl Tally {

@@ -19,10 +19,10 @@ pub(crate) const MAX_KINDS: u32 = TOLD;
 
 /// The part of a process that does not depend on its function.
 #[repr(C)]
-pub(crate) struct Header {
+pub(crate) struct TaskHeader {
     /// Polls the future with a context; without one, drops it. True when it has ended
     /// and the memory is free.
-    call: unsafe fn(NonNull<Header>, Option<&mut Context<'_>>) -> bool,
+    call: unsafe fn(NonNull<TaskHeader>, Option<&mut Context<'_>>) -> bool,
     /// Number of the kind, and the marks QUEUED, DONE and TOLD. Atomic, though one thread alone has it, so that it is always
     /// written whole: a byte of it that was just written holds up who reads all of it.
     kind: AtomicU32,
@@ -32,11 +32,11 @@ pub(crate) struct Header {
 
 #[repr(C)]
 struct Task<F> {
-    header: Header,
+    header: TaskHeader,
     future: F,
 }
 
-impl Header {
+impl TaskHeader {
     pub(crate) fn kind(&self) -> u32 {
         self.kind.load(Relaxed) & !(QUEUED | DONE | TOLD)
     }
@@ -76,12 +76,12 @@ impl Header {
 }
 
 /// Puts a future and its header into one allocation.
-pub(crate) fn allocate<F>(kind: u32, index: u32, future: F) -> NonNull<Header>
+pub(crate) fn allocate<F>(kind: u32, index: u32, future: F) -> NonNull<TaskHeader>
 where
     F: Future + 'static,
     F::Output: Outcome,
 {
-    let header = Header {
+    let header = TaskHeader {
         call: __rust_begin_short_backtrace::<F>,
         kind: AtomicU32::new(kind),
         index,
@@ -94,7 +94,7 @@ where
 /// # Safety
 /// `header` came from [`allocate`], and no earlier call ended it.
 #[inline]
-pub(crate) unsafe fn poll(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
+pub(crate) unsafe fn poll(header: NonNull<TaskHeader>, context: &mut Context<'_>) -> bool {
     // SAFETY: the caller's promise.
     unsafe { (header.as_ref().call)(header, Some(context)) }
 }
@@ -103,7 +103,7 @@ pub(crate) unsafe fn poll(header: NonNull<Header>, context: &mut Context<'_>) ->
 ///
 /// # Safety
 /// As for [`poll`]; the process must not be used afterwards.
-pub(crate) unsafe fn discard(header: NonNull<Header>) {
+pub(crate) unsafe fn discard(header: NonNull<TaskHeader>) {
     // SAFETY: the caller's promise.
     unsafe { (header.as_ref().call)(header, None) };
 }
@@ -114,7 +114,7 @@ pub(crate) unsafe fn discard(header: NonNull<Header>) {
 /// # Safety
 /// `header` is that of a live `Task<F>`, and nobody else uses it now.
 unsafe fn __rust_begin_short_backtrace<F>(
-    header: NonNull<Header>,
+    header: NonNull<TaskHeader>,
     context: Option<&mut Context<'_>>,
 ) -> bool
 where

@@ -46,7 +46,7 @@ impl Scheduler {
                 *clock = now;
             }
         }
-        self.beacon.end_batch();
+        self.core.end_batch();
     }
 
     /// Hands in what was recorded, where the run is traced.
@@ -56,7 +56,7 @@ impl Scheduler {
                 // A panic has cut it short.
                 recorder.close(self.running(), true, false);
             }
-            let (os_process, _) = self.beacon.shared.os_process().unwrap_or((0, 1));
+            let (os_process, _) = self.core.shared.os_process().unwrap_or((0, 1));
             recorder.hand_in(os_process, self.number());
         }
     }

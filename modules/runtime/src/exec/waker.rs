@@ -1,6 +1,6 @@
 //! Wakers. Our own channels do without them; they are for foreign futures.
 //!
-//! The waker in a process's context is a pointer to its scheduler's [`Beacon`] and costs nothing.
+//! The waker in a process's context is a pointer to its scheduler's [`WakerCore`] and costs nothing.
 //! Only when somebody clones it does it become a counted object that any thread may keep.
 
 use std::mem;
@@ -13,7 +13,7 @@ use super::shared::Shared;
 use crate::link::waiter::NOBODY;
 
 /// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
-pub(crate) struct Beacon {
+pub(crate) struct WakerCore {
     pub(crate) shared: Arc<Shared>,
     pub(crate) scheduler: u32,
     /// The process being polled. Atomic for the sake of threads which a process starts and joins
@@ -23,9 +23,9 @@ pub(crate) struct Beacon {
     pub(super) batches: AtomicU32,
 }
 
-impl Beacon {
+impl WakerCore {
     pub(super) fn new(shared: Arc<Shared>, scheduler: u32) -> Self {
-        Beacon {
+        WakerCore {
             shared,
             scheduler,
             current: AtomicU32::new(NOBODY),
@@ -46,26 +46,26 @@ impl Beacon {
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, |_| {});
 
-/// The waker of whatever the beacon's scheduler is polling.
+/// The waker of whatever the core's scheduler is polling.
 ///
 /// # Safety
-/// The beacon must outlive the waker. (Its clones stand for themselves.)
-pub(crate) unsafe fn waker(beacon: &Beacon) -> Waker {
-    // SAFETY: the functions of the table take the pointer to a `Beacon`, and the caller keeps it
-    // alive. A `Beacon` may be shared between threads.
-    unsafe { Waker::new((&raw const *beacon).cast(), &VTABLE) }
+/// The core must outlive the waker. (Its clones stand for themselves.)
+pub(crate) unsafe fn waker(core: &WakerCore) -> Waker {
+    // SAFETY: the functions of the table take the pointer to a `WakerCore`, and the caller keeps it
+    // alive. A `WakerCore` may be shared between threads.
+    unsafe { Waker::new((&raw const *core).cast(), &VTABLE) }
 }
 
 /// # Safety
 /// `data` is that of a [`waker`].
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: see `waker`.
-    let beacon = unsafe { &*data.cast::<Beacon>() };
-    beacon.shared.foreign_wakers(1);
+    let core = unsafe { &*data.cast::<WakerCore>() };
+    core.shared.foreign_wakers(1);
     let waker = Waker::from(Arc::new(Foreign {
-        shared: Arc::clone(&beacon.shared),
-        scheduler: beacon.scheduler,
-        task: beacon.current.load(Ordering::Relaxed),
+        shared: Arc::clone(&core.shared),
+        scheduler: core.scheduler,
+        task: core.current.load(Ordering::Relaxed),
     }));
     let raw = RawWaker::new(waker.data(), waker.vtable());
     mem::forget(waker);
@@ -76,10 +76,10 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 /// As for [`clone`].
 unsafe fn wake(data: *const ()) {
     // SAFETY: see `waker`.
-    let beacon = unsafe { &*data.cast::<Beacon>() };
-    let task = beacon.current.load(Ordering::Relaxed);
-    if !current::wake_if_here(beacon, task) {
-        beacon.shared.send(beacon.scheduler, task);
+    let core = unsafe { &*data.cast::<WakerCore>() };
+    let task = core.current.load(Ordering::Relaxed);
+    if !current::wake_if_here(core, task) {
+        core.shared.send(core.scheduler, task);
     }
 }
 

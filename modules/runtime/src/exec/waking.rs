@@ -16,8 +16,8 @@ impl Scheduler {
     ///
     /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
     pub(crate) fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
-        let current = self.beacon.current.load(Ordering::Relaxed);
-        if ptr::eq(context.waker().data(), (&raw const self.beacon).cast()) {
+        let current = self.core.current.load(Ordering::Relaxed);
+        if ptr::eq(context.waker().data(), (&raw const self.core).cast()) {
             self.unhook(word, owner);
             current
         } else {

@@ -5,7 +5,7 @@
 //! allocated when it is first needed and doubles up to the capacity: most channels of a network
 //! with generous capacities never hold more than a few tokens, and the cache thanks.
 //!
-//! A writer that finds the channel full leaves its token in one slot more, *in hand*, and waits
+//! A writer that finds the channel full leaves its token in one slot more, the *rendezvous slot*, and waits
 //! until the reader has taken one. Its write is not done before, so the capacity is kept; but the
 //! reader, once awake, finds that token too, and half of the switches are saved. A write that is
 //! cancelled takes its token back, unless the reader has it already.
@@ -53,7 +53,7 @@ pub(crate) struct Channel<T> {
     store: UnsafeCell<Store<T>>,
 }
 
-/// In the word of a reader that has left, where no id is of use any more: there was a token in hand
+/// In the word of a reader that has left, where no id is of use any more: there was a token in the rendezvous slot
 /// that it did not take.
 const REFUSED: u32 = 1;
 
@@ -178,15 +178,15 @@ impl<T> Channel<T> {
         self.point.wake(Side::Read, current::wake_next);
     }
 
-    /// Whether more tokens are here than the capacity allows: one is in hand.
+    /// Whether more tokens are here than the capacity allows: one is in the rendezvous slot.
     #[inline(always)]
-    pub(crate) fn has_one_in_hand(&self) -> bool {
+    pub(crate) fn has_offer(&self) -> bool {
         self.len.get() > self.point.capacity.get()
     }
 
-    /// Leaves a token in hand. The channel has to be just full, so no reader waits.
+    /// Leaves a token in the rendezvous slot. The channel has to be just full, so no reader waits.
     #[inline(always)]
-    pub(crate) fn hand(&self, token: T) {
+    pub(crate) fn offer(&self, token: T) {
         debug_assert!(self.len.get() == self.point.capacity.get() && self.len.get() > 0);
         if self.len.get() > self.mask.get() {
             self.widen();
@@ -195,13 +195,13 @@ impl<T> Channel<T> {
         unsafe { self.append(token) };
     }
 
-    /// Whether the reader has left without the token in hand. It may as well have taken that token
+    /// Whether the reader has left without the token in the rendezvous slot. It may as well have taken that token
     /// and left before its writer had a turn: then the write was done.
     pub(crate) fn refused(&self) -> bool {
         self.point.word(Side::Read) & (GONE | REFUSED) == GONE | REFUSED
     }
 
-    /// Takes the writer's last token back, unless the reader has it: it was in hand, so it is the
+    /// Takes the writer's last token back, unless the reader has it: it was in the rendezvous slot, so it is the
     /// last that was put in.
     pub(crate) fn take_back(&self) -> Option<T> {
         let len = self.len.get().checked_sub(1)?;
@@ -285,7 +285,7 @@ impl<T> Channel<T> {
     unsafe fn drain_reader(channel: NonNull<Self>) {
         // SAFETY: the reader has not left yet.
         let this = unsafe { channel.as_ref() };
-        let refused = if this.has_one_in_hand() { REFUSED } else { 0 };
+        let refused = if this.has_offer() { REFUSED } else { 0 };
         // No token comes in any more, and those that nobody read do not count. The reader leaves
         // after its tokens: one of them may hold the writing end of this very channel.
         this.note_unread();

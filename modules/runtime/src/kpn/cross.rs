@@ -7,11 +7,11 @@ use super::channel::{Put, Take};
 use crate::exec::current::{self, with_current};
 use crate::exec::hooks::Owner;
 use crate::exec::point::Side;
+use crate::exec::polled::WaitFns;
 use crate::exec::registry::{CrossEnd, Registry};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
-use crate::exec::watch::Ways;
-use crate::link::spsc::{Ack, Hand, Pop, Push, Ring};
+use crate::link::spsc::{Ack, Offered, Pop, Push, Ring};
 use crate::link::waiter::{ARMED, ID, NOBODY, waits};
 
 pub(crate) struct Cross<T> {
@@ -29,10 +29,10 @@ struct About {
     slots: [AtomicU32; 2],
 }
 
-/// What has become of a token that may be left in hand.
+/// What has become of a token that may be left in the rendezvous slot.
 pub(crate) enum Offer<T> {
     Put(Put<T>),
-    Handed,
+    Offered,
 }
 
 impl<T> Cross<T> {
@@ -92,7 +92,7 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         let (token, waiter) = unsafe { self.ring.pop_at_once() }?;
         match waiter {
-            None => self.owe(Side::Read),
+            None => self.defer(Side::Read),
             Some(_) => self.wake(Side::Write, waiter),
         }
         Some(token)
@@ -100,17 +100,17 @@ impl<T> Cross<T> {
 
     /// What this end did last is told to the other when it is worth that, or the turn is over.
     #[inline(always)]
-    fn owe(&self, side: Side) {
+    fn defer(&self, side: Side) {
         with_current(|scheduler| {
             let this: *const Self = &raw const *self;
             // SAFETY: made from this type; `forget` is called before the end goes.
             unsafe {
-                scheduler.debts().owe(
+                scheduler.deferred().defer(
                     side as usize,
                     this.cast(),
                     match side {
-                        Side::Read => |end| (*end.cast::<Self>()).settle_taken(),
-                        Side::Write => |end| (*end.cast::<Self>()).settle_put(),
+                        Side::Read => |end| (*end.cast::<Self>()).flush_taken(),
+                        Side::Write => |end| (*end.cast::<Self>()).flush_put(),
                     },
                 );
             }
@@ -132,7 +132,7 @@ impl<T> Cross<T> {
                     }
                 });
                 if waiter.is_none() {
-                    self.owe(Side::Read);
+                    self.defer(Side::Read);
                 }
                 self.wake(Side::Write, waiter);
                 Take::Token(token)
@@ -151,7 +151,7 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         match unsafe { self.ring.push_at_once(token) } {
             None => return false,
-            Some(None) => self.owe(Side::Write),
+            Some(None) => self.defer(Side::Write),
             Some(waiter) => self.wake(Side::Read, waiter),
         }
         true
@@ -164,11 +164,11 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         match unsafe { self.push(token, false) } {
             Offer::Put(put) => put,
-            Offer::Handed => Put::Done,
+            Offer::Offered => Put::Done,
         }
     }
 
-    /// Puts a token in, or leaves it in hand: then [`Cross::hand`] tells what becomes of it.
+    /// Puts a token in, or leaves it in the rendezvous slot: then [`Cross::offered`] tells what becomes of it.
     ///
     /// # Safety
     /// As for [`Cross::put`].
@@ -181,16 +181,16 @@ impl<T> Cross<T> {
     /// # Safety
     /// As for [`Cross::put`].
     #[inline(always)]
-    unsafe fn push(&self, token: T, hand: bool) -> Offer<T> {
+    unsafe fn push(&self, token: T, offer: bool) -> Offer<T> {
         let about = self.about();
         let acks = |scheduler: &Scheduler| Some(scheduler.acks(&about.shared)?.puts(about.number));
         let known = with_current(acks).flatten();
         let (taken, ack) = known.unwrap_or((0, Ack::NONE));
         // SAFETY: the caller's promise. What came with a token from the reader's thread, or is 0, is
         // known to have been taken.
-        let (waiter, offer) = match unsafe { self.ring.push(token, hand, taken, ack) } {
+        let (waiter, offer) = match unsafe { self.ring.push(token, offer, taken, ack) } {
             Push::Done(waiter) => (waiter, Offer::Put(Put::Done)),
-            Push::Handed(waiter) => (waiter, Offer::Handed),
+            Push::Offered(waiter) => (waiter, Offer::Offered),
             Push::Full(token) => return Offer::Put(Put::Full(token)),
             Push::Gone(token) => {
                 self.note_unread();
@@ -199,45 +199,45 @@ impl<T> Cross<T> {
         };
         match waiter {
             Some(_) => self.wake(Side::Read, waiter),
-            None => self.owe(Side::Write),
+            None => self.defer(Side::Write),
         }
         offer
     }
 
-    /// What has become of the token in hand.
+    /// What has become of the token in the rendezvous slot.
     ///
     /// # Safety
     /// As for [`Cross::put`], after [`Cross::offer`] left one there.
-    pub(crate) unsafe fn hand(&self) -> Hand {
+    pub(crate) unsafe fn offered(&self) -> Offered {
         // SAFETY: the caller's promise.
-        let hand = unsafe { self.ring.hand() };
-        if let Hand::Refused = hand {
+        let offered = unsafe { self.ring.offered() };
+        if let Offered::Refused = offered {
             self.note_unread();
         }
-        hand
+        offered
     }
 
-    /// Takes the token in hand back, unless the reader has it.
+    /// Takes the token in the rendezvous slot back, unless the reader has it.
     ///
     /// # Safety
-    /// As for [`Cross::hand`].
+    /// As for [`Cross::offered`].
     pub(crate) unsafe fn take_back(&self) -> Option<T> {
         // SAFETY: the caller's promise.
         let token = unsafe { self.ring.take_back() };
         if token.is_none() {
-            self.settle_put();
+            self.flush_put();
         }
         token
     }
 
     #[inline(never)]
-    fn settle_taken(&self) {
-        self.wake(Side::Write, self.ring.settle_taken());
+    fn flush_taken(&self) {
+        self.wake(Side::Write, self.ring.flush_taken());
     }
 
     #[inline(never)]
-    fn settle_put(&self) {
-        self.wake(Side::Read, self.ring.settle_put());
+    fn flush_put(&self) {
+        self.wake(Side::Read, self.ring.flush_put());
     }
 
     /// Wakes who waits at an end.
@@ -265,9 +265,9 @@ impl<T> Cross<T> {
         scheduler.registry().touch_cross(self.slot(side));
     }
 
-    /// Has `scheduler` look for tokens, or for room, for its process `id`; false if it has enough to
-    /// look after.
-    pub(crate) fn watch(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
+    /// Has `scheduler` poll for tokens, or for room, for its process `id`; false if it polls for enough
+    /// others.
+    pub(crate) fn poll_for(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.unhook(side);
         if side == Side::Write {
@@ -277,26 +277,26 @@ impl<T> Cross<T> {
             // SAFETY: this is the one reading end.
             unsafe { self.ring.pace_reader() };
         }
-        let ways = match side {
+        let fns = match side {
             Side::Read => &Self::READS,
             Side::Write => &Self::WRITES,
         };
-        // SAFETY: the ways are of this type, and both ends have the schedulers of their threads forget
+        // SAFETY: the functions are of this type, and both ends have the schedulers of their threads forget
         // them before they go.
-        unsafe { scheduler.watches().add((&raw const *self).cast(), id, ways) }
+        unsafe { scheduler.polled().add((&raw const *self).cast(), id, fns) }
     }
 
-    const READS: Ways = Ways {
+    const READS: WaitFns = WaitFns {
         // SAFETY: made from this type; in the list as long as it is alive, and on the thread of the
         // end.
-        look: |end, idle| unsafe { (*end.cast::<Self>()).ring.reader_is_ready(idle) },
+        poll: |end, idle| unsafe { (*end.cast::<Self>()).ring.reader_is_ready(idle) },
         // SAFETY: as above.
         arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Read) },
     };
 
-    const WRITES: Ways = Ways {
+    const WRITES: WaitFns = WaitFns {
         // SAFETY: as above.
-        look: |end, idle| unsafe { (*end.cast::<Self>()).ring.writer_is_ready(idle) },
+        poll: |end, idle| unsafe { (*end.cast::<Self>()).ring.writer_is_ready(idle) },
         // SAFETY: as above.
         arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Write) },
     };
@@ -308,10 +308,10 @@ impl<T> Cross<T> {
         self.arm_ring(id, side)
     }
 
-    /// A wait that the scheduler looks after may be over without its knowledge: who waited was polled for another
+    /// A wait that the scheduler polls may be over without its knowledge: who waited was polled for another
     /// reason, and found the token. Who waits now must not be taken for that one when the scheduler goes to sleep.
     fn look_no_more(&self, scheduler: &Scheduler) {
-        scheduler.watches().forget((&raw const *self).cast());
+        scheduler.polled().forget((&raw const *self).cast());
     }
 
     fn arm_ring(&self, id: u32, side: Side) -> bool {
@@ -353,8 +353,8 @@ impl<T> Cross<T> {
     #[inline(never)]
     fn disarm_now(&self, side: Side) {
         current::with_run(self.about().shared.run, |scheduler| {
-            let watched = scheduler.watches().forget((&raw const *self).cast());
-            if watched || waits(self.ring.word(side == Side::Write)) {
+            let polled = scheduler.polled().forget((&raw const *self).cast());
+            if polled || waits(self.ring.word(side == Side::Write)) {
                 self.unhook(side);
                 scheduler.registry().touch_cross(self.slot(side));
             }

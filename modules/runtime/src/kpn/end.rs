@@ -14,7 +14,7 @@ use crate::exec::current::waiting;
 use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
-use crate::link::spsc::Hand;
+use crate::link::spsc::Offered;
 use crate::link::waiter::{ARMED, HOOK, STOP};
 use crate::trace::Way;
 
@@ -26,7 +26,7 @@ pub(crate) struct End<T> {
     _token: PhantomData<*const T>,
 }
 
-pub(crate) enum Make<'a, T> {
+pub(crate) enum Form<'a, T> {
     Here(&'a Channel<T>),
     Cross(&'a Cross<T>),
     Far(&'a FarOutput<T>),
@@ -188,16 +188,16 @@ impl<T> End<T> {
     }
 
     #[inline(always)]
-    pub(crate) fn make(&self) -> Make<'_, T> {
+    pub(crate) fn form(&self) -> Form<'_, T> {
         let end = self.plain();
         match end.mark() {
             // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
-            0 => Make::Here(unsafe { end.pointer.cast().as_ref() }),
-            _ if !end.is_some() => Make::None,
+            0 => Form::Here(unsafe { end.pointer.cast().as_ref() }),
+            _ if !end.is_some() => Form::None,
             // SAFETY: as above, with the mark taken off; a meter has no meter.
-            CROSS | METER => Make::Cross(unsafe { &*end.unmarked::<Cross<T>>() }),
+            CROSS | METER => Form::Cross(unsafe { &*end.unmarked::<Cross<T>>() }),
             // SAFETY: as above.
-            _ => Make::Far(unsafe { &*end.unmarked::<FarOutput<T>>() }),
+            _ => Form::Far(unsafe { &*end.unmarked::<FarOutput<T>>() }),
         }
     }
 
@@ -243,17 +243,17 @@ impl<T> End<T> {
         if let Some(meter) = self.meter() {
             meter.waits(way(side));
         }
-        match self.make() {
-            Make::Here(channel) => {
+        match self.form() {
+            Form::Here(channel) => {
                 let waits = channel.is_unchanged(side);
                 if waits {
                     channel.point().arm(side, ARMED | id);
                 }
                 waits
             }
-            Make::Cross(channel) => waiting(|scheduler| channel.arm(scheduler, id, side)),
-            Make::Far(output) => waiting(|scheduler| output.arm(scheduler, ARMED | id)),
-            Make::None => false,
+            Form::Cross(channel) => waiting(|scheduler| channel.arm(scheduler, id, side)),
+            Form::Far(output) => waiting(|scheduler| output.arm(scheduler, ARMED | id)),
+            Form::None => false,
         }
     }
 
@@ -263,8 +263,8 @@ impl<T> End<T> {
         if let Some(meter) = self.meter() {
             meter.waits(way(side));
         }
-        waiting(|scheduler| match self.make() {
-            Make::Here(channel) => {
+        waiting(|scheduler| match self.form() {
+            Form::Here(channel) => {
                 let point = channel.point();
                 let id = scheduler.waiter(context, point.word(side), point.owner(side));
                 // To clone a foreign waker is code of the user: the channel may have changed.
@@ -275,18 +275,18 @@ impl<T> End<T> {
                 }
                 waits
             }
-            Make::Cross(channel) => {
+            Form::Cross(channel) => {
                 let id = scheduler.waiter(context, 0, channel.owner(side));
-                if id & HOOK == 0 && channel.watch(scheduler, id, side) {
+                if id & HOOK == 0 && channel.poll_for(scheduler, id, side) {
                     return true;
                 }
                 channel.arm(scheduler, id, side)
             }
-            Make::Far(output) => {
+            Form::Far(output) => {
                 let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, ARMED | id)
             }
-            Make::None => false,
+            Form::None => false,
         })
     }
 
@@ -299,8 +299,8 @@ impl<T> End<T> {
         if let Some(meter) = self.meter() {
             meter.waits(Way::Stop);
         }
-        waiting(|scheduler| match self.make() {
-            Make::Here(channel) => {
+        waiting(|scheduler| match self.form() {
+            Form::Here(channel) => {
                 let point = channel.point();
                 let owner = point.owner(Side::Write);
                 let id = scheduler.waiter(context, point.word(Side::Write), owner);
@@ -311,36 +311,36 @@ impl<T> End<T> {
                 }
                 waits
             }
-            Make::Cross(channel) => {
+            Form::Cross(channel) => {
                 let id = scheduler.waiter(context, 0, channel.owner(Side::Write));
                 !channel.arm_stop(scheduler, word_of(id))
             }
-            Make::Far(output) => {
+            Form::Far(output) => {
                 let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, word_of(id))
             }
-            Make::None => false,
+            Form::None => false,
         })
     }
 
-    /// What has become of the token that the writer left in hand.
-    pub(crate) fn hand(&self) -> Hand {
-        match self.make() {
-            Make::Here(channel) if channel.refused() => Hand::Refused,
-            Make::Here(channel) if channel.has_one_in_hand() => Hand::Waits,
+    /// What has become of the token that the writer left in the rendezvous slot.
+    pub(crate) fn offered(&self) -> Offered {
+        match self.form() {
+            Form::Here(channel) if channel.refused() => Offered::Refused,
+            Form::Here(channel) if channel.has_offer() => Offered::Waits,
             // SAFETY: an end stays on its thread, and the writer says that it left a token.
-            Make::Cross(channel) => unsafe { channel.hand() },
-            _ => Hand::Done,
+            Form::Cross(channel) => unsafe { channel.offered() },
+            _ => Offered::Done,
         }
     }
 
-    /// Takes the token that the writer left in hand back, unless the reader has it.
+    /// Takes the token that the writer left in the rendezvous slot back, unless the reader has it.
     pub(crate) fn take_back(&self) -> Option<T> {
-        let token = match self.make() {
-            Make::Here(channel) => channel.take_back(),
+        let token = match self.form() {
+            Form::Here(channel) => channel.take_back(),
             // SAFETY: as in `hand`.
-            Make::Cross(channel) => unsafe { channel.take_back() },
-            Make::Far(_) | Make::None => None,
+            Form::Cross(channel) => unsafe { channel.take_back() },
+            Form::Far(_) | Form::None => None,
         };
         if let (Some(meter), Some(_)) = (self.meter(), &token) {
             meter.take_back();
@@ -359,32 +359,32 @@ impl<T> End<T> {
 
     #[inline(never)]
     fn disarm_slowly(&self, side: Side) {
-        match self.make() {
-            Make::Here(channel) => channel.point().disarm(side),
+        match self.form() {
+            Form::Here(channel) => channel.point().disarm(side),
             // SAFETY: an end stays on its thread.
-            Make::Cross(channel) => unsafe { channel.disarm(side) },
-            Make::Far(output) => output.disarm(),
-            Make::None => {}
+            Form::Cross(channel) => unsafe { channel.disarm(side) },
+            Form::Far(output) => output.disarm(),
+            Form::None => {}
         }
     }
 
     /// Whether the reader has left; `None` if the port is joined to nothing.
     pub(crate) fn is_stopped(&self) -> Option<bool> {
-        match self.make() {
-            Make::Here(channel) => Some(channel.point().is_gone(Side::Read)),
-            Make::Cross(channel) => Some(channel.is_stopped()),
-            Make::Far(output) => Some(output.is_stopped()),
-            Make::None => None,
+        match self.form() {
+            Form::Here(channel) => Some(channel.point().is_gone(Side::Read)),
+            Form::Cross(channel) => Some(channel.is_stopped()),
+            Form::Far(output) => Some(output.is_stopped()),
+            Form::None => None,
         }
     }
 
     /// The number of the channel, if it is one of the scheduler's run.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
-        match self.make() {
-            Make::Here(channel) => scheduler.registry().number_of(channel.point()),
-            Make::Cross(channel) => channel.number(scheduler.run()),
-            Make::Far(output) => output.number(scheduler.run()),
-            Make::None => None,
+        match self.form() {
+            Form::Here(channel) => scheduler.registry().number_of(channel.point()),
+            Form::Cross(channel) => channel.number(scheduler.run()),
+            Form::Far(output) => output.number(scheduler.run()),
+            Form::None => None,
         }
     }
 }

@@ -15,11 +15,11 @@ use super::end::End;
 use super::ports::Output;
 use crate::exec::current;
 use crate::exec::hooks::Owner;
-use crate::exec::outside::{CLOSE, FarReader, FarWriter, LEFT, Outside, Owed};
+use crate::exec::outside::{CLOSE, FarReader, FarWriter, LEFT, Outside, PendingCredit};
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
-use crate::payload::remote::{Fetched, Memory, RemoteSlice, Remotely};
+use crate::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
 use crate::payload::{DecodeError, Decoder, Encoder, Format};
 
 /// Room of a channel that others bound.
@@ -258,7 +258,7 @@ impl<T> FarReader for FarInput<T> {
         self.put(Decoder::of(bytes, self.format))
     }
 
-    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn Memory) -> Result<(), String> {
+    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String> {
         let fetched = Fetched::default();
         let told: Result<(Vec<RemoteSlice>, Vec<u8>), _> = Decoder::from_slice(bytes);
         match told {
@@ -287,9 +287,9 @@ impl<T> FarInput<T> {
     }
 }
 
-/// What an input owes the writer in another OS process.
+/// The credit that an input has not given yet to the writer in another OS process.
 pub(crate) struct Credits {
-    owed: Rc<Owed>,
+    credit: Rc<PendingCredit>,
     outside: Rc<Outside>,
     /// From so many tokens on their room is given back at once.
     at_once_from: u32,
@@ -297,18 +297,18 @@ pub(crate) struct Credits {
 
 impl Credits {
     pub(crate) fn taken(&self) {
-        self.outside.owe(&self.owed, self.at_once_from);
+        self.outside.give_credit(&self.credit, self.at_once_from);
     }
 }
 
 impl Drop for Credits {
     fn drop(&mut self) {
-        let Owed { index, peer, .. } = *self.owed;
+        let PendingCredit { index, peer, .. } = *self.credit;
         self.outside.take_leave(peer, LEFT, index);
     }
 }
 
-/// The reading end of a channel whose writer is in another OS process, and what it owes.
+/// The reading end of a channel whose writer is in another OS process, and the credit that it has not given yet.
 pub(crate) fn input<T: 'static>(
     number: u32,
     peer: u32,
@@ -330,7 +330,7 @@ pub(crate) fn input<T: 'static>(
     };
     let index = outside.add_reader(peer, Rc::new(input));
     let credits = Credits {
-        owed: Owed::new(peer, index),
+        credit: PendingCredit::new(peer, index),
         outside: Rc::clone(outside),
         at_once_from: capacity.div_ceil(2),
     };

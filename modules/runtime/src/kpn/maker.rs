@@ -49,7 +49,7 @@ pub(crate) trait Maker: Send + Sync {
         number: u32,
         n: usize,
         capacity: u32,
-        far: Far,
+        far: FarSide,
         scheduler: &Scheduler,
         formats: &Formats,
     ) -> Option<*mut u8>;
@@ -62,7 +62,7 @@ pub(crate) trait Maker: Send + Sync {
 
 /// Which end of a channel is here, and which scheduler of another OS process has the other one.
 #[derive(Clone, Copy)]
-pub(crate) struct Far {
+pub(crate) struct FarSide {
     pub(super) side: Side,
     pub(super) peer: u32,
 }
@@ -157,7 +157,7 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         number: u32,
         n: usize,
         capacity: u32,
-        far: Far,
+        far: FarSide,
         scheduler: &Scheduler,
         formats: &Formats,
     ) -> Option<*mut u8> {

@@ -119,7 +119,7 @@ impl<T> Meter<T> {
         }
     }
 
-    /// Counts a token that was written, or left in hand.
+    /// Counts a token that was written, or left in the rendezvous slot.
     pub(crate) fn count_written(&self) {
         if let Some(counts) = &self.counts {
             counts.message(Way::Write);

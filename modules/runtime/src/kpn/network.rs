@@ -16,7 +16,7 @@ use crate::error::RunError;
 use crate::exec::outcome::Outcome;
 use crate::exec::point;
 use crate::exec::scheduler::MOST;
-use crate::exec::task::{self, Header};
+use crate::exec::task::{self, TaskHeader};
 use crate::payload::Format;
 use crate::sequence::Sequence;
 
@@ -114,7 +114,8 @@ pub struct Network {
     pub(crate) channels: u32,
 }
 
-pub(crate) type Spawn = dyn Fn(&mut Ends<'_>, u32, u32) -> NonNull<Header> + Send + Sync + 'static;
+pub(crate) type Spawn =
+    dyn Fn(&mut Ends<'_>, u32, u32) -> NonNull<TaskHeader> + Send + Sync + 'static;
 
 pub(crate) struct KindTable {
     pub(crate) name: String,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
-use super::maker::Far;
+use super::maker::FarSide;
 use super::network::{Class, Network};
 use crate::exec::point::Side;
 use crate::exec::report;
@@ -192,7 +192,7 @@ pub(crate) fn build(
                     true => (Side::Write, homes.1),
                     false => (Side::Read, homes.0),
                 };
-                let far = Far { side, peer };
+                let far = FarSide { side, peer };
                 let formats = &network.formats;
                 let made = class
                     .maker

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 
-use super::between::{Header, Job, Link, State};
+use super::between::{Header, Job, Link, RunState};
 use super::shm::lanes::Lanes;
 
 /// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
@@ -151,7 +151,7 @@ impl AnyLink {
     }
 
     #[inline]
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> RunState {
         either!(self, link => link.state())
     }
 

@@ -20,7 +20,7 @@ pub struct Header {
 
 /// A frame that has come.
 #[derive(Debug)]
-pub struct Message {
+pub struct Incoming {
     /// The scheduler that has sent it.
     pub from: usize,
     /// What it is.
@@ -31,7 +31,7 @@ pub struct Message {
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum RunState {
     /// Processes are still to end.
     Running,
     /// All have ended.
@@ -75,12 +75,12 @@ pub trait Link {
     /// The number of the meeting that is on, if one is.
     fn meeting(&self) -> Option<u32>;
     /// All that has run until now has been looked at: for who leads a meeting.
-    fn settle(&self);
+    fn unstir(&self);
     /// The meeting is over: for who leads it, before it says what was decided.
     fn close_meeting(&self);
 
     /// How the run stands, as far as it is known here.
-    fn state(&self) -> State;
+    fn state(&self) -> RunState;
     /// The run has ended well: for who leads the last meeting, before it says so.
     fn end(&self);
     /// The run fails. Of several causes the first is kept.
@@ -113,7 +113,7 @@ pub trait Job: Link {
     ///
     /// # Errors
     /// What has come cannot be a frame.
-    fn receive(&self) -> Result<Option<Message>, String>;
+    fn receive(&self) -> Result<Option<Incoming>, String>;
     /// Gives the bytes of a message back, to be used again.
     fn done_with(&self, bytes: Vec<u8>);
 

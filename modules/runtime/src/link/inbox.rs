@@ -29,7 +29,7 @@ impl Inbox {
         }
     }
 
-    /// Adds an id. The caller then has to rouse the owner (see `doze.rs` for the ordering).
+    /// Adds an id. The caller then has to wake the owner (see `parker.rs` for the ordering).
     pub(crate) fn push(&self, id: u32) {
         let mut ids = lock(&self.ids);
         ids.push(id);
@@ -37,7 +37,7 @@ impl Inbox {
         self.filled.store(true, Ordering::SeqCst);
     }
 
-    /// Adds a letter, behind those that are there. The caller then has to rouse the owner.
+    /// Adds a letter, behind those that are there. The caller then has to wake the owner.
     pub(crate) fn post(&self, letter: Letter) {
         let mut letters = lock(&self.letters);
         letters.push(letter);

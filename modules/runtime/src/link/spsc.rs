@@ -8,7 +8,7 @@
 //! in a ring that may hold them, it gets more slots, and each side a line of its own, in which it
 //! notes how far the other was when it last looked ([`segment`](super::segment)).
 //!
-//! A producer that finds a ring of capacity one full leaves its token in the second slot, *in hand*,
+//! A producer that finds a ring of capacity one full leaves its token in the second slot, the *rendezvous slot*,
 //! and waits until there is room: then the token is written. The consumer takes it all the same if it
 //! comes to it before, so two tokens go over in the time of one. Until either happens the producer
 //! may take it back.
@@ -22,7 +22,7 @@
 //! * *Tokens.* The producer writes a slot, then stores `tail`; the consumer loads `tail`, then
 //!   reads the slot. Store at least Release, load at least Acquire: the write of the slot happens
 //!   before the read. The same with `head` in the other direction before a slot is used again.
-//! * *In hand.* `tail` says by a mark that its last token is in hand. To take it, the consumer puts
+//! * *Rendezvous.* `tail` says by a mark that its last token is in the rendezvous slot. To take it, the consumer puts
 //!   the token's ticket, which no other has, into `claim`; to take it back, the producer puts it
 //!   there, with another mark: by read-modify-writes, so who comes first has it, and the other sees
 //!   that. The producer lowers `tail` before, so a consumer that came too late looks at a `tail`
@@ -30,7 +30,7 @@
 //!   after it has claimed the token, and the producer after it has taken it back: never both.
 //!   Tickets rise, so what the consumer finds in `claim` tells whether its ticket is an old one.
 //!   It may also be newer than the `tail` that the consumer saw. Then the token at `head` is an
-//!   older one that is not in hand any more, or this one; it is there to be taken in any case, and
+//!   older one that is not in the rendezvous slot any more, or this one; it is there to be taken in any case, and
 //!   the newer one, claimed too early, cannot be taken back: it is written.
 //! * *Sleep.* The consumer stores ARMED and then loads `tail`; the producer stores `tail` and then
 //!   loads ARMED. Each writes one place and then reads the other, so both could read the old
@@ -38,7 +38,7 @@
 //!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
 //!   other sees what was stored before it. A fence takes longer than a token, so who puts many in
 //!   looks for ARMED without one, which finds it nearly always, and once more behind a fence
-//!   when its process's turn ends ([`Ring::settle_put`]): a wake-up can be late by a turn, but
+//!   when its process's turn ends ([`Ring::flush_put`]): a wake-up can be late by a turn, but
 //!   is never lost. The same holds for a writer waiting for room, and for
 //!   GONE in place of an index.
 //! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes. It is
@@ -60,8 +60,8 @@ use super::signals::Signals;
 use super::waiter::GONE;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
-/// In `tail`: the last token is in hand.
-const HAND: u64 = 1 << 63;
+/// In `tail`: the last token is in the rendezvous slot.
+const OFFERED: u64 = 1 << 63;
 /// In `claim`, with a ticket: the consumer was first.
 const TAKEN: u64 = 1;
 
@@ -83,9 +83,9 @@ impl Ack {
 
 #[repr(C)]
 struct Producer<T> {
-    /// How many tokens have been put in, and the mark HAND.
+    /// How many tokens have been put in, and the mark OFFERED.
     tail: AtomicU64,
-    /// The ticket of the last token in hand: an even number.
+    /// The ticket of the last token in the rendezvous slot: an even number.
     ticket: AtomicU64,
     two: [Slot<T>; 2],
     /// What came with the tokens of these slots. As arrays there is room beside two small tokens.
@@ -114,16 +114,16 @@ struct Rest<T, A> {
     about: A,
 }
 
-/// What a push did; `Done` and `Handed` name who is to be woken, or leave that to
-/// [`Ring::settle_put`].
+/// What a push did; `Done` and `Offered` name who is to be woken, or leave that to
+/// [`Ring::flush_put`].
 pub(crate) enum Push<T> {
     Done(Option<u32>),
-    Handed(Option<u32>),
+    Offered(Option<u32>),
     Full(T),
     Gone(T),
 }
 
-/// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::settle_taken`].
+/// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::flush_taken`].
 pub(crate) enum Pop<T> {
     /// With the acknowledgement that came with the token.
     Value(T, Option<u32>, Ack),
@@ -131,9 +131,9 @@ pub(crate) enum Pop<T> {
     End,
 }
 
-/// What has become of a token in hand.
+/// What has become of a token in the rendezvous slot.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Hand {
+pub(crate) enum Offered {
     /// There is no room for it yet.
     Waits,
     /// It is in the ring, or was taken out.
@@ -201,10 +201,10 @@ impl<T, A> Ring<T, A> {
         unsafe { self.rest.0.wide.load(Ordering::Acquire).as_ref() }
     }
 
-    /// How many tokens have been put in, for the producer: who puts in another has none in hand.
+    /// How many tokens have been put in, for the producer: who puts in another has none in the rendezvous slot.
     #[inline(always)]
     fn tail(&self) -> u64 {
-        self.producer.0.tail.load(Ordering::Relaxed) & !HAND
+        self.producer.0.tail.load(Ordering::Relaxed) & !OFFERED
     }
 
     #[inline(always)]
@@ -212,11 +212,11 @@ impl<T, A> Ring<T, A> {
         &self.producer.0.two[at as usize & 1]
     }
 
-    /// Puts a token in. If that names nobody to be woken, [`Ring::settle_put`] has to be asked
+    /// Puts a token in. If that names nobody to be woken, [`Ring::flush_put`] has to be asked
     /// later, once for any number of tokens.
     ///
-    /// If `hand`, and a ring of capacity one is just full, leaves it in hand. It is to be followed by
-    /// [`Ring::hand`] until that does not wait, or by [`Ring::take_back`].
+    /// If `offer`, and a ring of capacity one is just full, leaves it in the rendezvous slot. It is to be followed by
+    /// [`Ring::offered`] until that does not wait, or by [`Ring::take_back`].
     ///
     /// `taken` is how many tokens are known to have been taken, or less; `ack` is for the consumer.
     ///
@@ -224,7 +224,7 @@ impl<T, A> Ring<T, A> {
     /// Only the producer's thread may call this. So many tokens have been taken, and that happened
     /// before this.
     #[inline]
-    pub(crate) unsafe fn push(&self, value: T, hand: bool, taken: u64, ack: Ack) -> Push<T> {
+    pub(crate) unsafe fn push(&self, value: T, offer: bool, taken: u64, ack: Ack) -> Push<T> {
         if self.signals().word(false) & GONE != 0 {
             return Push::Gone(value);
         }
@@ -257,8 +257,8 @@ impl<T, A> Ring<T, A> {
             // SAFETY: the caller's promise.
             return unsafe { self.push_wide(wide, tail, value) };
         }
-        if !hand || there > 1 {
-            // Of a token in hand that was forgotten there is none any more.
+        if !offer || there > 1 {
+            // Of a token in the rendezvous slot that was forgotten there is none any more.
             self.producer.0.tail.store(tail, Ordering::Release);
             return Push::Full(value);
         }
@@ -270,8 +270,8 @@ impl<T, A> Ring<T, A> {
         self.producer
             .0
             .tail
-            .store((tail + 1) | HAND, Ordering::Release);
-        Push::Handed(self.signals().unarm_reader())
+            .store((tail + 1) | OFFERED, Ordering::Release);
+        Push::Offered(self.signals().unarm_reader())
     }
 
     #[inline(always)]
@@ -333,30 +333,30 @@ impl<T, A> Ring<T, A> {
         unsafe { &*wide }
     }
 
-    /// What has become of the token in hand.
+    /// What has become of the token in the rendezvous slot.
     ///
     /// # Safety
-    /// Only the producer's thread may call this, after a push left a token in hand.
-    pub(crate) unsafe fn hand(&self) -> Hand {
+    /// Only the producer's thread may call this, after a push left a token in the rendezvous slot.
+    pub(crate) unsafe fn offered(&self) -> Offered {
         let tail = self.tail();
         let head = self.consumer.0.head.load(Ordering::Acquire);
         if self.is_stopped() {
             return match tail > self.consumer.0.left.load(Ordering::Relaxed) {
-                true => Hand::Refused,
-                false => Hand::Done,
+                true => Offered::Refused,
+                false => Offered::Done,
             };
         }
         match tail - head > self.capacity() {
-            true => Hand::Waits,
-            false => Hand::Done,
+            true => Offered::Waits,
+            false => Offered::Done,
         }
     }
 
-    /// Takes the token in hand back, unless the consumer has it or is about to: then
-    /// [`Ring::settle_put`] has to be asked.
+    /// Takes the token in the rendezvous slot back, unless the consumer has it or is about to: then
+    /// [`Ring::flush_put`] has to be asked.
     ///
     /// # Safety
-    /// As for [`Ring::hand`]; the token is in hand no more.
+    /// As for [`Ring::offered`]; the token is in the rendezvous slot no more.
     pub(crate) unsafe fn take_back(&self) -> Option<T> {
         let Producer { tail, ticket, .. } = &self.producer.0;
         let (end, ticket) = (self.tail(), ticket.load(Ordering::Relaxed));
@@ -376,8 +376,8 @@ impl<T, A> Ring<T, A> {
     fn look(&self, head: u64) -> u64 {
         loop {
             let tail = self.producer.0.tail.load(Ordering::Acquire);
-            let end = tail & !HAND;
-            if tail & HAND == 0 || end != head + 1 {
+            let end = tail & !OFFERED;
+            if tail & OFFERED == 0 || end != head + 1 {
                 return head.max(end - u64::from(tail != end));
             }
             let ticket = self.producer.0.ticket.load(Ordering::Acquire);
@@ -412,7 +412,7 @@ impl<T, A> Ring<T, A> {
         Some((value, self.signals().unarm_writer()))
     }
 
-    /// Takes a token out. If that names nobody to be woken, [`Ring::settle_taken`] has to be asked
+    /// Takes a token out. If that names nobody to be woken, [`Ring::flush_taken`] has to be asked
     /// later, once for any number of tokens.
     ///
     /// # Safety

@@ -105,7 +105,7 @@ impl World {
                     envelope,
                     parcel,
                     from,
-                    owed: cost,
+                    credit: cost,
                 };
                 self.is_here(home).then_some(())?;
                 self.change(|matching| matching.arrive(arrival, true, at));
@@ -128,7 +128,7 @@ impl World {
                     envelope,
                     parcel,
                     from,
-                    owed: 0,
+                    credit: 0,
                 };
                 self.is_here(home).then_some(())?;
                 if !self.change(|matching| matching.arrive(arrival, !ready, at)) {
@@ -199,7 +199,7 @@ impl World {
     }
 
     /// What has come for a communicator before anybody here had it.
-    pub(super) fn take_early(&self, shared: &Rc<super::communicator::Shared>) {
+    pub(super) fn take_early(&self, shared: &Rc<super::communicator::CommunicatorState>) {
         let early = self.early.borrow_mut().remove(&shared.number());
         for (from, bytes) in early.into_iter().flatten() {
             if let (None, Some(others)) = (shared.hear(from, &bytes), &self.others) {

@@ -104,26 +104,26 @@ pub(super) enum Needs {
 }
 
 /// What comes of a round.
-pub(super) enum Outcome<R> {
+pub(super) enum CallOutcome<R> {
     /// There is none yet, or it has been taken.
     None,
     /// One for all, and for how many here yet.
-    Shared(R, u32),
+    CommunicatorState(R, u32),
     /// One for each.
     Each(Vec<Option<R>>),
     /// One for the root.
     Root(R),
 }
 
-impl<R> Outcome<R> {
+impl<R> CallOutcome<R> {
     /// One for all.
     pub(super) fn all(value: R) -> Self {
-        Outcome::Shared(value, 0)
+        CallOutcome::CommunicatorState(value, 0)
     }
 
     /// Says for how many here one for all is.
     pub(super) fn share(&mut self, here: u32) {
-        if let Outcome::Shared(_, left) = self {
+        if let CallOutcome::CommunicatorState(_, left) = self {
             *left = here;
         }
     }
@@ -136,7 +136,7 @@ pub(super) enum Brought<T, R> {
     /// Nothing: another brings what is needed.
     Nothing,
     /// What all need.
-    Outcome(Outcome<R>),
+    Outcome(CallOutcome<R>),
 }
 
 /// What the ranks bring to a round, and what comes of it.
@@ -145,7 +145,7 @@ pub(super) struct Data<T, R> {
     pub(super) slots: Vec<Option<T>>,
     /// Where they are not: the parts of those here, each with its rank.
     pub(super) parts: Vec<(u32, T)>,
-    pub(super) outcome: Outcome<R>,
+    pub(super) outcome: CallOutcome<R>,
 }
 
 impl<T, R> Data<T, R> {
@@ -153,7 +153,7 @@ impl<T, R> Data<T, R> {
         Data {
             slots: Vec::new(),
             parts: Vec::new(),
-            outcome: Outcome::None,
+            outcome: CallOutcome::None,
         }
     }
 
@@ -162,7 +162,7 @@ impl<T, R> Data<T, R> {
     where
         R: Clone,
     {
-        if let Outcome::Shared(value, left) = &mut self.outcome
+        if let CallOutcome::CommunicatorState(value, left) = &mut self.outcome
             && *left > 1
         {
             *left -= 1;
@@ -173,34 +173,34 @@ impl<T, R> Data<T, R> {
 
     /// All of it.
     pub(super) fn root(&mut self) -> Option<R> {
-        match std::mem::replace(&mut self.outcome, Outcome::None) {
-            Outcome::Shared(value, _) | Outcome::Root(value) => Some(value),
-            Outcome::None | Outcome::Each(_) => None,
+        match std::mem::replace(&mut self.outcome, CallOutcome::None) {
+            CallOutcome::CommunicatorState(value, _) | CallOutcome::Root(value) => Some(value),
+            CallOutcome::None | CallOutcome::Each(_) => None,
         }
     }
 
     /// The part of a rank.
     pub(super) fn part(&mut self, rank: u32) -> Option<R> {
         match &mut self.outcome {
-            Outcome::Each(parts) => parts.get_mut(rank as usize)?.take(),
+            CallOutcome::Each(parts) => parts.get_mut(rank as usize)?.take(),
             _ => None,
         }
     }
 }
 
 /// How the result of a call is made of what its ranks bring.
-pub(super) trait Make<T, R>: 'static {
+pub(super) trait Combine<T, R>: 'static {
     /// Before parts go elsewhere: those of neighbouring ranks may become one, of the first of them. They are in order.
     fn combine(&mut self, parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
         parts
     }
 
     /// The result of all that there is, in the order of ranks.
-    fn make(self, all: Vec<T>) -> Outcome<R>;
+    fn make(self, all: Vec<T>) -> CallOutcome<R>;
 }
 
-impl<T, R, F: FnOnce(Vec<T>) -> Outcome<R> + 'static> Make<T, R> for F {
-    fn make(self, all: Vec<T>) -> Outcome<R> {
+impl<T, R, F: FnOnce(Vec<T>) -> CallOutcome<R> + 'static> Combine<T, R> for F {
+    fn make(self, all: Vec<T>) -> CallOutcome<R> {
         self(all)
     }
 }
@@ -208,10 +208,10 @@ impl<T, R, F: FnOnce(Vec<T>) -> Outcome<R> + 'static> Make<T, R> for F {
 /// A result that an operation makes of two parts at a time.
 pub(super) struct Reduction<Op, R> {
     pub(super) op: Op,
-    pub(super) outcome: fn(R) -> Outcome<R>,
+    pub(super) outcome: fn(R) -> CallOutcome<R>,
 }
 
-impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Make<T, T> for Reduction<Op, T> {
+impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Combine<T, T> for Reduction<Op, T> {
     fn combine(&mut self, parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
         let mut runs: Vec<(u32, T)> = Vec::new();
         let mut next = None;
@@ -230,8 +230,10 @@ impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Make<T, T> for Reduction<Op, T>
         runs
     }
 
-    fn make(self, all: Vec<T>) -> Outcome<T> {
+    fn make(self, all: Vec<T>) -> CallOutcome<T> {
         let Reduction { op, outcome } = self;
-        all.into_iter().reduce(op).map_or(Outcome::None, outcome)
+        all.into_iter()
+            .reduce(op)
+            .map_or(CallOutcome::None, outcome)
     }
 }

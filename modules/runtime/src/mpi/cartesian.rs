@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, Needs, Outcome};
+use super::call::{Brought, Call, CallOutcome, Needs};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::recipe::Recipes;
@@ -295,7 +295,7 @@ impl Communicator {
                 recipes.join(&this, &ranks, format!("{}.cartesian", this.name()));
                 recipes
             };
-            Outcome::all(Rc::new(recipes))
+            CallOutcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part(grid.clone()));
         let calling = self.calling(call, at);

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, Data, Needs, Outcome, Reduction};
+use super::call::{Brought, Call, CallOutcome, Data, Needs, Reduction};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::round::{Calling, Collective, begin};
@@ -101,7 +101,7 @@ impl Communicator {
     pub(super) fn barrier_at(&self, at: &'static Location<'static>) -> Collective<()> {
         let call = Call::new::<()>("barrier", None);
         let brought = Ok(Brought::<(), ()>::Nothing);
-        let make = move |_| Outcome::all(());
+        let make = move |_| CallOutcome::all(());
         begin(
             self.calling(call, at),
             brought,
@@ -130,14 +130,14 @@ impl Communicator {
         let brought = self
             .root(root)
             .and_then(|()| match (self.is_root(root), value) {
-                (true, Some(value)) => Ok(Brought::Outcome(Outcome::all(value))),
+                (true, Some(value)) => Ok(Brought::Outcome(CallOutcome::all(value))),
                 (true, None) => Err(Error::Count {
                     given: 0,
                     wanted: 1,
                 }),
                 (false, _) => Ok(Brought::<(), T>::Nothing),
             });
-        let make = move |_| Outcome::None;
+        let make = move |_| CallOutcome::None;
         begin(
             self.calling(call, at),
             brought,
@@ -157,7 +157,13 @@ impl Communicator {
         let (call, at) = (Call::new::<T>("gather", Some(root)), Location::caller());
         let (needs, take) = self.rooted::<T, Vec<T>>(root);
         let brought = self.root(root).map(|()| Brought::Part(value));
-        begin(self.calling(call, at), brought, needs, Outcome::Root, take)
+        begin(
+            self.calling(call, at),
+            brought,
+            needs,
+            CallOutcome::Root,
+            take,
+        )
     }
 
     /// Gives each rank one of the root's values, in the order of ranks; what others bring is dropped. Values may be of
@@ -172,11 +178,11 @@ impl Communicator {
             true => {
                 let values = self.one_each(values.unwrap_or_default())?;
                 let each = values.into_iter().map(Some).collect();
-                Ok(Brought::Outcome(Outcome::Each(each)))
+                Ok(Brought::Outcome(CallOutcome::Each(each)))
             }
             false => Ok(Brought::<(), T>::Nothing),
         });
-        let make = move |_| Outcome::None;
+        let make = move |_| CallOutcome::None;
         begin(
             self.calling(call, at),
             brought,
@@ -194,7 +200,7 @@ impl Communicator {
     pub fn allgather<T: Value>(&self, value: T) -> Collective<Rc<[T]>> {
         let (call, at) = (Call::new::<T>("allgather", None), Location::caller());
         let brought = Ok(Brought::Part(value));
-        let make = move |all: Vec<T>| Outcome::all(Rc::<[T]>::from(all));
+        let make = move |all: Vec<T>| CallOutcome::all(Rc::<[T]>::from(all));
         begin(
             self.calling(call, at),
             brought,
@@ -222,7 +228,7 @@ impl Communicator {
                         .collect::<Vec<T>>(),
                 )
             };
-            Outcome::Each((0..size).map(column).collect())
+            CallOutcome::Each((0..size).map(column).collect())
         };
         begin(
             self.calling(call, at),
@@ -249,7 +255,7 @@ impl Communicator {
         let brought = self.root(root).map(|()| Brought::Part(value));
         let make = Reduction {
             op,
-            outcome: Outcome::Root,
+            outcome: CallOutcome::Root,
         };
         begin(self.calling(call, at), brought, needs, make, take)
     }
@@ -278,7 +284,7 @@ impl Communicator {
         let (call, at) = (Call::new::<T>("allreduce", None), Location::caller());
         let make = Reduction {
             op,
-            outcome: |value| Outcome::all(value),
+            outcome: |value| CallOutcome::all(value),
         };
         let brought = Ok(Brought::Part(value));
         begin(
@@ -313,7 +319,7 @@ impl Communicator {
                 let column = rows.iter_mut().filter_map(Iterator::next);
                 column.reduce(&mut op)
             };
-            Outcome::Each((0..size).map(&mut column).collect())
+            CallOutcome::Each((0..size).map(&mut column).collect())
         };
         begin(
             self.calling(call, at),
@@ -344,7 +350,7 @@ impl Communicator {
                 });
                 sum.clone()
             });
-            Outcome::Each(each.collect())
+            CallOutcome::Each(each.collect())
         };
         let brought = Ok(Brought::Part(value));
         begin(
@@ -377,7 +383,7 @@ impl Communicator {
                 });
                 Some(before)
             });
-            Outcome::Each(each.collect())
+            CallOutcome::Each(each.collect())
         };
         let brought = Ok(Brought::Part(value));
         begin(

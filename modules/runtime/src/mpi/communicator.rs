@@ -20,7 +20,7 @@ use super::value::Value;
 use super::world::{World, wake, wake_next};
 
 /// What the ranks of a communicator share.
-pub(super) struct Shared {
+pub(super) struct CommunicatorState {
     pub(super) world: Rc<World>,
     number: u32,
     group: Group,
@@ -30,10 +30,10 @@ pub(super) struct Shared {
     pub(super) distribution: Option<Distribution>,
 }
 
-impl Shared {
+impl CommunicatorState {
     pub(super) fn new(world: Rc<World>, number: u32, group: Group, name: String) -> Self {
         let others = world.others.as_ref();
-        Shared {
+        CommunicatorState {
             distribution: others.and_then(|others: &Others| others.distribution(&group)),
             world,
             number,
@@ -62,7 +62,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for CommunicatorState {
     fn drop(&mut self) {
         self.world.forget(self);
     }
@@ -71,7 +71,7 @@ impl Drop for Shared {
 /// A communicator, as one of its ranks has it: who uses it is that rank.
 #[derive(Clone)]
 pub struct Communicator {
-    shared: Rc<Shared>,
+    shared: Rc<CommunicatorState>,
     rank: u32,
     /// The rank in the world.
     home: u32,
@@ -95,13 +95,13 @@ pub fn world() -> Result<Communicator, Error> {
 }
 
 impl Communicator {
-    pub(super) fn new(shared: Rc<Shared>, rank: u32) -> Self {
+    pub(super) fn new(shared: Rc<CommunicatorState>, rank: u32) -> Self {
         // Whoever has a communicator is a member.
         let home = shared.group.at(rank).unwrap_or(NONE);
         Communicator { shared, rank, home }
     }
 
-    pub(super) fn shared(&self) -> &Rc<Shared> {
+    pub(super) fn shared(&self) -> &Rc<CommunicatorState> {
         &self.shared
     }
 

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::communicator::{Communicator, Shared};
+use super::communicator::{Communicator, CommunicatorState};
 use super::envelope::{Envelope, Mixer};
 use super::error::Error;
 use super::group::Group;
@@ -98,7 +98,7 @@ impl Communicator {
         key: Key,
         at: &'static Location<'static>,
     ) -> Result<Begun, Error> {
-        let parent: &Rc<Shared> = self.shared();
+        let parent: &Rc<CommunicatorState> = self.shared();
         let world = &parent.world;
         if group
             .members()

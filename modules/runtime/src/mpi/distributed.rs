@@ -12,8 +12,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::call::{Call, Caller, Data, Make, Outcome};
-use super::communicator::Shared;
+use super::call::{Call, CallOutcome, Caller, Combine, Data};
+use super::communicator::CommunicatorState;
 use super::error::Error;
 use super::frame::Frame;
 use super::others::{Distribution, Others};
@@ -47,10 +47,11 @@ crate::payload!(
 
 /// Makes the result of what other schedulers have sent, as the parts here are, unless the root has given it to all: what
 /// each of them is to get.
-type Finish =
-    Box<dyn FnOnce(&Shared, &mut dyn Any, Vec<Vec<u8>>, bool) -> Result<Shares, DecodeError>>;
+type Finish = Box<
+    dyn FnOnce(&CommunicatorState, &mut dyn Any, Vec<Vec<u8>>, bool) -> Result<Shares, DecodeError>,
+>;
 /// Reads what comes of a call for the ranks here.
-type Accept = fn(&Shared, &mut dyn Any, &[u8]) -> Result<(), DecodeError>;
+type Accept = fn(&CommunicatorState, &mut dyn Any, &[u8]) -> Result<(), DecodeError>;
 /// What each of the other schedulers is to get.
 type Shares = Vec<(u32, Vec<u8>)>;
 
@@ -90,7 +91,7 @@ const ROOT: u8 = 3;
 const GIVEN: u8 = 4;
 
 fn accept<T: Payload + 'static, R: Payload + 'static>(
-    shared: &Shared,
+    shared: &CommunicatorState,
     data: &mut dyn Any,
     bytes: &[u8],
 ) -> Result<(), DecodeError> {
@@ -99,8 +100,11 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
         return Ok(());
     };
     match *kind {
-        SHARED => data.outcome = Outcome::Shared(Decoder::from_slice(bytes)?, shared.here()),
-        ROOT => data.outcome = Outcome::Root(Decoder::from_slice(bytes)?),
+        SHARED => {
+            data.outcome =
+                CallOutcome::CommunicatorState(Decoder::from_slice(bytes)?, shared.here())
+        }
+        ROOT => data.outcome = CallOutcome::Root(Decoder::from_slice(bytes)?),
         EACH => {
             let parts: Vec<(u32, R)> = Decoder::from_slice(bytes)?;
             let mut each: Vec<Option<R>> = Vec::new();
@@ -110,7 +114,7 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
                     *place = Some(part);
                 }
             }
-            data.outcome = Outcome::Each(each);
+            data.outcome = CallOutcome::Each(each);
         }
         _ => {}
     }
@@ -118,14 +122,14 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
 }
 
 /// Where the ranks are, and the other schedulers.
-fn whereabouts(shared: &Shared) -> Option<(&Distribution, &Others)> {
+fn whereabouts(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
     shared
         .distribution
         .as_ref()
         .zip(shared.world.others.as_ref())
 }
 
-impl Shared {
+impl CommunicatorState {
     /// The leader of its collective calls, if that is another scheduler.
     fn leader(&self) -> Option<u32> {
         let (distribution, others) = whereabouts(self)?;
@@ -150,7 +154,7 @@ impl Shared {
     /// What other schedulers are to get of an outcome, which loses it. Code of the user.
     pub(super) fn shares<R: Payload>(
         &self,
-        outcome: &mut Outcome<R>,
+        outcome: &mut CallOutcome<R>,
         root: Option<usize>,
     ) -> Shares {
         outcome.share(self.here());
@@ -159,20 +163,22 @@ impl Shared {
         };
         let home = |rank: u32| Some(others.home_of(self.group().at(rank)?));
         match outcome {
-            Outcome::None => self.to_all(&[NOTHING]),
-            Outcome::Shared(value, _) => self.to_all(&Encoder::behind(vec![SHARED], value)),
-            Outcome::Root(_) => {
+            CallOutcome::None => self.to_all(&[NOTHING]),
+            CallOutcome::CommunicatorState(value, _) => {
+                self.to_all(&Encoder::behind(vec![SHARED], value))
+            }
+            CallOutcome::Root(_) => {
                 let root = root.and_then(|root| home(root as u32));
                 let mut shares = self.to_all(&[NOTHING]);
                 if let Some(share) = shares.iter_mut().find(|share| Some(share.0) == root)
-                    && let Outcome::Root(value) = std::mem::replace(outcome, Outcome::None)
+                    && let CallOutcome::Root(value) = std::mem::replace(outcome, CallOutcome::None)
                 {
                     share.1 = Encoder::behind(vec![ROOT], &value);
                     drop(value);
                 }
                 shares
             }
-            Outcome::Each(each) => {
+            CallOutcome::Each(each) => {
                 let mut parts: BTreeMap<u32, Vec<(u32, R)>> = BTreeMap::new();
                 for (rank, part) in (0..).zip(each.iter_mut()) {
                     if let Some(home) = home(rank).filter(|&home| home != others.me())
@@ -232,7 +238,7 @@ impl Shared {
     pub(super) fn all_here_have_come<T: Payload + 'static, R: Payload + 'static>(
         self: &Rc<Self>,
         turn: u32,
-        mut make: impl Make<T, R>,
+        mut make: impl Combine<T, R>,
     ) {
         let data = self.rounds.borrow_mut().get(turn).and_then(|round| {
             let is_well = round.error.is_none();
@@ -467,12 +473,12 @@ impl Shared {
 
 /// At the leader: makes the result of all parts.
 fn finish<T: Payload + 'static, R: Payload + 'static>(
-    shared: &Shared,
+    shared: &CommunicatorState,
     call: &Call,
     data: &mut dyn Any,
     others: Vec<Vec<u8>>,
     given: bool,
-    make: impl Make<T, R>,
+    make: impl Combine<T, R>,
 ) -> Result<Shares, DecodeError> {
     let Some(data) = data.downcast_mut::<Data<T, R>>() else {
         return Ok(Vec::new());

@@ -12,7 +12,7 @@ pub(super) const DONE: u32 = NONE - 1;
 
 /// What has become of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum EntryState {
     /// There is none; `next` is the next of those.
     Free,
     /// A receive waits for a message.
@@ -52,7 +52,7 @@ pub(super) struct Entry {
     pub(super) at: &'static Location<'static>,
     /// The rank in the world at which it is.
     pub(super) home: u32,
-    pub(super) state: State,
+    pub(super) state: EntryState,
     pub(super) previous: u32,
     pub(super) next: u32,
     /// Among those of the same envelope, where there is an index.
@@ -65,7 +65,7 @@ pub(super) struct Entry {
     /// What it is received as, if that may come as bytes.
     pub(super) wanted: Option<Wanted>,
     /// What its sender is to be told that there is room for again, in bytes.
-    pub(super) owed: u32,
+    pub(super) credit: u32,
 }
 
 /// All entries of a scheduler's ranks. Who has the number of one has it until it gives it back.
@@ -104,8 +104,8 @@ impl Slab {
     #[inline]
     pub(super) fn remove(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];
-        debug_assert!(entry.parcel.is_none() && entry.state != State::Free);
-        entry.state = State::Free;
+        debug_assert!(entry.parcel.is_none() && entry.state != EntryState::Free);
+        entry.state = EntryState::Free;
         entry.word = 0;
         entry.next = self.free;
         self.free = at;

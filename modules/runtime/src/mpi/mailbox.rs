@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 
 use super::envelope::Mixing;
-use super::queue::Queue;
+use super::queue::MatchQueue;
 
 /// What waits at one rank.
 pub(super) struct Mailbox {
     /// Receives that wait for messages.
-    pub(super) posted: Queue,
+    pub(super) posted: MatchQueue,
     /// Messages that no receive has taken yet.
-    pub(super) unexpected: Queue,
+    pub(super) unexpected: MatchQueue,
 }
 
 impl Mailbox {
     const EMPTY: Mailbox = Mailbox {
-        posted: Queue::EMPTY,
-        unexpected: Queue::EMPTY,
+        posted: MatchQueue::EMPTY,
+        unexpected: MatchQueue::EMPTY,
     };
 }
 

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::panic::Location;
 
-use super::entry::{Entry, NONE, Slab, State};
+use super::entry::{Entry, EntryState, NONE, Slab};
 use super::envelope::Envelope;
 use super::error::Error;
 use super::mailbox::Mailboxes;
@@ -82,7 +82,7 @@ impl Matching {
     #[inline]
     pub(super) fn add(
         &mut self,
-        state: State,
+        state: EntryState,
         home: u32,
         envelope: Envelope,
         parcel: Option<Parcel>,
@@ -103,7 +103,7 @@ impl Matching {
             at,
             from: NONE,
             wanted: None,
-            owed: 0,
+            credit: 0,
         })
     }
 
@@ -132,7 +132,7 @@ impl Matching {
         self.order += 1;
         entry.order = self.order;
         entry.envelope = envelope;
-        entry.state = State::Taken;
+        entry.state = EntryState::Taken;
         Some(receive)
     }
 
@@ -157,7 +157,11 @@ impl Matching {
             Mode::Standard => mailbox.unexpected.len() >= EAGER,
             Mode::Synchronous => true,
         };
-        let state = if held { State::Held } else { State::Unexpected };
+        let state = if held {
+            EntryState::Held
+        } else {
+            EntryState::Unexpected
+        };
         let entry = self.add(state, home, envelope, Some(parcel), at);
         self.leave(home, entry);
         if held { Sent::Held(entry) } else { Sent::Left }
@@ -196,7 +200,7 @@ impl Matching {
         match self.find(home, envelope) {
             Some(message) => self.take(message, at),
             None => {
-                let receive = self.add(State::Posted, home, envelope, None, at);
+                let receive = self.add(EntryState::Posted, home, envelope, None, at);
                 let mailbox = self.mailboxes.of(home);
                 mailbox.posted.push(&mut self.slab.entries, receive);
                 (receive, 0)
@@ -223,8 +227,8 @@ impl Matching {
         let mailbox = self.mailboxes.of(home);
         mailbox.unexpected.remove(entries, message);
         let entry = &mut entries[message as usize];
-        if entry.state != State::Held {
-            entry.state = State::Taken;
+        if entry.state != EntryState::Held {
+            entry.state = EntryState::Taken;
             entry.at = at;
             if entry.from != NONE {
                 self.take_arrived(message);
@@ -232,10 +236,10 @@ impl Matching {
             return (message, 0);
         }
         // The sender has the number of this one.
-        entry.state = State::Done;
+        entry.state = EntryState::Done;
         let (envelope, order, parcel) = (entry.envelope, entry.order, entry.parcel.take());
         let word = self.take_word(message);
-        let receive = self.add(State::Taken, home, envelope, parcel, at);
+        let receive = self.add(EntryState::Taken, home, envelope, parcel, at);
         self.slab.entries[receive as usize].order = order;
         (receive, word)
     }
@@ -254,7 +258,7 @@ impl Matching {
         envelope: Envelope,
         at: &'static Location<'static>,
     ) -> u32 {
-        let probe = self.add(State::Probing, home, envelope, None, at);
+        let probe = self.add(EntryState::Probing, home, envelope, None, at);
         self.probing.entry(home).or_default().push(probe);
         probe
     }
@@ -262,14 +266,14 @@ impl Matching {
     /// A rank waits in a collective call of a communicator: its entry.
     pub(super) fn meet(&mut self, context: u32, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(context, None, None);
-        self.add(State::Meeting, 0, envelope, None, at)
+        self.add(EntryState::Meeting, 0, envelope, None, at)
     }
 
     /// An entry for a call that could not be made.
     pub(super) fn failed(&mut self, error: Error, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
         let error = Parcel::error(error);
-        self.add(State::Done, 0, envelope, Some(error), at)
+        self.add(EntryState::Done, 0, envelope, Some(error), at)
     }
 
     /// A receive or a probe is not wanted any more: what its parcel was, and the word of who waited there. A message that it
@@ -284,8 +288,8 @@ impl Matching {
             ..
         } = entries[at as usize];
         match state {
-            State::Posted => self.mailboxes.of(home).posted.remove(entries, at),
-            State::Probing => {
+            EntryState::Posted => self.mailboxes.of(home).posted.remove(entries, at),
+            EntryState::Probing => {
                 if let Some(all) = self.probing.get_mut(&home) {
                     all.retain(|&probe| probe != at);
                     if all.is_empty() {
@@ -293,20 +297,20 @@ impl Matching {
                     }
                 }
             }
-            State::Taken | State::Coming
+            EntryState::Taken | EntryState::Coming
                 if !self.is_over && entries[at as usize].parcel.is_some() =>
             {
                 self.return_message(at, home, envelope);
                 return (None, word);
             }
             // The answer comes all the same.
-            State::Accessing if !self.is_over => {
-                entries[at as usize].state = State::Forgotten;
+            EntryState::Accessing if !self.is_over => {
+                entries[at as usize].state = EntryState::Forgotten;
                 return (None, word);
             }
             // A sender that waits no more has still sent its message.
-            State::Held => {
-                entries[at as usize].state = State::Unexpected;
+            EntryState::Held => {
+                entries[at as usize].state = EntryState::Unexpected;
                 return (None, word);
             }
             _ => {}
@@ -331,17 +335,17 @@ impl Matching {
             self.slab.remove(at);
             match far {
                 Some(far) => {
-                    self.slab.entries[receive as usize].state = State::Coming;
+                    self.slab.entries[receive as usize].state = EntryState::Coming;
                     self.ask(far, receive);
                 }
                 None => {
-                    self.slab.entries[receive as usize].state = State::Taken;
+                    self.slab.entries[receive as usize].state = EntryState::Taken;
                     let word = self.take_word(receive);
                     self.then.push(Then::Wake(word));
                 }
             }
         } else {
-            entries[at as usize].state = State::Unexpected;
+            entries[at as usize].state = EntryState::Unexpected;
             mailbox.unexpected.insert(entries, at);
             self.tell_probes(home, envelope);
         }
@@ -350,7 +354,7 @@ impl Matching {
     /// Takes a message back that no receive has taken.
     pub(super) fn unsend(&mut self, at: u32) -> Option<(Parcel, u32)> {
         let entry = &mut self.slab.entries[at as usize];
-        if entry.state != State::Held {
+        if entry.state != EntryState::Held {
             return None;
         }
         let home = entry.home;
@@ -382,9 +386,9 @@ impl Matching {
             while let Some(at) = next {
                 let entry = &mut self.slab.entries[at as usize];
                 next = Some(entry.next).filter(|&next| next != NONE);
-                if entry.envelope.context == context && entry.state == State::Unexpected {
-                    if entry.owed > 0 {
-                        self.then.push(Then::Credit(entry.from, entry.owed));
+                if entry.envelope.context == context && entry.state == EntryState::Unexpected {
+                    if entry.credit > 0 {
+                        self.then.push(Then::Credit(entry.from, entry.credit));
                     }
                     if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
                         self.asked.remove(&(far.scheduler, far.entry));
@@ -403,7 +407,7 @@ impl Matching {
         self.is_over = true;
         let entries = self.slab.entries.iter_mut();
         entries
-            .filter(|entry| !matches!(entry.state, State::Done | State::Answered))
+            .filter(|entry| !matches!(entry.state, EntryState::Done | EntryState::Answered))
             .filter_map(Lost::of)
             .collect()
     }

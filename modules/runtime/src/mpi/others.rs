@@ -21,7 +21,7 @@ struct Peer {
     /// How many bytes may be sent to it.
     credit: Cell<u32>,
     /// For how many it is to be told that there is room again.
-    owed: Cell<u32>,
+    ungiven: Cell<u32>,
     /// The number of the type that was sent there last.
     last_type: Cell<u64>,
 }
@@ -56,7 +56,7 @@ impl Others {
         let count = run.inboxes() * os_processes;
         let peer = |_| Peer {
             credit: Cell::new(CREDIT),
-            owed: Cell::new(0),
+            ungiven: Cell::new(0),
             last_type: Cell::new(0),
         };
         (count > 1).then(|| Others {
@@ -142,15 +142,15 @@ impl Others {
 
     /// There is room again for what another scheduler sends: it is told when that is worth it. Until then, it asks before it
     /// sends.
-    pub(super) fn owe(&self, to: u32, bytes: u32) {
+    pub(super) fn free_credit(&self, to: u32, bytes: u32) {
         let Some(peer) = self.peers.get(to as usize) else {
             return;
         };
-        let owed = peer.owed.get().saturating_add(bytes);
-        peer.owed.set(owed);
-        if owed >= CREDIT / 2 {
-            peer.owed.set(0);
-            self.send(to, Frame::Credit { bytes: owed });
+        let ungiven = peer.ungiven.get().saturating_add(bytes);
+        peer.ungiven.set(ungiven);
+        if ungiven >= CREDIT / 2 {
+            peer.ungiven.set(0);
+            self.send(to, Frame::Credit { bytes: ungiven });
         }
     }
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::entry::{NONE, State};
+use super::entry::{EntryState, NONE};
 use super::envelope::Status;
 use super::error::Error;
 use super::parcel::Parcel;
@@ -46,7 +46,7 @@ impl Future for Probing {
         loop {
             let mut matching = world.matching.borrow_mut();
             let entry = &mut matching.slab.entries[at as usize];
-            if entry.state == State::Done {
+            if entry.state == EntryState::Done {
                 let error = entry.parcel.take();
                 drop(matching);
                 let error = error.and_then(Parcel::into_error);
@@ -62,7 +62,7 @@ impl Future for Probing {
                 return Poll::Ready(Ok(status));
             }
             drop(matching);
-            world.wait(context, at, State::Probing);
+            world.wait(context, at, EntryState::Probing);
             // To wait by a foreign waker is to run code of the user, which may have sent something.
             if world.matching.borrow().find(home, envelope).is_none() {
                 return Poll::Pending;

@@ -15,15 +15,15 @@ const LONG: u32 = 32;
 /// First and last of those with the same envelope.
 type Index = HashMap<Envelope, (u32, u32), Mixing>;
 
-pub(super) struct Queue {
+pub(super) struct MatchQueue {
     head: u32,
     tail: u32,
     len: u32,
     index: Option<Box<Index>>,
 }
 
-impl Queue {
-    pub(super) const EMPTY: Queue = Queue {
+impl MatchQueue {
+    pub(super) const EMPTY: MatchQueue = MatchQueue {
         head: NONE,
         tail: NONE,
         len: 0,

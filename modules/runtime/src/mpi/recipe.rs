@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::communicator::{Communicator, Shared};
+use super::communicator::{Communicator, CommunicatorState};
 use super::entry::NONE;
 use super::error::Error;
 use super::group::Group;
@@ -16,7 +16,7 @@ struct Recipe {
     group: Group,
     name: String,
     /// When somebody here has asked. It stays until all here have what they get.
-    made: OnceCell<Rc<Shared>>,
+    made: OnceCell<Rc<CommunicatorState>>,
 }
 
 impl Payload for Recipe {
@@ -96,7 +96,7 @@ impl Recipes {
     }
 
     /// Joins some ranks of a communicator, in this order. None of them is joined already.
-    pub(super) fn join(&mut self, parent: &Shared, ranks: &[u32], name: String) {
+    pub(super) fn join(&mut self, parent: &CommunicatorState, ranks: &[u32], name: String) {
         let members = ranks
             .iter()
             .filter_map(|&rank| parent.group().at(rank))
@@ -137,7 +137,7 @@ impl Recipes {
     /// What a rank of the parent gets.
     pub(super) fn communicator(
         &self,
-        parent: &Shared,
+        parent: &CommunicatorState,
         rank: u32,
     ) -> Result<Option<Communicator>, Error> {
         let wrong = self.wrong.binary_search_by_key(&rank, |wrong| wrong.0);

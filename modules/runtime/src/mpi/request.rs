@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::entry::{DONE, Entry, NONE, State};
+use super::entry::{DONE, Entry, EntryState, NONE};
 use super::envelope::Status;
 use super::error::Error;
 use super::parcel::{Parcel, Unopened};
@@ -60,7 +60,10 @@ impl Handle {
             let entry = matching.slab.entries.get(self.entry as usize);
             matching.is_over
                 || entry.is_none_or(|entry| {
-                    matches!(entry.state, State::Taken | State::Answered | State::Done)
+                    matches!(
+                        entry.state,
+                        EntryState::Taken | EntryState::Answered | EntryState::Done
+                    )
                 })
         };
         self.world.as_ref().is_none_or(done)
@@ -82,16 +85,18 @@ impl Handle {
                 (entry.status(), entry.state, std::mem::take(&mut entry.word));
             let parcel = entry.parcel.take();
             match state {
-                State::Taken | State::Answered | State::Done => matching.slab.remove(at),
+                EntryState::Taken | EntryState::Answered | EntryState::Done => {
+                    matching.slab.remove(at)
+                }
                 // The run is over.
                 _ => drop(matching.give_up(at)),
             }
             let taken = match (state, parcel) {
-                (State::Taken | State::Answered, Some(parcel)) => {
+                (EntryState::Taken | EntryState::Answered, Some(parcel)) => {
                     Ok(Some(Taken { parcel, status }))
                 }
-                (State::Done, None) => Ok(None),
-                (State::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
+                (EntryState::Done, None) => Ok(None),
+                (EntryState::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
                 _ => Err(Error::Over),
             };
             (taken, word)
@@ -111,11 +116,11 @@ impl Handle {
         if entry.word != 0 {
             return None;
         }
-        if entry.state == State::Posted && !is_over {
+        if entry.state == EntryState::Posted && !is_over {
             entry.word = ARMED | current::plain_waiter(context)?;
             return Some(Poll::Pending);
         }
-        if entry.state != State::Taken {
+        if entry.state != EntryState::Taken {
             return None;
         }
         let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
@@ -142,7 +147,10 @@ impl Handle {
                 drop(matching);
                 let waits = matches!(
                     state,
-                    State::Posted | State::Coming | State::Held | State::Accessing
+                    EntryState::Posted
+                        | EntryState::Coming
+                        | EntryState::Held
+                        | EntryState::Accessing
                 ) && !is_over;
                 if waits {
                     if world.wait(context, self.entry, state) {
@@ -445,7 +453,7 @@ impl Future for ReceivingMessage {
         // The entry stays, so that the message can go back.
         if let (Some(world), false) = (&this.handle.world, this.handle.entry == NONE) {
             let state = world.matching.borrow().slab.entries[this.handle.entry as usize].state;
-            if state == State::Taken && !world.is_over() {
+            if state == EntryState::Taken && !world.is_over() {
                 let entry = std::mem::replace(&mut this.handle.entry, NONE);
                 let message = Message::new(world, entry);
                 this.handle.world = None;

@@ -13,13 +13,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::call::{Brought, Call, Data, Make, Needs, Outcome, place};
-use super::communicator::Shared;
+use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, place};
+use super::communicator::CommunicatorState;
 use super::distributed::Distributed;
-use super::entry::{NONE, State};
+use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::world::wake;
-use crate::exec::floor::Tell;
+use crate::exec::floor::TellWait;
 use crate::payload::Payload;
 
 /// So many rounds may be under way before a rank waits for the others.
@@ -89,7 +89,7 @@ impl Rounds {
     }
 
     /// Tells of those who wait in collective calls.
-    pub(super) fn calls(this: &RefCell<Self>, shared: &Shared, tell: Tell<'_>) {
+    pub(super) fn calls(this: &RefCell<Self>, shared: &CommunicatorState, tell: TellWait<'_>) {
         let rounds: Ref<'_, Rounds> = this.borrow();
         for (number, round) in rounds.open.iter().enumerate() {
             let Some((call, ..)) = &round.call else {
@@ -139,7 +139,7 @@ impl Rounds {
 /// A collective call that was begun. To let go of it takes nothing back: the others go on.
 #[must_use = "who does not wait for a collective call does not know when it is done"]
 pub struct Collective<R> {
-    shared: Rc<Shared>,
+    shared: Rc<CommunicatorState>,
     /// The round; none if there is nothing to be told any more.
     turn: Option<u32>,
     rank: u32,
@@ -151,7 +151,7 @@ pub struct Collective<R> {
 
 /// The call that a rank makes, and where that is.
 pub(super) struct Calling<'a> {
-    pub(super) shared: &'a Rc<Shared>,
+    pub(super) shared: &'a Rc<CommunicatorState>,
     pub(super) rank: u32,
     pub(super) call: Call,
     pub(super) at: &'static Location<'static>,
@@ -163,7 +163,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     calling: Calling<'_>,
     brought: Result<Brought<T, R>, Error>,
     needs: Needs,
-    make: impl Make<T, R>,
+    make: impl Combine<T, R>,
     take: fn(&mut dyn Any, u32) -> Option<Out>,
 ) -> Collective<Out> {
     let Calling {
@@ -264,7 +264,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         // Code of the user, with nothing borrowed.
         if let Some(data) = data.downcast_mut::<Data<T, R>>() {
             let parts = std::mem::take(&mut data.slots);
-            if matches!(data.outcome, Outcome::None) {
+            if matches!(data.outcome, CallOutcome::None) {
                 data.outcome = make.make(parts.into_iter().flatten().collect());
                 data.outcome.share(here);
             }
@@ -283,7 +283,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
 }
 
 /// Wakes those who wait for what has changed: all that wait at a round which may go on.
-pub(super) fn wake_all(shared: &Shared, mut rounds: std::cell::RefMut<'_, Rounds>) {
+pub(super) fn wake_all(shared: &CommunicatorState, mut rounds: std::cell::RefMut<'_, Rounds>) {
     let mut woken = Vec::new();
     for round in &mut rounds.open {
         if round.complete || round.root_came || round.error.is_some() {
@@ -293,14 +293,14 @@ pub(super) fn wake_all(shared: &Shared, mut rounds: std::cell::RefMut<'_, Rounds
     drop(rounds);
     for entry in woken {
         let word = shared.world.change(|matching| {
-            matching.slab.entries[entry as usize].state = State::Done;
+            matching.slab.entries[entry as usize].state = EntryState::Done;
             matching.take_word(entry)
         });
         wake(word);
     }
 }
 
-impl Shared {
+impl CommunicatorState {
     /// What a round was to come to is there.
     pub(super) fn complete(&self, turn: u32, data: Box<dyn Any>) {
         let mut rounds = self.rounds.borrow_mut();
@@ -400,7 +400,7 @@ impl<R> Future for Collective<R> {
                 round.waiting.push(this.entry);
             } else {
                 let meets = |entry: &mut super::entry::Entry| {
-                    std::mem::replace(&mut entry.state, State::Meeting) == State::Meeting
+                    std::mem::replace(&mut entry.state, EntryState::Meeting) == EntryState::Meeting
                 };
                 let mut matching = world.matching.borrow_mut();
                 if !meets(&mut matching.slab.entries[this.entry as usize]) {
@@ -408,7 +408,7 @@ impl<R> Future for Collective<R> {
                 }
             }
             drop(rounds);
-            if world.wait(context, this.entry, State::Meeting) {
+            if world.wait(context, this.entry, EntryState::Meeting) {
                 return Poll::Pending;
             }
         }

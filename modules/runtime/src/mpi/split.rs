@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, Data, Needs, Outcome};
-use super::communicator::{Communicator, Shared};
+use super::call::{Brought, Call, CallOutcome, Data, Needs};
+use super::communicator::{Communicator, CommunicatorState};
 use super::error::Error;
 use super::group::Group;
 use super::recipe::Recipes;
@@ -22,7 +22,7 @@ pub(super) fn made<T: 'static>(data: &mut dyn Any, rank: u32) -> Option<Made> {
 
 /// What a rank makes of what it is told.
 pub(super) async fn communicator(
-    parent: Rc<Shared>,
+    parent: Rc<CommunicatorState>,
     made: Collective<Made>,
 ) -> Result<Option<Communicator>, Error> {
     let (recipes, rank) = made.await?;
@@ -55,7 +55,7 @@ impl Communicator {
         let make = move |_| {
             let name = format!("{}.{what}", this.name());
             let recipes = Recipes::one(&this.world, this.group().clone(), name);
-            Outcome::all(Rc::new(recipes))
+            CallOutcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::<(), _>::Nothing);
         let calling = self.calling(call, at);
@@ -91,7 +91,7 @@ impl Communicator {
                 let ranks: Vec<u32> = ranks.into_iter().map(|(_, rank)| rank).collect();
                 recipes.join(&this, &ranks, format!("{}.split({colour})", this.name()));
             }
-            Outcome::all(Rc::new(recipes))
+            CallOutcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part((colour, key)));
         let calling = self.calling(call, at);
@@ -115,7 +115,7 @@ impl Communicator {
         let parent = Rc::clone(&this);
         let make = move |groups: Vec<Group>| {
             let recipes = created(&this, &groups);
-            Outcome::all(Rc::new(recipes))
+            CallOutcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part(group.clone()));
         let calling = self.calling(call, at);
@@ -141,7 +141,7 @@ const OTHERS: Error =
     Error::group("the ranks of a communicator that is made have different groups");
 
 /// Communicators of the groups that ranks have asked for.
-fn created(this: &Shared, groups: &[Group]) -> Recipes {
+fn created(this: &CommunicatorState, groups: &[Group]) -> Recipes {
     let mut recipes = Recipes::none(groups.len());
     for (rank, group) in (0..).zip(groups) {
         // The first of a group makes its communicator.

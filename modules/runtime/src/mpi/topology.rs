@@ -7,7 +7,7 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, Needs, Outcome};
+use super::call::{Brought, Call, CallOutcome, Needs};
 use super::cartesian::Cartesian;
 use super::collective::shared;
 use super::communicator::Communicator;
@@ -184,7 +184,7 @@ impl Communicator {
         let size = self.size();
         let edges =
             checked(sources, size).and_then(|sources| Ok((sources, checked(destinations, size)?)));
-        let make = move |all: Vec<Edges>| Outcome::all(is_whole(&all));
+        let make = move |all: Vec<Edges>| CallOutcome::all(is_whole(&all));
         let whole = begin(
             self.calling(call, at),
             edges.clone().map(Brought::Part),

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::entry::State;
+use super::entry::EntryState;
 use super::envelope::Envelope;
 use super::error::Error;
 use super::frame::Whose;
@@ -18,7 +18,7 @@ pub(super) struct Arrival {
     /// The scheduler.
     pub(super) from: u32,
     /// What its sender is to be told that there is room for again, in bytes.
-    pub(super) owed: u32,
+    pub(super) credit: u32,
 }
 
 impl Matching {
@@ -34,12 +34,12 @@ impl Matching {
             envelope,
             parcel,
             from,
-            owed,
+            credit,
         } = arrival;
         let is_far = parcel.as_far().is_some();
         if let Some(receive) = self.hand_at(home, envelope) {
             let entry = &mut self.slab.entries[receive as usize];
-            (entry.parcel, entry.from, entry.owed) = (Some(parcel), from, owed);
+            (entry.parcel, entry.from, entry.credit) = (Some(parcel), from, credit);
             if !is_far {
                 let word = std::mem::take(&mut entry.word);
                 self.then.push(Then::Wake(word));
@@ -48,9 +48,9 @@ impl Matching {
             return true;
         }
         if waits {
-            let message = self.add(State::Unexpected, home, envelope, Some(parcel), at);
+            let message = self.add(EntryState::Unexpected, home, envelope, Some(parcel), at);
             let entry = &mut self.slab.entries[message as usize];
-            (entry.from, entry.owed) = (from, owed);
+            (entry.from, entry.credit) = (from, credit);
             self.leave(home, message);
         }
         waits
@@ -71,8 +71,8 @@ impl Matching {
             return Some(value);
         };
         let entry = &mut self.slab.entries[at as usize];
-        if entry.state == State::Coming {
-            entry.state = State::Taken;
+        if entry.state == EntryState::Coming {
+            entry.state = EntryState::Taken;
             let word = std::mem::take(&mut entry.word);
             self.then.push(Then::Wake(word));
         }
@@ -103,7 +103,7 @@ impl Matching {
         at: &'static Location<'static>,
     ) -> u32 {
         let envelope = Envelope::new(context, Some(target), Some(what));
-        self.add(State::Accessing, home, envelope, None, at)
+        self.add(EntryState::Accessing, home, envelope, None, at)
     }
 
     /// The answer to that has come. If nobody wants it any more, it comes back.
@@ -112,13 +112,13 @@ impl Matching {
             return Some(answer);
         };
         match entry.state {
-            State::Accessing => {
-                (entry.state, entry.parcel) = (State::Answered, Some(answer));
+            EntryState::Accessing => {
+                (entry.state, entry.parcel) = (EntryState::Answered, Some(answer));
                 let word = std::mem::take(&mut entry.word);
                 self.then.push(Then::Wake(word));
                 None
             }
-            State::Forgotten => {
+            EntryState::Forgotten => {
                 self.slab.remove(at);
                 Some(answer)
             }
@@ -137,8 +137,8 @@ impl Matching {
     ) -> u32 {
         // Who sends so does not wait.
         let state = match mode {
-            Mode::Buffered => State::Unexpected,
-            _ => State::Held,
+            Mode::Buffered => EntryState::Unexpected,
+            _ => EntryState::Held,
         };
         self.add(state, home, envelope, Some(parcel), at)
     }
@@ -156,13 +156,13 @@ impl Matching {
         }
         let entry = &mut self.slab.entries[at as usize];
         match entry.state {
-            State::Held => {
-                entry.state = State::Done;
+            EntryState::Held => {
+                entry.state = EntryState::Done;
                 let word = std::mem::take(&mut entry.word);
                 self.then.push(Then::Wake(word));
                 entry.parcel.take()
             }
-            State::Unexpected => {
+            EntryState::Unexpected => {
                 let parcel = entry.parcel.take();
                 self.slab.remove(at);
                 parcel
@@ -177,10 +177,10 @@ impl Matching {
             return None;
         }
         let entry = &mut self.slab.entries[at as usize];
-        if entry.state != State::Held {
+        if entry.state != EntryState::Held {
             return self.release(at);
         }
-        entry.state = State::Done;
+        entry.state = EntryState::Done;
         let word = std::mem::take(&mut entry.word);
         self.then.push(Then::Wake(word));
         entry.parcel.replace(Parcel::error(Error::NotReady))
@@ -189,12 +189,12 @@ impl Matching {
     /// A receive has a message of another scheduler.
     pub(super) fn take_arrived(&mut self, message: u32) {
         let entry = &mut self.slab.entries[message as usize];
-        let owed = std::mem::take(&mut entry.owed);
-        if owed > 0 {
-            self.then.push(Then::Credit(entry.from, owed));
+        let credit = std::mem::take(&mut entry.credit);
+        if credit > 0 {
+            self.then.push(Then::Credit(entry.from, credit));
         }
         if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
-            entry.state = State::Coming;
+            entry.state = EntryState::Coming;
             self.ask(far, message);
         }
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 use super::call::place;
-use super::communicator::Shared;
-use super::entry::{NONE, State};
+use super::communicator::CommunicatorState;
+use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::frame::Frame;
 use super::group::Group;
@@ -21,7 +21,7 @@ use super::others::Others;
 use super::round::Rounds;
 use super::window::{Exposed, NAMES};
 use crate::exec::current;
-use crate::exec::floor::{self, Floor, Tell, Unreceived};
+use crate::exec::floor::{self, Floor, TellWait, UnreceivedMessages};
 use crate::exec::guard;
 use crate::exec::hooks::Owner;
 use crate::exec::scheduler::Scheduler;
@@ -43,17 +43,17 @@ pub(super) struct World {
     /// The number of the next communicator.
     next: Cell<u32>,
     /// Those that there are, by number.
-    communicators: RefCell<BTreeMap<u32, Weak<Shared>>>,
+    communicators: RefCell<BTreeMap<u32, Weak<CommunicatorState>>>,
     /// That of all ranks, until the run is over.
-    all: RefCell<Option<Rc<Shared>>>,
+    all: RefCell<Option<Rc<CommunicatorState>>>,
     /// What nobody has received so far, and never will.
-    unreceived: RefCell<Unreceived>,
+    unreceived: RefCell<UnreceivedMessages>,
     /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.
     pub(super) early: RefCell<HashMap<u32, Vec<Early>>>,
     /// The memory that ranks here expose, by the communicator of its window and rank in the world.
     pub(super) windows: RefCell<HashMap<(u32, u32), Rc<dyn Exposed>>>,
     /// Communicators with collective calls under way, which stay though nobody here has them any more.
-    pub(super) busy: RefCell<HashMap<u32, Rc<Shared>>>,
+    pub(super) busy: RefCell<HashMap<u32, Rc<CommunicatorState>>>,
 }
 
 /// What has come early: from which scheduler, and what.
@@ -101,7 +101,7 @@ impl World {
     }
 
     /// The communicator of all, and the rank of the process that asks.
-    pub(super) fn current() -> Result<(Rc<Shared>, u32), Error> {
+    pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
         let (world, rank) = floor::current::<World>().ok_or(Error::NoProcess)?;
         let all = world.all.borrow().clone().ok_or(Error::Over)?;
         Ok((all, rank))
@@ -117,8 +117,13 @@ impl World {
     }
 
     /// A communicator, as the ranks here have it. Each of their schedulers joins it once.
-    pub(super) fn join(self: &Rc<Self>, number: u32, group: Group, name: String) -> Rc<Shared> {
-        let shared = Rc::new(Shared::new(Rc::clone(self), number, group, name));
+    pub(super) fn join(
+        self: &Rc<Self>,
+        number: u32,
+        group: Group,
+        name: String,
+    ) -> Rc<CommunicatorState> {
+        let shared = Rc::new(CommunicatorState::new(Rc::clone(self), number, group, name));
         let weak = Rc::downgrade(&shared);
         self.communicators.borrow_mut().insert(number, weak);
         self.take_early(&shared);
@@ -126,12 +131,12 @@ impl World {
     }
 
     /// The communicator of a number, if somebody here has it.
-    pub(super) fn find_communicator(&self, number: u32) -> Option<Rc<Shared>> {
+    pub(super) fn find_communicator(&self, number: u32) -> Option<Rc<CommunicatorState>> {
         self.communicators.borrow().get(&number)?.upgrade()
     }
 
     /// A communicator goes, and with it the messages that nobody can receive any more.
-    pub(super) fn forget(&self, gone: &Shared) {
+    pub(super) fn forget(&self, gone: &CommunicatorState) {
         self.communicators.borrow_mut().remove(&gone.number());
         let lost = self
             .matching
@@ -151,7 +156,7 @@ impl World {
     }
 
     /// Counts messages that nobody has received, and keeps the first that was sent, in words.
-    fn count(&self, lost: &[Lost], shared: Option<&Shared>) {
+    fn count(&self, lost: &[Lost], shared: Option<&CommunicatorState>) {
         let Some(first) = lost.iter().min_by_key(|lost| lost.order) else {
             return;
         };
@@ -163,7 +168,7 @@ impl World {
                 || format!("rank {} of the world", first.home),
                 |to| format!("rank {to}"),
             );
-            let name = shared.map_or("a communicator that is gone", Shared::name);
+            let name = shared.map_or("a communicator that is gone", CommunicatorState::name);
             let (from, tag) = (first.envelope.source(), first.envelope.tag());
             let others = self.others.as_ref().filter(|_| first.from != NONE);
             let sent = match others {
@@ -201,7 +206,7 @@ impl World {
         for then in then {
             match (then, &self.others) {
                 (Then::Wake(word), _) => wake(word),
-                (Then::Credit(of, bytes), Some(others)) => others.owe(of, bytes),
+                (Then::Credit(of, bytes), Some(others)) => others.free_credit(of, bytes),
                 (Then::ClearToSend(whose, entry), Some(others)) => {
                     others.send(whose, Frame::ClearToSend { entry });
                 }
@@ -225,7 +230,7 @@ impl World {
     }
 
     /// Has whoever polls with `context` woken when an entry changes, which is still in that state.
-    pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: State) -> bool {
+    pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: EntryState) -> bool {
         let word = self.matching.borrow().slab.entries[at as usize].word;
         let id = current::waiting(|scheduler| scheduler.waiter(context, word, self.owner(at)));
         // To clone a foreign waker is code of the user: the entry may have changed, but not gone.
@@ -274,7 +279,7 @@ pub(super) fn wake_next(word: u32) {
 }
 
 impl Floor for World {
-    fn calls(&self, tell: Tell<'_>) {
+    fn calls(&self, tell: TellWait<'_>) {
         let communicators = self.communicators.borrow();
         let of = |number: u32| communicators.get(&number).and_then(Weak::upgrade);
         for entry in &self.matching.borrow().slab.entries {
@@ -286,7 +291,7 @@ impl Floor for World {
             let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
             let (peer, call, whom) = match entry.state {
-                State::Held => {
+                EntryState::Held => {
                     let to = group.and_then(|group| group.rank_of(entry.home));
                     let whom = to.map_or_else(
                         || format!("to rank {} of the world", entry.home),
@@ -294,11 +299,11 @@ impl Floor for World {
                     );
                     (Some(entry.home), "send", Some(whom))
                 }
-                State::Posted | State::Probing => {
+                EntryState::Posted | EntryState::Probing => {
                     let peer = source
                         .zip(group)
                         .and_then(|(source, group)| group.at(source));
-                    let call = if entry.state == State::Posted {
+                    let call = if entry.state == EntryState::Posted {
                         "receive"
                     } else {
                         "probe"
@@ -309,7 +314,7 @@ impl Floor for World {
                         source.map(|source| format!("from rank {source}")),
                     )
                 }
-                State::Accessing => {
+                EntryState::Accessing => {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
                     let call = call.copied().unwrap_or("access");
                     // Who has a lock is known where it is.
@@ -323,7 +328,7 @@ impl Floor for World {
                 .as_ref()
                 .map_or("a communicator that is gone", |shared| shared.name());
             let tag = match (entry.state, tag) {
-                (State::Accessing, _) => String::new(),
+                (EntryState::Accessing, _) => String::new(),
                 (_, None) => ", any tag".to_string(),
                 (_, Some(tag)) => format!(", tag {tag}"),
             };
@@ -335,7 +340,7 @@ impl Floor for World {
         }
     }
 
-    fn close(&self) -> Unreceived {
+    fn close(&self) -> UnreceivedMessages {
         let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
         let (early, busy) = (self.early.take(), self.busy.take());

@@ -181,7 +181,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Memory for so many values: what is only announced may be more than there is.
+    /// RemoteMemory for so many values: what is only announced may be more than there is.
     pub(super) fn room<T>(&self, count: usize) -> Result<Vec<T>, DecodeError> {
         let mut room = Vec::new();
         match room.try_reserve_exact(count) {

@@ -1,7 +1,7 @@
 //! Writing payloads.
 
 use super::Payload;
-use super::gather::{Gather, Slices, WORTH};
+use super::gather::{Pieces, Slices, WORTH};
 
 /// Most memory that is taken because of a size that a value has named.
 const AHEAD: usize = 64 << 20;
@@ -94,13 +94,13 @@ impl<'a> Encoder<'a> {
     }
 
     /// What is to be gathered; or only the buffer back, as there was a large slice.
-    pub(super) fn into_gather(self) -> Result<Gather<'a>, Vec<u8>> {
+    pub(super) fn into_gather(self) -> Result<Pieces<'a>, Vec<u8>> {
         match self.large {
             Large::Sought { found: true, .. } => Err(self.bytes),
             Large::Sought { slices, .. } | Large::Gathered(slices) => {
-                Ok(Gather::new(self.bytes, slices))
+                Ok(Pieces::new(self.bytes, slices))
             }
-            _ => Ok(Gather::new(self.bytes, Slices::default())),
+            _ => Ok(Pieces::new(self.bytes, Slices::default())),
         }
     }
 

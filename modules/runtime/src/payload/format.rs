@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::gather::{Gather, WORTH};
+use super::gather::{Pieces, WORTH};
 use super::{DecodeError, Decoder, Encoder, Payload};
 
 /// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
@@ -44,7 +44,7 @@ impl<T> Format<T> {
         value: &'a T,
         buffer: Vec<u8>,
         seeks: bool,
-    ) -> Result<Gather<'a>, Vec<u8>> {
+    ) -> Result<Pieces<'a>, Vec<u8>> {
         let mut encoder = Encoder::gathering(buffer, seeks);
         (self.encode)(value, &mut encoder);
         encoder.into_gather()

@@ -9,7 +9,7 @@ const MOST: usize = 4;
 
 /// What [`Format::gather`](super::Format::gather) gives.
 #[derive(Debug)]
-pub(crate) struct Gather<'a> {
+pub(crate) struct Pieces<'a> {
     copied: Vec<u8>,
     /// Each with how many bytes were copied before it.
     slices: Slices<'a>,
@@ -35,9 +35,9 @@ impl<'a> Slices<'a> {
     }
 }
 
-impl<'a> Gather<'a> {
+impl<'a> Pieces<'a> {
     pub(super) fn new(copied: Vec<u8>, slices: Slices<'a>) -> Self {
-        Gather { copied, slices }
+        Pieces { copied, slices }
     }
 
     /// Calls `f` with the bytes, in pieces.
@@ -57,7 +57,7 @@ impl<'a> Gather<'a> {
 
     /// All of them in one piece, in the buffer that bytes were copied into: from the end on, so that each moves once.
     pub(crate) fn into_vec(self) -> Vec<u8> {
-        let Gather {
+        let Pieces {
             copied: mut all,
             slices: Slices { some, count },
         } = self;

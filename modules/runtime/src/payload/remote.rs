@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 const MOST: usize = 1 << 40;
 
 /// The memory of another OS process.
-pub(crate) trait Memory {
+pub(crate) trait RemoteMemory {
     /// Fills `to` with what is at an address there.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Drop for Fetched {
 #[derive(Clone, Copy)]
 pub(crate) struct Remotely<'a> {
     pub(crate) slices: &'a [RemoteSlice],
-    pub(crate) memory: &'a dyn Memory,
+    pub(crate) memory: &'a dyn RemoteMemory,
     pub(crate) fetched: &'a Fetched,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Remote<'a> {
     /// What is left of the next slice, once those before it are passed by.
     next: Option<RemoteSlice>,
     slices: &'a [RemoteSlice],
-    memory: &'a dyn Memory,
+    memory: &'a dyn RemoteMemory,
     fetched: &'a Fetched,
     remaining: usize,
     passed: usize,

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::encoder::LARGE;
-use super::remote::{Fetched, Memory, RemoteSlice, Remotely};
+use super::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
 use super::{DecodeError, Decoder, Encoder, Format, Payload};
 
 /// The memory of another OS process, whose addresses begin at 1000.
 struct Elsewhere<'a>(&'a [u8]);
 
-impl Memory for Elsewhere<'_> {
+impl RemoteMemory for Elsewhere<'_> {
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
         let start = address.checked_sub(1000).ok_or("too low")? as usize;
         let there = start

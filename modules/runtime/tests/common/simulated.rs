@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::Random;
 use graphmap_runtime as rt;
-use rt::between::{Doorbell, Header, Job, Link, Message, State};
+use rt::between::{Doorbell, Header, Incoming, Job, Link, RunState};
 use rt::{Network, Options, Report, RunError};
 
 /// A frame is looked for so many times before it is there, at most.
@@ -34,7 +34,7 @@ struct All {
     asleep: Vec<bool>,
     stirred: bool,
     meeting: u32,
-    state: State,
+    state: RunState,
     cause: Option<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl All {
     fn stands_still(&self) -> bool {
         let empty = |lanes: &Vec<Lane>| lanes.iter().all(VecDeque::is_empty);
         self.stirred
-            && self.state == State::Running
+            && self.state == RunState::Running
             && self.meeting.is_multiple_of(2)
             && self.asleep.iter().all(|&asleep| asleep)
             && self.lanes.iter().all(empty)
@@ -120,7 +120,7 @@ impl Link for Simulated {
         let stays = stay();
         let mut all = self.world.all();
         let filled = all.lanes[self.me].iter().any(|lane| !lane.is_empty());
-        if stays || filled || all.state != State::Running {
+        if stays || filled || all.state != RunState::Running {
             all.waits[self.me] = false;
             return;
         }
@@ -135,7 +135,7 @@ impl Link for Simulated {
                 self.world.ring(&mut all, who);
             }
         }
-        while all.waits[self.me] && all.state == State::Running {
+        while all.waits[self.me] && all.state == RunState::Running {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 break;
@@ -155,7 +155,7 @@ impl Link for Simulated {
         (!meeting.is_multiple_of(2)).then_some(meeting)
     }
 
-    fn settle(&self) {
+    fn unstir(&self) {
         self.world.all().stirred = false;
     }
 
@@ -163,21 +163,21 @@ impl Link for Simulated {
         self.world.all().meeting += 1;
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RunState {
         self.world.all().state
     }
 
     fn end(&self) {
         let mut all = self.world.all();
-        if all.state == State::Running {
-            all.state = State::Ended;
+        if all.state == RunState::Running {
+            all.state = RunState::Ended;
         }
         self.world.wake_all();
     }
 
     fn fail(&self, cause: &[u8]) {
         let mut all = self.world.all();
-        all.state = State::Failed;
+        all.state = RunState::Failed;
         all.cause.get_or_insert_with(|| cause.to_vec());
         self.world.wake_all();
     }
@@ -194,7 +194,7 @@ impl Job for Simulated {
         self.send(to, header, &bytes);
     }
 
-    fn receive(&self) -> Result<Option<Message>, String> {
+    fn receive(&self) -> Result<Option<Incoming>, String> {
         let mut all = self.world.all();
         let count = self.count();
         let first = all.random.below(count as u64) as usize;
@@ -204,7 +204,7 @@ impl Job for Simulated {
                 Some((_, _, late)) if *late > 0 => *late -= 1,
                 Some(_) => {
                     let (header, bytes, _) = lane.pop_front().unwrap();
-                    return Ok(Some(Message {
+                    return Ok(Some(Incoming {
                         from,
                         header,
                         bytes,
@@ -250,7 +250,7 @@ pub fn run_simulated(
             asleep: vec![false; os_processes],
             stirred: true,
             meeting: 0,
-            state: State::Running,
+            state: RunState::Running,
             cause: None,
         }),
         woken: (0..os_processes).map(|_| Condvar::new()).collect(),

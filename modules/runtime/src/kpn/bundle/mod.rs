@@ -55,20 +55,20 @@ impl Hooked {
     /// there from another, and then every member has to be looked at anew. `number` tells the number
     /// of a member's channel.
     #[inline]
-    pub(super) fn settle(
+    pub(super) fn enter_run(
         &mut self,
         members: usize,
         number: impl Fn(&Scheduler, usize) -> Option<u32>,
     ) {
         waiting(|scheduler| {
             if self.run != scheduler.run() {
-                self.settle_now(scheduler, members, number);
+                self.enter_run_now(scheduler, members, number);
             }
         });
     }
 
     #[cold]
-    fn settle_now(
+    fn enter_run_now(
         &mut self,
         scheduler: &Scheduler,
         members: usize,

@@ -174,7 +174,7 @@ impl<T> Select<T> {
     /// As [`Select::poll_change`], of what is there.
     #[inline]
     pub(crate) fn try_change(&mut self) -> Option<(usize, Option<T>)> {
-        self.settle();
+        self.enter_run();
         while let Some(member) = self.hooked.ready.pop() {
             let at = member as usize;
             match self.members[at].take() {
@@ -197,7 +197,7 @@ impl<T> Select<T> {
     fn poll_read_from(&mut self, member: usize, context: &mut Context<'_>) -> Poll<Option<T>> {
         let mut waits = false;
         loop {
-            self.settle();
+            self.enter_run();
             match self.members[member].take() {
                 Take::Token(token) => return Poll::Ready(Some(token)),
                 Take::End => {
@@ -218,10 +218,10 @@ impl<T> Select<T> {
         }
     }
 
-    fn settle(&mut self) {
+    fn enter_run(&mut self) {
         let members = &self.members;
         let number = |scheduler: &Scheduler, member: usize| members[member].number(scheduler);
-        self.hooked.settle(members.len(), number);
+        self.hooked.enter_run(members.len(), number);
     }
 
     /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was

@@ -74,7 +74,7 @@ impl<T> Share<T> {
         loop {
             let members = &self.members;
             let number = |scheduler: &Scheduler, member: usize| members[member].number(scheduler);
-            self.hooked.settle(members.len(), number);
+            self.hooked.enter_run(members.len(), number);
             while let Some(member) = self.hooked.ready.pop() {
                 let at = member as usize;
                 match self.members[at].put(value) {

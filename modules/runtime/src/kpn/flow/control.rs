@@ -59,18 +59,18 @@ pub(super) enum Session {
 
 /// The two channels of controls of an end.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ControlLine {
     pub(super) tells: Output<Control>,
     pub(super) hears: Input<Control>,
 }
 
-impl Line {
+impl ControlLine {
     pub(super) fn new(tells: Output<Control>, hears: Input<Control>) -> Self {
-        Line { tells, hears }
+        ControlLine { tells, hears }
     }
 
     pub(super) const fn unconnected() -> Self {
-        Line {
+        ControlLine {
             tells: Output::unconnected(),
             hears: Input::unconnected(),
         }
@@ -86,7 +86,7 @@ impl Line {
         self.hears.poll_read(context)
     }
 
-    /// As [`Line::poll`], of what is there.
+    /// As [`ControlLine::poll`], of what is there.
     pub(super) fn try_hear(&mut self) -> Result<Option<Control>, Empty> {
         self.hears.try_read()
     }

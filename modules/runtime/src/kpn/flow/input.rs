@@ -3,7 +3,7 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use super::control::{Control, Line, Session, State};
+use super::control::{Control, ControlLine, Session, State};
 use super::waiting::{Until, Waits};
 use crate::kpn::ports::{Input, Output};
 use crate::kpn::select::Source;
@@ -45,7 +45,7 @@ use crate::kpn::select::Source;
 /// ```
 pub struct FlowInput<T> {
     pub(super) tokens: Input<T>,
-    pub(super) line: Line,
+    pub(super) line: ControlLine,
     pub(super) session: Session,
     /// How many tokens were read since it opened, and how many there are, once that is known.
     pub(super) read: u64,
@@ -62,7 +62,7 @@ impl<T> FlowInput<T> {
     pub(crate) fn new(tokens: Input<T>, tells: Output<Control>, hears: Input<Control>) -> Self {
         let connected = tokens.is_connected();
         FlowInput {
-            line: Line::new(tells, hears),
+            line: ControlLine::new(tells, hears),
             session: match connected {
                 true => Session::Fresh,
                 false => Session::Closed,
@@ -129,7 +129,7 @@ impl<T> FlowInput<T> {
                 Ok(None) | Err(_) => break,
             }
         }
-        self.settle();
+        self.leave_if_read();
         self.known()
     }
 
@@ -169,7 +169,7 @@ impl<T> FlowInput<T> {
     }
 
     /// Leaves, or closes, if all tokens are read and that is known.
-    fn settle(&mut self) {
+    fn leave_if_read(&mut self) {
         if self.until != Some(self.read) {
             return;
         }
@@ -184,11 +184,11 @@ impl<T> FlowInput<T> {
     fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Input::unconnected();
-        self.line = Line::unconnected();
+        self.line = ControlLine::unconnected();
     }
 
     fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<State> {
-        self.settle();
+        self.leave_if_read();
         self.begin();
         while self.session == Session::Opening {
             match self.line.poll(context) {
@@ -208,7 +208,7 @@ impl<T> FlowInput<T> {
             self.begin();
         }
         loop {
-            self.settle();
+            self.leave_if_read();
             if matches!(self.session, Session::Left | Session::Closed) {
                 return Poll::Ready(None);
             }

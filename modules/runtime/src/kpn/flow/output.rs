@@ -3,7 +3,7 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use super::control::{Control, Line, Session, State};
+use super::control::{Control, ControlLine, Session, State};
 use super::waiting::{Until, Waits};
 use crate::exec::outcome::Stopped;
 use crate::kpn::ports::{Input, Output};
@@ -41,7 +41,7 @@ use crate::kpn::ports::{Input, Output};
 /// ```
 pub struct FlowOutput<T> {
     pub(super) tokens: Output<T>,
-    pub(super) line: Line,
+    pub(super) line: ControlLine,
     pub(super) session: Session,
     /// How many tokens were written since it opened.
     pub(super) written: u64,
@@ -59,7 +59,7 @@ impl<T> FlowOutput<T> {
     pub(crate) fn new(tokens: Output<T>, tells: Output<Control>, hears: Input<Control>) -> Self {
         let connected = tokens.is_connected();
         FlowOutput {
-            line: Line::new(tells, hears),
+            line: ControlLine::new(tells, hears),
             session: match connected {
                 true => Session::Fresh,
                 false => Session::Closed,
@@ -169,7 +169,7 @@ impl<T> FlowOutput<T> {
     pub(super) fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Output::unconnected();
-        self.line = Line::unconnected();
+        self.line = ControlLine::unconnected();
     }
 
     /// Hears what comes as long as this holds.

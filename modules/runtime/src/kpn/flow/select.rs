@@ -194,7 +194,7 @@ impl<T> FlowSelect<T> {
             if std::mem::take(&mut self.members[at].opens) {
                 self.opens(at);
             }
-            self.settle(at);
+            self.leave_if_read(at);
         }
     }
 
@@ -223,7 +223,7 @@ impl<T> FlowSelect<T> {
             Some(Control::Open { .. }) => self.opens(at),
             Some(Control::Close { after }) => {
                 self.members[at].until = Some(after);
-                self.settle(at);
+                self.leave_if_read(at);
             }
             // Its tokens come to their end as well, and that counts. Who has not opened by now will not.
             None if !self.members[at].open => self.members[at].told = false,
@@ -250,7 +250,7 @@ impl<T> FlowSelect<T> {
     }
 
     /// A writer that has closed is out when all its tokens are read.
-    fn settle(&mut self, at: usize) {
+    fn leave_if_read(&mut self, at: usize) {
         let member = self.members[at];
         if member.open && member.until == Some(member.read) {
             self.leaves(at);
@@ -301,7 +301,7 @@ impl<T> FlowSelect<T> {
             match self.tokens.poll_change(context) {
                 Poll::Ready(Some((at, Some(token)))) => {
                     self.members[at].read += 1;
-                    self.settle(at);
+                    self.leave_if_read(at);
                     return Poll::Ready(Some((at, token)));
                 }
                 Poll::Ready(Some((at, None))) => {

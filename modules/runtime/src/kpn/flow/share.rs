@@ -398,7 +398,7 @@ impl<T> FlowShare<T> {
                 let number = open.contains(&at).then(|| members[at].number(scheduler));
                 number.flatten()
             };
-            self.hooked.settle(members.len(), number);
+            self.hooked.enter_run(members.len(), number);
             while let Some(member) = self.hooked.ready.pop() {
                 let at = member as usize;
                 if !self.open.contains(&at) {

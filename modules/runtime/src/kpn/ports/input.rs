@@ -10,7 +10,7 @@ use crate::exec::current;
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Take};
-use crate::kpn::end::{End, Make};
+use crate::kpn::end::{End, Form};
 use crate::kpn::leaving::Finally;
 use crate::link::waiter::{ARMED, STOP, may_be_hooked};
 
@@ -91,11 +91,11 @@ impl<T> Input<T> {
 
     #[inline(never)]
     fn take_slowly(&mut self) -> Take<T> {
-        let taken = match self.end.make() {
-            Make::Here(channel) => channel.take(),
+        let taken = match self.end.form() {
+            Form::Here(channel) => channel.take(),
             // SAFETY: there is one input for a channel; it is not `Send`.
-            Make::Cross(channel) => unsafe { channel.take() },
-            Make::Far(_) | Make::None => Take::End,
+            Form::Cross(channel) => unsafe { channel.take() },
+            Form::Far(_) | Form::None => Take::End,
         };
         if let (Some(meter), Take::Token(token)) = (self.end.meter(), &taken) {
             meter.count(token);
@@ -188,16 +188,16 @@ impl<T> Drop for Input<T> {
     fn drop(&mut self) {
         // SAFETY: this is the one input, and it goes now. What is left in the channel does not count.
         let end = unsafe { self.end.without_meter() };
-        match end.make() {
+        match end.form() {
             // SAFETY: as above.
-            Make::Here(_) => unsafe { Channel::close_reader(end.channel()) },
-            Make::Cross(channel) => {
+            Form::Here(_) => unsafe { Channel::close_reader(end.channel()) },
+            Form::Cross(channel) => {
                 // SAFETY: as above; the Arc goes after the last use, whatever the tokens do.
                 let _release = Finally(|| unsafe { end.release() });
                 // SAFETY: as above.
                 unsafe { channel.close_reader() };
             }
-            Make::Far(_) | Make::None => {}
+            Form::Far(_) | Form::None => {}
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::kpn::channel::{Channel, Put};
 use crate::kpn::cross::Offer;
-use crate::kpn::end::{End, Make};
+use crate::kpn::end::{End, Form};
 use crate::kpn::far::FarOutput;
 use crate::kpn::leaving::Finally;
-use crate::link::spsc::Hand;
+use crate::link::spsc::Offered;
 use crate::link::waiter::{ARMED, STOP, may_be_hooked};
 use crate::trace::Way;
 
@@ -88,12 +88,12 @@ impl<T> Output<T> {
 
     #[inline(always)]
     fn put_at(&mut self, token: T) -> Put<T> {
-        match self.end.make() {
-            Make::Here(channel) => channel.put(token),
+        match self.end.form() {
+            Form::Here(channel) => channel.put(token),
             // SAFETY: there is one output for a channel; it is not `Send`.
-            Make::Cross(channel) => unsafe { channel.put(token) },
-            Make::Far(output) => output.put(token),
-            Make::None => Put::Stopped(token),
+            Form::Cross(channel) => unsafe { channel.put(token) },
+            Form::Far(output) => output.put(token),
+            Form::None => Put::Stopped(token),
         }
     }
 
@@ -106,7 +106,7 @@ impl<T> Output<T> {
         put
     }
 
-    /// Writes the token as soon as there is room, and leaves none in hand: until then it is the caller's.
+    /// Writes the token as soon as there is room, and leaves none in the rendezvous slot: until then it is the caller's.
     pub(crate) fn poll_put(
         &mut self,
         context: &mut Context<'_>,
@@ -130,15 +130,15 @@ impl<T> Output<T> {
         self.end.wait_for_change(context, Side::Write)
     }
 
-    /// As [`Output::put`], for who waits for room: the token may be left in hand.
+    /// As [`Output::put`], for who waits for room: the token may be left in the rendezvous slot.
     #[inline(always)]
     fn offer(&mut self, token: T) -> Offer<T> {
-        let offer = match self.end.make() {
+        let offer = match self.end.form() {
             // SAFETY: as in `put`.
-            Make::Cross(channel) => unsafe { channel.offer(token) },
+            Form::Cross(channel) => unsafe { channel.offer(token) },
             _ => return Offer::Put(self.put(token)),
         };
-        if let (Offer::Put(Put::Done) | Offer::Handed, Some(meter)) = (&offer, self.end.meter()) {
+        if let (Offer::Put(Put::Done) | Offer::Offered, Some(meter)) = (&offer, self.end.meter()) {
             meter.count_written();
         }
         offer
@@ -238,7 +238,7 @@ impl<T> Output<T> {
         {
             let fresh = || match mem::replace(token, Token::Done) {
                 Token::Fresh(fresh) => fresh,
-                Token::Handed | Token::Done => unreachable!(),
+                Token::Offered | Token::Done => unreachable!(),
             };
             // SAFETY: there is one output for a channel; it is not `Send`.
             if unsafe { channel.put_at_once(fresh) } {
@@ -262,12 +262,12 @@ impl<T> Output<T> {
                     Offer::Put(Put::Done) => return Poll::Ready(Ok(())),
                     Offer::Put(Put::Stopped(_)) => return Poll::Ready(Err(Stopped)),
                     Offer::Put(Put::Full(value)) => Token::Fresh(value),
-                    Offer::Handed => Token::Handed,
+                    Offer::Offered => Token::Offered,
                 },
-                Token::Handed => match self.end.hand() {
-                    Hand::Refused => return Poll::Ready(Err(Stopped)),
-                    Hand::Done => return Poll::Ready(Ok(())),
-                    Hand::Waits => Token::Handed,
+                Token::Offered => match self.end.offered() {
+                    Offered::Refused => return Poll::Ready(Err(Stopped)),
+                    Offered::Done => return Poll::Ready(Ok(())),
+                    Offered::Waits => Token::Offered,
                 },
             };
             if self.end.wait_for_change(context, Side::Write) {
@@ -278,8 +278,8 @@ impl<T> Output<T> {
 
     /// What sends to another OS process, if the reader is in one.
     pub(crate) fn far(&self) -> Option<&FarOutput<T>> {
-        match self.end.make() {
-            Make::Far(output) => Some(output),
+        match self.end.form() {
+            Form::Far(output) => Some(output),
             _ => None,
         }
     }
@@ -302,12 +302,12 @@ impl<T> Output<T> {
         self.end.arm(hook, Side::Write)
     }
 
-    /// A write is cancelled: takes back what it left in hand.
+    /// A write is cancelled: takes back what it left in the rendezvous slot.
     #[cold]
     #[inline(never)]
-    fn cancel(&mut self, handed: bool) {
+    fn cancel(&mut self, offered: bool) {
         self.turn_away();
-        if handed {
+        if offered {
             drop(self.end.take_back());
         }
     }
@@ -362,17 +362,17 @@ fn poll_near<T>(
         }
         let point = channel.point();
         if !point.is_gone(Side::Read)
-            && !channel.has_one_in_hand()
+            && !channel.has_offer()
             && !may_be_hooked(point.word(Side::Write))
             && let Some(waiter) = current::plain_waiter(context)
         {
-            if let Token::Fresh(token) = mem::replace(token, Token::Handed) {
-                channel.hand(token);
+            if let Token::Fresh(token) = mem::replace(token, Token::Offered) {
+                channel.offer(token);
             }
             point.arm(Side::Write, ARMED | waiter);
             return Some(Poll::Pending);
         }
-    } else if !channel.has_one_in_hand() && !channel.point().is_gone(Side::Read) {
+    } else if !channel.has_offer() && !channel.point().is_gone(Side::Read) {
         *token = Token::Done;
         return Some(Poll::Ready(Ok(())));
     }
@@ -383,17 +383,17 @@ impl<T> Drop for Output<T> {
     fn drop(&mut self) {
         // SAFETY: this is the one output, and it goes now.
         let end = unsafe { self.end.without_meter() };
-        match end.make() {
+        match end.form() {
             // SAFETY: as above.
-            Make::Here(_) => unsafe { Channel::close_writer(end.channel()) },
-            Make::Cross(channel) => {
+            Form::Here(_) => unsafe { Channel::close_writer(end.channel()) },
+            Form::Cross(channel) => {
                 // SAFETY: as above; the Arc goes after the last use.
                 let _release = Finally(|| unsafe { end.release() });
                 channel.close_writer();
             }
             // SAFETY: as above.
-            Make::Far(_) => unsafe { end.free_far() },
-            Make::None => {}
+            Form::Far(_) => unsafe { end.free_far() },
+            Form::None => {}
         }
     }
 }
@@ -437,7 +437,7 @@ pub struct Write<'a, T> {
 enum Token<T> {
     Fresh(T),
     /// It is in the channel, one more than the capacity allows.
-    Handed,
+    Offered,
     Done,
 }
 
@@ -459,7 +459,7 @@ impl<T> Drop for Write<'_, T> {
     fn drop(&mut self) {
         // Before the token is dropped, which is code of the user.
         if !matches!(self.token, Token::Done) {
-            self.output.cancel(matches!(self.token, Token::Handed));
+            self.output.cancel(matches!(self.token, Token::Offered));
         }
     }
 }

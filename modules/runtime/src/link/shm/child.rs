@@ -4,11 +4,11 @@ use std::io;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::control::Control;
+use super::control::ControlPage;
 
 /// Has what the command starts be OS process `number` of the run, which inherits its memory, and the kernel kill it when
 /// the thread that starts it ends.
-pub(crate) fn bind(command: &mut Command, control: &Arc<Control>, number: usize) {
+pub(crate) fn bind(command: &mut Command, control: &Arc<ControlPage>, number: usize) {
     system::bind(command, Arc::clone(control), number);
 }
 
@@ -54,7 +54,7 @@ mod system {
     use std::process::{self, Command};
     use std::sync::Arc;
 
-    use super::super::control::Control;
+    use super::super::control::ControlPage;
     use crate::os_signal::{Action, action};
 
     unsafe extern "C" {
@@ -80,7 +80,7 @@ mod system {
     #[repr(C, align(8))]
     struct Siginfo([u8; 128]);
 
-    pub(super) fn bind(command: &mut Command, control: Arc<Control>, number: usize) {
+    pub(super) fn bind(command: &mut Command, control: Arc<ControlPage>, number: usize) {
         let (me, fd) = (process::id(), control.memory().fd());
         let prepare = move || {
             control.has_started(number, process::id());
@@ -147,9 +147,9 @@ mod system {
     use std::process::Command;
     use std::sync::Arc;
 
-    use super::super::control::Control;
+    use super::super::control::ControlPage;
 
-    pub(super) fn bind(_command: &mut Command, _control: Arc<Control>, _number: usize) {}
+    pub(super) fn bind(_command: &mut Command, _control: Arc<ControlPage>, _number: usize) {}
 
     pub(super) fn die_with(_parent: u32) -> io::Result<()> {
         Ok(())

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::memory::{self, Memory};
+use super::memory::{self, SharedMemory};
 use super::ring::LANE;
 use crate::error::CAUSE;
 
@@ -49,9 +49,9 @@ struct Bell {
 
 #[repr(C)]
 struct Page {
-    /// By which relatives know that this is the page: see [`Memory::inherit`].
+    /// By which relatives know that this is the page: see [`SharedMemory::inherit`].
     key: AtomicU64,
-    /// What has to be equal for all: see [`Control::agrees`].
+    /// What has to be equal for all: see [`ControlPage::agrees`].
     table: AtomicU64,
     awake: AtomicU32,
     /// Something has run since the last meeting.
@@ -71,14 +71,14 @@ struct Page {
 const LANES: usize = size_of::<Page>().next_multiple_of(4096);
 
 /// The page, as one scheduler sees it. Schedulers are numbered through all OS processes: those of the first come first.
-pub(crate) struct Control {
-    memory: Arc<Memory>,
+pub(crate) struct ControlPage {
+    memory: Arc<SharedMemory>,
     me: usize,
     count: usize,
     each: usize,
 }
 
-impl Control {
+impl ControlPage {
     /// How much memory so many schedulers share. Most of it is never touched.
     pub(crate) fn size(count: usize) -> usize {
         LANES + count * count * LANE
@@ -86,14 +86,14 @@ impl Control {
 
     /// For the first scheduler of OS process `os_process` of so many, each with `each` of them.
     pub(crate) fn new(
-        memory: Arc<Memory>,
+        memory: Arc<SharedMemory>,
         os_process: usize,
         os_processes: usize,
         each: usize,
     ) -> Self {
         let (me, count) = (os_process * each, os_processes * each);
         assert!(me < count && count <= MOST);
-        Control {
+        ControlPage {
             memory,
             me,
             count,
@@ -102,8 +102,8 @@ impl Control {
     }
 
     /// The same page, for each scheduler of this OS process: this is that of the first.
-    pub(crate) fn schedulers(self: &Arc<Self>) -> Vec<Arc<Control>> {
-        let of = |at| Control {
+    pub(crate) fn schedulers(self: &Arc<Self>) -> Vec<Arc<ControlPage>> {
+        let of = |at| ControlPage {
             memory: Arc::clone(&self.memory),
             me: self.me + at,
             ..**self
@@ -131,7 +131,7 @@ impl Control {
         self.page().key.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn memory(&self) -> &Arc<Memory> {
+    pub(crate) fn memory(&self) -> &Arc<SharedMemory> {
         &self.memory
     }
 
@@ -178,7 +178,7 @@ impl Control {
         }
     }
 
-    pub(crate) fn settle(&self) {
+    pub(crate) fn unstir(&self) {
         self.page().stirred.store(0, Ordering::SeqCst);
     }
 

@@ -16,7 +16,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use super::ring::{HEADER, MOST, ROOM, Ring, UNIT};
+use super::ring::{ByteRing, HEADER, MOST, ROOM, UNIT};
 use crate::link::between::Header;
 use crate::sync::Ordering;
 
@@ -40,7 +40,7 @@ fn size_of(len: usize) -> u64 {
 
 /// The writing end.
 pub(crate) struct Sender {
-    ring: Ring,
+    ring: ByteRing,
     /// Where the next frame begins. There is nothing there.
     tail: Cell<u64>,
     /// How much was read, as far as is known.
@@ -52,7 +52,7 @@ pub(crate) struct Sender {
 impl Sender {
     /// # Safety
     /// It is the one sender of this lane there ever is.
-    pub(crate) unsafe fn new(ring: Ring) -> Self {
+    pub(crate) unsafe fn new(ring: ByteRing) -> Self {
         Sender {
             ring,
             tail: Cell::new(0),
@@ -158,12 +158,12 @@ impl Sender {
 
 /// The reading end.
 pub(crate) struct Receiver {
-    ring: Ring,
+    ring: ByteRing,
     head: Cell<u64>,
 }
 
 /// A frame that is still in its lane.
-pub(crate) struct Frame {
+pub(crate) struct LaneFrame {
     pub(crate) header: Header,
     /// What it carries: there until [`Receiver::pass`] is called.
     pub(crate) bytes: NonNull<[u8]>,
@@ -174,7 +174,7 @@ pub(crate) struct Frame {
 impl Receiver {
     /// # Safety
     /// It is the one receiver of this lane there ever is.
-    pub(crate) unsafe fn new(ring: Ring) -> Self {
+    pub(crate) unsafe fn new(ring: ByteRing) -> Self {
         Receiver {
             ring,
             head: Cell::new(0),
@@ -195,7 +195,7 @@ impl Receiver {
 
     /// The next frame, which stays the next.
     #[inline]
-    pub(crate) fn next(&self) -> Result<Option<Frame>, Garbled> {
+    pub(crate) fn next(&self) -> Result<Option<LaneFrame>, Garbled> {
         let mut at = self.head.get();
         let mut word = self.ring.first(at).load(Ordering::Acquire);
         if word == NOTHING {
@@ -217,7 +217,7 @@ impl Receiver {
         // SAFETY: it is within the ring. What there is was written before the first word, and is not written again before
         // `head` is beyond it.
         let (header, bytes) = unsafe { self.ring.read(at, len) };
-        Ok(Some(Frame {
+        Ok(Some(LaneFrame {
             header,
             bytes,
             end: at + size,
@@ -226,7 +226,7 @@ impl Receiver {
 
     /// The frame was read.
     #[inline]
-    pub(crate) fn pass(&self, frame: &Frame) {
+    pub(crate) fn pass(&self, frame: &LaneFrame) {
         self.head.set(frame.end);
         self.ring.head().store(frame.end, Ordering::Release);
     }

@@ -11,11 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cma;
-use super::control::{Control, ENDED, RUNNING};
-use super::lane::{Frame, Receiver, Sender};
+use super::control::{ControlPage, ENDED, RUNNING};
+use super::lane::{LaneFrame, Receiver, Sender};
 use super::rates::{Rates, TRIALS};
-use super::ring::{MOST, Ring};
-use crate::link::between::{Doorbell, Header, Link, State};
+use super::ring::{ByteRing, MOST};
+use crate::link::between::{Doorbell, Header, Link, RunState};
 
 /// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
 const MORE: u32 = 1 << 31;
@@ -61,7 +61,7 @@ struct Peer {
 
 /// All lanes of a scheduler.
 pub(crate) struct Lanes {
-    control: Arc<Control>,
+    control: Arc<ControlPage>,
     /// By scheduler; none at its own place.
     peers: Vec<Option<Peer>>,
     /// Those whose bell is to be looked at, or for whom messages wait.
@@ -89,7 +89,7 @@ impl Drop for Taking<'_> {
 /// A frame that is passed when it was looked at, be it by a panic.
 struct Passing<'a> {
     receiver: &'a Receiver,
-    frame: Frame,
+    frame: LaneFrame,
 }
 
 impl Drop for Passing<'_> {
@@ -103,7 +103,7 @@ impl Lanes {
     ///
     /// # Safety
     /// They are the only ones of this scheduler for this run.
-    pub(crate) unsafe fn new(control: Arc<Control>, single_copy: Option<bool>) -> Self {
+    pub(crate) unsafe fn new(control: Arc<ControlPage>, single_copy: Option<bool>) -> Self {
         let (me, memory) = (control.me(), control.memory());
         let rates = || {
             let rates = Rates::default();
@@ -115,9 +115,9 @@ impl Lanes {
         let peer = |other: usize| {
             (other != me).then(|| Peer {
                 // SAFETY: each scheduler has one end of each lane, and makes it once.
-                sender: unsafe { Sender::new(Ring::new(memory, control.lane(me, other))) },
+                sender: unsafe { Sender::new(ByteRing::new(memory, control.lane(me, other))) },
                 // SAFETY: as above.
-                receiver: unsafe { Receiver::new(Ring::new(memory, control.lane(other, me))) },
+                receiver: unsafe { Receiver::new(ByteRing::new(memory, control.lane(other, me))) },
                 waiting: RefCell::default(),
                 parts: RefCell::default(),
                 dirty: Cell::new(false),
@@ -436,13 +436,13 @@ impl Peer {
     }
 }
 
-impl Doorbell for Control {
+impl Doorbell for ControlPage {
     fn ring(&self) {
-        Control::ring(self, self.me());
+        ControlPage::ring(self, self.me());
     }
 
     fn stir(&self) {
-        Control::stir(self);
+        ControlPage::stir(self);
     }
 }
 
@@ -505,8 +505,8 @@ impl Link for Lanes {
         self.control.meeting()
     }
 
-    fn settle(&self) {
-        self.control.settle();
+    fn unstir(&self) {
+        self.control.unstir();
     }
 
     fn close_meeting(&self) {
@@ -514,11 +514,11 @@ impl Link for Lanes {
     }
 
     #[inline]
-    fn state(&self) -> State {
+    fn state(&self) -> RunState {
         match self.control.state() {
-            RUNNING => State::Running,
-            ENDED => State::Ended,
-            _ => State::Failed,
+            RUNNING => RunState::Running,
+            ENDED => RunState::Ended,
+            _ => RunState::Failed,
         }
     }
 

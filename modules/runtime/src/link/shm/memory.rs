@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Shared memory, as long as somebody has it.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct SharedMemory {
     start: NonNull<u8>,
     len: usize,
     fd: i32,
@@ -16,17 +16,17 @@ pub(crate) struct Memory {
 
 // SAFETY: it is memory that other OS processes use as well: whoever uses it does so through atomics, or
 // by the rules of a lane.
-unsafe impl Send for Memory {}
+unsafe impl Send for SharedMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for SharedMemory {}
 
-impl Memory {
+impl SharedMemory {
     /// New memory, all zeros. Pages take room from when they are first written to.
     pub(crate) fn new(len: usize) -> io::Result<Self> {
         let fd = system::create()?;
         let memory = system::resize(fd, len).and_then(|()| system::map(fd, len));
         match memory {
-            Ok(start) => Ok(Memory { start, len, fd }),
+            Ok(start) => Ok(SharedMemory { start, len, fd }),
             Err(error) => {
                 system::close(fd);
                 Err(error)
@@ -39,7 +39,7 @@ impl Memory {
     pub(crate) fn inherit(fd: i32, key: u64) -> io::Result<Self> {
         let len = system::inherited(fd, key)?;
         let start = system::map(fd, len)?;
-        Ok(Memory { start, len, fd })
+        Ok(SharedMemory { start, len, fd })
     }
 
     /// The number under which a relative inherits it.
@@ -62,7 +62,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         system::unmap(self.start, self.len);
         system::close(self.fd);
@@ -333,19 +333,19 @@ mod tests {
 
     #[test]
     fn it_is_inherited_by_its_key() {
-        let memory = Memory::new(4096).unwrap();
+        let memory = SharedMemory::new(4096).unwrap();
         // SAFETY: within the memory, aligned, and all bytes are a value.
         let first = unsafe { memory.at(0, 8).cast::<AtomicU64>().as_ref() };
         first.store(77, Ordering::SeqCst);
-        let inherited = Memory::inherit(memory.fd(), 77).map(ManuallyDrop::new);
+        let inherited = SharedMemory::inherit(memory.fd(), 77).map(ManuallyDrop::new);
         assert_eq!(inherited.unwrap().len(), 4096);
         // Of another file nothing is taken, written or closed.
-        assert!(Memory::inherit(memory.fd(), 78).is_err());
+        assert!(SharedMemory::inherit(memory.fd(), 78).is_err());
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
-        assert!(Memory::inherit(file.as_raw_fd(), 77).is_err());
+        assert!(SharedMemory::inherit(file.as_raw_fd(), 77).is_err());
         assert!(file.metadata().is_ok());
         for none in [-1, 60_000] {
-            assert!(Memory::inherit(none, 77).is_err());
+            assert!(SharedMemory::inherit(none, 77).is_err());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::memory::Memory;
+use super::memory::SharedMemory;
 use crate::copy::copy;
 use crate::link::between::Header;
 
@@ -26,20 +26,20 @@ pub(super) const UNIT: u64 = 32;
 pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
 
 /// Where a lane is, in memory that is kept as long.
-pub(crate) struct Ring {
+pub(crate) struct ByteRing {
     head: NonNull<AtomicU64>,
     bytes: NonNull<u8>,
-    _memory: Arc<Memory>,
+    _memory: Arc<SharedMemory>,
 }
 
 // SAFETY: it points into memory that is everybody's, by the rules of a lane: each end has one user at a time.
-unsafe impl Send for Ring {}
+unsafe impl Send for ByteRing {}
 
-impl Ring {
+impl ByteRing {
     /// The lane that starts at a place of the memory.
-    pub(crate) fn new(memory: &Arc<Memory>, at: usize) -> Self {
+    pub(crate) fn new(memory: &Arc<SharedMemory>, at: usize) -> Self {
         assert!(at.is_multiple_of(64));
-        Ring {
+        ByteRing {
             head: memory.at(at, 8).cast(),
             bytes: memory.at(at + BYTES, ROOM as usize),
             _memory: Arc::clone(memory),
@@ -128,13 +128,13 @@ mod tests {
     /// Frames, or rounds: around the end of the ring some times.
     const MANY: u32 = if cfg!(miri) { 150 } else { 20_000 };
 
-    fn lane() -> (Arc<Memory>, Sender, Receiver) {
-        let memory = Arc::new(Memory::new(LANE).unwrap());
+    fn lane() -> (Arc<SharedMemory>, Sender, Receiver) {
+        let memory = Arc::new(SharedMemory::new(LANE).unwrap());
         // SAFETY: the one sender, the one receiver.
         let (sender, receiver) = unsafe {
             (
-                Sender::new(Ring::new(&memory, 0)),
-                Receiver::new(Ring::new(&memory, 0)),
+                Sender::new(ByteRing::new(&memory, 0)),
+                Receiver::new(ByteRing::new(&memory, 0)),
             )
         };
         (memory, sender, receiver)
@@ -221,7 +221,7 @@ mod tests {
                 assert!(sender.try_send(header(1), &[], false));
                 assert_eq!(receive(&receiver, &mut bytes), Ok(Some(header(1))));
             }
-            let ring = Ring::new(&memory, 0);
+            let ring = ByteRing::new(&memory, 0);
             // At the start there is no frame.
             ring.first(0).store(0, Ordering::Relaxed);
             // SAFETY: it is within the ring.

@@ -3,17 +3,17 @@
 use std::hint;
 
 use super::super::waiter::{ARMED, ID};
-use super::{Consumer, HAND, Ring};
+use super::{Consumer, OFFERED, Ring};
 use crate::sync::Ordering;
 
 impl<T, A> Ring<T, A> {
     /// Who is to be woken for the tokens that were put in.
-    pub(crate) fn settle_put(&self) -> Option<u32> {
+    pub(crate) fn flush_put(&self) -> Option<u32> {
         self.signals().settle_reader()
     }
 
     /// Who is to be woken for the tokens that were taken out.
-    pub(crate) fn settle_taken(&self) -> Option<u32> {
+    pub(crate) fn flush_taken(&self) -> Option<u32> {
         self.signals().settle_writer()
     }
 
@@ -83,12 +83,12 @@ impl<T, A> Ring<T, A> {
         true
     }
 
-    /// Whether there is no room for the token in hand, or for another.
+    /// Whether there is no room for the token in the rendezvous slot, or for another.
     #[inline]
     fn is_full(&self, order: Ordering) -> bool {
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
-        let more = u64::from(tail & HAND == 0);
-        (tail & !HAND) + more > self.consumer.0.head.load(order) + self.capacity()
+        let more = u64::from(tail & OFFERED == 0);
+        (tail & !OFFERED) + more > self.consumer.0.head.load(order) + self.capacity()
     }
 
     /// Whether the producer need not wait: there is room, or the consumer has left. As
@@ -115,7 +115,8 @@ impl<T, A> Ring<T, A> {
     pub(crate) fn arm_reader(&self, id: u32) -> bool {
         self.signals().arm_reader(id);
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        self.producer.0.tail.load(Ordering::Acquire) & !HAND <= head && !self.signals().is_ended()
+        self.producer.0.tail.load(Ordering::Acquire) & !OFFERED <= head
+            && !self.signals().is_ended()
     }
 
     /// The consumer does not wait any more. Its id, if it was still armed: else the producer is

@@ -15,7 +15,7 @@ use super::super::value::Value;
 use super::super::world::World;
 use super::Window;
 use super::lock::Asker;
-use super::memory::{Exposed, Memory};
+use super::memory::{Exposed, WindowMemory};
 use super::number::{Op, arithmetic};
 use super::operation::{Operation, What};
 
@@ -25,11 +25,11 @@ const UNDER_WAY: usize = 1 << 20;
 /// An access that was begun. To let go of it takes nothing back.
 #[must_use = "who does not wait for an access does not hear of its errors"]
 pub struct Accessing<T, R> {
-    state: State<T>,
+    state: EntryState<T>,
     make: fn(Vec<T>) -> Result<R, Error>,
 }
 
-enum State<T> {
+enum EntryState<T> {
     Done(Result<Vec<T>, Error>),
     /// Its answer is to come from a rank.
     Waiting(Handle, u32),
@@ -51,7 +51,7 @@ fn gone(target: u32) -> Error {
 impl<T> Accessing<T, Vec<T>> {
     pub(super) fn done(values: Vec<T>) -> Self {
         Accessing {
-            state: State::Done(Ok(values)),
+            state: EntryState::Done(Ok(values)),
             make: Ok,
         }
     }
@@ -68,7 +68,7 @@ impl<T> Accessing<T, Vec<T>> {
 impl<T, R> Accessing<T, R> {
     pub(super) fn failed(error: Error) -> Self {
         Accessing {
-            state: State::Done(Err(error)),
+            state: EntryState::Done(Err(error)),
             make: |_| Err(Error::Inactive),
         }
     }
@@ -80,17 +80,17 @@ impl<T: Value + Copy, R> Future for Accessing<T, R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let make = self.make;
         let answer = match &mut self.state {
-            State::Told => Err(Error::Inactive),
-            State::Done(_) => match std::mem::replace(&mut self.state, State::Told) {
-                State::Done(values) => values,
+            EntryState::Told => Err(Error::Inactive),
+            EntryState::Done(_) => match std::mem::replace(&mut self.state, EntryState::Told) {
+                EntryState::Done(values) => values,
                 _ => Err(Error::Inactive),
             },
-            State::Waiting(handle, target) => {
+            EntryState::Waiting(handle, target) => {
                 let target = *target;
                 let Poll::Ready(taken) = handle.poll(context) else {
                     return Poll::Pending;
                 };
-                self.state = State::Told;
+                self.state = EntryState::Told;
                 taken.and_then(|taken| {
                     let parcel = taken.ok_or(Error::Over)?.parcel;
                     parcel.open::<Vec<T>>().map_err(|why| match why {
@@ -108,13 +108,13 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
     type Outcome = R;
 
     fn is_active(&self) -> bool {
-        !matches!(self.state, State::Told)
+        !matches!(self.state, EntryState::Told)
     }
 
     fn is_done(&self) -> bool {
         match &self.state {
-            State::Waiting(handle, _) => handle.is_done(),
-            State::Done(_) | State::Told => true,
+            EntryState::Waiting(handle, _) => handle.is_done(),
+            EntryState::Done(_) | EntryState::Told => true,
         }
     }
 
@@ -123,7 +123,7 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
     }
 
     fn disarm(&mut self) {
-        if let State::Waiting(handle, _) = &mut self.state {
+        if let EntryState::Waiting(handle, _) = &mut self.state {
             handle.disarm();
         }
     }
@@ -266,7 +266,7 @@ impl<T: Value + Copy> Window<T> {
         let context = self.ranks.shared().number();
         let entry =
             world.change(|matching| matching.access(home, (context, target), what.number(), at));
-        let state = State::Waiting(Handle::new(world, entry), target);
+        let state = EntryState::Waiting(Handle::new(world, entry), target);
         match self.ask(target, operation, entry) {
             Ok(_) => Accessing { state, make: Ok },
             Err(error) => Accessing::failed(error),
@@ -299,7 +299,9 @@ impl<T: Value + Copy> Window<T> {
         }
         let exposed = world.windows.borrow().get(&(context, home)).cloned();
         let exposed = exposed.ok_or_else(|| gone(target))? as Rc<dyn Any>;
-        let memory = exposed.downcast::<Memory<T>>().map_err(|_| gone(target))?;
+        let memory = exposed
+            .downcast::<WindowMemory<T>>()
+            .map_err(|_| gone(target))?;
         let asker = world.asker(entry);
         let mut own = Vec::new();
         for (whom, values) in memory.perform(&operation, asker)? {

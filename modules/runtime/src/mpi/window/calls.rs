@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::Location;
 
-use super::super::call::{Brought, Call, Needs, Outcome};
+use super::super::call::{Brought, Call, CallOutcome, Needs};
 use super::super::collective::shared;
 use super::super::error::Error;
 use super::super::round::begin;
@@ -126,7 +126,7 @@ impl<T: Value + Copy> Window<T> {
                 ranks.calling(call, at),
                 brought,
                 Needs::All,
-                |_: Vec<()>| Outcome::all(()),
+                |_: Vec<()>| CallOutcome::all(()),
                 shared::<(), ()>,
             );
             all.await?;

@@ -24,7 +24,7 @@ pub(in super::super) trait Exposed: Any {
 }
 
 /// The memory of a rank.
-pub(super) struct Memory<T> {
+pub(super) struct WindowMemory<T> {
     elements: RefCell<Vec<T>>,
     lock: RefCell<Lock>,
     arithmetic: Option<Arithmetic<T>>,
@@ -34,9 +34,9 @@ pub(super) const IN_USE: Error = Error::window("the memory of this rank is in us
 const BEYOND: Error = Error::window("an access to elements that a rank does not expose");
 const NOT_FOR_IT: Error = Error::window("the operation is not for numbers of this type");
 
-impl<T: Value + Copy> Memory<T> {
+impl<T: Value + Copy> WindowMemory<T> {
     pub(super) fn new(elements: Vec<T>) -> Self {
-        Memory {
+        WindowMemory {
             elements: RefCell::new(elements),
             lock: RefCell::default(),
             arithmetic: arithmetic(),
@@ -122,7 +122,7 @@ impl<T: Value + Copy> Memory<T> {
     }
 }
 
-impl<T: Value + Copy> Exposed for Memory<T> {
+impl<T: Value + Copy> Exposed for WindowMemory<T> {
     fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String> {
         let operation = operation.open::<Operation<T>>().map_err(|why| match why {
             Unopened::Other(_) => "it is of another type".to_string(),

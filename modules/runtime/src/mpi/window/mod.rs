@@ -20,14 +20,14 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, Needs, Outcome};
+use super::call::{Brought, Call, CallOutcome, Needs};
 use super::collective::shared;
 use super::communicator::Communicator;
 use super::entry::NONE;
 use super::error::Error;
 use super::round::begin;
 use super::value::Value;
-use memory::Memory;
+use memory::WindowMemory;
 use operation::{Operation, What};
 
 pub use access::Accessing;
@@ -71,7 +71,7 @@ pub struct Window<T: Value + Copy> {
     ranks: Communicator,
     /// How many elements each rank exposes.
     lengths: Rc<[u64]>,
-    memory: Rc<Memory<T>>,
+    memory: Rc<WindowMemory<T>>,
     /// How many bytes went to ranks of other schedulers of which it is not known that they have arrived.
     under_way: RefCell<BTreeMap<u32, usize>>,
     /// Whose memory this rank has locked, or wants to.
@@ -106,7 +106,7 @@ impl Communicator {
         async move {
             let ranks = ranks.await?;
             let length = memory.len() as u64;
-            let memory = Rc::new(Memory::new(memory));
+            let memory = Rc::new(WindowMemory::new(memory));
             let mut window = Window {
                 ranks,
                 lengths: Rc::default(),
@@ -123,7 +123,7 @@ impl Communicator {
                 ranks.calling(Call::new::<T>("window", None), at),
                 Ok(Brought::Part(length)),
                 Needs::All,
-                |all: Vec<u64>| Outcome::all(Rc::<[u64]>::from(all)),
+                |all: Vec<u64>| CallOutcome::all(Rc::<[u64]>::from(all)),
                 shared::<u64, Rc<[u64]>>,
             );
             window.lengths = lengths.await?;

@@ -1,4 +1,4 @@
-//! How schedulers sleep, are roused, and notice that all of them sleep.
+//! How schedulers sleep, are woken, and notice that all of them sleep.
 //!
 //! A scheduler with nothing to run goes to sleep under one lock, which also counts the sleepers.
 //! The one that finds itself the last has proof that the network stands still, without any
@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, fence, lock};
 
-/// Where all schedulers of a run sleep.
-pub(crate) struct Doze {
+/// Where all schedulers of a run sleep: one parker with a seat for each.
+pub(crate) struct Parker {
     state: Mutex<State>,
     seats: Vec<Seat>,
 }
@@ -37,22 +37,22 @@ struct Seat {
 
 /// Why a sleep ended.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(crate) enum Rest {
-    /// Somebody roused this scheduler, or it never slept.
-    Roused,
+pub(crate) enum Unparked {
+    /// Somebody woke this scheduler, or it never slept.
+    Woken,
     /// Everyone slept: everyone is awake now to find out why.
-    Everyone,
-    /// Nobody roused this scheduler for as long as it wanted to sleep.
-    Overslept,
+    AllAsleep,
+    /// Nobody woke this scheduler for as long as it wanted to sleep.
+    TimedOut,
 }
 
-impl Doze {
+impl Parker {
     pub(crate) fn new(schedulers: usize) -> Self {
         let seat = || Seat {
             asleep: AtomicBool::new(false),
             bell: Condvar::new(),
         };
-        Doze {
+        Parker {
             state: Mutex::new(State {
                 sleepers: 0,
                 round: 0,
@@ -61,23 +61,23 @@ impl Doze {
         }
     }
 
-    /// Sleeps until roused or until all sleep, or for a time. `stay` is asked once more, after the
+    /// Sleeps until woken or until all sleep, or for a time. `stay` is asked once more, after the
     /// flag is up, whether there is something to do after all; `counts`, whether all asleep means
     /// anything.
-    pub(crate) fn sleep(
+    pub(crate) fn park(
         &self,
         me: usize,
         stay: impl Fn() -> bool,
         counts: impl Fn() -> bool,
         at_most: Option<Duration>,
-    ) -> Rest {
+    ) -> Unparked {
         let seat = &self.seats[me];
         let mut state = lock(&self.state);
         seat.asleep.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if stay() {
             seat.asleep.store(false, Ordering::SeqCst);
-            return Rest::Roused;
+            return Unparked::Woken;
         }
         state.sleepers += 1;
         if state.sleepers == self.seats.len() && counts() {
@@ -87,7 +87,7 @@ impl Doze {
                 seat.asleep.store(false, Ordering::SeqCst);
                 seat.bell.notify_one();
             }
-            return Rest::Everyone;
+            return Unparked::AllAsleep;
         }
         let round = state.round;
         while seat.asleep.load(Ordering::SeqCst) {
@@ -104,19 +104,19 @@ impl Doze {
             if timer.timed_out() && seat.asleep.load(Ordering::SeqCst) {
                 seat.asleep.store(false, Ordering::SeqCst);
                 state.sleepers -= 1;
-                return Rest::Overslept;
+                return Unparked::TimedOut;
             }
         }
         if state.round == round {
-            Rest::Roused
+            Unparked::Woken
         } else {
-            Rest::Everyone
+            Unparked::AllAsleep
         }
     }
 
     /// Ends the sleep of a scheduler, if it sleeps. To be called after its inbox was filled.
     #[inline]
-    pub(crate) fn rouse(&self, who: usize) {
+    pub(crate) fn unpark(&self, who: usize) {
         fence(Ordering::SeqCst);
         if self.seats[who].asleep.load(Ordering::SeqCst) {
             self.ring(who);

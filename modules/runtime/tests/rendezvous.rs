@@ -1,4 +1,4 @@
-//! Tokens in hand: what a writer that waits for room has left in the channel, one more than its capacity.
+//! Tokens in the rendezvous slot: what a writer that waits for room has left in the channel, one more than its capacity.
 //! Whether both ends are on one scheduler or on two must not be seen.
 #![forbid(unsafe_code)]
 
@@ -95,7 +95,7 @@ fn what_is_forgotten_in_hand_is_read() {
     }
 }
 
-/// What a write in hand is told when the reader reads so many tokens and leaves.
+/// What a write in the rendezvous slot is told when the reader reads so many tokens and leaves.
 fn told(read: usize) -> Vec<bool> {
     let mut all = Vec::new();
     let log = Log::new();

@@ -1,0 +1,90 @@
+//! Wake-ups that are deferred to the end of a turn.
+//!
+//! To ask whether the other side of a channel sleeps takes a fence, which costs more than a token. So a process that
+//! takes or puts many tokens leaves that to the end of its turn: a wake-up may be late by a turn, never lost (`link/spsc.rs` says why).
+
+use std::cell::Cell;
+use std::ptr;
+
+/// What a scheduler has yet to do at an end: see `link/spsc.rs` about late wake-ups. Field by field, as a
+/// polled wait.
+struct DeferredWake {
+    end: Cell<*const ()>,
+    flush: Cell<unsafe fn(*const ())>,
+}
+
+/// The wake-ups that the process whose turn it is has deferred: for the channel it took from last, and for the one it
+/// put into last.
+pub(crate) struct DeferredWakes {
+    some: Cell<bool>,
+    wakes: [DeferredWake; 2],
+}
+
+impl DeferredWake {
+    const fn new() -> Self {
+        DeferredWake {
+            end: Cell::new(ptr::null()),
+            flush: Cell::new(|_| {}),
+        }
+    }
+
+    fn flush(&self) {
+        let end = self.end.replace(ptr::null());
+        if !end.is_null() {
+            // SAFETY: what is noted has not gone, and the function is its own.
+            unsafe { (self.flush.get())(end) };
+        }
+    }
+}
+
+impl DeferredWakes {
+    pub(crate) const fn new() -> Self {
+        DeferredWakes {
+            some: Cell::new(false),
+            wakes: [const { DeferredWake::new() }; 2],
+        }
+    }
+
+    /// Defers asking whom to wake at an end, and asks at the one before it if that was another.
+    ///
+    /// # Safety
+    /// The function has to fit the end, and [`DeferredWakes::forget`] has to be called before it goes.
+    #[inline]
+    pub(crate) unsafe fn defer(&self, way: usize, end: *const (), flush: unsafe fn(*const ())) {
+        let wake = &self.wakes[way];
+        if ptr::eq(wake.end.get(), end) {
+            return;
+        }
+        self.some.set(true);
+        wake.flush();
+        wake.end.set(end);
+        wake.flush.set(flush);
+    }
+
+    /// Notes that there is something to be done elsewhere.
+    #[inline(always)]
+    pub(crate) fn note(&self) {
+        self.some.set(true);
+    }
+
+    /// Whether there is anything.
+    #[inline(always)]
+    pub(crate) fn is_pending(&self) -> bool {
+        self.some.get()
+    }
+
+    /// Asks everywhere whom to wake, and wakes.
+    pub(crate) fn flush(&self) {
+        self.some.set(false);
+        self.wakes.iter().for_each(DeferredWake::flush);
+    }
+
+    /// An end goes, which asks by itself.
+    pub(crate) fn forget(&self, end: *const ()) {
+        for wake in &self.wakes {
+            if ptr::eq(wake.end.get(), end) {
+                wake.end.set(ptr::null());
+            }
+        }
+    }
+}
