@@ -5,7 +5,7 @@ mod common;
 
 use common::Test;
 
-// The other functions are blanks.
+// The other functions are stubs.
 const GRAPH: &str = "digraph copies { allow=\"G0614\";
     numbers -> worker [type=u64, bundle=share, at=all];
     worker -> sum [type=u64, at=all];
@@ -132,7 +132,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .file("copies.dot", GRAPH)
         .args("new copies --from copies.dot --quiet");
     test.run().status(0);
-    // Blanks are told of as such.
+    // Stubs are told of as such.
     let done =
         |kind: &str, function| format!("pub async fn {function}(_: crate::wiring::{kind}) {{}}\n");
     let mut test = test

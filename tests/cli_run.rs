@@ -349,7 +349,7 @@ fn a_project_of_its_own_graph() {
     for _ in 0..2 {
         test.run()
             .status(0)
-            .stderr_has("warning[G0614]: the functions of the kinds `numbers`, `worker` and `sum` are blanks")
+            .stderr_has("warning[G0614]: the functions of the kinds `numbers`, `worker` and `sum` are stubs")
             .stderr_has(" --> hello/hello.dot:3:5")
             .stderr_has("graphmap: 1 warning\n");
     }
@@ -368,7 +368,7 @@ fn a_project_of_its_own_graph() {
     for _ in 0..2 {
         test.run()
             .status(0)
-            .stderr_has("the functions of the kinds `numbers` and `worker` are blanks")
+            .stderr_has("the functions of the kinds `numbers` and `worker` are stubs")
             .stderr_has("warning[G0608]: hello/src/processes/old.rs and hello/src/processes/summ.rs are not")
             .stderr_has("was `summ` renamed? there is a kind `sum`")
             .stderr_has("graphmap: 2 warnings\n");
@@ -384,7 +384,7 @@ fn a_project_of_its_own_graph() {
     let path = |name: &str| test.folder().join(format!("hello/src/processes/{name}.rs"));
     fs::rename(path("worker"), path("worked")).unwrap();
     test.run().status(0).stderr_has(
-        "if it is `worker` now: move it to hello/src/processes/worker.rs, in place of the blank, and write `Worker`",
+        "if it is `worker` now: move it to hello/src/processes/worker.rs, in place of the stub, and write `Worker`",
     );
     // A copy of a graph that lies elsewhere.
     let test = test.args("new deep/copy --from hello/hello.dot");

@@ -274,7 +274,7 @@ fn from_a_graph_to_a_program_and_on() {
     user.write("squares/src/processes/sum.rs", &SUM.replace("in_", "found"));
     user.run("run squares.dot --dev").ends(0).gives("385\n");
 
-    // A new kind: its function is there, a blank, and the network runs with it.
+    // A new kind: its function is there, a stub, and the network runs with it.
     user.write("squares.dot", LONGER);
     let before = user.files();
     user.run("run squares.dot --dev")
@@ -291,7 +291,7 @@ fn from_a_graph_to_a_program_and_on() {
             "squares/src/wiring.rs"
         ]
     );
-    let mine = user.test.read(check).replace("A blank", "Mine, a blank");
+    let mine = user.test.read(check).replace("A stub", "Mine, a stub");
     user.write(check, &mine);
 
     // The kind goes: its file is the user's, and stays.

@@ -37,10 +37,10 @@ mod bundle;
 mod cluster;
 mod drawn;
 mod edge;
+mod explicit;
 pub(crate) mod keys;
 mod node;
 mod report;
-mod said;
 mod slip;
 mod value;
 
@@ -143,8 +143,8 @@ struct Dialect<'a> {
     /// The constraint of a target and kind, to be overridden by a later one.
     constraints: HashMap<(u32, bool, Key), usize>,
     /// What statements say of nodes, and of scopes.
-    said_of_nodes: said::Said,
-    said_of_scopes: said::Said,
+    explicit_of_nodes: explicit::Explicit,
+    explicit_of_scopes: explicit::Explicit,
     /// Nodes found in two modules, in order.
     torn: Vec<node::Torn>,
     /// Attributes of the edge statement being told.
@@ -152,7 +152,7 @@ struct Dialect<'a> {
     /// Which keys edges have from defaults.
     defaulted: drawn::Defaulted,
     /// Room for the attributes of one list.
-    list: said::List,
+    list: explicit::List,
     /// What attributes of edges came to before.
     edges: edge::Before,
     /// What names of attributes are on each element; they were not worth reporting.
@@ -190,7 +190,7 @@ impl<'a> Dialect<'a> {
             text,
             edge: edge::Draft::default(),
             defaulted: drawn::Defaulted::default(),
-            list: said::List::new(),
+            list: explicit::List::new(),
             edges: edge::Before::default(),
             keys: Default::default(),
             symbols: Recent::default(),
@@ -203,8 +203,8 @@ impl<'a> Dialect<'a> {
             flags: Vec::new(),
             bundles: HashMap::new(),
             constraints: HashMap::new(),
-            said_of_nodes: said::Said::default(),
-            said_of_scopes: said::Said::default(),
+            explicit_of_nodes: explicit::Explicit::default(),
+            explicit_of_scopes: explicit::Explicit::default(),
             torn: Vec::new(),
             statements: 0,
             last_mention: Span::NONE,
@@ -273,7 +273,7 @@ impl<'a> Dialect<'a> {
 
     fn finish(mut self, findings: &mut Diagnostics) -> Declared {
         self.tell_slips();
-        self.finish_said();
+        self.finish_explicit();
         self.finish_nodes();
         self.finish_bundles();
         self.drop_what_is_no_process();

@@ -57,7 +57,7 @@ pub struct ModuleDecl {
     pub kind: Symbol,
     /// The module it lies in.
     pub parent: Option<ModuleId>,
-    /// How many times it stands there, where said; [`crate::expand`] leaves `None`.
+    /// How many times it stands there, where given; [`crate::expand`] leaves `None`.
     pub replicas: Option<u32>,
     /// Its header in the source.
     pub span: Span,
@@ -70,16 +70,16 @@ pub struct NodeDecl {
     pub name: Symbol,
     /// The process it is a face of, where it says so: `process=manager`.
     pub process: Option<Symbol>,
-    /// Its kind, where said, else its name (for a face: that of its process) without the number
+    /// Its kind, where given, else its name (for a face: that of its process) without the number
     /// at its end.
     pub kind: Symbol,
     /// The innermost module it lies in.
     pub module: Option<ModuleId>,
-    /// How many times it stands there, where said; [`crate::expand`] leaves `None`.
+    /// How many times it stands there, where given; [`crate::expand`] leaves `None`.
     pub replicas: Option<u32>,
-    /// Compute cost, in seconds or relative to the others; finite, at least 0, 1 where not said.
+    /// Compute cost, in seconds or relative to the others; finite, at least 0, 1 by default.
     pub load: f64,
-    /// Memory in bytes; finite, at least 0, 0 where not said.
+    /// Memory in bytes; finite, at least 0, 0 by default.
     pub mem: f64,
     /// Its first appearance in the source.
     pub span: Span,
@@ -101,15 +101,15 @@ pub struct ChannelDecl {
     pub from: EndDecl,
     /// The reading end.
     pub to: EndDecl,
-    /// Payload type, where said.
+    /// Payload type, where given.
     pub ty: Option<Symbol>,
-    /// How many tokens it holds at the most, at least 1; `None` where not said.
+    /// How many tokens it holds at the most, at least 1; `None` by default.
     pub capacity: Option<std::num::NonZeroU32>,
     /// Tokens it holds at the start.
     pub initial: u32,
     /// Index in [`Declared::extras`] where it says more.
     pub extra: Option<std::num::NonZeroU32>,
-    /// Traffic (bytes or messages, relative to the others); finite, at least 0, 1 where not said.
+    /// Traffic (bytes or messages, relative to the others); finite, at least 0, 1 by default.
     pub traffic: f64,
     /// The edge in the source, or the bundle's member.
     pub span: Span,
@@ -132,7 +132,7 @@ pub struct ChannelExtra {
     /// `at=`: which instance of the scopes that only the reader lies in.
     pub to_at: Option<At>,
     /// `step=`: per replicated scope shared by both ends, outermost first, how many instances
-    /// further the reader is. Empty where not said. Shorter than the scopes: counts from the
+    /// further the reader is. Empty by default. Shorter than the scopes: counts from the
     /// innermost.
     pub step: Vec<i32>,
     /// `wrap=true`: steps past the last instance go on at the first.
@@ -308,7 +308,7 @@ pub struct ConstraintDecl {
     pub target: ConstraintTarget,
     /// How.
     pub constraint: Constraint,
-    /// Where it is said.
+    /// Where it is given.
     pub span: Span,
 }
 

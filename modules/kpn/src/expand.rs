@@ -210,22 +210,22 @@ impl<'a> Expansion<'a> {
     fn nodes(&mut self) {
         let declared = self.declared;
         // What lies directly in each scope (the last list is that of no scope), in source order.
-        let outermost = self.scopes.arena.len();
-        let mut inside: Vec<Vec<Item>> = vec![Vec::new(); outermost + 1];
-        let mut entered = vec![false; outermost];
+        let root = self.scopes.arena.len();
+        let mut inside: Vec<Vec<Item>> = vec![Vec::new(); root + 1];
+        let mut entered = vec![false; root];
         for id in declared.nodes.ids() {
             let path = self.scopes.node_path(Some(id));
             for (depth, &scope) in path.iter().enumerate() {
                 if !std::mem::replace(&mut entered[scope.index()], true) {
-                    let around = depth.checked_sub(1).map_or(outermost, |d| path[d].index());
+                    let around = depth.checked_sub(1).map_or(root, |d| path[d].index());
                     inside[around].push(Item::Scope(scope));
                 }
             }
-            inside[path.last().map_or(outermost, |s| s.index())].push(Item::Node(id));
+            inside[path.last().map_or(root, |s| s.index())].push(Item::Node(id));
         }
         // An explicit stack: modules may nest deeper than the machine's stack.
         let mut digits: Vec<u64> = Vec::new();
-        let mut stack = vec![(outermost, 0usize)];
+        let mut stack = vec![(root, 0usize)];
         while let Some((scope, position)) = stack.pop() {
             match inside[scope].get(position).copied() {
                 Some(Item::Node(id)) => {
@@ -239,7 +239,7 @@ impl<'a> Expansion<'a> {
                         stack.push((inner.index(), 0));
                     }
                 }
-                None if scope == outermost => {}
+                None if scope == root => {}
                 None => {
                     let digit = digits.last_mut().expect("a scope pushed its digit");
                     *digit += 1;

@@ -98,7 +98,7 @@ pub struct Port {
     pub join: Join,
 }
 
-/// What is said where a port is joined to the environment.
+/// What is given where a port is joined to the environment.
 #[derive(Clone, Debug)]
 pub struct Closed {
     /// Payload type; channels say their own.
@@ -114,7 +114,7 @@ pub struct Channel {
     pub from: PortId,
     /// The input port that reads it.
     pub to: PortId,
-    /// Payload type, where said; members of one kind agree, so does each end of a bundle.
+    /// Payload type, where given; members of one kind agree, so does each end of a bundle.
     pub ty: Option<Symbol>,
     /// Its capacity and what else is the same for many channels; see [`Network::terms`].
     pub terms: TermsId,
@@ -131,7 +131,7 @@ pub struct Terms {
     pub capacity: u32,
     /// How many it holds at the start.
     pub initial: u32,
-    /// MPI tag, where said.
+    /// MPI tag, where given.
     pub tag: Option<i32>,
     /// Whether it is flow-controlled, and how.
     pub flow: Option<Flow>,
@@ -146,7 +146,7 @@ pub struct Bundle {
     pub port: PortId,
     /// Its name, where it was declared as a node.
     pub name: Option<Symbol>,
-    /// Where it is said, else the first member.
+    /// Where it is given, else the first member.
     pub span: Span,
     pub(crate) members: Range<u32>,
 }
@@ -233,7 +233,7 @@ pub struct Network {
 /// A constraint with the processes that it speaks of.
 #[derive(Clone, Debug)]
 pub struct NetworkConstraint {
-    /// What was said.
+    /// As it was given.
     pub declared: ConstraintDecl,
     /// The processes it holds for, in the order of ranks.
     pub processes: Vec<ProcessId>,
@@ -314,7 +314,7 @@ impl Network {
         }
     }
 
-    /// The payload type said where a port is joined to the environment; channels say their own.
+    /// The payload type given where a port is joined to the environment; channels say their own.
     pub fn port_type(&self, port: PortId) -> Option<Symbol> {
         match self.ports[port].join {
             Join::Environment(closed) => self.closed[closed].ty,

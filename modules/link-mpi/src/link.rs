@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, Job, Link, Incoming, RunState};
+use graphmap_runtime::between::{Doorbell, Header, Incoming, Job, Link, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;

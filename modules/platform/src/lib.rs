@@ -23,7 +23,7 @@
 //!
 //! Who places OS processes asks for plain numbers: [`Platform::places`] gives each slot its speed,
 //! its share of memory and a path of ids, [`Platform::distances`] one number a level, and
-//! [`Nest::of`] turns places into a tree.
+//! [`TopologyTree::of`] turns places into a tree.
 
 mod build;
 pub mod codes;
@@ -48,5 +48,5 @@ mod text;
 pub use dialect::Dialect;
 pub use distance::{BadDistances, Class, Distances};
 pub use model::{BadPlatform, CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Run, Socket};
-pub use place::{Nest, Place};
+pub use place::{Place, TopologyTree};
 pub use read::read;

@@ -285,7 +285,7 @@ impl Platform {
 
 fn check_host(host: &Host) -> Result<(), BadPlatform> {
     let speed = |s: f64| s.is_finite() && s > 0.0;
-    let hollow = |s: &Socket| s.caches.is_empty() || s.caches.iter().any(|c| c.cores.is_empty());
+    let empty = |s: &Socket| s.caches.is_empty() || s.caches.iter().any(|c| c.cores.is_empty());
     let name_fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let wrong = if host.name.is_empty() || !host.name.chars().all(name_fits) {
         "has a name launchers would not take"
@@ -295,7 +295,7 @@ fn check_host(host: &Host) -> Result<(), BadPlatform> {
         "has more slots than its maximum"
     } else if !speed(host.speed) || host.cores().any(|(_, _, c)| !speed(c.speed)) {
         "has a speed that is not above zero"
-    } else if host.sockets.iter().any(hollow) {
+    } else if host.sockets.iter().any(empty) {
         "has a socket or cache group without cores"
     } else {
         return Ok(());

@@ -36,7 +36,7 @@ impl Place {
 
 /// Places as a tree, outermost groups first: the form partitioners take.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Nest {
+pub enum TopologyTree {
     /// Index of a place in the slice the tree was made from.
     Place(u32),
     /// At least two members that are a class of distance apart.
@@ -44,20 +44,20 @@ pub enum Nest {
         /// The class between places of different members.
         class: Class,
         /// The members, each in the order of its first place.
-        members: Vec<Nest>,
+        members: Vec<TopologyTree>,
     },
 }
 
-impl Nest {
+impl TopologyTree {
     /// Groups places by what they stand in. Groups of one member are left out. `None` for no place.
-    pub fn of(places: &[Place]) -> Option<Nest> {
+    pub fn of(places: &[Place]) -> Option<TopologyTree> {
         // Joined from the inside out: at each level the trees with one id of it become one tree.
-        let mut trees: Vec<(u32, Nest)> = (0..places.len() as u32)
-            .map(|i| (i, Nest::Place(i)))
+        let mut trees: Vec<(u32, TopologyTree)> = (0..places.len() as u32)
+            .map(|i| (i, TopologyTree::Place(i)))
             .collect();
         for level in 0..=4 {
             let mut index = FxHashMap::default();
-            let mut joined: Vec<(u32, Vec<Nest>)> = Vec::new();
+            let mut joined: Vec<(u32, Vec<TopologyTree>)> = Vec::new();
             for (first, tree) in trees {
                 // Beyond the groups of hosts there is only the platform.
                 let id = places[first as usize].path.get(level).copied().unwrap_or(0);
@@ -68,9 +68,9 @@ impl Nest {
                 joined[slot].1.push(tree);
             }
             let class = Class::ALL[level + 1];
-            let close = |(first, mut members): (u32, Vec<Nest>)| match members.len() {
+            let close = |(first, mut members): (u32, Vec<TopologyTree>)| match members.len() {
                 1 => (first, members.remove(0)),
-                _ => (first, Nest::Group { class, members }),
+                _ => (first, TopologyTree::Group { class, members }),
             };
             trees = joined.into_iter().map(close).collect();
         }
@@ -80,9 +80,11 @@ impl Nest {
     /// The indices of its places, in the order of the tree.
     pub fn leaves(&self) -> Vec<u32> {
         match self {
-            Nest::Place(place) => vec![*place],
+            TopologyTree::Place(place) => vec![*place],
             // Six levels at most: recursion is bounded.
-            Nest::Group { members, .. } => members.iter().flat_map(Nest::leaves).collect(),
+            TopologyTree::Group { members, .. } => {
+                members.iter().flat_map(TopologyTree::leaves).collect()
+            }
         }
     }
 }
@@ -254,8 +256,8 @@ mod tests {
         let hosts = vec![host("a", 3, 1, 2, 2), Host::new("b", 2)];
         let order = vec![run(0, 2), run(1, 2), run(0, 1)];
         let places = Platform::with_order(hosts, order).unwrap().places();
-        let group = |class, members| Nest::Group { class, members };
-        let leaf = Nest::Place;
+        let group = |class, members| TopologyTree::Group { class, members };
+        let leaf = TopologyTree::Place;
         let expected = group(
             Class::Group,
             vec![
@@ -266,11 +268,11 @@ mod tests {
                 group(Class::Host, vec![leaf(2), leaf(3)]),
             ],
         );
-        let nest = Nest::of(&places).unwrap();
-        assert_eq!(nest, expected);
-        assert_eq!(nest.leaves(), [0, 1, 4, 2, 3]);
-        assert_eq!(Nest::of(&[]), None);
-        assert_eq!(Nest::of(&places[..1]), Some(leaf(0)));
+        let tree = TopologyTree::of(&places).unwrap();
+        assert_eq!(tree, expected);
+        assert_eq!(tree.leaves(), [0, 1, 4, 2, 3]);
+        assert_eq!(TopologyTree::of(&[]), None);
+        assert_eq!(TopologyTree::of(&places[..1]), Some(leaf(0)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub const FUNCTION_WITHOUT_KIND: Code = Code(608);
 pub const TYPE_MISSING: Code = Code(610);
 /// A folder that is no project, or a project of another graph.
 pub const NOT_A_PROJECT: Code = Code(613);
-/// Functions that are blanks: nobody has written them yet.
+/// Functions that are stubs: nobody has written them yet.
 pub const BLANK: Code = Code(614);
 /// A kind whose file does not define its function.
 pub const FUNCTION_MISSING: Code = Code(609);

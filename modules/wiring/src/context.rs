@@ -278,7 +278,7 @@ impl TypeModel {
     }
 
     /// A definition that will do for a start.
-    pub fn blank(&self) -> String {
+    pub fn stub(&self) -> String {
         match self.untyped {
             true => format!("pub type {} = u64;", self.name),
             false => format!(

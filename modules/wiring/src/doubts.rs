@@ -37,14 +37,14 @@ pub(crate) fn compare(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    let mut blanks = Vec::new();
+    let mut stubs = Vec::new();
     for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
         let file = layout::function_file(root, &now.function);
-        // One that is not there is written as a blank now.
-        let blank = files.get(&file).map(|file| &*file.content);
+        // One that is not there is written as a stub now.
+        let stub = files.get(&file).map(|file| &*file.content);
         let text = input::text(&file, Limit::SOURCE).unwrap_or_default();
-        if !file.exists() || Some(text.as_bytes()) == blank {
-            blanks.push((now, kind, file));
+        if !file.exists() || Some(text.as_bytes()) == stub {
+            stubs.push((now, kind, file));
             continue;
         }
         let names = |field: &str| {
@@ -67,8 +67,8 @@ pub(crate) fn compare(
             }));
         }
     }
-    diagnostics.extend(blank_functions(&blanks));
-    diagnostics.extend(functions_without_kind(root, model, &blanks));
+    diagnostics.extend(stub_functions(&stubs));
+    diagnostics.extend(functions_without_kind(root, model, &stubs));
     missing_types(root, network, model, &mut doubts);
     doubts
 }
@@ -77,7 +77,7 @@ pub(crate) fn compare(
 fn functions_without_kind(
     root: &Path,
     model: &Model,
-    blanks: &[(&KindModel, &Kind, PathBuf)],
+    stubs: &[(&KindModel, &Kind, PathBuf)],
 ) -> Option<Diagnostic> {
     let folder = root.join("src/processes");
     let entries = std::fs::read_dir(&folder).ok()?;
@@ -97,9 +97,9 @@ fn functions_without_kind(
     let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
         .help("delete what is of no use, or move it elsewhere");
     // One is gone and one is new: it may be the same.
-    if let ([_], [(new, _, file)]) = (&paths[..], blanks) {
+    if let ([_], [(new, _, file)]) = (&paths[..], stubs) {
         return Some(finding.help(format!(
-            "if it is `{}` now: move it to {}, in place of the blank, and write `{}` and `{}` for the old names in it",
+            "if it is `{}` now: move it to {}, in place of the stub, and write `{}` and `{}` for the old names in it",
             new.name,
             file.display(),
             new.type_name,
@@ -139,7 +139,7 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
             let message = format!("{} does not {what} the type `{}`", path.display(), ty.name);
             Diagnostic::warning(codes::TYPE_MISSING, message)
                 .at(span, "a token of that type goes through here")
-                .help(format!("add `{}`, or what it is to be", ty.blank()))
+                .help(format!("add `{}`, or what it is to be", ty.stub()))
         };
         doubts.push(Doubt {
             finding: told("define"),
@@ -175,19 +175,19 @@ fn stem(path: &Path) -> &str {
 
 /// Functions that are as they were written for the user, told together: a program that does nothing
 /// should not do it in silence.
-fn blank_functions(blanks: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
-    let (_, first, _) = blanks.first()?;
-    let names = listed(blanks.iter().map(|(kind, ..)| format!("`{}`", kind.name)));
-    let message = match blanks.len() {
-        1 => format!("the function of the kind {names} is a blank"),
-        _ => format!("the functions of the kinds {names} are blanks"),
+fn stub_functions(stubs: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
+    let (_, first, _) = stubs.first()?;
+    let names = listed(stubs.iter().map(|(kind, ..)| format!("`{}`", kind.name)));
+    let message = match stubs.len() {
+        1 => format!("the function of the kind {names} is a stub"),
+        _ => format!("the functions of the kinds {names} are stubs"),
     };
-    let files = listed(blanks.iter().map(|(_, _, file)| file.display().to_string()));
+    let files = listed(stubs.iter().map(|(_, _, file)| file.display().to_string()));
     let mut finding = Diagnostic::warning(codes::BLANK, message)
         .at(first.span, "its first process")
-        .with_note("a blank reads all there is and writes nothing")
+        .with_note("a stub reads all there is and writes nothing")
         .help(format!("write what it does: {files}"));
-    for (_, kind, _) in blanks.iter().take(MOST_LISTED).skip(1) {
+    for (_, kind, _) in stubs.iter().take(MOST_LISTED).skip(1) {
         finding = finding.also(kind.span, "and one of another");
     }
     Some(finding)

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::context::Model;
-use crate::family::{self, Family, Lack};
+use crate::family::{self, Family, Unsupported};
 use crate::skeleton::Skeletons;
 use crate::structure::{STRUCTURES, Structure};
 use graphmap_kpn::controls;
@@ -85,7 +85,7 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
         }
         findings.push(finding);
     }
-    let no_initial = family.lacks.contains(&Lack::Initial);
+    let no_initial = family.lacks.contains(&Unsupported::Initial);
     let channels = network.channels.values();
     let begins = |terms| network.terms[terms].initial > 0;
     for channel in channels.filter(|channel| no_initial && begins(channel.terms)) {
@@ -101,7 +101,7 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     let mut told = FxHashSet::default();
     for channel in network.channels.values() {
         // Once, however often it is repeated.
-        if !family.lacks.contains(&Lack::Flow)
+        if !family.lacks.contains(&Unsupported::Flow)
             || !is_flow(channel.terms)
             || !told.insert(channel.span)
         {

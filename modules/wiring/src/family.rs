@@ -36,7 +36,7 @@ pub struct Family {
     /// The ending of files that it writes without being named.
     pub extension: Option<String>,
     /// What its target cannot express.
-    pub lacks: Vec<Lack>,
+    pub lacks: Vec<Unsupported>,
     /// The files of a new project; none where it has no projects.
     pub project: Vec<ProjectFile>,
     /// Where its entry begins.
@@ -46,7 +46,7 @@ pub struct Family {
 /// Something that a graph can ask for and a target may not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Lack {
+pub enum Unsupported {
     /// Select bundles.
     Select,
     /// Gather bundles.
@@ -67,18 +67,18 @@ pub enum Lack {
     Flow,
 }
 
-impl Lack {
+impl Unsupported {
     /// The kind of bundle that it is, if it is one.
     pub fn bundle(self) -> Option<BundleKind> {
         match self {
-            Lack::Select => Some(BundleKind::Select),
-            Lack::Gather => Some(BundleKind::Gather),
-            Lack::Reduce => Some(BundleKind::Reduce),
-            Lack::Broadcast => Some(BundleKind::Broadcast),
-            Lack::Scatter => Some(BundleKind::Scatter),
-            Lack::Switch => Some(BundleKind::Switch),
-            Lack::Share => Some(BundleKind::Share),
-            Lack::Initial | Lack::Flow => None,
+            Unsupported::Select => Some(BundleKind::Select),
+            Unsupported::Gather => Some(BundleKind::Gather),
+            Unsupported::Reduce => Some(BundleKind::Reduce),
+            Unsupported::Broadcast => Some(BundleKind::Broadcast),
+            Unsupported::Scatter => Some(BundleKind::Scatter),
+            Unsupported::Switch => Some(BundleKind::Switch),
+            Unsupported::Share => Some(BundleKind::Share),
+            Unsupported::Initial | Unsupported::Flow => None,
         }
     }
 }
@@ -114,7 +114,7 @@ struct Entry {
     emitter: Option<String>,
     extension: Option<String>,
     #[serde(default)]
-    lacks: Vec<Lack>,
+    lacks: Vec<Unsupported>,
     #[serde(default)]
     project: Vec<ProjectFile>,
 }

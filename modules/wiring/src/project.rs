@@ -130,8 +130,8 @@ fn generate(
             .iter()
             .any(|port| port.direction == Direction::Input);
         let data = json!({ "graph": model.graph, "kind": kind, "reads": reads });
-        let blank = skeletons.render("project/process", &data)?;
-        files.once(function_file(root, &kind.function), blank);
+        let stub = skeletons.render("project/process", &data)?;
+        files.once(function_file(root, &kind.function), stub);
     }
     Ok(model)
 }
@@ -221,7 +221,7 @@ fn package_name(name: &str) -> String {
 /// What a project is given when its graph has changed.
 #[derive(Debug)]
 pub struct Regenerated {
-    /// Generated files, and blanks for what is new.
+    /// Generated files, and stubs for what is new.
     pub files: Files,
     /// What may no longer fit in the user's own files.
     pub doubts: Vec<Doubt>,
@@ -332,7 +332,7 @@ impl Project {
         function_file(&self.root, function)
     }
 
-    /// The generated files for the graph as it is now, and a blank for what is new; with them, what
+    /// The generated files for the graph as it is now, and a stub for what is new; with them, what
     /// may no longer fit in the user's own files. [`crate::rustc`] leads what the compiler says of
     /// those back to the graph.
     ///

@@ -166,7 +166,7 @@ impl<'a> Explainer<'a> {
         let place = self.port_of_type(model, name);
         let help = format!(
             "add `{}` to src/types.rs, which is yours, or what it is to be",
-            ty.blank()
+            ty.stub()
         );
         let message = format!("src/types.rs does not define the type `{name}`");
         let mut told = retold(

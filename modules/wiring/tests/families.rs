@@ -5,7 +5,7 @@ mod testing;
 
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use graphmap_wiring::family::{self, Family, Lack};
+use graphmap_wiring::family::{self, Family, Unsupported};
 use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 use testing::{chain, pool};
@@ -50,7 +50,10 @@ fn those_built_in_can_be_read() {
     for family in &families {
         assert!(skeletons.has(&format!("{}/explicit", family.name)));
     }
-    assert_eq!(families[0].lacks, [Lack::Share, Lack::Initial, Lack::Flow]);
+    assert_eq!(
+        families[0].lacks,
+        [Unsupported::Share, Unsupported::Initial, Unsupported::Flow]
+    );
     assert_eq!(families[1].emitter, "wiring");
 }
 

@@ -30,19 +30,19 @@ fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     Ok(String::from_utf8(files.get(path).unwrap().content.clone()).unwrap())
 }
 
-/// Compiles the wiring with blank functions, runs it, and gives back what was created, sorted.
+/// Compiles the wiring with stubs, runs it, and gives back what was created, sorted.
 fn created(name: &str, code: &str, kinds: &[String]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("pilot")
         .join(name);
     std::fs::create_dir_all(&folder).unwrap();
-    let blanks: String = kinds
+    let stubs: String = kinds
         .iter()
         .map(|kind| format!("int {kind}_process(int i, void *a) {{ (void)a; return i; }}\n"))
         .collect();
     std::fs::write(folder.join("wiring.c"), code).unwrap();
-    std::fs::write(folder.join("blanks.c"), blanks).unwrap();
-    run(&folder, &["wiring.c".into(), "blanks.c".into()])
+    std::fs::write(folder.join("stubs.c"), stubs).unwrap();
+    run(&folder, &["wiring.c".into(), "stubs.c".into()])
 }
 
 /// Compiles files of a folder, runs them, and gives back what was created, sorted.

@@ -76,7 +76,7 @@ fn quiet(output: &Output) {
 /// does for all.
 #[test]
 fn new_projects_build_without_a_warning_and_run() {
-    let root = folder("blank");
+    let root = folder("stub");
     let graphs: Vec<(&str, Graph)> = vec![
         ("farm", farm(3)),
         ("chain", chain(5)),
@@ -107,12 +107,12 @@ fn new_projects_build_without_a_warning_and_run() {
         );
         if let Some((_, function, check)) = CHECKS.iter().find(|(graph, ..)| *graph == name) {
             let file = root.join(format!("src/processes/{function}.rs"));
-            let blank = std::fs::read_to_string(&file).unwrap();
-            let checked = blank.replace(
+            let stub = std::fs::read_to_string(&file).unwrap();
+            let checked = stub.replace(
                 ") {\n",
                 &format!(") {{\n    use crate::wiring::*;\n{check}"),
             );
-            assert!(blank != checked);
+            assert!(stub != checked);
             std::fs::write(&file, checked).unwrap();
         }
         // What is warned of depends on ports; these have all of them.
@@ -271,7 +271,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     let skeletons = Skeletons::built_in();
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
 
-    // The functions are the user's; as long as they are blanks, that is told each time.
+    // The functions are the user's; as long as they are stubs, that is told each time.
     for kind in ["source", "filter", "sink"] {
         let mut notes = Diagnostics::new();
         let regenerated = project.regenerate(&before().network(), &skeletons, &mut notes);
@@ -340,7 +340,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
             ),
             fits("filter", "`log` is gone"),
             "G0610 src/types.rs does not define the type `Line`".into(),
-            "G0614 the function of the kind `drain` is a blank".into(),
+            "G0614 the function of the kind `drain` is a stub".into(),
             "G0608 src/processes/sink.rs is not part of the program: no kind is called so".into(),
         ]
     );

@@ -132,7 +132,7 @@ impl Dialect<'_> {
         let Some(key) = self.key(element, attribute) else {
             return;
         };
-        self.said_of_scopes.note(scope, key, attribute);
+        self.explicit_of_scopes.note(scope, key, attribute);
         if key == Key::Cluster {
             self.cluster_attribute(scope, attribute);
             return;

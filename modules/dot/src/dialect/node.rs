@@ -1,7 +1,7 @@
 //! Nodes: processes, faces, the environment.
 
+use super::explicit::List;
 use super::keys::{Element, Key};
-use super::said::List;
 use super::{Dialect, node_id, value};
 use crate::codes;
 use crate::events::Attribute;
@@ -106,7 +106,7 @@ impl Dialect<'_> {
             if key.is_of_bundle_node() {
                 match nodes {
                     [node] => {
-                        self.said_of_nodes.note(*node, key, attribute);
+                        self.explicit_of_nodes.note(*node, key, attribute);
                         self.bundle_key(*node, key, attribute);
                     }
                     _ => {
@@ -120,7 +120,7 @@ impl Dialect<'_> {
         }
         for node in nodes {
             for (key, attribute) in &list {
-                self.said_of_nodes.note(*node, *key, attribute);
+                self.explicit_of_nodes.note(*node, *key, attribute);
                 self.node_key(*node, *key, attribute);
             }
         }

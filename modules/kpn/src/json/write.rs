@@ -210,14 +210,14 @@ struct ConstraintJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     module: Option<usize>,
     #[serde(flatten)]
-    said: Said<'a>,
+    requirement: Requirement<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
 }
 
 #[derive(serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Said<'a> {
+enum Requirement<'a> {
     Host(&'a str),
     OsProcess(u32),
     Colocate(&'a str),
@@ -242,14 +242,14 @@ fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
         ConstraintJson {
             processes: module.is_none().then(names),
             module,
-            said: match &constraint.declared.constraint {
-                Constraint::Host(host) => Said::Host(host),
-                Constraint::OsProcess(number) => Said::OsProcess(*number),
-                Constraint::Colocate(group) => Said::Colocate(group),
-                Constraint::Separate(group) => Said::Separate(group),
-                Constraint::Hold { least, most } => Said::Hold(*least, *most),
-                Constraint::Whole => Said::Whole(true),
-                Constraint::Prefer(traffic) => Said::Prefer(*traffic),
+            requirement: match &constraint.declared.constraint {
+                Constraint::Host(host) => Requirement::Host(host),
+                Constraint::OsProcess(number) => Requirement::OsProcess(*number),
+                Constraint::Colocate(group) => Requirement::Colocate(group),
+                Constraint::Separate(group) => Requirement::Separate(group),
+                Constraint::Hold { least, most } => Requirement::Hold(*least, *most),
+                Constraint::Whole => Requirement::Whole(true),
+                Constraint::Prefer(traffic) => Requirement::Prefer(*traffic),
             },
             span: span(network, constraint.declared.span),
         }

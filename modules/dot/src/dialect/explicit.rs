@@ -20,14 +20,14 @@ pub(super) type List = Vec<(Key, Attribute)>;
 /// Nearly no element says a thing twice, so only bits are looked at while the text is read; where
 /// one did is found at the end, in one look through all.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct Explicit {
     /// The keys that each element says, by [`Key::bit`].
     keys: Vec<u32>,
     first: Vec<(u32, Attribute)>,
     again: Vec<(u32, Attribute)>,
 }
 
-impl Said {
+impl Explicit {
     /// Notes an attribute of an element.
     pub(super) fn note(&mut self, element: u32, key: Key, attribute: &Attribute) {
         let Some(bit) = key.bit() else {
@@ -97,9 +97,9 @@ impl Dialect<'_> {
     }
 
     /// Reports what statements say twice of nodes, and of scopes.
-    pub(super) fn finish_said(&mut self) {
-        let nodes = std::mem::take(&mut self.said_of_nodes);
-        let scopes = std::mem::take(&mut self.said_of_scopes);
+    pub(super) fn finish_explicit(&mut self) {
+        let nodes = std::mem::take(&mut self.explicit_of_nodes);
+        let scopes = std::mem::take(&mut self.explicit_of_scopes);
         for said in [nodes, scopes] {
             let key = |attribute: &Attribute| Key::of(&self.text.value(attribute.name));
             let again = said.again.iter();
