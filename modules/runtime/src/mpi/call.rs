@@ -108,7 +108,7 @@ pub(super) enum CallOutcome<R> {
     /// There is none yet, or it has been taken.
     None,
     /// One for all, and for how many here yet.
-    CommunicatorState(R, u32),
+    Shared(R, u32),
     /// One for each.
     Each(Vec<Option<R>>),
     /// One for the root.
@@ -118,12 +118,12 @@ pub(super) enum CallOutcome<R> {
 impl<R> CallOutcome<R> {
     /// One for all.
     pub(super) fn all(value: R) -> Self {
-        CallOutcome::CommunicatorState(value, 0)
+        CallOutcome::Shared(value, 0)
     }
 
     /// Says for how many here one for all is.
     pub(super) fn share(&mut self, here: u32) {
-        if let CallOutcome::CommunicatorState(_, left) = self {
+        if let CallOutcome::Shared(_, left) = self {
             *left = here;
         }
     }
@@ -162,7 +162,7 @@ impl<T, R> Data<T, R> {
     where
         R: Clone,
     {
-        if let CallOutcome::CommunicatorState(value, left) = &mut self.outcome
+        if let CallOutcome::Shared(value, left) = &mut self.outcome
             && *left > 1
         {
             *left -= 1;
@@ -174,7 +174,7 @@ impl<T, R> Data<T, R> {
     /// All of it.
     pub(super) fn root(&mut self) -> Option<R> {
         match std::mem::replace(&mut self.outcome, CallOutcome::None) {
-            CallOutcome::CommunicatorState(value, _) | CallOutcome::Root(value) => Some(value),
+            CallOutcome::Shared(value, _) | CallOutcome::Root(value) => Some(value),
             CallOutcome::None | CallOutcome::Each(_) => None,
         }
     }

@@ -102,7 +102,7 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
     match *kind {
         SHARED => {
             data.outcome =
-                CallOutcome::CommunicatorState(Decoder::from_slice(bytes)?, shared.here())
+                CallOutcome::Shared(Decoder::from_slice(bytes)?, shared.here())
         }
         ROOT => data.outcome = CallOutcome::Root(Decoder::from_slice(bytes)?),
         EACH => {
@@ -164,7 +164,7 @@ impl CommunicatorState {
         let home = |rank: u32| Some(others.home_of(self.group().at(rank)?));
         match outcome {
             CallOutcome::None => self.to_all(&[NOTHING]),
-            CallOutcome::CommunicatorState(value, _) => {
+            CallOutcome::Shared(value, _) => {
                 self.to_all(&Encoder::behind(vec![SHARED], value))
             }
             CallOutcome::Root(_) => {

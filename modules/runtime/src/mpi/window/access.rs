@@ -25,11 +25,11 @@ const UNDER_WAY: usize = 1 << 20;
 /// An access that was begun. To let go of it takes nothing back.
 #[must_use = "who does not wait for an access does not hear of its errors"]
 pub struct Accessing<T, R> {
-    state: EntryState<T>,
+    state: AccessState<T>,
     make: fn(Vec<T>) -> Result<R, Error>,
 }
 
-enum EntryState<T> {
+enum AccessState<T> {
     Done(Result<Vec<T>, Error>),
     /// Its answer is to come from a rank.
     Waiting(Handle, u32),
@@ -51,7 +51,7 @@ fn gone(target: u32) -> Error {
 impl<T> Accessing<T, Vec<T>> {
     pub(super) fn done(values: Vec<T>) -> Self {
         Accessing {
-            state: EntryState::Done(Ok(values)),
+            state: AccessState::Done(Ok(values)),
             make: Ok,
         }
     }
@@ -68,7 +68,7 @@ impl<T> Accessing<T, Vec<T>> {
 impl<T, R> Accessing<T, R> {
     pub(super) fn failed(error: Error) -> Self {
         Accessing {
-            state: EntryState::Done(Err(error)),
+            state: AccessState::Done(Err(error)),
             make: |_| Err(Error::Inactive),
         }
     }
@@ -80,17 +80,17 @@ impl<T: Value + Copy, R> Future for Accessing<T, R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let make = self.make;
         let answer = match &mut self.state {
-            EntryState::Told => Err(Error::Inactive),
-            EntryState::Done(_) => match std::mem::replace(&mut self.state, EntryState::Told) {
-                EntryState::Done(values) => values,
+            AccessState::Told => Err(Error::Inactive),
+            AccessState::Done(_) => match std::mem::replace(&mut self.state, AccessState::Told) {
+                AccessState::Done(values) => values,
                 _ => Err(Error::Inactive),
             },
-            EntryState::Waiting(handle, target) => {
+            AccessState::Waiting(handle, target) => {
                 let target = *target;
                 let Poll::Ready(taken) = handle.poll(context) else {
                     return Poll::Pending;
                 };
-                self.state = EntryState::Told;
+                self.state = AccessState::Told;
                 taken.and_then(|taken| {
                     let parcel = taken.ok_or(Error::Over)?.parcel;
                     parcel.open::<Vec<T>>().map_err(|why| match why {
@@ -108,13 +108,13 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
     type Outcome = R;
 
     fn is_active(&self) -> bool {
-        !matches!(self.state, EntryState::Told)
+        !matches!(self.state, AccessState::Told)
     }
 
     fn is_done(&self) -> bool {
         match &self.state {
-            EntryState::Waiting(handle, _) => handle.is_done(),
-            EntryState::Done(_) | EntryState::Told => true,
+            AccessState::Waiting(handle, _) => handle.is_done(),
+            AccessState::Done(_) | AccessState::Told => true,
         }
     }
 
@@ -123,7 +123,7 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
     }
 
     fn disarm(&mut self) {
-        if let EntryState::Waiting(handle, _) = &mut self.state {
+        if let AccessState::Waiting(handle, _) = &mut self.state {
             handle.disarm();
         }
     }
@@ -266,7 +266,7 @@ impl<T: Value + Copy> Window<T> {
         let context = self.ranks.shared().number();
         let entry =
             world.change(|matching| matching.access(home, (context, target), what.number(), at));
-        let state = EntryState::Waiting(Handle::new(world, entry), target);
+        let state = AccessState::Waiting(Handle::new(world, entry), target);
         match self.ask(target, operation, entry) {
             Ok(_) => Accessing { state, make: Ok },
             Err(error) => Accessing::failed(error),
