@@ -10,6 +10,23 @@ use crate::sequence::Sequence;
 /// Most schedulers of a run.
 const MOST: usize = 4096;
 
+/// A scheduler, by its number among all of the run. Those that share a thread are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub(crate) struct SchedulerId(pub(crate) u32);
+
+/// A scheduler, by its index among those of its OS process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct SchedulerIndex(pub(crate) u32);
+
+impl SchedulerId {
+    /// The one that leads: all tell it what they have.
+    pub(crate) const LEADER: SchedulerId = SchedulerId(0);
+    /// Of a process that is nowhere.
+    pub(crate) const NONE: SchedulerId = SchedulerId(u32::MAX);
+}
+
 /// The scheduler of each rank, and the OS process and the thread of each scheduler.
 ///
 /// Schedulers are numbered through all OS processes: those of the first come first.
@@ -131,12 +148,12 @@ impl Placement {
 
     /// The thread of a rank: neighbouring schedulers share one.
     #[inline]
-    pub(crate) fn thread_of(&self, rank: u32) -> u32 {
+    pub(crate) fn thread_of(&self, rank: u32) -> SchedulerId {
         let scheduler = self.of(rank);
         if self.threads == self.schedulers {
-            return scheduler;
+            return SchedulerId(scheduler);
         }
-        (u64::from(scheduler) * self.threads / self.schedulers) as u32
+        SchedulerId((u64::from(scheduler) * self.threads / self.schedulers) as u32)
     }
 
     /// Whether all ranks are in one place.
@@ -195,7 +212,7 @@ mod tests {
             let placement = options.placement(schedulers).unwrap();
             let ranks = 0..schedulers as u32;
             ranks
-                .map(|rank| placement.thread_of(rank))
+                .map(|rank| placement.thread_of(rank).0)
                 .collect::<Vec<_>>()
         };
         assert_eq!(threads(5, 2), [0, 0, 0, 1, 1]);

@@ -27,6 +27,7 @@ use crate::mpi;
 use crate::options::Options;
 use crate::panics;
 use crate::pin::{self, Pins};
+use crate::placement::{SchedulerId, SchedulerIndex};
 use crate::relatives;
 use crate::stats::{self, Report};
 
@@ -91,7 +92,7 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
     );
     let exchange = Exchange::default();
     let one = |me: usize| {
-        let residents = wire::residents(network, &placement, me as u32);
+        let residents = wire::residents(network, &placement, SchedulerId(me as u32));
         // Seeds of their own: a shuffled run must not shuffle all schedulers alike.
         let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
         let tally = Tally::new(&directory, residents.len(), options);
@@ -248,11 +249,11 @@ unsafe fn run_part(
     let working = AtomicUsize::new(each);
     let one = |at: usize, outside: Rc<Outside>| {
         pins.pin(at);
-        let number = shared.number(at as u32);
+        let number = shared.number(SchedulerIndex(at as u32));
         let residents = wire::residents(&network, &placement, number);
         let shuffle = options
             .shuffle
-            .map(|seed| seed.wrapping_add(u64::from(number)));
+            .map(|seed| seed.wrapping_add(u64::from(number.0)));
         let mut tally = Tally::new(&directory, residents.len(), options);
         tally.core = pin::core();
         let registry = Registry::new();

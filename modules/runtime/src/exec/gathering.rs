@@ -10,6 +10,7 @@ use super::recorder::Recorder;
 use super::scheduler::Scheduler;
 use super::tally::Tally;
 use crate::link::between::RunState;
+use crate::placement::SchedulerId;
 
 /// How long nothing may come of what others have recorded of a run that has failed: one of them may compute for long.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -34,7 +35,7 @@ impl Scheduler {
             if let (Some(trace), Some((1.., _))) = (trace, self.core.shared.os_process()) {
                 tally.recorded = trace.take();
             }
-            outside.send(0, TALLY, 0, 0, &tally.to_bytes());
+            outside.send(SchedulerId::LEADER, TALLY, 0, 0, &tally.to_bytes());
             let start = Instant::now();
             while !outside.flush() {
                 match outside.state() {

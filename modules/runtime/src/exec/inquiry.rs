@@ -19,6 +19,7 @@ use super::shared::Shared;
 use super::waits::{UNKNOWN, Update, Wait};
 use super::waker::WakerCore;
 use crate::link::waiter::{ARMED, GONE, NOBODY, STOP};
+use crate::placement::SchedulerIndex;
 use crate::sync::lock;
 
 /// What a scheduler is doing.
@@ -97,7 +98,8 @@ impl Shared {
         }
         inquiry.asked.store(true, Ordering::Relaxed);
         drop(seats);
-        (0..self.inboxes() as u32).for_each(|scheduler| self.send(scheduler, NOBODY));
+        (0..self.inboxes() as u32)
+            .for_each(|scheduler| self.send(SchedulerIndex(scheduler), NOBODY));
         let end = Instant::now() + patience;
         let mut seats = lock(&inquiry.seats);
         while seats.iter().any(|seat| seat.asked) {

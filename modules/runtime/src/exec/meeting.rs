@@ -20,6 +20,7 @@ use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
 use crate::link::between::{Header, RunState};
 use crate::payload::{Decoder, Encoder};
+use crate::placement::SchedulerId;
 
 crate::payload!(
     enum Side {
@@ -151,7 +152,7 @@ impl Scheduler {
                         self.deliver(&*reader, |reader| reader.deliver_exposed(bytes, &memory));
                     }
                 }
-                outside.send(from as u32, READ, header.extra, 0, &[]);
+                outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
             }
             ALSO => outside.is_also_for(from, bytes),
             READ => {
@@ -283,7 +284,7 @@ impl Scheduler {
     }
 
     fn follow(&self, outside: &Outside, told: &Told) -> Verdict {
-        outside.send(0, TOLD, 0, 0, &Encoder::to_vec(told));
+        outside.send(SchedulerId::LEADER, TOLD, 0, 0, &Encoder::to_vec(told));
         let Some(message) = self.next_mail(outside) else {
             return Verdict::End;
         };
@@ -306,7 +307,10 @@ impl Scheduler {
             match Decoder::from_slice::<Told>(&message.bytes) {
                 Ok(other) => told.join(other),
                 Err(error) => {
-                    let from = self.core.shared.os_process_of(message.from);
+                    let from = self
+                        .core
+                        .shared
+                        .os_process_of(SchedulerId(message.from as u32));
                     let why = format!("what OS process {from} knows of waits is garbled: {error}");
                     self.core.shared.fail(None, why);
                     return Verdict::End;
@@ -332,7 +336,7 @@ impl Scheduler {
         }
         let bytes = Encoder::to_vec(&(number, grow.to_vec())).clone();
         for other in 1..outside.link().count() as u32 {
-            outside.send(other, VERDICT, 0, 0, &bytes);
+            outside.send(SchedulerId(other), VERDICT, 0, 0, &bytes);
         }
         outside.flush();
         verdict

@@ -18,6 +18,7 @@ use crate::link::between::{Header, Link, RunState};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
 use crate::payload::gather::Pieces;
 use crate::payload::remote::RemoteMemory;
+use crate::placement::SchedulerId;
 
 /// A token, or a part of one.
 pub(crate) const DATA: u32 = 1;
@@ -56,7 +57,7 @@ pub(crate) trait FarReader {
 pub(crate) struct FarWriter {
     pub(crate) number: u32,
     /// The scheduler of the reader.
-    pub(crate) peer: u32,
+    pub(crate) peer: SchedulerId,
     /// Which one it is of the channels to there.
     pub(crate) index: u32,
     word: AtomicU32,
@@ -68,7 +69,7 @@ pub(crate) struct FarWriter {
 }
 
 impl FarWriter {
-    pub(crate) fn new(number: u32, peer: u32, index: u32, capacity: u32) -> Self {
+    pub(crate) fn new(number: u32, peer: SchedulerId, index: u32, capacity: u32) -> Self {
         FarWriter {
             number,
             peer,
@@ -155,7 +156,7 @@ impl CrossEnd for FarWriter {
 /// Tokens that were read, and whose room was not given back yet.
 pub(crate) struct PendingCredit {
     /// The scheduler of the writer.
-    pub(crate) peer: u32,
+    pub(crate) peer: SchedulerId,
     /// Which one it is of the channels from there.
     pub(crate) index: u32,
     pub(crate) tokens: Cell<u32>,
@@ -164,7 +165,7 @@ pub(crate) struct PendingCredit {
 }
 
 impl PendingCredit {
-    pub(crate) fn new(peer: u32, index: u32) -> Rc<Self> {
+    pub(crate) fn new(peer: SchedulerId, index: u32) -> Rc<Self> {
         Rc::new(PendingCredit {
             peer,
             index,
@@ -243,8 +244,8 @@ impl Outside {
     }
 
     /// Adds a reading end; which one it is of the channels from that scheduler.
-    pub(crate) fn add_reader(&self, peer: u32, reader: Rc<dyn FarReader>) -> u32 {
-        let readers = &mut self.peers.borrow_mut()[peer as usize].readers;
+    pub(crate) fn add_reader(&self, peer: SchedulerId, reader: Rc<dyn FarReader>) -> u32 {
+        let readers = &mut self.peers.borrow_mut()[peer.0 as usize].readers;
         readers.push(Some(reader));
         readers.len() as u32 - 1
     }
@@ -252,10 +253,10 @@ impl Outside {
     /// Adds the writing end that is made with the place it has among the channels to that scheduler.
     pub(crate) fn add_writer(
         &self,
-        peer: u32,
+        peer: SchedulerId,
         make: impl FnOnce(u32) -> FarWriter,
     ) -> Arc<FarWriter> {
-        let writers = &mut self.peers.borrow_mut()[peer as usize].writers;
+        let writers = &mut self.peers.borrow_mut()[peer.0 as usize].writers;
         let writer = Arc::new(make(writers.len() as u32));
         writers.push(Some(Arc::clone(&writer)));
         writer
@@ -263,7 +264,7 @@ impl Outside {
 
     pub(crate) fn remove_writer(&self, writer: &FarWriter) {
         let mut peers = self.peers.borrow_mut();
-        peers[writer.peer as usize].writers[writer.index as usize] = None;
+        peers[writer.peer.0 as usize].writers[writer.index as usize] = None;
     }
 
     /// The reading end that a frame is for.
@@ -281,14 +282,14 @@ impl Outside {
 
     /// Sends a message, now or when there is room: what is sent first comes first.
     #[inline]
-    pub(crate) fn send(&self, to: u32, kind: u32, number: u32, extra: u32, bytes: &[u8]) {
+    pub(crate) fn send(&self, to: SchedulerId, kind: u32, number: u32, extra: u32, bytes: &[u8]) {
         let header = Header {
             kind,
             number,
             extra,
         };
         self.frames.set(self.frames.get() + 1);
-        self.link.send(to as usize, header, bytes);
+        self.link.send(to.0 as usize, header, bytes);
         with_current(|scheduler| scheduler.deferred().note());
     }
 
@@ -305,7 +306,7 @@ impl Outside {
     }
 
     /// The next token to this scheduler is for these of its reading ends as well.
-    pub(crate) fn send_also(&self, to: u32, readers: &[u32]) {
+    pub(crate) fn send_also(&self, to: SchedulerId, readers: &[u32]) {
         let bytes: Vec<u8> = readers.iter().flat_map(|at| at.to_ne_bytes()).collect();
         self.send(to, ALSO, 0, 0, &bytes);
     }
@@ -335,14 +336,14 @@ impl Outside {
     #[inline]
     pub(crate) fn send_token(&self, writer: &FarWriter, bytes: Vec<u8>) {
         let header = self.data(writer);
-        self.link.send_now(writer.peer as usize, header, bytes);
+        self.link.send_now(writer.peer.0 as usize, header, bytes);
         with_current(|scheduler| scheduler.deferred().note());
     }
 
     /// Sends a token whose bytes are yet to be gathered.
     pub(crate) fn send_gathered(&self, writer: &FarWriter, gather: Pieces<'_>) {
         let header = self.data(writer);
-        let to = writer.peer as usize;
+        let to = writer.peer.0 as usize;
         if gather.with_pieces(|pieces| self.link.try_send_pieces(to, header, pieces)) {
             self.link.keep(gather.into_buffer());
         } else {
@@ -370,8 +371,8 @@ impl Outside {
 
     /// Whether the large slices of a token may stay where they are: its reader can read them there.
     #[inline]
-    pub(crate) fn has_access(&self, to: u32) -> bool {
-        self.link.has_access(to as usize)
+    pub(crate) fn has_access(&self, to: SchedulerId) -> bool {
+        self.link.has_access(to.0 as usize)
     }
 
     /// Sends a token of which `bytes` tell where its large slices are: it is kept until they have been read.
@@ -428,7 +429,7 @@ impl Outside {
     }
 
     /// Says that an end has gone. Once the run is over nobody reads that any more, and lanes may be full of it.
-    pub(crate) fn take_leave(&self, to: u32, kind: u32, channel: u32) {
+    pub(crate) fn take_leave(&self, to: SchedulerId, kind: u32, channel: u32) {
         if self.state() == RunState::Running {
             self.send(to, kind, channel, 0, &[]);
         }

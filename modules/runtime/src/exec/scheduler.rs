@@ -30,6 +30,7 @@ use super::tally::Tally;
 use super::task::{self, TaskHeader};
 use super::waker::{self, WakerCore};
 use crate::link::waiter::{ELSEWHERE, NOBODY};
+use crate::placement::{SchedulerId, SchedulerIndex};
 
 /// How many processes run before the inbox is looked at again.
 pub(super) const BATCH: usize = 64;
@@ -98,7 +99,7 @@ impl Scheduler {
             tasks: vec![Cell::new(None); processes],
             base,
             run: shared.run,
-            core: WakerCore::new(Arc::clone(shared), index as u32),
+            core: WakerCore::new(Arc::clone(shared), SchedulerIndex(index as u32)),
             live: Cell::new(0),
             ran: Cell::new(true),
             told: Cell::new(false),
@@ -176,11 +177,11 @@ impl Scheduler {
     }
 
     pub(crate) fn index(&self) -> usize {
-        self.core.scheduler as usize
+        self.core.scheduler.0 as usize
     }
 
     /// Its number among all schedulers of the run.
-    pub(crate) fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> SchedulerId {
         self.core.shared.number(self.core.scheduler)
     }
 

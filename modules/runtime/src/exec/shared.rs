@@ -20,7 +20,7 @@ use crate::host;
 use crate::link::between::Doorbell;
 use crate::link::inbox::{Inbox, Letter};
 use crate::options::{Notice, Options};
-use crate::placement::Placement;
+use crate::placement::{Placement, SchedulerId, SchedulerIndex};
 use crate::sync::lock;
 
 /// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
@@ -204,28 +204,28 @@ impl Shared {
 
     /// The number of a scheduler of this OS process, among all of the run.
     #[inline]
-    pub(crate) fn number(&self, scheduler: u32) -> u32 {
+    pub(crate) fn number(&self, scheduler: SchedulerIndex) -> SchedulerId {
         let before = self.among.as_ref().map_or(0, |among| among.me);
-        (before * self.inboxes.len()) as u32 + scheduler
+        SchedulerId((before * self.inboxes.len()) as u32 + scheduler.0)
     }
 
     /// Which scheduler of this OS process has a number among all of the run, if it is here.
     #[inline]
-    pub(crate) fn here(&self, number: u32) -> Option<u32> {
-        let here = number.checked_sub(self.number(0))?;
-        (here < self.inboxes.len() as u32).then_some(here)
+    pub(crate) fn here(&self, number: SchedulerId) -> Option<SchedulerIndex> {
+        let here = number.0.checked_sub(self.number(SchedulerIndex(0)).0)?;
+        (here < self.inboxes.len() as u32).then_some(SchedulerIndex(here))
     }
 
     /// The number of the scheduler that a rank is on, among all of the run. Those that share a thread are one.
     #[inline]
-    pub(crate) fn home_of(&self, rank: u32) -> u32 {
+    pub(crate) fn home_of(&self, rank: u32) -> SchedulerId {
         let placement = self.placement.as_ref();
-        placement.map_or(0, |placement| placement.thread_of(rank))
+        placement.map_or(SchedulerId(0), |placement| placement.thread_of(rank))
     }
 
     /// The OS process of a scheduler.
-    pub(crate) fn os_process_of(&self, number: usize) -> usize {
-        number / self.inboxes.len()
+    pub(crate) fn os_process_of(&self, scheduler: SchedulerId) -> usize {
+        scheduler.0 as usize / self.inboxes.len()
     }
 
     /// The OS process of a rank.
@@ -265,7 +265,7 @@ impl Shared {
 
     /// The rank of a process of a scheduler, by its place among those.
     pub(super) fn resident(&self, scheduler: usize, at: u32) -> Option<u32> {
-        let home = self.number(scheduler as u32);
+        let home = self.number(SchedulerIndex(scheduler as u32));
         let of = |rank: &u32| self.home_of(*rank) == home;
         let ranks = 0..self.directory.processes() as u32;
         ranks.filter(of).nth(at as usize)
@@ -284,22 +284,22 @@ impl Shared {
     }
 
     /// Wakes a process or hook of any scheduler.
-    pub(crate) fn send(&self, scheduler: u32, id: u32) {
+    pub(crate) fn send(&self, scheduler: SchedulerIndex, id: u32) {
         // A waker may be kept for long after the run, and be woken ever again.
         if !self.stopped()
-            && let Some(inbox) = self.inboxes.get(scheduler as usize)
+            && let Some(inbox) = self.inboxes.get(scheduler.0 as usize)
         {
             inbox.push(id);
-            self.unpark(scheduler as usize);
+            self.unpark(scheduler.0 as usize);
         }
     }
 
     /// Gives a scheduler of this OS process a letter.
-    pub(crate) fn post(&self, scheduler: u32, letter: Letter) {
-        match self.inboxes.get(scheduler as usize) {
+    pub(crate) fn post(&self, scheduler: SchedulerIndex, letter: Letter) {
+        match self.inboxes.get(scheduler.0 as usize) {
             Some(inbox) if !self.stopped() => {
                 inbox.post(letter);
-                self.unpark(scheduler as usize);
+                self.unpark(scheduler.0 as usize);
             }
             // What it brings is nobody's any more: to drop it is code of the user.
             _ => guard::quietly(|| drop(letter)),

@@ -57,7 +57,7 @@ impl Scheduler {
                 recorder.close(self.running(), true, false);
             }
             let (os_process, _) = self.core.shared.os_process().unwrap_or((0, 1));
-            recorder.hand_in(os_process, self.number());
+            recorder.hand_in(os_process, self.number().0);
         }
     }
 }

@@ -11,11 +11,12 @@ use std::task::{RawWaker, RawWakerVTable, Wake, Waker};
 use super::current;
 use super::shared::Shared;
 use crate::link::waiter::NOBODY;
+use crate::placement::SchedulerIndex;
 
 /// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
 pub(crate) struct WakerCore {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) scheduler: u32,
+    pub(crate) scheduler: SchedulerIndex,
     /// The process being polled. Atomic for the sake of threads which a process starts and joins
     /// within one poll; Relaxed, because starting and joining order everything.
     pub(crate) current: AtomicU32,
@@ -24,7 +25,7 @@ pub(crate) struct WakerCore {
 }
 
 impl WakerCore {
-    pub(super) fn new(shared: Arc<Shared>, scheduler: u32) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, scheduler: SchedulerIndex) -> Self {
         WakerCore {
             shared,
             scheduler,
@@ -85,7 +86,7 @@ unsafe fn wake(data: *const ()) {
 
 struct Foreign {
     shared: Arc<Shared>,
-    scheduler: u32,
+    scheduler: SchedulerIndex,
     task: u32,
 }
 

@@ -13,6 +13,7 @@ use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
 use crate::link::spsc::{Ack, Offered, Pop, Push, Ring};
 use crate::link::waiter::{ARMED, ID, NOBODY, waits};
+use crate::placement::SchedulerIndex;
 
 pub(crate) struct Cross<T> {
     ring: Ring<T, About>,
@@ -22,8 +23,8 @@ pub(crate) struct Cross<T> {
 struct About {
     /// The run it belongs to, and which schedulers of this OS process its ends are at.
     shared: Arc<Shared>,
-    reader_home: u32,
-    writer_home: u32,
+    reader_home: SchedulerIndex,
+    writer_home: SchedulerIndex,
     number: u32,
     /// The slots of its ends in the registries of their schedulers. Each is used by its end alone.
     slots: [AtomicU32; 2],
@@ -39,7 +40,7 @@ impl<T> Cross<T> {
     pub(crate) fn create(
         number: u32,
         capacity: u32,
-        homes: (u32, u32),
+        homes: (SchedulerIndex, SchedulerIndex),
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
         let (writer_home, reader_home) = homes;
@@ -441,7 +442,7 @@ impl<T> Drop for Cross<T> {
         let taken = self.ring.taken();
         current::with_run(self.about().shared.run, |s| {
             let home = s.shared().number(home);
-            s.tally().borrow_mut().channel(number, taken, Some(home));
+            s.tally().borrow_mut().channel(number, taken, Some(home.0));
         });
     }
 }

@@ -21,6 +21,7 @@ use crate::exec::scheduler::Scheduler;
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
 use crate::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
 use crate::payload::{DecodeError, Decoder, Encoder, Format};
+use crate::placement::SchedulerId;
 
 /// Room of a channel that others bound.
 const UNBOUNDED: u32 = u32::MAX / 4;
@@ -55,7 +56,7 @@ fn expose<T: 'static>(token: T, format: Format<T>) -> (Box<dyn Any>, Vec<u8>) {
 impl<T: 'static> FarOutput<T> {
     pub(crate) fn new(
         number: u32,
-        peer: u32,
+        peer: SchedulerId,
         capacity: u32,
         scheduler: &Scheduler,
         outside: &Rc<Outside>,
@@ -157,7 +158,7 @@ impl<T> FarOutput<T> {
     }
 
     /// The scheduler of the reader.
-    pub(crate) fn peer(&self) -> u32 {
+    pub(crate) fn peer(&self) -> SchedulerId {
         self.writer.peer
     }
 
@@ -233,7 +234,7 @@ impl<T> Drop for FarOutput<T> {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);
             let mut tally = scheduler.tally().borrow_mut();
-            *tally.sent_by.entry(scheduler.number()).or_default() += self.sent.get();
+            *tally.sent_by.entry(scheduler.number().0).or_default() += self.sent.get();
         });
     }
 }
@@ -311,7 +312,7 @@ impl Drop for Credits {
 /// The reading end of a channel whose writer is in another OS process, and the credit that it has not given yet.
 pub(crate) fn input<T: 'static>(
     number: u32,
-    peer: u32,
+    peer: SchedulerId,
     capacity: u32,
     scheduler: &Scheduler,
     outside: &Rc<Outside>,

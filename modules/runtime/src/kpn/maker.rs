@@ -14,6 +14,7 @@ use super::ports::{Input, Output};
 use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
+use crate::placement::{SchedulerId, SchedulerIndex};
 
 /// # Safety
 /// `raw` is the one raw end of an input of this type, and is not used again.
@@ -39,7 +40,7 @@ pub(crate) trait Maker: Send + Sync {
         number: u32,
         n: usize,
         capacity: u32,
-        homes: (u32, u32),
+        homes: (SchedulerIndex, SchedulerIndex),
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
@@ -64,7 +65,7 @@ pub(crate) trait Maker: Send + Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct FarSide {
     pub(super) side: Side,
-    pub(super) peer: u32,
+    pub(super) peer: SchedulerId,
 }
 
 type Fill<T> = Box<dyn Fn(usize, usize) -> T + Send + Sync>;
@@ -131,7 +132,7 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         number: u32,
         n: usize,
         capacity: u32,
-        homes: (u32, u32),
+        homes: (SchedulerIndex, SchedulerIndex),
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8) {

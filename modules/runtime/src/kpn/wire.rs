@@ -13,7 +13,7 @@ use super::network::{Class, Network};
 use crate::exec::point::Side;
 use crate::exec::report;
 use crate::exec::scheduler::Scheduler;
-use crate::placement::Placement;
+use crate::placement::{Placement, SchedulerId, SchedulerIndex};
 use crate::sync::lock;
 
 /// An end of a channel of any type, with what frees it if nobody takes it.
@@ -46,7 +46,11 @@ unsafe impl Send for Loose {}
 pub(crate) struct Exchange(Mutex<HashMap<u32, Loose>>);
 
 /// Ranks, kinds and indices of the processes that live on a scheduler, by rank.
-pub(crate) fn residents(network: &Network, placement: &Placement, me: u32) -> Vec<(u32, u32, u32)> {
+pub(crate) fn residents(
+    network: &Network,
+    placement: &Placement,
+    me: SchedulerId,
+) -> Vec<(u32, u32, u32)> {
     let mut residents = Vec::new();
     for (kind, table) in network.kinds.iter().enumerate() {
         for (index, rank) in table.ranks.iter().enumerate() {
@@ -128,10 +132,10 @@ pub(crate) fn build(
         }
         let home = |kind: u32, index| {
             if placement.is_one() {
-                return 0;
+                return SchedulerId(0);
             }
             let rank = network.kinds[kind as usize].ranks.get(index as usize);
-            rank.map_or(u32::MAX, |rank| placement.thread_of(rank))
+            rank.map_or(SchedulerId::NONE, |rank| placement.thread_of(rank))
         };
         for (n, (from, to)) in class
             .from_index
@@ -151,7 +155,7 @@ pub(crate) fn build(
                     .make(number, n, class.capacity, homes, scheduler, formats)
             };
             let (output, input) = if homes.0 == homes.1 {
-                make((0, 0))
+                make((SchedulerIndex(0), SchedulerIndex(0)))
             } else if let Some(homes_here) = here {
                 let mut left = lock(&exchange.0);
                 let (mine, theirs) = match left.remove(&number) {
@@ -198,8 +202,7 @@ pub(crate) fn build(
                     .maker
                     .make_far(number, n, class.capacity, far, scheduler, formats);
                 let Some(end) = made else {
-                    let of = |home: u32| shared.os_process_of(home as usize);
-                    let places = (of(homes.0), of(homes.1));
+                    let places = (shared.os_process_of(homes.0), shared.os_process_of(homes.1));
                     mistakes.push(no_payload(network, class, number, places));
                     break;
                 };

@@ -11,6 +11,7 @@ use super::parcel::Parcel;
 use crate::exec::outside::Outside;
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared as Run;
+use crate::placement::SchedulerId;
 
 /// So many bytes of messages that no receive has taken may be at a scheduler from each other one, besides those that
 /// their senders keep.
@@ -60,7 +61,7 @@ impl Others {
             last_type: Cell::new(0),
         };
         (count > 1).then(|| Others {
-            me: scheduler.number(),
+            me: scheduler.number().0,
             run: Arc::clone(run),
             outside: scheduler.outside().cloned(),
             peers: (0..count).map(peer).collect(),
@@ -80,7 +81,7 @@ impl Others {
     /// The scheduler of a rank of the world.
     #[inline]
     pub(super) fn home_of(&self, rank: u32) -> u32 {
-        self.run.home_of(rank)
+        self.run.home_of(rank).0
     }
 
     /// The scheduler of a rank of the world, if it is not this one.
@@ -114,7 +115,10 @@ impl Others {
     /// Where a scheduler is, for people.
     pub(super) fn name(&self, scheduler: u32) -> String {
         match self.run.os_process() {
-            Some(_) => format!("OS process {}", self.run.os_process_of(scheduler as usize)),
+            Some(_) => format!(
+                "OS process {}",
+                self.run.os_process_of(SchedulerId(scheduler))
+            ),
             None => format!("scheduler {scheduler}"),
         }
     }
@@ -156,7 +160,7 @@ impl Others {
 
     /// Sends something to another scheduler: code of the user, where a value goes as bytes.
     pub(super) fn send(&self, to: u32, frame: Frame) {
-        if let Some(here) = self.run.here(to) {
+        if let Some(here) = self.run.here(SchedulerId(to)) {
             self.run.post(here, (self.me, Box::new(frame)));
             return;
         }

@@ -53,7 +53,7 @@ impl Communicator {
         let os_process = run.os_process_of_rank(home);
         match by {
             SplitType::Kind => run.directory.of_rank(home).0,
-            SplitType::Scheduler => run.home_of(home),
+            SplitType::Scheduler => run.home_of(home).0,
             SplitType::OsProcess => os_process as u32,
             SplitType::Host => {
                 let host = run.host_of(os_process);
