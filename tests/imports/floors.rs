@@ -361,8 +361,8 @@ pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "runtime",
-        &["kpn::end", "kpn::far", "kpn::meter", "kpn::ports::output"],
-        "an end of a channel may be metered or lead to another OS process, and both are made of ends",
+        &["kpn::end", "kpn::meter"],
+        "an end of a channel may be metered, and a metered end has the end that it meters",
     ),
     (
         "runtime",
@@ -384,7 +384,6 @@ pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
             "payload::decoder",
             "payload::encoder",
             "payload::format",
-            "payload::remote",
         ],
         "a payload is given to an encoder and a decoder, which take payloads",
     ),

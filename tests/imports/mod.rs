@@ -225,7 +225,10 @@ fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
                 at += 2;
                 path.push(tokens[at].clone());
             }
-            source.paths.extend(absolute(here, path, modules));
+            // A macro of the crate's root is found by its name, wherever it is.
+            if tokens.get(at + 1).is_none_or(|t| t != "!") {
+                source.paths.extend(absolute(here, path, modules));
+            }
         }
         at += 1;
     }

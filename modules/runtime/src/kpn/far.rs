@@ -1,30 +1,22 @@
-//! A channel between processes of two OS processes.
-//!
-//! The writer's end sends tokens as bytes, as many as it has credits: at first the capacity, and what the
-//! reader gives back. The reader's end is a channel within its scheduler, into which tokens are put as they
-//! come; it is never full, as credits bound it.
+//! The writing end of a channel between processes of two OS processes: it sends tokens as bytes, as many as it has
+//! credits: at first the capacity, and what the reader gives back. The reading end is in `far_input.rs`.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::channel::{Channel, Put};
-use super::end::End;
-use super::ports::Output;
+use super::channel::Put;
 use crate::exec::current;
 use crate::exec::hooks::Owner;
-use crate::exec::outside::{CLOSE, FarReader, FarWriter, LEFT, Outside, PendingCredit};
+use crate::exec::outside::{CLOSE, FarWriter, Outside};
 use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
-use crate::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
-use crate::payload::{DecodeError, Decoder, Encoder, Format};
+use crate::payload::remote::RemoteSlice;
+use crate::payload::{Encoder, Format};
 use crate::placement::SchedulerId;
-
-/// Room of a channel that others bound.
-const UNBOUNDED: u32 = u32::MAX / 4;
 
 /// What an output has, whose reader is in another OS process.
 pub(crate) struct FarOutput<T> {
@@ -237,103 +229,4 @@ impl<T> Drop for FarOutput<T> {
             *tally.sent_by.entry(scheduler.number().0).or_default() += self.sent.get();
         });
     }
-}
-
-/// Puts tokens of a channel whose writer is in another OS process into that of the reader.
-struct FarInput<T> {
-    output: RefCell<Output<T>>,
-    format: Format<T>,
-    number: u32,
-}
-
-impl<T> FarReader for FarInput<T> {
-    fn number(&self) -> u32 {
-        self.number
-    }
-
-    fn token(&self) -> &'static str {
-        std::any::type_name::<T>()
-    }
-
-    fn deliver(&self, bytes: &[u8]) -> Result<(), String> {
-        self.put(Decoder::of(bytes, self.format))
-    }
-
-    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String> {
-        let fetched = Fetched::default();
-        let told: Result<(Vec<RemoteSlice>, Vec<u8>), _> = Decoder::from_slice(bytes);
-        match told {
-            Ok((slices, bytes)) => {
-                let remotely = Remotely {
-                    slices: &slices,
-                    memory,
-                    fetched: &fetched,
-                };
-                self.put(Decoder::of_remote(&bytes, remotely, self.format))
-            }
-            Err(error) => self.put(Err(error)),
-        }
-    }
-}
-
-impl<T> FarInput<T> {
-    #[inline]
-    fn put(&self, token: Result<T, DecodeError>) -> Result<(), String> {
-        let token = token.map_err(|error| format!("cannot be read: {error}"))?;
-        let put = self.output.borrow_mut().put(token);
-        match put {
-            Put::Done | Put::Stopped(_) => Ok(()),
-            Put::Full(_) => Err("is more than it has room for".into()),
-        }
-    }
-}
-
-/// The credit that an input has not given yet to the writer in another OS process.
-pub(crate) struct Credits {
-    credit: Rc<PendingCredit>,
-    outside: Rc<Outside>,
-    /// From so many tokens on their room is given back at once.
-    at_once_from: u32,
-}
-
-impl Credits {
-    pub(crate) fn taken(&self) {
-        self.outside.give_credit(&self.credit, self.at_once_from);
-    }
-}
-
-impl Drop for Credits {
-    fn drop(&mut self) {
-        let PendingCredit { index, peer, .. } = *self.credit;
-        self.outside.take_leave(peer, LEFT, index);
-    }
-}
-
-/// The reading end of a channel whose writer is in another OS process, and the credit that it has not given yet.
-pub(crate) fn input<T: 'static>(
-    number: u32,
-    peer: SchedulerId,
-    capacity: u32,
-    scheduler: &Scheduler,
-    outside: &Rc<Outside>,
-    format: Format<T>,
-) -> (End<T>, Credits) {
-    let channel = Channel::<T>::create(scheduler.registry(), number, UNBOUNDED);
-    // SAFETY: it was made just now, and both its ends are here.
-    let point = unsafe { channel.as_ref() }.point();
-    point.arm(Side::Write, ELSEWHERE);
-    let (writer, reader) = End::of(channel);
-    let output = RefCell::new(Output::new(writer));
-    let input = FarInput {
-        output,
-        format,
-        number,
-    };
-    let index = outside.add_reader(peer, Rc::new(input));
-    let credits = Credits {
-        credit: PendingCredit::new(peer, index),
-        outside: Rc::clone(outside),
-        at_once_from: capacity.div_ceil(2),
-    };
-    (reader, credits)
 }

@@ -7,7 +7,8 @@ use super::channel::Put;
 use super::connect::Free;
 use super::cross::Cross;
 use super::end::End;
-use super::far::{self, FarOutput};
+use super::far::FarOutput;
+use super::far_input;
 use super::flow::Control;
 use super::meter::{Counts, Formats, Meter};
 use super::ports::{Input, Output};
@@ -172,7 +173,7 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             }
             Side::Read => {
                 let (end, credits) =
-                    far::input(number, far.peer, capacity, scheduler, outside, format);
+                    far_input::input(number, far.peer, capacity, scheduler, outside, format);
                 let (run, counted) = (scheduler.run(), !is_control::<T>());
                 let traced = counted && scheduler.recorder().is_some();
                 let profiled = counted && scheduler.tally().borrow().profiled;

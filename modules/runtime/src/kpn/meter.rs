@@ -4,8 +4,8 @@ use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::collections::HashMap;
 
+use super::credits::Credits;
 use super::end::End;
-use super::far::Credits;
 use crate::exec::current;
 use crate::exec::recorder::Recorder;
 use crate::payload::Format;

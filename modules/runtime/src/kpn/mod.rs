@@ -3,11 +3,13 @@
 pub(crate) mod bundle;
 pub(crate) mod channel;
 pub(crate) mod connect;
+mod credits;
 pub(crate) mod cross;
 mod digest;
 mod directory;
 pub(crate) mod end;
 pub(crate) mod far;
+mod far_input;
 pub(crate) mod flow;
 mod leaving;
 mod maker;

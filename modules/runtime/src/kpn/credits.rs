@@ -1,0 +1,36 @@
+//! The credit that a reading end gives to a writer in another OS process.
+
+use std::rc::Rc;
+
+use crate::exec::outside::{LEFT, Outside, PendingCredit};
+use crate::placement::SchedulerId;
+
+/// The credit that an input has not given yet to the writer in another OS process.
+pub(crate) struct Credits {
+    credit: Rc<PendingCredit>,
+    outside: Rc<Outside>,
+    /// From so many tokens on their room is given back at once.
+    at_once_from: u32,
+}
+
+impl Credits {
+    /// Of the channel that has this index among those from a scheduler.
+    pub(crate) fn new(peer: SchedulerId, index: u32, capacity: u32, outside: &Rc<Outside>) -> Self {
+        Credits {
+            credit: PendingCredit::new(peer, index),
+            outside: Rc::clone(outside),
+            at_once_from: capacity.div_ceil(2),
+        }
+    }
+
+    pub(crate) fn taken(&self) {
+        self.outside.give_credit(&self.credit, self.at_once_from);
+    }
+}
+
+impl Drop for Credits {
+    fn drop(&mut self) {
+        let PendingCredit { index, peer, .. } = *self.credit;
+        self.outside.take_leave(peer, LEFT, index);
+    }
+}

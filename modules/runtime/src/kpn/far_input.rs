@@ -1,0 +1,93 @@
+//! The reading end of a channel between processes of two OS processes: a channel within its scheduler, into which
+//! tokens are put as they come. It is never full, as credits bound it. The writing end is in `far.rs`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::channel::{Channel, Put};
+use super::credits::Credits;
+use super::end::End;
+use super::ports::Output;
+use crate::exec::outside::{FarReader, Outside};
+use crate::exec::point::Side;
+use crate::exec::scheduler::Scheduler;
+use crate::link::waiter::ELSEWHERE;
+use crate::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
+use crate::payload::{DecodeError, Decoder, Format};
+use crate::placement::SchedulerId;
+
+/// Room of a channel that others bound.
+const UNBOUNDED: u32 = u32::MAX / 4;
+
+/// Puts tokens of a channel whose writer is in another OS process into that of the reader.
+struct FarInput<T> {
+    output: RefCell<Output<T>>,
+    format: Format<T>,
+    number: u32,
+}
+
+impl<T> FarReader for FarInput<T> {
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn token(&self) -> &'static str {
+        std::any::type_name::<T>()
+    }
+
+    fn deliver(&self, bytes: &[u8]) -> Result<(), String> {
+        self.put(Decoder::of(bytes, self.format))
+    }
+
+    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String> {
+        let fetched = Fetched::default();
+        let told: Result<(Vec<RemoteSlice>, Vec<u8>), _> = Decoder::from_slice(bytes);
+        match told {
+            Ok((slices, bytes)) => {
+                let remotely = Remotely {
+                    slices: &slices,
+                    memory,
+                    fetched: &fetched,
+                };
+                self.put(Decoder::of_remote(&bytes, remotely, self.format))
+            }
+            Err(error) => self.put(Err(error)),
+        }
+    }
+}
+
+impl<T> FarInput<T> {
+    #[inline]
+    fn put(&self, token: Result<T, DecodeError>) -> Result<(), String> {
+        let token = token.map_err(|error| format!("cannot be read: {error}"))?;
+        let put = self.output.borrow_mut().put(token);
+        match put {
+            Put::Done | Put::Stopped(_) => Ok(()),
+            Put::Full(_) => Err("is more than it has room for".into()),
+        }
+    }
+}
+
+/// The reading end of a channel whose writer is in another OS process, and the credit that it has not given yet.
+pub(crate) fn input<T: 'static>(
+    number: u32,
+    peer: SchedulerId,
+    capacity: u32,
+    scheduler: &Scheduler,
+    outside: &Rc<Outside>,
+    format: Format<T>,
+) -> (End<T>, Credits) {
+    let channel = Channel::<T>::create(scheduler.registry(), number, UNBOUNDED);
+    // SAFETY: it was made just now, and both its ends are here.
+    let point = unsafe { channel.as_ref() }.point();
+    point.arm(Side::Write, ELSEWHERE);
+    let (writer, reader) = End::of(channel);
+    let output = RefCell::new(Output::new(writer));
+    let input = FarInput {
+        output,
+        format,
+        number,
+    };
+    let index = outside.add_reader(peer, Rc::new(input));
+    (reader, Credits::new(peer, index, capacity, outside))
+}
