@@ -41,10 +41,10 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    use super::parker::{Parker, Unparked};
     use super::link::inbox::Inbox;
     use super::link::spsc::{Ack, Offered, Pop, Push, Ring};
     use super::link::waiter::{ARMED, STOP};
+    use super::parker::{Parker, Unparked};
 
     /// Two schedulers, as far as these files know them.
     struct Pair {
