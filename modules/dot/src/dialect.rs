@@ -135,11 +135,11 @@ struct Dialect<'a> {
     report: Report,
     /// Names that come again and again.
     known: Known,
-    scopes: Vec<cluster::Place>,
+    scopes: Vec<cluster::ScopePlace>,
     modules: cluster::Tree,
     /// What each node is, by number; see [`node`].
     flags: Vec<u8>,
-    bundles: HashMap<u32, bundle::Draft>,
+    bundles: HashMap<u32, bundle::BundleDraft>,
     /// The constraint of a target and kind, to be overridden by a later one.
     constraints: HashMap<(u32, bool, Key), usize>,
     /// What statements say of nodes, and of scopes.
@@ -148,7 +148,7 @@ struct Dialect<'a> {
     /// Nodes found in two modules, in order.
     torn: Vec<node::Torn>,
     /// Attributes of the edge statement being told.
-    edge: edge::Draft,
+    edge: edge::EdgeDraft,
     /// Which keys edges have from defaults.
     defaulted: drawn::Defaulted,
     /// Room for the attributes of one list.
@@ -188,7 +188,7 @@ impl<'a> Dialect<'a> {
         };
         Dialect {
             text,
-            edge: edge::Draft::default(),
+            edge: edge::EdgeDraft::default(),
             defaulted: drawn::Defaulted::default(),
             list: explicit::List::new(),
             edges: edge::Before::default(),
@@ -304,7 +304,7 @@ impl Builder for Dialect<'_> {
             self.out.name = self.text.value(name).into_owned();
         }
         self.report.header(header);
-        self.scopes.push(cluster::Place::default());
+        self.scopes.push(cluster::ScopePlace::default());
     }
 
     fn defaults(&mut self, target: Target, attributes: &[Attribute]) {

@@ -7,7 +7,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 
 /// Where the parser stands when something unexpected comes.
-pub(crate) struct Place<'a> {
+pub(crate) struct ParserState<'a> {
     pub(crate) text: Text<'a>,
     pub(crate) token: Token,
     pub(crate) here: Span,
@@ -29,7 +29,7 @@ fn shown(raw: &str) -> String {
     short.replace(|c: char| c.is_control(), "\u{fffd}")
 }
 
-fn name_of(place: &Place<'_>) -> String {
+fn name_of(place: &ParserState<'_>) -> String {
     match place.token.kind {
         TokenKind::End => "the end of the file".to_owned(),
         _ => format!("`{}`", shown(place.text.raw(place.here))),
@@ -56,7 +56,7 @@ fn code_of(kind: TokenKind) -> Code {
 }
 
 /// A token stands where `expected` should.
-pub(crate) fn unexpected(place: &Place<'_>, expected: &str) -> Diagnostic {
+pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic {
     let code = code_of(place.token.kind);
     let found = name_of(place);
     let here = place.here;
@@ -111,7 +111,7 @@ pub(crate) fn unexpected(place: &Place<'_>, expected: &str) -> Diagnostic {
     diagnostic
 }
 
-fn stray(place: &Place<'_>) -> Diagnostic {
+fn stray(place: &ParserState<'_>) -> Diagnostic {
     let raw = place.text.raw(place.here);
     let code = codes::STRAY_CHARACTER;
     let error = match raw.bytes().next() {

@@ -132,7 +132,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
 
     /// Reports that the token here is not what may stand here.
     fn unexpected(&mut self, expected: &str) -> Broken {
-        let place = mistakes::Place {
+        let place = mistakes::ParserState {
             text: self.text,
             token: self.token,
             here: self.here(),

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use graphmap_stack::{Options, Stacks};
 
-use crate::rank::{Entered, Rank};
+use crate::rank::{Entered, RankState};
 
 /// Of how many bytes a stack is where nothing else is said: as many as plain functions may expect, and only address space.
 const SIZE: usize = 1 << 20;
@@ -39,7 +39,7 @@ fn fiber(body: impl FnOnce() -> Ended + 'static) -> Result<graphmap_stack::Fiber
 /// A rank that calls a function on a stack of its own, as a future.
 pub(crate) struct Fiber {
     stage: Stage,
-    rank: Rank,
+    rank: RankState,
 }
 
 enum Stage {
@@ -50,7 +50,7 @@ enum Stage {
 }
 
 impl Fiber {
-    pub(crate) fn new(rank: Rank, main: impl FnOnce() -> Ended + 'static) -> Self {
+    pub(crate) fn new(rank: RankState, main: impl FnOnce() -> Ended + 'static) -> Self {
         let stage = Stage::New(Box::new(main));
         Fiber { stage, rank }
     }

@@ -15,9 +15,9 @@ use crate::threading::Threading;
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
 static MULTIPLE: AtomicUsize = AtomicUsize::new(0);
 
-/// A rank.
+/// What a rank has.
 #[derive(Clone)]
-pub(crate) struct Rank(Rc<State>);
+pub(crate) struct RankState(Rc<State>);
 
 struct State {
     phase: Rc<Cell<Phase>>,
@@ -26,9 +26,9 @@ struct State {
     itself: OnceCell<Rc<Shared>>,
 }
 
-impl Rank {
+impl RankState {
     pub(crate) fn new() -> Self {
-        Rank(Rc::new(State {
+        RankState(Rc::new(State {
             phase: Rc::new(Cell::new(Phase::Before)),
             thread: std::thread::current().id(),
             world: OnceCell::new(),
@@ -45,14 +45,14 @@ impl Drop for State {
 
 thread_local! {
     /// The rank whose stack this thread is on, if any.
-    static CURRENT: RefCell<Option<Rank>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<RankState>> = const { RefCell::new(None) };
 }
 
 /// While it lives, a rank is the current one of its thread.
-pub(crate) struct Entered(Option<Rank>);
+pub(crate) struct Entered(Option<RankState>);
 
 impl Entered {
-    pub(crate) fn new(rank: &Rank) -> Self {
+    pub(crate) fn new(rank: &RankState) -> Self {
         Entered(CURRENT.replace(Some(rank.clone())))
     }
 }
@@ -65,7 +65,7 @@ impl Drop for Entered {
 }
 
 /// The rank whose stack this is called on, if any.
-fn current() -> Option<Rank> {
+fn current() -> Option<RankState> {
     CURRENT.with_borrow(Clone::clone)
 }
 

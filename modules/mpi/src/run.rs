@@ -6,7 +6,7 @@ use std::sync::Arc;
 use graphmap_runtime::{Names, Network, Options, Report, RunError};
 
 use crate::fiber::Fiber;
-use crate::rank::Rank;
+use crate::rank::RankState;
 
 /// Runs so many ranks, each of which calls `main`, and waits until all have ended. They take turns on the calling thread: a rank
 /// goes on until it has to wait for another. With `GRAPHMAP_SCHEDULERS=N` they take turns on N threads, in blocks of consecutive ranks.
@@ -82,7 +82,7 @@ fn network<T: Termination + 'static>(
     let names = Names::Numbered("main", &numbers);
     network.kind("main", names, &numbers, &[], move |()| {
         let main = Arc::clone(&main);
-        Fiber::new(Rank::new(), move || ended(main().report()))
+        Fiber::new(RankState::new(), move || ended(main().report()))
     });
     network
 }

@@ -59,7 +59,7 @@ pub struct Scene {
     /// OS processes by their number.
     pub os_processes: Vec<OsProcess>,
     /// What runs, grouped by OS process, in the order of ranks.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<SceneNode>,
     /// What flows between nodes, in the order of its first channel.
     pub flows: Vec<Flow>,
 }
@@ -88,7 +88,7 @@ pub struct OsProcess {
 
 /// A node of the picture: a process, or all of a kind in one OS process.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct SceneNode {
     /// What to write on it.
     pub label: String,
     /// Name of the kind.
@@ -147,7 +147,7 @@ impl Scene {
                 Detail::Kinds => *group.entry((os_process, process.kind)).or_insert(made),
             };
             if node == made {
-                scene.nodes.push(Node {
+                scene.nodes.push(SceneNode {
                     label: label(mapped, id, detail),
                     kind: network.kind_name(id).to_owned(),
                     os_process: os_process as usize,

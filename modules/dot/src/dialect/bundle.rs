@@ -17,7 +17,7 @@ use graphmap_kpn::source::Span;
 use hashbrown::{HashMap, HashSet};
 
 /// What the node of a bundle says.
-pub(super) struct Draft {
+pub(super) struct BundleDraft {
     kind: Option<(BundleKind, Span)>,
     /// The statement with its first member: number, name there.
     said: Option<(u32, Span)>,
@@ -26,7 +26,7 @@ pub(super) struct Draft {
     members: Vec<Member>,
     by_number: HashMap<(bool, u32), usize>,
     /// What all its channels have.
-    channel: edge::Draft,
+    channel: edge::EdgeDraft,
     /// What only bundles may say, in case it is none.
     only_bundles: Vec<(Key, Attribute)>,
 }
@@ -50,15 +50,15 @@ struct BundleEnd {
 /// Those who write to a bundle, and those who read from it.
 type DrawnEnds = (Vec<BundleEnd>, Vec<BundleEnd>);
 
-impl Draft {
-    fn new() -> Draft {
-        Draft {
+impl BundleDraft {
+    fn new() -> BundleDraft {
+        BundleDraft {
             kind: None,
             said: None,
             twice: None,
             members: Vec::new(),
             by_number: HashMap::new(),
-            channel: edge::Draft::default(),
+            channel: edge::EdgeDraft::default(),
             only_bundles: Vec::new(),
         }
     }
@@ -93,7 +93,10 @@ impl Dialect<'_> {
             Key::Bundle => self.read(attribute, value::bundle),
             _ => None,
         };
-        let mut draft = self.bundles.remove(&number).unwrap_or_else(Draft::new);
+        let mut draft = self
+            .bundles
+            .remove(&number)
+            .unwrap_or_else(BundleDraft::new);
         let (reads, member, is_port) = match key {
             Key::Reader(n) => (true, n, false),
             Key::ReaderPort(n) => (true, n, true),
@@ -137,7 +140,7 @@ impl Dialect<'_> {
 
     /// Makes channels of the bundles.
     pub(super) fn finish_bundles(&mut self) {
-        let mut bundles: Vec<(u32, Draft)> = self.bundles.drain().collect();
+        let mut bundles: Vec<(u32, BundleDraft)> = self.bundles.drain().collect();
         bundles.sort_unstable_by_key(|(number, _)| *number);
         let is_bundle = |dialect: &Self, n: u32| dialect.flags[n as usize] & BUNDLE != 0;
         for (number, draft) in &bundles {
@@ -337,7 +340,7 @@ impl Dialect<'_> {
         });
     }
 
-    fn report_twice(&mut self, number: u32, draft: &Draft) {
+    fn report_twice(&mut self, number: u32, draft: &BundleDraft) {
         let Some((again, module)) = draft.twice else {
             return;
         };
@@ -376,7 +379,7 @@ impl Dialect<'_> {
     fn join_bundle(
         &mut self,
         number: u32,
-        draft: &Draft,
+        draft: &BundleDraft,
         writers: Vec<BundleEnd>,
         readers: Vec<BundleEnd>,
     ) {

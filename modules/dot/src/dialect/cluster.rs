@@ -16,7 +16,7 @@ use graphmap_kpn::source::Span;
 
 /// What a scope is to the dialect.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct ScopePlace {
     /// The innermost module around what stands in it.
     pub(super) module: Option<ModuleId>,
     /// It is that module itself.
@@ -85,7 +85,7 @@ impl Dialect<'_> {
         parent.touched = true;
         let around = parent.module;
         debug_assert_eq!(self.scopes.len(), number as usize);
-        self.scopes.push(Place {
+        self.scopes.push(ScopePlace {
             module: around,
             own: false,
             touched: false,

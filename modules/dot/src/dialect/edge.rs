@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 
 /// What the attributes of a channel say.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct EdgeDraft {
     pub(super) src: Option<(Symbol, Span)>,
     pub(super) dst: Option<(Symbol, Span)>,
     pub(super) ty: Option<Symbol>,
@@ -44,12 +44,12 @@ struct Unusual {
 #[derive(Default)]
 pub(super) struct Before {
     /// Lists of attributes, each under the defaults of this number.
-    lists: Recent<(u32, Draft)>,
+    lists: Recent<(u32, EdgeDraft)>,
     /// The defaults in force, and how many there were before them.
     defaults: Vec<Preset<Key>>,
     number: u32,
     /// What they came to alone.
-    bare: Option<Draft>,
+    bare: Option<EdgeDraft>,
 }
 
 impl Before {
@@ -66,7 +66,7 @@ impl Before {
 
     /// What a list came to, moved to where it stands now.
     #[inline]
-    fn find(&self, text: Text<'_>, list: Span) -> Option<Draft> {
+    fn find(&self, text: Text<'_>, list: Span) -> Option<EdgeDraft> {
         let (old, (number, mut draft)) = self.lists.get(text, list)?;
         for (_, span) in draft.src.iter_mut().chain(&mut draft.dst) {
             if old.to(*span) == old {
@@ -112,8 +112,8 @@ impl Dialect<'_> {
         }
     }
 
-    fn edge_draft(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) -> Draft {
-        let mut draft = Draft::default();
+    fn edge_draft(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) -> EdgeDraft {
+        let mut draft = EdgeDraft::default();
         let mut unusual = Unusual {
             bundle: None,
             at: None,
@@ -164,7 +164,7 @@ impl Dialect<'_> {
 
     fn edge_key(
         &mut self,
-        draft: &mut Draft,
+        draft: &mut EdgeDraft,
         unusual: &mut Unusual,
         key: Key,
         attribute: &Attribute,
@@ -198,7 +198,7 @@ impl Dialect<'_> {
     }
 
     /// The attributes that the channels of a bundle's node take too.
-    pub(super) fn channel_key(&mut self, draft: &mut Draft, key: Key, attribute: &Attribute) {
+    pub(super) fn channel_key(&mut self, draft: &mut EdgeDraft, key: Key, attribute: &Attribute) {
         match key {
             Key::Type => {
                 let ty = self.symbol(attribute);
