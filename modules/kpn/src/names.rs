@@ -71,7 +71,7 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
 }
 
 /// What the stems know of a name.
-struct Place {
+struct TableSlot {
     symbol: Option<Symbol>,
     /// Its stem, perhaps one that is to be made, and its number.
     numbered: Option<(usize, usize)>,
@@ -114,8 +114,8 @@ impl Names {
     }
 
     #[inline]
-    fn place(&self, name: &str) -> Place {
-        let unknown = Place {
+    fn place(&self, name: &str) -> TableSlot {
+        let unknown = TableSlot {
             symbol: None,
             numbered: None,
             hashed: true,
@@ -129,7 +129,7 @@ impl Names {
             return unknown;
         }
         let stem = self.stems.get(at);
-        Place {
+        TableSlot {
             symbol: stem.and_then(|stem| stem.symbols.get(number).copied().flatten()),
             numbered: Some((at, number)),
             hashed: stem.is_some_and(|stem| stem.elsewhere),
@@ -149,7 +149,7 @@ impl Names {
         }
     }
 
-    fn intern_at(&mut self, place: &Place, name: &str) -> Symbol {
+    fn intern_at(&mut self, place: &TableSlot, name: &str) -> Symbol {
         if place.hashed
             && let Some(index) = self.find(self.hash(name), name)
         {

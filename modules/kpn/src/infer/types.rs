@@ -26,15 +26,15 @@ pub(super) fn infer(
     for channel in network.channels.values() {
         classes.union(place[channel.from.index()], place[channel.to.index()]);
     }
-    let mut said: FxHashMap<u32, (Symbol, Place)> = FxHashMap::default();
+    let mut said: FxHashMap<u32, (Symbol, TypeSource)> = FxHashMap::default();
     let mut told: FxHashMap<(u32, Symbol), ()> = FxHashMap::default();
     let channels = network
         .channels
         .iter()
-        .map(|(id, c)| (c.ty, c.from, Place::Channel(id)));
+        .map(|(id, c)| (c.ty, c.from, TypeSource::Channel(id)));
     let closed = typed
         .iter()
-        .map(|&id| (network.port_type(id), id, Place::Closed(id)));
+        .map(|&id| (network.port_type(id), id, TypeSource::Closed(id)));
     for (ty, port, at) in channels.chain(closed) {
         let Some(ty) = ty else { continue };
         let class = classes.find(place[port.index()]);
@@ -60,31 +60,31 @@ pub(super) fn infer(
 
 /// Where a type is said: at a channel, or at a port joined to the environment.
 #[derive(Clone, Copy)]
-enum Place {
+enum TypeSource {
     Channel(ChannelId),
     Closed(PortId),
 }
 
-impl Place {
+impl TypeSource {
     fn ports(self, network: &Network) -> Vec<PortId> {
         match self {
-            Place::Channel(c) => vec![network.channels[c].from, network.channels[c].to],
-            Place::Closed(p) => vec![p],
+            TypeSource::Channel(c) => vec![network.channels[c].from, network.channels[c].to],
+            TypeSource::Closed(p) => vec![p],
         }
     }
 
     fn ty(self, network: &Network) -> &str {
         let ty = match self {
-            Place::Channel(c) => network.channels[c].ty,
-            Place::Closed(p) => network.port_type(p),
+            TypeSource::Channel(c) => network.channels[c].ty,
+            TypeSource::Closed(p) => network.port_type(p),
         };
         ty.map_or("", |t| network.name(t))
     }
 
     fn span(self, network: &Network) -> Span {
         match self {
-            Place::Channel(c) => network.channels[c].span,
-            Place::Closed(p) => network.port_span(p),
+            TypeSource::Channel(c) => network.channels[c].span,
+            TypeSource::Closed(p) => network.port_span(p),
         }
     }
 
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-fn conflict(network: &Network, a: Place, b: Place) -> Diagnostic {
+fn conflict(network: &Network, a: TypeSource, b: TypeSource) -> Diagnostic {
     // The port of a kind at which the two meet, if they do so directly.
     let kind = |port: PortId| {
         let port = &network.ports[port];
