@@ -1,7 +1,6 @@
 //! METIS: what is known of it without asking it, and the strategies where it is compiled in.
 //!
-//! Its C source is compiled with the feature `metis`, which is on unless it is left out: who has no C compiler does
-//! without. What asks METIS in passing looks whether there is such a strategy.
+//! Its C source is compiled with the feature `metis`, which is on unless it is left out. What asks METIS in passing looks whether there is such a strategy.
 
 use std::time::Duration;
 
