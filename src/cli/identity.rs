@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn one_file_by_many_ways() {
-        let name = format!("graphmap-identity-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
         std::fs::create_dir_all(folder.join("in")).unwrap();
         let at = |name: &str| folder.join(name);
         std::fs::write(at("a"), "").unwrap();
@@ -117,6 +117,5 @@ mod tests {
             assert_eq!(of(same), of("in/new"), "{same}");
         }
         assert_ne!(of("new"), of("in/new"));
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -197,20 +197,16 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(wanted)
 }
 
+/// The longest time that is taken, some thirty years.
+const LONGEST: Duration = Duration::from_secs(1_000_000_000);
+
+/// A time with its unit; a number alone is seconds.
 fn duration(text: &str) -> Result<Duration, String> {
-    let units = [
-        ("us", 1e-6),
-        ("ms", 1e-3),
-        ("min", 60.0),
-        ("s", 1.0),
-        ("", 1.0),
-    ];
-    let said = units.iter().find_map(|(unit, scale)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        Some(number * scale)
-    });
+    let seconds = text.parse().ok();
+    let seconds = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let said = seconds.or_else(|| humantime::parse_duration(text).ok());
     match said {
-        Some(seconds) if seconds > 0.0 && seconds < 1e9 => Ok(Duration::from_secs_f64(seconds)),
+        Some(time) if !time.is_zero() && time < LONGEST => Ok(time),
         _ => Err("a time such as 100ms or 2s is wanted".into()),
     }
 }
@@ -464,5 +460,44 @@ pub(super) fn exit_of(found: &Diagnostics) -> Exit {
         Exit::Usage
     } else {
         Exit::Graph
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        let said = [
+            ("100ms", 100),
+            ("0.5s", 500),
+            ("2s", 2000),
+            ("2 s", 2000),
+            ("2", 2000),
+            ("1.5", 1500),
+            ("1min", 60_000),
+            ("1min 30s", 90_000),
+            ("500us", 0),
+        ];
+        for (text, milliseconds) in said {
+            let time = duration(text).unwrap();
+            assert_eq!(time.as_millis(), milliseconds, "{text}");
+        }
+        for wrong in [
+            "",
+            "0",
+            "0s",
+            "-1s",
+            "-1",
+            "soon",
+            "inf",
+            "NaN",
+            "1e9",
+            "1e30",
+            "99999999y",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -277,8 +277,8 @@ mod tests {
 
     #[test]
     fn a_warning_is_told_where_the_user_can_mend_it() {
-        let project =
-            std::env::temp_dir().join(format!("graphmap-compiler-{}", std::process::id()));
+        let project = tempfile::tempdir().unwrap();
+        let project = project.path();
         std::fs::create_dir_all(project.join("vendor")).unwrap();
         for file in ["own.rs", "wiring.rs", "vendor/macros.rs"] {
             std::fs::write(project.join(file), "fn nothing() {}").unwrap();
@@ -299,10 +299,9 @@ mod tests {
             });
             let message = serde_json::from_value(message).unwrap();
             let is_users = |path: &Path| path.ends_with("own.rs");
-            let users = in_files_of_user(vec![message], &project, is_users);
+            let users = in_files_of_user(vec![message], project, is_users);
             kept.push(users.first().map(|m| m.spans[0].file_name.clone()));
         }
-        std::fs::remove_dir_all(&project).unwrap();
         let own = || Some("own.rs".to_owned());
         assert_eq!(kept, [own(), None, None, own(), own()]);
     }

@@ -179,23 +179,14 @@ const BLOCK: u64 = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
-
     const SMALL: Limit = Limit { file: 8, stream: 8 };
-
-    fn file(name: &str, content: &[u8]) -> PathBuf {
-        let name = format!("graphmap-input-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, content).unwrap();
-        path
-    }
 
     #[test]
     fn a_file_is_read_up_to_its_limit() {
         for (content, whole) in [(&b"12345678"[..], true), (b"123456789", false), (b"", true)] {
-            let path = file("limit", content);
-            let read = bytes(&path, SMALL);
-            std::fs::remove_file(path).unwrap();
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), content).unwrap();
+            let read = bytes(file.path(), SMALL);
             match whole {
                 true => assert_eq!(read.unwrap(), content),
                 false => assert!(matches!(read, Err(Unreadable::TooLarge(8)))),
