@@ -1,8 +1,7 @@
-//! What schedulers tell each other of tokens taken, with the tokens they send.
+//! Acknowledgements: each token from another scheduler brings how much that scheduler has taken from a channel.
 //!
-//! Who puts a token in has to know that there is room, and who takes one out says so in a cache line
-//! of its own: to look there costs as much as a token does. Who was answered need not: what the other
-//! took last is said with its answer.
+//! So a writer that is answered knows that there is room without a look at the reader's cache line, which costs as
+//! much as a token does.
 
 use std::cell::Cell;
 

@@ -1,5 +1,4 @@
-//! What else than a process can be woken through a channel: a member of a bundle, or the waker
-//! of a foreign combinator.
+//! Hooks: members of bundles and wakers of other libraries, which are woken through a channel as processes are.
 //!
 //! No code of the user runs while a hook fires or goes: the wakers concerned are left with the
 //! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).

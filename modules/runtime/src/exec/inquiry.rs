@@ -1,6 +1,6 @@
-//! What the processes of a run are doing, for who asks while it goes on: another thread.
+//! Inquiries: another thread asks a run that goes on what its processes are doing.
 //!
-//! Who asks leaves the question and wakes all schedulers. Each answers between two turns, when nothing of its own
+//! The thread leaves the question and wakes all schedulers. Each answers between two turns, when nothing of its own
 //! changes: which of its processes can run, and at which channels the others wait. Answers of several schedulers are
 //! not of the same moment. Of one that does not answer in time it is told which process it is running.
 //!

@@ -1,6 +1,6 @@
 //! How long a scheduler that has nothing to do looks around before it sleeps.
 //!
-//! To look pays where the answer comes sooner than a sleep and a wake-up take, and is in vain where others compute for long.
+//! Spinning pays where the answer comes sooner than a sleep and a wake-up take, and is in vain where others compute for long.
 //! Which of the two it is changes rarely: so who has looked in vain a number of times looks only shortly, and at length now
 //! and then, until that has paid again. Waiting processes choose between spinning and blocking in that way by the waits
 //! before in Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a shared-memory multiprocessor"

@@ -1,5 +1,5 @@
-//! What a scheduler has to do with those in other OS processes: frames to and from each of them, and
-//! whose they are.
+//! Frames between a scheduler and those in other OS processes: how they are sent, taken, and given to the channel
+//! that they are for.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

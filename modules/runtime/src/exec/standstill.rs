@@ -1,5 +1,5 @@
-//! What a scheduler tells and does where all stand still. No process runs meanwhile, and nothing that
-//! a process made is called: waits are read from the words of the points at which they are.
+//! The quiescence check of a scheduler: what it tells and does where all stand still. No process runs meanwhile, and nothing
+//! that a process made is called: waits are read from the words of the points at which they are.
 
 use super::hooks::Behind;
 use super::point::Side;
