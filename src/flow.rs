@@ -154,10 +154,26 @@ pub fn check(declared: impl Into<Declared>) -> Result<Diagnosed<Verified>, Error
 /// # Errors
 /// All that is wrong with the text.
 pub fn platform(text: &str) -> Result<Diagnosed<Platform>, Error> {
+    described("platform", text)
+}
+
+/// Hosts to run on, from a file: a hostfile in any dialect, or a description.
+///
+/// # Errors
+/// All that is wrong with the file.
+pub fn read_platform(path: impl AsRef<Path>) -> Result<Diagnosed<Platform>, Error> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    let text = input::text(path, Limit::SETTINGS)
+        .map_err(|why| Error::without_text(codes::cannot_read(&name, &why)))?;
+    described(&name, &text)
+}
+
+fn described(name: &str, text: &str) -> Result<Diagnosed<Platform>, Error> {
     let mut sources = SourceMap::new();
     let source = sources
-        .add("platform", text)
-        .map_err(|why| too_large("platform", &why.to_string()))?;
+        .add(name, text)
+        .map_err(|why| too_large(name, &why.to_string()))?;
     let mut found = Diagnostics::new();
     match graphmap_platform::read(&source, None, &mut found) {
         Some(platform) => diagnosed(Ok((platform, found)), &sources),

@@ -64,6 +64,7 @@ mod dot;
 mod emitters;
 mod flow;
 mod front_end;
+mod picture;
 mod program;
 mod registry;
 mod render;
@@ -76,7 +77,7 @@ mod write;
 
 pub use builder::{Builder, ChannelBuilder, End, Node};
 pub use dot::to_dot;
-pub use flow::{Options, check, collocate, emit, map, platform, read, write};
+pub use flow::{Options, check, collocate, emit, map, platform, read, read_platform, write};
 pub use front_end::FrontEnd;
 pub use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 pub use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -85,6 +86,7 @@ pub use graphmap_kpn::network::Verified;
 pub use graphmap_kpn::pass::{Pass, PassContext};
 pub use graphmap_plan::{Plan, Request};
 pub use graphmap_platform::Platform;
+pub use picture::to_svg;
 pub use program::{Run, run};
 pub use registry::Registry;
 pub use report::{Diagnosed, Error, Report};
@@ -99,6 +101,9 @@ mod book {}
 
 /// The model that front ends, passes and emitters work on.
 pub use graphmap_kpn as kpn;
+/// The engine that looks for mappings: how it is to search ([`Request::options`]), what it is to minimise
+/// ([`Request::objective`]), and who may end a search ([`partition::Watch`]).
+pub use graphmap_partition as partition;
 /// From a verified network to a plan: what can be asked for, and what is known of the answer.
 pub use graphmap_plan as plan;
 

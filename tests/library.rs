@@ -30,6 +30,7 @@ fn a_network_built_in_rust_is_mapped_and_emitted() {
     let platform = graphmap::platform("hosts=2:cores=2").unwrap();
     let request = Request {
         imbalance: 0.5,
+        objective: graphmap::partition::Objective::Cost,
         ..Request::default()
     };
     let plan = graphmap::map(&network, &platform, &request).unwrap();
@@ -130,6 +131,30 @@ fn what_keeps_nobody_from_going_on_comes_with_what_was_made() {
     let network = graphmap::check(drawing).unwrap();
     let report = network.report.to_string();
     assert!(report.contains("odd.dot:1:29"), "{report}");
+}
+
+#[test]
+fn a_network_is_drawn_with_its_processes_or_by_kinds_where_there_are_many() {
+    let few = graphmap::to_svg(&graphmap::check(farm(3)).unwrap());
+    assert!(few.starts_with("<svg") && few.contains("worker3"), "{few}");
+    let many = graphmap::to_svg(&graphmap::check(farm(1000)).unwrap());
+    assert!(
+        many.contains("worker") && !many.contains("worker3"),
+        "{many}"
+    );
+}
+
+#[test]
+fn hosts_are_read_from_a_file_and_its_mistakes_shown_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hostfile");
+    std::fs::write(&path, "n1:2\nn2:2\n").unwrap();
+    assert_eq!(graphmap::read_platform(&path).unwrap().slots(), 4);
+    std::fs::write(&path, "n1:2\nn2:x\n").unwrap();
+    let error = graphmap::read_platform(&path).unwrap_err().to_string();
+    assert!(error.contains("hostfile:2:4"), "{error}");
+    let error = graphmap::read_platform(folder.path().join("none")).unwrap_err();
+    assert!(error.to_string().contains("G0001"), "{error}");
 }
 
 /// Processes and how many, a line each.

@@ -1,0 +1,130 @@
+//! Files that were emitted, for Python: a mapping from paths to contents that can be written.
+
+use crate::REGISTRY;
+use crate::diagnostics::{all, raised};
+use graphmap::{Fate, Mapped, Options, Report};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyTuple};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Files that were made and are not yet written: a mapping from paths to contents.
+#[pyclass(frozen, mapping, module = "graphmap")]
+pub(crate) struct Files {
+    files: graphmap::Files,
+    found: Arc<Report>,
+}
+
+impl Files {
+    /// What an emitter makes: that of a name, else the one that writes files with such a path.
+    pub(crate) fn emitted(
+        py: Python<'_>,
+        mapped: &Mapped,
+        path: PathBuf,
+        emitter: Option<&str>,
+        options: Option<Options>,
+    ) -> PyResult<Files> {
+        let made = py.detach(|| match (emitter, options) {
+            (None, None) => REGISTRY.emit(mapped, path),
+            (Some(emitter), options) => {
+                REGISTRY.emit_as(emitter, mapped, path, &options.unwrap_or_default(), None)
+            }
+            (None, Some(options)) => {
+                // An emitter that is not known is an error of the call without options, too.
+                let emitter = REGISTRY.emitter_of(&path).map(|emitter| emitter.name());
+                match emitter {
+                    Some(emitter) => REGISTRY.emit_as(emitter, mapped, path, &options, None),
+                    None => REGISTRY.emit(mapped, path),
+                }
+            }
+        });
+        let made = made.map_err(|error| raised(py, error))?;
+        Ok(Files {
+            files: made.value,
+            found: Arc::new(made.report),
+        })
+    }
+
+    /// The content of the only file, as a text.
+    pub(crate) fn text(&self, path: &str) -> String {
+        let file = self.files.get(path);
+        let bytes = file.map_or(&[][..], |file| &file.content);
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// Each path as text; what is no Unicode in it is replaced, as paths that were given as text have none.
+    fn paths(&self) -> Vec<String> {
+        let paths = self.files.iter();
+        paths.map(|(path, _)| path.display().to_string()).collect()
+    }
+}
+
+#[pymethods]
+impl Files {
+    /// Warnings and notes of the emitter.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        all(py, &self.found)
+    }
+
+    /// The paths, in order.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.paths())
+    }
+
+    /// The contents, in the order of the paths.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let files = self.files.iter();
+        PyList::new(py, files.map(|(_, file)| PyBytes::new(py, &file.content)))
+    }
+
+    /// Paths with their contents, in the order of the paths.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let contents = self.files.iter();
+        let contents = contents.map(|(_, file)| PyBytes::new(py, &file.content));
+        let items: Vec<_> = self.paths().into_iter().zip(contents).collect();
+        PyList::new(py, items)
+    }
+
+    /// Writes them; see graphmap.write.
+    pub(crate) fn write<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let fates = py.detach(|| graphmap::write(&self.files));
+        let dict = PyDict::new(py);
+        for (path, fate) in fates.map_err(|error| raised(py, error))? {
+            let fate = match fate {
+                Fate::Unchanged => "unchanged",
+                Fate::Kept => "kept",
+                Fate::Created => "created",
+                Fate::Replaced => "replaced",
+                Fate::Special => "special",
+                _ => "written",
+            };
+            dict.set_item(path.display().to_string(), fate)?;
+        }
+        Ok(dict)
+    }
+
+    fn __len__(&self) -> usize {
+        self.files.iter().len()
+    }
+
+    fn __contains__(&self, path: &Bound<'_, PyAny>) -> bool {
+        let path = path.extract::<PathBuf>();
+        path.is_ok_and(|path| self.files.get(path).is_some())
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
+        let file = self.files.get(&path);
+        let file = file.ok_or_else(|| PyKeyError::new_err(path.display().to_string()))?;
+        Ok(PyBytes::new(py, &file.content))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.keys(py)?.try_iter()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<graphmap.Files {}>", self.paths().join(", "))
+    }
+}

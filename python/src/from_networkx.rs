@@ -1,0 +1,319 @@
+//! Networks from graphs of NetworkX: nodes become processes, edges channels.
+//!
+//! A graph there has no ports and no kinds. Edges that name no port get one each, and processes that nobody
+//! gives a kind are of one kind if their ports are alike: so any directed graph is a network.
+
+mod attributes;
+mod shapes;
+
+use crate::diagnostics::{exception, raised};
+use crate::network::Network;
+use attributes::{Attributes, Read};
+use graphmap::kpn::codes::NAME_COLLISION;
+use graphmap::kpn::declared::{BundleKind, ModuleId};
+use graphmap::kpn::source::SourceMap;
+use graphmap::{Builder, Diagnosed, Diagnostic, Diagnostics, Node, Report};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use shapes::{Edge, shape};
+use std::collections::HashMap;
+use std::ffi::CString;
+
+/// A network of a NetworkX graph that is directed: each node is a process, each edge a channel.
+///
+/// Nodes are known by `str(node)`. Of a node these attributes are read: `load`, `memory`, `kind`, `module` (`"a/b"`
+/// is `b` in `a`); of an edge `traffic`, `capacity`, `initial`, `type`, `src`, `dst`, `tag`, `bundle`; all others are
+/// left alone. `load=`, `memory=` and `traffic=` name other attributes to take: `traffic="weight"`.
+///
+/// An edge without `src` or `dst` has a port of its own: `out` or `in`, numbered where a process has several. Members
+/// of a bundle share theirs. Processes without a `kind` are of one kind if their names without the number at the end
+/// are the same and their ports are alike.
+///
+/// With `both_ways`, each edge of an undirected graph is a channel in each direction, with that traffic and ports
+/// of its own each.
+///
+/// Raises TypeError for what is no graph, ValueError for an undirected one, GraphmapError with all that is wrong with
+/// the network.
+#[pyfunction]
+#[pyo3(signature = (graph, /, *, name = None, load = "load", memory = "memory", traffic = "traffic", both_ways = false))]
+pub(crate) fn from_networkx(
+    graph: &Bound<'_, PyAny>,
+    name: Option<String>,
+    load: &str,
+    memory: &str,
+    traffic: &str,
+    both_ways: bool,
+) -> PyResult<Network> {
+    let py = graph.py();
+    // Where there is no NetworkX, there is no graph of it.
+    let class = py
+        .import("networkx")
+        .and_then(|networkx| networkx.getattr("Graph"));
+    if !class.is_ok_and(|class| graph.is_instance(&class).unwrap_or(false)) {
+        let what = graph.get_type().name()?;
+        let message = format!("a graph of NetworkX is wanted, not {what}");
+        return Err(PyTypeError::new_err(message));
+    }
+    let directed: bool = graph.call_method0("is_directed")?.extract()?;
+    if !directed && !both_ways {
+        return Err(PyValueError::new_err(
+            "the graph is undirected, and channels have a direction: give a DiGraph, or say both_ways=True \
+             for a channel in each direction",
+        ));
+    }
+    if directed && both_ways {
+        let message = "both_ways is for undirected graphs: this one says its directions";
+        return Err(PyValueError::new_err(message));
+    }
+    let mut reader = Reader {
+        found: Diagnostics::new(),
+        read: Read::new(load, memory, traffic),
+        nodes: Vec::new(),
+        edges: Vec::new(),
+    };
+    let index = reader.nodes(graph)?;
+    reader.edges(graph, &index, both_ways)?;
+    for hint in reader.read.hints() {
+        let hint = CString::new(hint).map_err(|_| PyValueError::new_err("a name has NUL in it"))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &hint, 1)?;
+    }
+    if reader.found.has_errors() {
+        return Err(exception(py, Report::new(reader.found, SourceMap::new())));
+    }
+    let name = match name {
+        Some(name) => name,
+        None => name_of(graph)?,
+    };
+    let network = py.detach(move || {
+        let read = Diagnosed {
+            value: reader.builder(&name).into(),
+            report: Report::default(),
+        };
+        Network::checked(read)
+    });
+    network.map_err(|error| raised(py, error))
+}
+
+/// The name of a graph, where it has one.
+fn name_of(graph: &Bound<'_, PyAny>) -> PyResult<String> {
+    let attributes = graph.getattr("graph")?;
+    let attributes = attributes.cast_into::<PyDict>().ok();
+    let name = attributes.and_then(|all| all.get_item("name").transpose());
+    let name = name.transpose()?.filter(|name| !name.is_none());
+    let name = name
+        .map(|name| name.str()?.extract::<String>())
+        .transpose()?;
+    Ok(name
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "graph".to_owned()))
+}
+
+/// A node as it is read.
+struct Vertex {
+    name: String,
+    /// Whether it is a text: then the name says a kind.
+    is_text: bool,
+    load: Option<f64>,
+    memory: Option<f64>,
+    kind: Option<String>,
+    module: Option<String>,
+}
+
+struct Reader<'a> {
+    found: Diagnostics,
+    read: Read<'a>,
+    nodes: Vec<Vertex>,
+    edges: Vec<Edge>,
+}
+
+impl Reader<'_> {
+    /// Reads all nodes; gives the index of each, by the node itself.
+    fn nodes<'py>(&mut self, graph: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let index = PyDict::new(graph.py());
+        let mut names: HashMap<String, usize> = HashMap::new();
+        let data = graph.getattr("nodes")?.call1((true,))?;
+        for item in data.try_iter()? {
+            let (node, attributes): (Bound<'py, PyAny>, Bound<'py, PyDict>) = item?.extract()?;
+            let name = text_of(&node)?;
+            let mut said = Attributes::new(&attributes, &mut self.found);
+            let whose = || format!("node `{name}`");
+            let vertex = Vertex {
+                is_text: node.is_instance_of::<PyString>(),
+                load: said.number(self.read.load, &whose)?,
+                memory: said.number(self.read.memory, &whose)?,
+                kind: said.word("kind", &whose)?,
+                module: said.word("module", &whose)?,
+                name: name.clone(),
+            };
+            self.read.node(&attributes)?;
+            if names.insert(name.clone(), self.nodes.len()).is_some() {
+                let message = format!("two nodes are called `{name}`");
+                let finding = Diagnostic::error(NAME_COLLISION, message);
+                self.found.push(finding.help(
+                    "nodes are known by `str(node)`, as 1 and \"1\" are by one name: relabel one \
+                     (`networkx.relabel_nodes`)",
+                ));
+            }
+            index.set_item(node, self.nodes.len())?;
+            self.nodes.push(vertex);
+        }
+        Ok(index)
+    }
+
+    fn edges(
+        &mut self,
+        graph: &Bound<'_, PyAny>,
+        index: &Bound<'_, PyDict>,
+        both_ways: bool,
+    ) -> PyResult<()> {
+        let arguments = PyDict::new(graph.py());
+        arguments.set_item("data", true)?;
+        let data = graph.getattr("edges")?.call((), Some(&arguments))?;
+        for item in data.try_iter()? {
+            type Item<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyDict>);
+            let (from, to, attributes): Item<'_> = item?.extract()?;
+            let place = |node: &Bound<'_, PyAny>| -> PyResult<usize> {
+                let place = index.get_item(node)?;
+                let place = place.map(|place| place.extract()).transpose()?;
+                place.ok_or_else(|| PyValueError::new_err("an edge has an end that is no node"))
+            };
+            let (from, to) = (place(&from)?, place(&to)?);
+            let whose = || {
+                let [from, to] = [from, to].map(|end| &self.nodes[end].name);
+                format!("edge `{from}` to `{to}`")
+            };
+            let mut said = Attributes::new(&attributes, &mut self.found);
+            let edge = Edge {
+                from,
+                to,
+                traffic: said.number(self.read.traffic, &whose)?,
+                capacity: said.whole("capacity", 1, u32::MAX.into(), &whose)?,
+                initial: said.whole("initial", 0, u32::MAX.into(), &whose)?,
+                tag: said.whole("tag", i32::MIN.into(), i32::MAX.into(), &whose)?,
+                ty: said.word("type", &whose)?,
+                src: said.word("src", &whose)?,
+                dst: said.word("dst", &whose)?,
+                bundle: said.one_of("bundle", &whose, BundleKind::from_name, || {
+                    BundleKind::ALL.map(BundleKind::name).join(", ")
+                })?,
+            };
+            self.read.edge(&attributes)?;
+            if !both_ways {
+                self.edges.push(edge);
+                continue;
+            }
+            // Each direction has ports of its own: one cannot write and read.
+            let edge = Edge {
+                src: None,
+                dst: None,
+                ..edge
+            };
+            let reversed = Edge {
+                from: to,
+                to: from,
+                ..edge.clone()
+            };
+            self.edges.push(edge);
+            if from != to {
+                self.edges.push(reversed);
+            }
+        }
+        Ok(())
+    }
+
+    /// The network as it is declared.
+    fn builder(mut self, name: &str) -> Builder {
+        let names = self.nodes.iter().map(|node| node.name.as_str());
+        let said = self.nodes.iter().map(|node| match &node.kind {
+            Some(kind) => shapes::Kind::Said(kind),
+            None if node.is_text => shapes::Kind::OfName,
+            None => shapes::Kind::None,
+        });
+        let kinds = shape(names.zip(said), &mut self.edges);
+        let mut graph = Builder::new(name);
+        let mut modules: HashMap<String, ModuleId> = HashMap::new();
+        let mut placed: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        for (node, kind) in self.nodes.iter().zip(&kinds) {
+            let module = node.module.as_ref();
+            let module = module.and_then(|path| module_of(&mut graph, &mut modules, path));
+            let process = match module {
+                Some(module) => graph.process_in(module, &node.name),
+                None => graph.process(&node.name),
+            };
+            graph.kind(process, kind);
+            if let Some(load) = node.load {
+                graph.load(process, load);
+            }
+            if let Some(memory) = node.memory {
+                graph.memory(process, memory);
+            }
+            placed.push(process);
+        }
+        for edge in &self.edges {
+            let port = |end: usize, name: &Option<String>| {
+                placed[end].port(name.as_deref().unwrap_or_default())
+            };
+            let (from, to) = (port(edge.from, &edge.src), port(edge.to, &edge.dst));
+            let mut channel = graph.channel(from, to);
+            if let Some(ty) = &edge.ty {
+                channel = channel.ty(ty);
+            }
+            if let Some(capacity) = edge.capacity {
+                channel = channel.capacity(capacity);
+            }
+            if let Some(initial) = edge.initial {
+                channel = channel.initial(initial);
+            }
+            if let Some(traffic) = edge.traffic {
+                channel = channel.traffic(traffic);
+            }
+            if let Some(bundle) = edge.bundle {
+                channel = channel.bundle(bundle);
+            }
+            if let Some(tag) = edge.tag {
+                channel.tag(tag);
+            }
+        }
+        graph
+    }
+}
+
+/// The module of a path such as `a/b`, and all that it lies in; none for an empty path.
+fn module_of(
+    graph: &mut Builder,
+    known: &mut HashMap<String, ModuleId>,
+    path: &str,
+) -> Option<ModuleId> {
+    let mut module = None;
+    let mut end = 0;
+    for part in path.split('/') {
+        end += part.len();
+        let whole = &path[..end];
+        end += 1;
+        if part.is_empty() {
+            continue;
+        }
+        let found = match known.get(whole) {
+            Some(found) => *found,
+            None => {
+                let made = graph.module(part, module);
+                known.insert(whole.to_owned(), made);
+                made
+            }
+        };
+        module = Some(found);
+    }
+    module
+}
+
+/// What a node is called.
+fn text_of(node: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = node.str()?;
+    text.extract::<String>().or_else(|_| {
+        let shown = node.repr()?;
+        let shown = shown.to_string_lossy();
+        let message = format!("the node {shown} has a name that is no Unicode text");
+        Err(PyValueError::new_err(message))
+    })
+}

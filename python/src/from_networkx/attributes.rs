@@ -1,0 +1,224 @@
+//! Attributes of nodes and edges: values that fit, and words about those that do not.
+
+use graphmap::kpn::diagnostic::Code;
+use graphmap::kpn::nearest::nearest;
+use graphmap::{Diagnostic, Diagnostics};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString};
+use std::collections::BTreeMap;
+
+/// A value that does not fit its attribute.
+const BAD_VALUE: Code = Code(206);
+/// Characters of a value that are shown.
+const SHOWN: usize = 60;
+
+/// What is read of edges beside their traffic.
+const OF_EDGES: [&str; 7] = ["capacity", "initial", "type", "src", "dst", "tag", "bundle"];
+/// What is read of nodes beside their load and memory.
+const OF_NODES: [&str; 2] = ["kind", "module"];
+
+/// Which attributes are read, and which are there that nobody reads.
+pub(super) struct Read<'a> {
+    pub(super) load: &'a str,
+    pub(super) memory: &'a str,
+    pub(super) traffic: &'a str,
+    /// By attribute, what was probably meant by it.
+    of_nodes: BTreeMap<String, Option<&'a str>>,
+    of_edges: BTreeMap<String, Option<&'a str>>,
+}
+
+impl<'a> Read<'a> {
+    pub(super) fn new(load: &'a str, memory: &'a str, traffic: &'a str) -> Read<'a> {
+        Read {
+            load,
+            memory,
+            traffic,
+            of_nodes: BTreeMap::new(),
+            of_edges: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at the names of a node's attributes.
+    pub(super) fn node(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
+        let known = [self.load, self.memory].into_iter().chain(OF_NODES);
+        look(attributes, known, &mut self.of_nodes)
+    }
+
+    /// Looks at the names of an edge's attributes.
+    pub(super) fn edge(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
+        let known = [self.traffic].into_iter().chain(OF_EDGES);
+        look(attributes, known, &mut self.of_edges)
+    }
+
+    /// What is probably misspelt, a sentence for each attribute.
+    pub(super) fn hints(&self) -> Vec<String> {
+        let nodes = self
+            .of_nodes
+            .iter()
+            .map(|(name, meant)| ("nodes", name, meant));
+        let edges = self
+            .of_edges
+            .iter()
+            .map(|(name, meant)| ("edges", name, meant));
+        let hint = |(whose, name, meant): (&str, &String, &Option<&str>)| {
+            let meant = (*meant)?;
+            let (name, meant) = (shortened(name).replace('\0', "?"), meant.replace('\0', "?"));
+            Some(format!(
+                "attribute `{name}` of {whose} is not read; did you mean `{meant}`?"
+            ))
+        };
+        nodes.chain(edges).filter_map(hint).collect()
+    }
+}
+
+fn look<'a>(
+    attributes: &Bound<'_, PyDict>,
+    known: impl Iterator<Item = &'a str> + Clone,
+    found: &mut BTreeMap<String, Option<&'a str>>,
+) -> PyResult<()> {
+    /// More names than this nobody has misspelt.
+    const MOST: usize = 1000;
+    for name in attributes.keys() {
+        let Ok(name) = name.cast::<PyString>() else {
+            continue;
+        };
+        let name = name.to_string_lossy();
+        if known.clone().any(|known| known == name)
+            || found.contains_key(name.as_ref())
+            || found.len() >= MOST
+        {
+            continue;
+        }
+        let meant = nearest(&name, known.clone());
+        found.insert(name.into_owned(), meant);
+    }
+    Ok(())
+}
+
+/// The attributes of one node or edge.
+pub(super) struct Attributes<'a, 'py> {
+    attributes: &'a Bound<'py, PyDict>,
+    found: &'a mut Diagnostics,
+}
+
+impl<'a, 'py> Attributes<'a, 'py> {
+    pub(super) fn new(
+        attributes: &'a Bound<'py, PyDict>,
+        found: &'a mut Diagnostics,
+    ) -> Attributes<'a, 'py> {
+        Attributes { attributes, found }
+    }
+
+    /// The value of an attribute; one that is None is not said.
+    fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let value = self.attributes.get_item(name)?;
+        Ok(value.filter(|value| !value.is_none()))
+    }
+
+    /// A number that is finite and at least 0.
+    pub(super) fn number(
+        &mut self,
+        name: &str,
+        whose: &dyn Fn() -> String,
+    ) -> PyResult<Option<f64>> {
+        let Some(value) = self.value(name)? else {
+            return Ok(None);
+        };
+        match value.extract::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+            _ => self.misfit(name, whose, &value, "a number of at least 0"),
+        }
+    }
+
+    /// A whole number in a range.
+    pub(super) fn whole<T: TryFrom<i64>>(
+        &mut self,
+        name: &str,
+        least: i64,
+        most: i64,
+        whose: &dyn Fn() -> String,
+    ) -> PyResult<Option<T>> {
+        let Some(value) = self.value(name)? else {
+            return Ok(None);
+        };
+        // What is whole without being an `int` is so by `__index__`, as NumPy's are.
+        let whole = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
+        let number = whole.then(|| value.extract::<i64>().ok()).flatten();
+        let number = number.filter(|number| (least..=most).contains(number));
+        match number.and_then(|number| T::try_from(number).ok()) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let wanted = format!("a whole number from {least} to {most}");
+                self.misfit(name, whose, &value, &wanted)
+            }
+        }
+    }
+
+    /// A text that is not empty.
+    pub(super) fn word(
+        &mut self,
+        name: &str,
+        whose: &dyn Fn() -> String,
+    ) -> PyResult<Option<String>> {
+        let Some(value) = self.value(name)? else {
+            return Ok(None);
+        };
+        match value.extract::<String>() {
+            Ok(text) if !text.is_empty() => Ok(Some(text)),
+            _ => self.misfit(name, whose, &value, "a text that is not empty"),
+        }
+    }
+
+    /// A word that stands for something.
+    pub(super) fn one_of<T>(
+        &mut self,
+        name: &str,
+        whose: &dyn Fn() -> String,
+        of: impl Fn(&str) -> Option<T>,
+        all: impl Fn() -> String,
+    ) -> PyResult<Option<T>> {
+        let Some(value) = self.value(name)? else {
+            return Ok(None);
+        };
+        match value.extract::<String>().ok().and_then(|word| of(&word)) {
+            Some(meant) => Ok(Some(meant)),
+            None => self.misfit(name, whose, &value, &format!("one of {}", all())),
+        }
+    }
+
+    fn misfit<T>(
+        &mut self,
+        name: &str,
+        whose: &dyn Fn() -> String,
+        value: &Bound<'_, PyAny>,
+        wanted: &str,
+    ) -> PyResult<Option<T>> {
+        let message = format!(
+            "{}: `{name}` is {}: {wanted} is wanted",
+            whose(),
+            shown(value)
+        );
+        self.found.push(Diagnostic::error(BAD_VALUE, message));
+        Ok(None)
+    }
+}
+
+/// A value for people; of one that cannot show itself the type.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    if let Ok(text) = value.repr() {
+        return shortened(&text.to_string_lossy());
+    }
+    let name = value.get_type().name();
+    name.map_or_else(
+        |_| "a value".to_owned(),
+        |name| format!("a value of {name}"),
+    )
+}
+
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(SHOWN).collect();
+    if short.len() < text.len() {
+        short.push_str("...");
+    }
+    short
+}

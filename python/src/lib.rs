@@ -1,0 +1,86 @@
+//! graphmap for Python: `import graphmap`. The stages of the library as methods of what each makes; the
+//! stubs in `graphmap.pyi` tell Python's tools the same as the doc comments here tell `help()`.
+
+mod diagnostics;
+mod files;
+mod from_networkx;
+mod network;
+mod plan;
+mod search;
+mod to_networkx;
+
+use diagnostics::{Diagnostic, GraphmapError, Place, raised};
+use files::Files;
+use network::{Channel, Module, Network, Process};
+use plan::{OsProcess, Plan};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+/// What graphmap can read, do and write.
+static REGISTRY: LazyLock<graphmap::Registry> = LazyLock::new(graphmap::Registry::new);
+
+/// Reads and checks the graph file at a path; its name tells the language: `.dot`, `.gv`, `.json`.
+///
+/// Raises GraphmapError with all that is wrong with the file.
+#[pyfunction]
+#[pyo3(signature = (path, /))]
+fn read(py: Python<'_>, path: PathBuf) -> PyResult<Network> {
+    let network = py.detach(|| Network::checked(REGISTRY.read(path)?));
+    network.map_err(|error| raised(py, error))
+}
+
+/// Reads and checks a text, or bytes, in a language: `dot` or `json`. `name` is what people know the text
+/// by; diagnostics begin with it.
+///
+/// Raises GraphmapError with all that is wrong with the text.
+#[pyfunction]
+#[pyo3(signature = (text, /, format = "dot", name = "<text>"))]
+fn read_text(text: &Bound<'_, PyAny>, format: &str, name: &str) -> PyResult<Network> {
+    let py = text.py();
+    let bytes = match text.cast::<PyBytes>() {
+        Ok(bytes) => bytes.as_bytes().to_vec(),
+        Err(_) => text.extract::<String>()?.into_bytes(),
+    };
+    let network = py.detach(|| Network::checked(REGISTRY.read_text(format, name, bytes)?));
+    network.map_err(|error| raised(py, error))
+}
+
+/// Writes files: each by a rename, none if one of them cannot be written. Those that are as they should be
+/// are left alone. Gives what became of each: `created`, `replaced`, `unchanged`, `kept` (it is there, and is
+/// the user's) or `special` (a device or a pipe, which was written to).
+///
+/// Raises GraphmapError with the first file that cannot be written.
+#[pyfunction]
+#[pyo3(signature = (files, /))]
+fn write<'py>(py: Python<'py>, files: &Files) -> PyResult<Bound<'py, PyDict>> {
+    files.write(py)
+}
+
+#[pymodule]
+#[pyo3(name = "graphmap", gil_used = false)]
+fn package(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let about = "From a drawing of a parallel program to its mapping: read, check, map, draw.";
+    module.setattr("__doc__", about)?;
+    module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
+    let error = py.get_type::<GraphmapError>();
+    // An error that was not raised by a stage has found nothing.
+    error.setattr("diagnostics", PyTuple::empty(py))?;
+    module.add("GraphmapError", error)?;
+    module.add_class::<Diagnostic>()?;
+    module.add_class::<Place>()?;
+    module.add_class::<Network>()?;
+    module.add_class::<Process>()?;
+    module.add_class::<Channel>()?;
+    module.add_class::<Module>()?;
+    module.add_class::<Plan>()?;
+    module.add_class::<OsProcess>()?;
+    module.add_class::<Files>()?;
+    module.add_function(wrap_pyfunction!(read, module)?)?;
+    module.add_function(wrap_pyfunction!(read_text, module)?)?;
+    module.add_function(wrap_pyfunction!(write, module)?)?;
+    module.add_function(wrap_pyfunction!(from_networkx::from_networkx, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! A plan, for Python: the mapping that was found, and what is known of it.
+
+use crate::diagnostics::all;
+use crate::files::Files;
+use crate::network::Network;
+use graphmap::{Diagnosed, Options, Report};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A mapping of a network onto OS processes and hosts, and what is known of it. Costs and traffic are in the
+/// units of the graph and of the platform's distances.
+#[pyclass(frozen, module = "graphmap")]
+pub(crate) struct Plan {
+    plan: graphmap::Plan,
+    found: Arc<Report>,
+    network: Py<Network>,
+}
+
+impl Plan {
+    pub(crate) fn new(found: Diagnosed<graphmap::Plan>, network: Py<Network>) -> Plan {
+        Plan {
+            plan: found.value,
+            found: Arc::new(found.report),
+            network,
+        }
+    }
+
+    fn mapping(&self) -> &graphmap::Mapping {
+        self.plan.mapped.mapping()
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// The network that was mapped.
+    #[getter]
+    fn network(&self, py: Python<'_>) -> Py<Network> {
+        self.network.clone_ref(py)
+    }
+
+    /// The number of the OS process of each process, by rank.
+    #[getter]
+    fn os_process<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, &self.mapping().os_process)
+    }
+
+    /// The number of the OS process of each process, by name.
+    #[getter]
+    fn by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = self.plan.mapped.network();
+        let dict = PyDict::new(py);
+        for id in network.processes.ids() {
+            dict.set_item(network.process_name(id), self.mapping().of(id))?;
+        }
+        Ok(dict)
+    }
+
+    /// The OS processes, in the order of their numbers.
+    #[getter]
+    fn os_processes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let network = self.plan.mapped.network();
+        let mut names = vec![Vec::new(); self.mapping().places.len()];
+        for id in network.processes.ids() {
+            names[self.mapping().of(id) as usize].push(network.process_name(id).to_owned());
+        }
+        let places = self.mapping().places.iter().zip(names).enumerate();
+        let all = places.map(|(number, (place, processes))| OsProcess {
+            number,
+            host: place.host.clone(),
+            cores: place.cores.clone(),
+            load: self.plan.loads[number],
+            share: self.plan.shares[number],
+            processes,
+        });
+        PyList::new(py, all.collect::<Vec<_>>())
+    }
+
+    /// The names of the hosts that OS processes are on; none where they have none that a launcher knows.
+    #[getter]
+    fn hosts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let places = self.mapping().places.iter();
+        let mut hosts: Vec<&str> = places.filter_map(|place| place.host.as_deref()).collect();
+        let mut known = HashSet::new();
+        hosts.retain(|host| known.insert(*host));
+        PyList::new(py, hosts)
+    }
+
+    /// Traffic times distance, summed over channels.
+    #[getter]
+    fn cost(&self) -> f64 {
+        self.plan.cost
+    }
+
+    /// No mapping that keeps all bounds costs less.
+    #[getter]
+    fn lower_bound(&self) -> f64 {
+        self.plan.lower_bound
+    }
+
+    /// By how much what is minimised may lie above the best, 0.1 for 10% of it; 0 where it is proved.
+    #[getter]
+    fn gap(&self) -> f64 {
+        self.plan.gap
+    }
+
+    /// Whether it is proved that no mapping is better.
+    #[getter]
+    fn proved(&self) -> bool {
+        self.plan.proved
+    }
+
+    /// The largest load of an OS process relative to its share.
+    #[getter]
+    fn balance(&self) -> f64 {
+        self.plan.balance
+    }
+
+    /// By what factor the balance bound was raised; None where it was kept.
+    #[getter]
+    fn raised(&self) -> Option<f64> {
+        self.plan.raised
+    }
+
+    /// The largest traffic that enters or leaves one host.
+    #[getter]
+    fn bottleneck(&self) -> f64 {
+        self.plan.bottleneck
+    }
+
+    /// How many channels are between different OS processes.
+    #[getter]
+    fn remote_channels(&self) -> u64 {
+        self.plan.remote_channels
+    }
+
+    /// The name of the strategy.
+    #[getter]
+    fn strategy(&self) -> &str {
+        &self.mapping().strategy
+    }
+
+    /// What other strategies cost, by name.
+    #[getter]
+    fn others<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for other in &self.plan.others {
+            dict.set_item(other.strategy, other.cost)?;
+        }
+        Ok(dict)
+    }
+
+    /// Warnings and notes of the search.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        all(py, &self.found)
+    }
+
+    /// A picture of it as SVG: hosts, OS processes, and what flows between.
+    fn to_svg(&self, py: Python<'_>) -> PyResult<String> {
+        self.one(py, "plan.svg")
+    }
+
+    /// The mapping as `mapping.json`, as launchers and `graphmap run --mapping` read it.
+    fn mapping_json(&self, py: Python<'_>) -> PyResult<String> {
+        self.one(py, "mapping.json")
+    }
+
+    /// The files that the emitter of a name makes, else the one that writes files with such a path: `wiring.rs`,
+    /// `hostfile`, `rankfile`, `mapping.json`, `.svg`, `.dot` and others. Nothing is written yet: that
+    /// `graphmap.write` does. `options` are what `--set` says to the command.
+    ///
+    /// Raises GraphmapError where there is no such emitter, and where it fails.
+    #[pyo3(signature = (path, /, emitter = None, options = None))]
+    fn emit(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        emitter: Option<&str>,
+        options: Option<Options>,
+    ) -> PyResult<Files> {
+        Files::emitted(py, &self.plan.mapped, path, emitter, options)
+    }
+
+    /// What a notebook shows.
+    fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
+        self.to_svg(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let (network, plan) = (self.plan.mapped.network(), &self.plan);
+        let known = match plan.proved {
+            true => "proved to be the best".to_owned(),
+            false => format!("at least {}", plan.lower_bound),
+        };
+        format!(
+            "<graphmap.Plan of {:?}: {} processes in {} OS processes, cost {} ({known})>",
+            network.name,
+            network.processes.len(),
+            self.mapping().places.len(),
+            plan.cost,
+        )
+    }
+}
+
+impl Plan {
+    fn one(&self, py: Python<'_>, path: &str) -> PyResult<String> {
+        let files = Files::emitted(py, &self.plan.mapped, path.into(), None, None)?;
+        Ok(files.text(path))
+    }
+}
+
+/// An OS process of a plan.
+#[pyclass(frozen, get_all, module = "graphmap")]
+pub(crate) struct OsProcess {
+    /// Its number, from 0.
+    number: usize,
+    /// The host that it runs on; None where the launcher chooses.
+    host: Option<String>,
+    /// The cores that it runs on; none where it is not bound.
+    cores: Vec<u32>,
+    /// The load of its processes.
+    load: f64,
+    /// That load relative to its share.
+    share: f64,
+    /// The names of its processes, in the order of ranks.
+    processes: Vec<String>,
+}
+
+#[pymethods]
+impl OsProcess {
+    fn __len__(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// One without processes is there all the same.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self) -> String {
+        let on = self.host.as_ref().map(|host| format!(" on {host}"));
+        let (number, on, n) = (self.number, on.unwrap_or_default(), self.processes.len());
+        format!("<graphmap.OsProcess {number}{on}: {n} processes>")
+    }
+}

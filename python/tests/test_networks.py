@@ -1,0 +1,155 @@
+"""Networks that are read, checked, drawn and written, and what is said of those that are wrong."""
+
+import pathlib
+import tempfile
+import unittest
+
+import graphmap
+
+GRAPHS = pathlib.Path(__file__).resolve().parents[2] / "graphs"
+
+FARM = """digraph farm {
+    put -> work [type=u64, bundle=share, at=all, traffic=8];
+    work -> get [type=u64, at=all, capacity=4, tag=7];
+    subgraph cluster_ends { label=ends; put [load=2]; get [mem=1024]; }
+    work [replicas=3];
+}
+"""
+
+
+class Reading(unittest.TestCase):
+    def test_a_file_is_read_and_its_network_told(self):
+        network = graphmap.read(GRAPHS / "farm.dot")
+        self.assertEqual(network.name, "farm")
+        self.assertEqual(len(network), 21)
+        self.assertEqual([p.rank for p in network.processes], list(range(21)))
+        self.assertIn("manager", [p.name for p in network.processes])
+        self.assertEqual(repr(network), f'<graphmap.Network "farm": 21 processes, {len(network.channels)} channels>')
+        # By a name as text, too.
+        self.assertEqual(len(graphmap.read(str(GRAPHS / "farm.dot"))), 21)
+
+    def test_processes_channels_and_modules_have_what_was_drawn(self):
+        network = graphmap.read_text(FARM, name="farm.dot")
+        processes = {p.name: p for p in network.processes}
+        self.assertEqual(list(processes), ["put", "work1", "work2", "work3", "get"])
+        self.assertEqual((processes["put"].load, processes["get"].memory), (2.0, 1024.0))
+        self.assertEqual({p.kind for p in network.processes}, {"put", "work", "get"})
+        self.assertEqual([m.kind for m in network.modules], ["ends"])
+        self.assertEqual((processes["put"].module, processes["work1"].module), (network.modules[0].name, None))
+        self.assertIsNone(network.modules[0].parent)
+        self.assertEqual(processes["work1"].ports, ("in", "out"))
+        self.assertEqual(processes["put"].location, ("farm.dot", 2, 5))
+        first, last = network.channels[0], network.channels[-1]
+        self.assertEqual((first.writer, first.src, first.reader, first.dst), ("put", "out", "work1", "in"))
+        self.assertEqual((first.type, first.bundle, first.traffic, first.capacity, first.tag), ("u64", "share", 8.0, 1, None))
+        self.assertEqual((last.bundle, last.capacity, last.initial, last.tag), ("select", 4, 0, 7))
+        self.assertEqual(last.location[:2], ("farm.dot", 3))
+        self.assertEqual(repr(first), "<graphmap.Channel put.out -> work1.in>")
+
+    def test_what_keeps_nobody_from_going_on_is_a_warning(self):
+        network = graphmap.read_text("digraph { a -> b [type=u8]; c; }", name="odd.dot")
+        (found,) = [d for d in network.warnings if d.severity == "warning"]
+        self.assertEqual((found.code, found.file, found.line, found.column), ("G0317", "odd.dot", 1, 29))
+        self.assertIn("odd.dot:1:29", str(found))
+        self.assertIn("G0317", repr(found))
+        notes = graphmap.read_text(FARM).warnings
+        self.assertEqual({d.severity for d in notes}, {"note"})
+
+    def test_an_error_has_everything_that_is_wrong(self):
+        text = "digraph {\n a -> b [capcity=1];\n c -> d [capacity=0];\n}"
+        with self.assertRaises(graphmap.GraphmapError) as caught:
+            graphmap.read_text(text, name="two.dot")
+        error = caught.exception
+        self.assertIsInstance(error, ValueError)
+        self.assertEqual([(d.severity, d.line) for d in error.diagnostics], [("error", 2), ("error", 3)])
+        first = error.diagnostics[0]
+        self.assertEqual((first.code, first.column), ("G0204", 10))
+        self.assertIn("capacity", first.place.text)
+        self.assertEqual((first.place.end_line, first.place.end_column), (2, 17))
+        self.assertIn(" --> two.dot:2:10", str(error))
+        self.assertIn("did you mean `capacity`?", str(error))
+        # Each alone shows itself.
+        self.assertIn("two.dot:3:", str(error.diagnostics[1]))
+        self.assertNotIn("two.dot:2:", str(error.diagnostics[1]))
+        self.assertEqual(graphmap.GraphmapError("mine").diagnostics, ())
+
+    def test_what_cannot_be_read_says_so(self):
+        for path, code in [("no such file.dot", "G0001"), ("farm.yaml", "G0004"), ("nul\0.dot", "G0001")]:
+            with self.subTest(path), self.assertRaises(graphmap.GraphmapError) as caught:
+                graphmap.read(path)
+            (found,) = caught.exception.diagnostics
+            self.assertEqual((found.code, found.place, found.line), (code, None, None))
+        with self.assertRaisesRegex(graphmap.GraphmapError, "did you mean `dot`"):
+            graphmap.read_text("", format="dott")
+        with self.assertRaises(TypeError):
+            graphmap.read(7)
+        with self.assertRaises(TypeError):
+            graphmap.read_text(7)
+
+    def test_hostile_texts_are_errors_and_nothing_worse(self):
+        deep = "digraph {" + "{" * 100_000 + "a" + "}" * 100_000 + "}"
+        texts = ["", "\0", "digraph { \"\0\" -> b }", b"\xff\xfe\x00", "digraph {", deep, "{" * 1_000_000,
+                 "digraph { a [replicas=4294967295]; a -> b [at=all] }", "digraph { a [load=nan]; a -> b }",
+                 "digraph { a -> b [capacity=99999999999999999999] }", "{\"graphmap\": 1e999}"]
+        for text in texts:
+            for language in ["dot", "json"]:
+                with self.subTest(text=text[:40], language=language):
+                    try:
+                        self.assertGreater(len(graphmap.read_text(text, format=language)), 0)
+                    except graphmap.GraphmapError as error:
+                        self.assertTrue(error.diagnostics)
+        # Half a character is no text at all.
+        with self.assertRaises(UnicodeEncodeError):
+            graphmap.read_text("digraph { \"\ud800\" }")
+
+
+class Writing(unittest.TestCase):
+    def test_dot_and_json_are_read_back(self):
+        network = graphmap.read_text(FARM)
+        told = lambda n: [(c.writer, c.src, c.reader, c.dst, c.type, c.traffic, c.bundle) for c in n.channels]
+        self.assertEqual(told(graphmap.read_text(network.to_dot())), told(network))
+        self.assertEqual(told(graphmap.read_text(network.to_json(), format="json")), told(network))
+
+    def test_a_network_is_drawn(self):
+        network = graphmap.read_text(FARM)
+        self.assertTrue(network.to_svg().startswith("<svg"))
+        self.assertIn("work3", network.to_svg())
+        self.assertEqual(network._repr_svg_(), network.to_svg())
+
+    def test_files_are_a_mapping_and_are_written(self):
+        network = graphmap.read_text(FARM)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "sub" / "wiring.rs"
+            files = network.emit(path)
+            self.assertEqual((len(files), list(files), path in files, "x" in files), (1, [str(path)], True, False))
+            self.assertIn(b"work", files[path])
+            self.assertEqual(dict(files), dict(files.items()))
+            self.assertEqual(files.values(), [files[str(path)]])
+            with self.assertRaises(KeyError):
+                files["x"]
+            self.assertFalse(path.exists())
+            self.assertEqual(graphmap.write(files), {str(path): "created"})
+            self.assertEqual(files.write(), {str(path): "unchanged"})
+            self.assertEqual(path.read_bytes(), files[path])
+            with self.assertRaisesRegex(graphmap.GraphmapError, "G0005"):
+                graphmap.write(network.emit(folder, emitter="svg"))
+        svg = network.emit("a.svg", options={"detail": "kinds"})["a.svg"]
+        self.assertNotIn(b"work3", svg)
+        for wrong in [("farm.xyz",), ("x", "svgg")]:
+            with self.subTest(wrong), self.assertRaisesRegex(graphmap.GraphmapError, "G0006"):
+                network.emit(*wrong)
+        with self.assertRaisesRegex(graphmap.GraphmapError, "G0006"):
+            network.emit("farm.xyz", options={})
+        with self.assertRaisesRegex(graphmap.GraphmapError, "detail"):
+            network.emit("a.svg", options={"detail": "everything"})
+
+    def test_a_pass_changes_a_network(self):
+        network = graphmap.read_text(FARM)
+        with self.assertRaisesRegex(graphmap.GraphmapError, "did you mean `weights`"):
+            network.transform("wieghts")
+        with self.assertRaises(graphmap.GraphmapError):
+            network.transform("weights", {"weights.from": "no such file"})
+
+
+if __name__ == "__main__":
+    unittest.main()
