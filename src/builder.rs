@@ -7,6 +7,7 @@ use graphmap_kpn::declared::{
 use graphmap_kpn::source::{SourceMap, Span};
 use std::fmt::Write;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Text is kept for diagnostics up to so many bytes; what is declared after that has no place.
 const MOST_TEXT: usize = 1 << 30;
@@ -31,26 +32,41 @@ const MOST_TEXT: usize = 1 << 30;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
+///
+/// A process or a module of one builder means nothing to another: to use it there is a mistake in the
+/// program, and panics.
+#[derive(Clone, Debug)]
 pub struct Builder {
+    /// Which builder it is, or is a copy of.
+    number: u64,
     declared: Declared,
     /// A line of a drawing for each declaration.
     text: String,
 }
 
 /// A process that was declared, or all that are declared at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node(NodeId);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    builder: u64,
+    id: NodeId,
+}
+
+/// A module that was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    builder: u64,
+    id: ModuleId,
+}
 
 /// An end of a channel: a port of a process, or the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End(Option<(NodeId, String)>);
+pub struct End(Option<(Node, String)>);
 
 impl Node {
     /// A port of the process. It is made when a channel is joined to it.
     #[must_use]
     pub fn port(self, name: impl Into<String>) -> End {
-        End(Some((self.0, name.into())))
+        End(Some((self, name.into())))
     }
 }
 
@@ -68,7 +84,12 @@ impl Builder {
             ..Declared::default()
         };
         let text = format!("digraph {:?} {{\n", declared.name);
-        Builder { declared, text }
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Builder {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            declared,
+            text,
+        }
     }
 
     /// A process. Its kind is its name without the number at its end; ranks follow the order of
@@ -84,20 +105,34 @@ impl Builder {
     }
 
     /// A module, which may lie in another one.
-    pub fn module(&mut self, name: &str, parent: Option<ModuleId>) -> ModuleId {
+    ///
+    /// # Panics
+    /// When that is a module of another builder.
+    #[track_caller]
+    pub fn module(&mut self, name: &str, parent: Option<Module>) -> Module {
+        let parent = parent.map(|parent| self.own_module(parent));
         let span = self.line(&format!("subgraph cluster_{name};"));
         let name = self.declared.names.intern(name);
-        self.declared.modules.push(ModuleDecl {
+        let id = self.declared.modules.push(ModuleDecl {
             name,
             kind: name,
             parent,
             replicas: None,
             span,
-        })
+        });
+        Module {
+            builder: self.number,
+            id,
+        }
     }
 
     /// A process in a module.
-    pub fn process_in(&mut self, module: ModuleId, name: &str) -> Node {
+    ///
+    /// # Panics
+    /// When it is a module of another builder.
+    #[track_caller]
+    pub fn process_in(&mut self, module: Module, name: &str) -> Node {
+        let module = self.own_module(module);
         self.node(name, Some(module), None)
     }
 
@@ -109,7 +144,7 @@ impl Builder {
         let span = self.line(&said);
         let names = &mut self.declared.names;
         let kind = names.intern(kind_of_name(name));
-        Node(self.declared.nodes.push(NodeDecl {
+        let id = self.declared.nodes.push(NodeDecl {
             name: names.intern(name),
             process: None,
             kind,
@@ -118,40 +153,78 @@ impl Builder {
             load: 1.0,
             mem: 0.0,
             span,
-        }))
+        });
+        Node {
+            builder: self.number,
+            id,
+        }
+    }
+
+    #[track_caller]
+    fn own_module(&self, Module { builder, id }: Module) -> ModuleId {
+        let own = builder == self.number && self.declared.modules.get(id).is_some();
+        assert!(own, "a module of another builder");
+        id
+    }
+
+    #[track_caller]
+    fn own(&self, Node { builder, id }: Node) -> NodeId {
+        let own = builder == self.number && self.declared.nodes.get(id).is_some();
+        assert!(own, "a process of another builder");
+        id
     }
 
     /// Says the kind of a process, where that is not its name without the number at its end.
+    ///
+    /// # Panics
+    /// When it is a process of another builder.
+    #[track_caller]
     pub fn kind(&mut self, node: Node, kind: &str) -> &mut Builder {
-        self.declared.nodes[node.0].kind = self.declared.names.intern(kind);
+        let id = self.own(node);
+        self.declared.nodes[id].kind = self.declared.names.intern(kind);
         self
     }
 
     /// Says what a process costs to compute, in seconds or relative to the others; 1 where it is not
     /// said.
+    ///
+    /// # Panics
+    /// When it is a process of another builder.
+    #[track_caller]
     pub fn load(&mut self, node: Node, load: f64) -> &mut Builder {
-        self.declared.nodes[node.0].load = load;
+        let id = self.own(node);
+        self.declared.nodes[id].load = load;
         self
     }
 
     /// Says how much memory a process needs, in bytes; 0 where it is not said.
+    ///
+    /// # Panics
+    /// When it is a process of another builder.
+    #[track_caller]
     pub fn memory(&mut self, node: Node, bytes: f64) -> &mut Builder {
-        self.declared.nodes[node.0].mem = bytes;
+        let id = self.own(node);
+        self.declared.nodes[id].mem = bytes;
         self
     }
 
     /// A channel from one end to another, of which more can be said.
+    ///
+    /// # Panics
+    /// When an end is at a process of another builder.
+    #[track_caller]
     pub fn channel(&mut self, from: End, to: End) -> ChannelBuilder<'_> {
+        let nodes = [&from, &to].map(|end| Some(self.own(end.0.as_ref()?.0)));
         let line = self.edge(&from, &to);
         let span = self.line(&line);
-        let mut end = |End(end): End| EndDecl {
-            node: end.as_ref().map(|(node, _)| *node),
+        let mut end = |End(end): End, node| EndDecl {
+            node,
             port: self
                 .declared
                 .names
                 .intern(end.as_ref().map_or("", |(_, port)| port)),
         };
-        let (from, to) = (end(from), end(to));
+        let (from, to) = (end(from, nodes[0]), end(to, nodes[1]));
         self.declared.channels.push(ChannelDecl {
             from,
             to,
@@ -168,7 +241,10 @@ impl Builder {
     fn edge(&self, from: &End, to: &End) -> String {
         let name = |end: &End| match &end.0 {
             Some((node, _)) => {
-                format!("{:?}", self.declared.name(self.declared.nodes[*node].name))
+                format!(
+                    "{:?}",
+                    self.declared.name(self.declared.nodes[node.id].name)
+                )
             }
             None => "NULL".to_owned(),
         };
@@ -201,6 +277,7 @@ impl From<Builder> for Declared {
         let Builder {
             mut declared,
             mut text,
+            ..
         } = builder;
         text += "}\n";
         let mut sources = SourceMap::new();
@@ -333,6 +410,23 @@ mod tests {
             .collect();
         assert_eq!(tags, [Some(7), None]);
         assert_eq!(network.processes.values().next().unwrap().load, 2.5);
+    }
+
+    #[test]
+    #[should_panic(expected = "a process of another builder")]
+    fn a_process_of_another_builder_is_refused() {
+        let (mut one, mut other) = (Builder::new("one"), Builder::new("other"));
+        let (a, b) = (one.process("a"), other.process("b"));
+        one.channel(a.port("out"), b.port("in"));
+    }
+
+    #[test]
+    #[should_panic(expected = "a process of another builder")]
+    fn a_process_that_a_copy_does_not_have_is_refused() {
+        let mut one = Builder::new("one");
+        let mut copy = one.clone();
+        let a = one.process("a");
+        copy.load(a, 2.0);
     }
 
     #[test]

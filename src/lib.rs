@@ -75,7 +75,7 @@ mod visible;
 mod weights;
 mod write;
 
-pub use builder::{Builder, ChannelBuilder, End, Node};
+pub use builder::{Builder, ChannelBuilder, End, Module, Node};
 pub use dot::to_dot;
 pub use flow::{Options, check, collocate, emit, map, platform, read, read_platform, write};
 pub use front_end::FrontEnd;

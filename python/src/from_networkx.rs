@@ -10,9 +10,9 @@ use crate::diagnostics::{exception, raised};
 use crate::network::Network;
 use attributes::{Attributes, Read};
 use graphmap::kpn::codes::NAME_COLLISION;
-use graphmap::kpn::declared::{BundleKind, ModuleId};
+use graphmap::kpn::declared::BundleKind;
 use graphmap::kpn::source::SourceMap;
-use graphmap::{Builder, Diagnosed, Diagnostic, Diagnostics, Node, Report};
+use graphmap::{Builder, Diagnosed, Diagnostic, Diagnostics, Module, Node, Report};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -232,7 +232,7 @@ impl Reader<'_> {
         });
         let kinds = shape(names.zip(said), &mut self.edges);
         let mut graph = Builder::new(name);
-        let mut modules: HashMap<String, ModuleId> = HashMap::new();
+        let mut modules: HashMap<String, Module> = HashMap::new();
         let mut placed: Vec<Node> = Vec::with_capacity(self.nodes.len());
         for (node, kind) in self.nodes.iter().zip(&kinds) {
             let module = node.module.as_ref();
@@ -282,9 +282,9 @@ impl Reader<'_> {
 /// The module of a path such as `a/b`, and all that it lies in; none for an empty path.
 fn module_of(
     graph: &mut Builder,
-    known: &mut HashMap<String, ModuleId>,
+    known: &mut HashMap<String, Module>,
     path: &str,
-) -> Option<ModuleId> {
+) -> Option<Module> {
     let mut module = None;
     let mut end = 0;
     for part in path.split('/') {
