@@ -12,7 +12,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::{SourceMap, Span};
 use graphmap_kpn::verify::verify;
 use graphmap_partition::Options;
-use graphmap_plan::{Modules, Request, plan};
+use graphmap_plan::{Modules, Request, plan, strategy};
 use graphmap_platform::Platform;
 use graphmap_view::picture::Picture;
 use graphmap_wiring::emitters::render;
@@ -127,9 +127,7 @@ impl Consumers {
             os_processes: dice.one_of(&[None, Some(1), Some(3), Some(1000)]),
             modules: dice.one_of(&[Modules::Ignore, Modules::Prefer(1e300), Modules::Atom]),
             options: Options {
-                strategy: dice
-                    .one_of(&["auto", "stack", "round-robin", "fast"])
-                    .to_owned(),
+                strategy: strategy(dice.one_of(&["auto", "stack", "round-robin", "fast"])).unwrap(),
                 steps: 2000,
                 ..Options::default()
             },

@@ -124,7 +124,7 @@ impl Network {
         modules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Plan> {
         let py = slf.py();
-        let search = Search::new(os_processes, strategy, time, seed, imbalance)?
+        let search = Search::new(py, os_processes, strategy, time, seed, imbalance)?
             .objective(objective)?
             .threads(threads)?
             .modules(modules)?

@@ -1,9 +1,10 @@
 //! Looks for a mapping while Python waits: its other threads run, and Ctrl-C ends the search.
 
-use crate::diagnostics::raised;
+use crate::diagnostics::{exception, raised};
+use graphmap::kpn::source::SourceMap;
 use graphmap::partition::{Objective, Watch};
-use graphmap::plan::Modules;
-use graphmap::{Diagnosed, Plan, Platform, Request, Verified};
+use graphmap::plan::{self, Modules};
+use graphmap::{Diagnosed, Diagnostic, Plan, Platform, Report, Request, Verified};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -46,6 +47,7 @@ fn wrong<T>(message: String) -> PyResult<T> {
 
 impl Search {
     pub(crate) fn new(
+        py: Python<'_>,
         os_processes: Option<u32>,
         strategy: &str,
         time: Option<f64>,
@@ -68,7 +70,9 @@ impl Search {
             imbalance,
             ..Request::default()
         };
-        request.options.strategy = strategy.to_owned();
+        let unknown =
+            |finding: Diagnostic| exception(py, Report::new(finding.into(), SourceMap::new()));
+        request.options.strategy = plan::strategy(strategy).map_err(unknown)?;
         request.options.time = time.map(Duration::from_secs_f64);
         request.options.seed = seed;
         request.options.threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -160,9 +164,7 @@ impl Search {
         given: Given,
     ) -> PyResult<Diagnosed<Plan>> {
         let enough = Arc::new(AtomicBool::new(false));
-        // The engine wants one that lives for ever; a call leaves this small one behind.
-        let watch: &'static Watch = Box::leak(Box::new(Watch::new(Arc::clone(&enough))));
-        self.0.options.watch = Some(watch);
+        self.0.options.watch = Some(Arc::new(Watch::new(Arc::clone(&enough))));
         self.0.named_hosts = given.named;
         let (done, mut wait) = channel();
         let search = move || {

@@ -29,7 +29,7 @@ pub(crate) fn run(
     let request = BareRequest {
         platform: named.then_some(&platform),
         blocks: args.mapping.os_processes.map(|n| n.get() as usize),
-        options: args.mapping.search(watch),
+        options: session.search_options(&args.mapping, watch)?,
         objective: args.mapping.objective(),
         imbalance: args.mapping.imbalance / 100.0,
     };

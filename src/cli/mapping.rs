@@ -16,11 +16,12 @@ use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Objective, Options, Watch, strategies};
+use graphmap_partition::{Kind, Objective, Options, Strategy, Watch};
 use graphmap_plan::{self as plan, Modules, Plan, Previous, Request};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -135,24 +136,28 @@ impl MappingArgs {
 
     /// Somebody who may end the search, where it can be ended.
     pub(crate) fn patience(&self) -> Option<Patience> {
-        let mut strategies = strategies().iter();
-        let searches = strategies.any(|s| s.name == self.strategy && s.kind.is_own_search());
+        let searches = self.is_strategy(Kind::is_own_search);
         searches.then(Patience::new)
     }
 
+    /// Whether there is such a strategy, and what it is is of some kind.
+    fn is_strategy(&self, of_kind: impl Fn(Kind) -> bool) -> bool {
+        Strategy::named(&self.strategy).is_ok_and(|s| of_kind(s.kind))
+    }
+
     /// How to search.
-    pub(crate) fn search(&self, watch: Option<&'static Watch>) -> Options {
-        Options {
-            strategy: self.strategy.clone(),
+    pub(crate) fn search(&self, watch: Option<&Arc<Watch>>) -> Result<Options, Diagnostics> {
+        Ok(Options {
+            strategy: plan::strategy(&self.strategy)?,
             time: self.time,
             threads: self.threads(),
             seed: self.seed,
             strict_balance: self.strict_balance,
             solver: self.solver.clone(),
             launch: Some(|path| supervisor::command(path.as_os_str(), Bound::Everything)),
-            watch,
+            watch: watch.cloned(),
             ..Options::default()
-        }
+        })
     }
 
     /// Threads to search on.
@@ -344,10 +349,10 @@ impl Session<'_> {
         };
         let patience = patient.then(|| args.patience()).flatten();
         let watch = patience.as_ref().map(Patience::watch);
-        let request = Request {
+        let mut request = Request {
             os_processes: args.os_processes.map(|n| n.get() as usize),
             named_hosts: args.hosts.is_some(),
-            options: args.search(watch),
+            options: Options::default(),
             objective: args.objective(),
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
@@ -358,6 +363,7 @@ impl Session<'_> {
             self.find_all(plan::check(network, platform, &request));
             return Err(exit);
         }
+        request.options = self.search_options(args, watch)?;
         let progress = Progress::start(self, "looking for a mapping", watch, args.time);
         let muffled = talk::Muffled::begin();
         let result = self.timed("map", |_| plan::plan(network, platform, &request));
@@ -367,13 +373,26 @@ impl Session<'_> {
         self.take(exit, result)
     }
 
+    /// How to search.
+    pub(super) fn search_options(
+        &mut self,
+        args: &MappingArgs,
+        watch: Option<&Arc<Watch>>,
+    ) -> Outcome<Options> {
+        let found = args
+            .search(watch)
+            .map(|options| (options, Diagnostics::new()));
+        let exit = found.as_ref().err().map_or(Exit::Ok, exit_of);
+        self.take(exit, found)
+    }
+
     /// Notes the solver as what is not written over, and that it is for who asks for one.
     pub(super) fn solver(&mut self, args: &MappingArgs) -> Outcome<()> {
         let Some(solver) = &args.solver else {
             return Ok(());
         };
         self.remember(solver);
-        if args.strategy == "ilp" {
+        if args.is_strategy(|kind| kind == Kind::Program) {
             return Ok(());
         }
         let message = format!("`--solver` is not for the strategy `{}`", args.strategy);

@@ -29,7 +29,7 @@ impl Progress {
     pub(crate) fn start(
         session: &Session<'_>,
         what: &'static str,
-        watch: Option<&'static Watch>,
+        watch: Option<&Arc<Watch>>,
         time: Option<Duration>,
     ) -> Progress {
         let wanted = talk::on_terminal()
@@ -39,6 +39,7 @@ impl Progress {
             return Progress { thread: None };
         }
         let end = time.map(|t| Instant::now() + t);
+        let watch = watch.cloned();
         let (done, wait) = channel();
         let thread = std::thread::spawn(move || {
             if wait.recv_timeout(LONG) != Err(RecvTimeoutError::Timeout) {
@@ -50,7 +51,7 @@ impl Progress {
             }
             let message = || {
                 let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-                said(what, watch.and_then(Watch::best), left)
+                said(what, watch.as_ref().and_then(|w| w.best()), left)
             };
             bar.set_message(message());
             bar.enable_steady_tick(Duration::from_millis(100));
@@ -83,15 +84,14 @@ fn said(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
 /// While it lives, Ctrl-C (or `kill`) ends a search, whose best is then used; the second ends us.
 pub(crate) struct Patience {
     _guard: signals::Guard,
-    watch: &'static Watch,
+    watch: Arc<Watch>,
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Patience {
     pub(crate) fn new() -> Patience {
         let enough = Arc::new(AtomicBool::new(false));
-        // One a run of the command: nothing is lost by never giving it back.
-        let watch = Box::leak(Box::new(Watch::new(Arc::clone(&enough))));
+        let watch = Arc::new(Watch::new(Arc::clone(&enough)));
         let guard = signals::Guard::new();
         let (done, wait) = channel();
         let thread = std::thread::spawn(move || {
@@ -109,8 +109,8 @@ impl Patience {
         }
     }
 
-    pub(crate) fn watch(&self) -> &'static Watch {
-        self.watch
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
     }
 }
 

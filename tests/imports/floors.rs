@@ -87,6 +87,7 @@ const RANKMAP: &[&str] = &[
 
 /// Those of the mapping engine.
 const PARTITION: &[&str] = &[
+    "tuning",
     "random",
     "union",
     "delta_debugging",
@@ -418,43 +419,7 @@ pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "partition",
-        &["exact::branch", "exact::fill"],
-        "the search has the limit that filling a block is under",
-    ),
-    (
-        "partition",
-        &["large::coarsen", "large::held", "large::level"],
-        "what is constrained is contracted with the network it is of",
-    ),
-    (
-        "partition",
-        &["multilevel::bisect", "multilevel::passes"],
-        "passes work on the halves that bisection has",
-    ),
-    (
-        "partition",
-        &["pack", "pack::divide"],
-        "dividing anew is a part of packing that knows its effort",
-    ),
-    (
-        "partition",
-        &["solve", "solve::balance", "solve::stages"],
-        "stages share the options and the solution",
-    ),
-    (
-        "partition",
-        &[
-            "strategy",
-            "strategy::auto",
-            "strategy::ilp",
-            "strategy::inside",
-            "strategy::metis::library",
-            "strategy::round_robin",
-            "strategy::rounds",
-            "strategy::small",
-            "strategy::stack",
-            "strategy::team",
-        ],
-        "strategies are listed where what they share is",
+        &["strategy::inside", "strategy::small", "strategy::team"],
+        "a search may search parts of the network, and is one of a team",
     ),
 ];

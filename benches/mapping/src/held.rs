@@ -38,7 +38,7 @@ struct Said {
     constraints: Vec<Constraint>,
     memory: Option<Vec<u64>>,
     block: Block,
-    old: Option<(Vec<u32>, Vec<u64>)>,
+    old: Option<(Vec<Option<u32>>, Vec<u64>)>,
 }
 
 fn host(h: usize) -> Vec<u32> {
@@ -124,7 +124,7 @@ fn said(rule: &str, graph: &Graph, seed: u64) -> Said {
             most: 12,
         }),
         "yesterday's mapping" => {
-            let strip = |v: usize| (v * BLOCKS / n) as u32;
+            let strip = |v: usize| Some((v * BLOCKS / n) as u32);
             said.old = Some(((0..n).map(strip).collect(), vec![2; n]));
         }
         _ => {}
@@ -148,7 +148,7 @@ pub fn run(read: &Arguments) {
     println!("|---|---|---|---|---|---|---|---|");
     for (family, size) in [("grid2", 316), ("farm", 20_000)] {
         for ours in &read.ours {
-            let strategy = &ours.strategy;
+            let strategy = &ours.strategy.name;
             let mut free = None;
             for rule in RULES {
                 let name = format!("{family}-{size} {rule}");

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use graphmap_partition::{Graph, Machine, Options, Problem, evaluate, solve};
+use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, evaluate, solve};
 
 use crate::suite::{self, Case};
 use crate::{Arguments, cpu_seconds, generate, peers};
@@ -26,7 +26,11 @@ struct Run {
 const YARDSTICK: &str = "kahip-eco";
 
 pub fn run(read: &Arguments) {
-    let ours: Vec<String> = read.ours.iter().map(|o| o.strategy.clone()).collect();
+    let ours: Vec<String> = read
+        .ours
+        .iter()
+        .map(|o| o.strategy.name.to_string())
+        .collect();
     let engines: Vec<String> = ours.iter().chain(&read.peers).cloned().collect();
     println!(
         "`J` as ratio to {YARDSTICK}, geometric mean over seeds | CPU seconds, mean over seeds; `!`: balance bound broken\n"
@@ -196,7 +200,7 @@ pub fn child(arguments: &[String]) {
     let graph: Graph = generate::generate(case.family, case.size, seed);
     let machine = machine(&case);
     let options = Options {
-        strategy: strategy.clone(),
+        strategy: Strategy::named(strategy).expect("one of ours"),
         seed,
         ..Options::default()
     };

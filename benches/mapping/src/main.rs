@@ -24,7 +24,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use graphmap_partition::{Options, Problem, Solution, evaluate, solve};
+use graphmap_partition::{Options, Problem, Solution, Strategy, evaluate, solve};
 use known::Known;
 use suite::Case;
 use table::{Result as Row, Table};
@@ -32,7 +32,7 @@ use table::{Result as Row, Table};
 /// One of our strategies: `auto`, `auto@100` (milliseconds), `auto@100x2` (on two threads), `auto#6000000` (steps).
 pub struct Ours {
     said: String,
-    strategy: String,
+    strategy: Strategy,
     time: Option<u64>,
     steps: Option<u64>,
     threads: NonZeroUsize,
@@ -57,7 +57,7 @@ impl Ours {
         Ok(Self {
             said: said.to_owned(),
             steps,
-            strategy: strategy.to_owned(),
+            strategy: Strategy::named(strategy).map_err(|e| e.to_string())?,
             time,
             threads: threads.parse().map_err(|_| wrong())?,
         })

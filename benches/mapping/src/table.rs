@@ -290,7 +290,5 @@ fn name(engine: &str) -> String {
 
 fn is_ours(engine: &str) -> bool {
     let name = engine.split('@').next().unwrap_or(engine);
-    graphmap_partition::strategies()
-        .iter()
-        .any(|s| s.name == name)
+    graphmap_partition::strategies().any(|s| s.name == name)
 }

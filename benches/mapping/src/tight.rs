@@ -220,7 +220,7 @@ pub fn run(read: &Arguments) {
                             &name,
                             seed,
                             judged.cost,
-                            &format!("{}, {label}", ours.strategy),
+                            &format!("{}, {label}", ours.strategy.name),
                         );
                     }
                     let best = known.cost(&name, seed).filter(|_| judged.feasible());

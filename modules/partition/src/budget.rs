@@ -3,30 +3,21 @@
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
+use crate::tuning::time::{SETTLED, STEP};
 use crate::watch::Watch;
-
-/// Steps of a search that is given neither time nor steps.
-pub(crate) const STEPS: u64 = 4_000_000;
-
-/// Nanoseconds of a step of annealing, about.
-const STEP: u128 = 12;
-
-/// Share of a time limit in which it is settled, at the end, what bounds a search has to keep: what that
-/// takes does not grow with the time.
-const SETTLED: f64 = 0.25;
 
 /// How long a strategy may search: until a time, or for a number of steps (proposed moves).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+pub(crate) struct Budget<'a> {
     pub(crate) start: Instant,
     pub(crate) time: Option<Duration>,
     pub(crate) steps: u64,
     /// Threads to search on where there is a time.
     pub(crate) threads: NonZeroUsize,
-    pub(crate) watch: Option<&'static Watch>,
+    pub(crate) watch: Option<&'a Watch>,
 }
 
-impl Budget {
+impl Budget<'_> {
     /// From now on until a time, with no steps to count and nobody who waits.
     pub(crate) fn until(stop_at: Option<Instant>) -> Self {
         let start = Instant::now();

@@ -25,6 +25,14 @@ pub(crate) fn members(map: &[u32], clusters: usize) -> (Vec<u32>, Vec<u32>) {
     (start, members)
 }
 
+/// The members of a list, ascending, each once.
+pub(crate) fn distinct<T: Ord + Clone>(list: &[T]) -> Vec<T> {
+    let mut distinct = list.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct
+}
+
 /// What clusters have together, `dims` numbers a vertex.
 pub(crate) fn summed(map: &[u32], clusters: usize, values: &[i64], dims: usize) -> Arc<Vec<i64>> {
     let mut sums = vec![0; clusters * dims];

@@ -1,6 +1,7 @@
 //! From the caller's constraints to groups of vertices that lie together, and what can be seen to
 //! be impossible without a search.
 
+use crate::clusters::distinct;
 use crate::draft::{Clash, Draft, OUTSIDE, layer, twice};
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
@@ -151,10 +152,7 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
                 least,
                 most,
             } => {
-                let mut distinct = vertices.clone();
-                distinct.sort_unstable();
-                distinct.dedup();
-                let number = distinct.len() as u64;
+                let number = distinct(vertices).len() as u64;
                 let held = places.len() as u64;
                 let short = number < u64::from(*least) * held;
                 let all = places.iter().map(Vec::len).sum::<usize>() == k;
@@ -185,13 +183,10 @@ fn crowded(
     if let Some(&root) = twice(vertices, &draft.root).iter().find(|r| inside(r)) {
         return Some(Clash::ApartTogether(index, root));
     }
-    let mut roots: Vec<u32> = vertices.iter().map(|&v| draft.root[v as usize]).collect();
-    roots.sort_unstable();
-    roots.dedup();
+    let roots: Vec<u32> = vertices.iter().map(|&v| draft.root[v as usize]).collect();
+    let mut roots = distinct(&roots);
     roots.retain(inside);
-    let mut there = layer.clone();
-    there.sort_unstable();
-    there.dedup();
+    let mut there = distinct(&layer);
     there.retain(|&p| p != OUTSIDE);
     let (pinned, free): (Vec<u32>, Vec<u32>) =
         roots.iter().partition(|&&r| draft.set[r as usize] != 0);

@@ -3,7 +3,8 @@
 use crate::delta_debugging::reduce;
 use crate::draft::Clash;
 use crate::error::{Conflict, Part};
-use crate::exact::branch::{self, Limit};
+use crate::exact::branch;
+use crate::exact::limit::Limit;
 use crate::explain::explain;
 use crate::instance::Instance;
 use crate::problem::{Constraint, Problem};
@@ -15,7 +16,7 @@ const SEARCHES: usize = 200;
 const SEARCHABLE: usize = 2000;
 
 /// How long each of them is.
-const BRIEF: Limit = Limit {
+const BRIEF: Limit<'_> = Limit {
     nodes: 10_000,
     stop_at: None,
     watch: None,
@@ -42,12 +43,12 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
 
 /// Constraints, memory and slots that no mapping keeps, which a search has proved: reduced as long
 /// as the rest is still proved impossible within the limit.
-pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit) -> Conflict {
+pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     shrink(problem, suspects(problem), brief(limit), false)
 }
 
 /// The same where the balance bound takes part: without it there may be a mapping.
-pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit) -> Conflict {
+pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     let mut conflict = shrink(problem, suspects(problem), brief(limit), true);
     conflict.reason = match conflict.parts.is_empty() {
         true => "the loads cannot be divided so evenly",
@@ -59,7 +60,7 @@ pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit) -> Conflict
     conflict
 }
 
-fn brief(limit: Limit) -> Limit {
+fn brief(limit: Limit<'_>) -> Limit<'_> {
     Limit {
         nodes: (limit.nodes / 30).max(BRIEF.nodes),
         ..limit
@@ -81,7 +82,12 @@ fn suspects(problem: &Problem<'_>) -> Vec<Part> {
     memory.chain(slots).chain(constraints).collect()
 }
 
-fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit, balanced: bool) -> Conflict {
+fn shrink(
+    problem: &Problem<'_>,
+    mut parts: Vec<Part>,
+    limit: Limit<'_>,
+    balanced: bool,
+) -> Conflict {
     let (mut searches, mut minimal) = (0, true);
     reduce(&mut parts, |fewer| {
         if searches >= SEARCHES {
@@ -109,7 +115,12 @@ fn shrink(problem: &Problem<'_>, mut parts: Vec<Part>, limit: Limit, balanced: b
 
 /// Whether no mapping keeps these parts, and the balance bound where it counts; `None` when that is
 /// not settled.
-fn impossible(problem: &Problem<'_>, kept: &[Part], limit: Limit, balanced: bool) -> Option<bool> {
+fn impossible(
+    problem: &Problem<'_>,
+    kept: &[Part],
+    limit: Limit<'_>,
+    balanced: bool,
+) -> Option<bool> {
     let constraints = kept.iter().filter_map(|part| match part {
         Part::Constraint(i) => Some(problem.constraints[*i].clone()),
         _ => None,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clusters::distinct;
 use crate::problem::{Constraint, Problem};
 use crate::quota::Of;
 use crate::union::{find, join};
@@ -99,10 +100,8 @@ impl Draft {
 
 /// The roots of several of the vertices, ascending.
 pub(crate) fn twice(vertices: &[u32], root: &[u32]) -> Vec<u32> {
-    let mut distinct = vertices.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let mut roots: Vec<u32> = distinct.into_iter().map(|v| root[v as usize]).collect();
+    let distinct = distinct(vertices).into_iter();
+    let mut roots: Vec<u32> = distinct.map(|v| root[v as usize]).collect();
     roots.sort_unstable();
     let mut twice: Vec<u32> = roots
         .windows(2)
@@ -146,9 +145,7 @@ impl Sets {
     }
 
     fn number(&mut self, blocks: &[u32]) -> u32 {
-        let mut blocks = blocks.to_vec();
-        blocks.sort_unstable();
-        blocks.dedup();
+        let blocks = distinct(blocks);
         if let Some(&known) = self.known.get(&blocks) {
             return known;
         }

@@ -149,7 +149,7 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
     let (mut migration, mut moved) = (0, 0);
     if let Some(old) = &problem.migration {
         for (v, (&was, &price)) in old.block_of.iter().zip(old.cost).enumerate() {
-            if was != u32::MAX && was != block_of[v] {
+            if let Some(was) = was.filter(|&was| was != block_of[v]) {
                 moved += 1;
                 let far = machine.distance(was, block_of[v]) - machine.collocated();
                 migration += price * u64::from(far);

@@ -18,10 +18,10 @@ const REDUCIBLE: usize = 5000;
 /// Reduces a contradiction to constraints none of which can be left out for the same to be seen:
 /// without a search, that is, so that fewer may do.
 pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
-    let witness = Witness::of(problem, &met);
-    let excerpt = Excerpt::of(problem, &witness);
-    let (kept, clash) = excerpt.least(problem, &witness, met);
-    let active: Vec<usize> = kept.iter().map(|&i| witness.active[i]).collect();
+    let core = Core::of(problem, &met);
+    let subproblem = Subproblem::of(problem, &core);
+    let (kept, clash) = subproblem.least(problem, &core, met);
+    let active: Vec<usize> = kept.iter().map(|&i| core.active[i]).collect();
     let mut parts: Vec<Part> = active.iter().map(|&i| Part::Constraint(i)).collect();
     let blocks = |blocks: &[u32]| match blocks {
         [b] => format!("block {b}"),
@@ -111,7 +111,7 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
 }
 
 /// Who takes part in a clash.
-struct Witness {
+struct Core {
     /// Constraints, those that are sure to take part first.
     active: Vec<usize>,
     /// How many are sure to.
@@ -124,7 +124,7 @@ struct Witness {
     load: bool,
 }
 
-impl Witness {
+impl Core {
     fn of(problem: &Problem<'_>, met: &Clash) -> Self {
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         let draft = Draft::new(problem, &all);
@@ -246,17 +246,17 @@ fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<
 }
 
 /// The problem with none but those who take part.
-struct Excerpt {
+struct Subproblem {
     graph: Graph,
     constraints: Vec<Constraint>,
 }
 
-impl Excerpt {
-    fn of(problem: &Problem<'_>, witness: &Witness) -> Self {
-        let vertices = &witness.vertices;
+impl Subproblem {
+    fn of(problem: &Problem<'_>, core: &Core) -> Self {
+        let vertices = &core.vertices;
         let mut load: Vec<u64> = vertices.iter().map(|&v| problem.graph.load(v)).collect();
         let mut memory: Vec<u64> = vertices.iter().map(|&v| problem.graph.memory(v)).collect();
-        if witness.load {
+        if core.load {
             // Bounds are shares of all load: what takes no part is one vertex more.
             load.push(problem.graph.total_load() - load.iter().sum::<u64>());
             memory.push(0);
@@ -267,7 +267,7 @@ impl Excerpt {
         }
         let number = |v: &u32| vertices.binary_search(v).ok().map(|i| i as u32);
         let some = |list: &[u32]| list.iter().filter_map(number).collect::<Vec<u32>>();
-        let constraints = witness.active.iter().map(|&i| {
+        let constraints = core.active.iter().map(|&i| {
             let mut constraint = problem.constraints[i].clone();
             match &mut constraint {
                 Constraint::Pin { vertex, .. } => *vertex = number(vertex).unwrap_or(0),
@@ -278,7 +278,7 @@ impl Excerpt {
                     vertices, least, ..
                 } => {
                     *vertices = some(vertices);
-                    *least = if witness.least { *least } else { 0 };
+                    *least = if core.least { *least } else { 0 };
                 }
                 Constraint::Memory { .. } => {}
             }
@@ -288,8 +288,8 @@ impl Excerpt {
         Self { graph, constraints }
     }
 
-    /// Constraints that clash, by their place in the excerpt, and how, in numbers of the problem.
-    fn least(&self, problem: &Problem<'_>, witness: &Witness, met: Clash) -> (Vec<usize>, Clash) {
+    /// Constraints that clash, by their place in the subproblem, and how, in numbers of the problem.
+    fn least(&self, problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash) {
         let problem = Problem {
             graph: &self.graph,
             constraints: &self.constraints,
@@ -298,7 +298,7 @@ impl Excerpt {
         };
         let clash = |active: &[usize]| {
             let draft = Draft::new(&problem, active);
-            match witness.load {
+            match core.load {
                 true => pigeonhole::overload(&draft, &problem).map(|over| over.0),
                 false => constraints::clash(&draft, &problem, active),
             }
@@ -308,7 +308,7 @@ impl Excerpt {
             return (all, met);
         }
         // More constraints clash all the more.
-        let (mut low, mut high) = (witness.sure, all.len());
+        let (mut low, mut high) = (core.sure, all.len());
         if clash(&all[..low]).is_some() {
             high = low;
         }
@@ -323,15 +323,15 @@ impl Excerpt {
         if kept.len() <= REDUCIBLE {
             reduce(&mut kept, |fewer| clash(fewer).is_some());
         }
-        let found = clash(&kept).map_or(met, |clash| renumbered(clash, witness));
+        let found = clash(&kept).map_or(met, |clash| renumbered(clash, core));
         (kept, found)
     }
 }
 
 /// The same in the numbers of the problem.
-fn renumbered(clash: Clash, witness: &Witness) -> Clash {
-    let vertex = |v: u32| witness.vertices[v as usize];
-    let constraint = |i: usize| witness.active[i];
+fn renumbered(clash: Clash, core: &Core) -> Clash {
+    let vertex = |v: u32| core.vertices[v as usize];
+    let constraint = |i: usize| core.active[i];
     let limit = |of: Of| match of {
         Of::Vertices(i) => Of::Vertices(constraint(i)),
         other => other,

@@ -4,16 +4,9 @@ use crate::instance::Instance;
 
 /// Whether a mapping keeps every rule of the instance, the load bounds included.
 pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
-    let (k, d) = (inst.k(), inst.dims());
-    let shared = &inst.shared;
-    let mut load = vec![0; k * d];
-    for (v, &b) in block.iter().enumerate() {
-        for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-            load[shared.at(b as usize, i)] += s;
-        }
-    }
+    let (shared, load) = (&inst.shared, inst.sums(block));
     let clash = |v: usize| inst.clashes(v as u32, block[v], block) > 0;
-    (0..k * d).all(|i| {
+    (0..load.len()).all(|i| {
         load[i] <= shared.upper[i] && (shared.lower.is_empty() || load[i] >= shared.lower[i])
     }) && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))
 }

@@ -185,8 +185,8 @@ impl Instance {
         }
         if let Some(migration) = &problem.migration {
             for v in 0..n {
-                if migration.block_of[v] != u32::MAX {
-                    let home = groups.home[migration.block_of[v] as usize];
+                if let Some(home) = migration.block_of[v] {
+                    let home = groups.home[home as usize];
                     edges.push((groups.of[v], home, migration.cost[v] as i64));
                 }
             }
@@ -404,6 +404,17 @@ impl Instance {
 
     pub(crate) fn has_table(&self) -> bool {
         !self.shared.table.is_empty()
+    }
+
+    /// What lies in each block, in all dimensions: indexed by [`Shared::at`].
+    pub(crate) fn sums(&self, block_of: &[u32]) -> Vec<i64> {
+        let mut sums = vec![0; self.k() * self.dims()];
+        for (v, &b) in (0..).zip(block_of) {
+            for (i, size) in self.size_of(v).iter().enumerate() {
+                sums[self.shared.at(b as usize, i)] += size;
+            }
+        }
+        sums
     }
 
     /// The objective of the search: weights times distances beyond the collocated one.

@@ -53,6 +53,7 @@ mod refine;
 mod scale;
 mod solve;
 mod strategy;
+mod tuning;
 mod union;
 mod watch;
 
@@ -64,5 +65,5 @@ pub use problem::{Constraint, Migration, Objective, Problem};
 pub use scale::{Scale, decimals_of, scale};
 pub use solve::{Options, Solution, evaluate_strategy, solve};
 pub use strategy::metis::metis_takes;
-pub use strategy::{Kind, Launch, Strategy, strategies};
+pub use strategy::{Kind, Launch, SearchLimits, Strategy, strategies};
 pub use watch::Watch;

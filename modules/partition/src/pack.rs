@@ -7,8 +7,11 @@ use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal};
 use crate::refine::state::State;
+use crate::tuning::divisions::CLOSE;
 
 mod divide;
+
+pub(crate) use divide::Effort;
 
 /// What lies where while vertices are placed one by one.
 pub(crate) struct Ledger<'a> {
@@ -82,23 +85,6 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// How long to pack: steps, and until when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    pub(crate) steps: u64,
-    pub(crate) stop_at: Option<Instant>,
-}
-
-impl Effort {
-    /// So many steps, however long they take.
-    pub(crate) fn of(steps: u64) -> Self {
-        Self {
-            steps,
-            stop_at: None,
-        }
-    }
-}
-
 /// Looks for any feasible mapping, costs aside: largest first into the emptiest block, then
 /// annealing on the excess alone. The result has excess 0 when it is one.
 pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
@@ -134,9 +120,6 @@ pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort)
     }
     best
 }
-
-/// A factor of the least load bounds that is not worth another packing.
-const CLOSE: f64 = 1.001;
 
 /// The least load bounds, as the wanted ones times one factor from `low` on, under which a packing
 /// was found, and that packing.

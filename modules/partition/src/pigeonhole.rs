@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clusters::distinct;
 use crate::draft::{Clash, Draft};
 use crate::problem::{Constraint, Problem};
 use crate::quota::{NO_LIMIT, Of, Quota};
@@ -69,10 +70,8 @@ pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
         else {
             continue;
         };
-        let mut distinct = vertices.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let mut loads: Vec<u64> = distinct.iter().map(|&v| problem.graph.load(v)).collect();
+        let distinct = distinct(vertices).into_iter();
+        let mut loads: Vec<u64> = distinct.map(|v| problem.graph.load(v)).collect();
         loads.sort_unstable();
         let lightest =
             |count: usize| -> u128 { loads.iter().take(count).map(|&load| u128::from(load)).sum() };
@@ -193,10 +192,7 @@ fn under(draft: &Draft, problem: &Problem<'_>, quota: &Quota, own: &[i64]) -> Op
     }
     let mut reach: BTreeMap<u32, i64> = BTreeMap::new();
     for (set, &size) in draft.sets.iter().zip(own).filter(|s| *s.1 > 0) {
-        let mut there: Vec<u32> = set.iter().map(|&b| quota.place[b as usize]).collect();
-        there.sort_unstable();
-        there.dedup();
-        for place in there {
+        for place in quota.places(set) {
             *reach.entry(place).or_insert(0) += size;
         }
     }

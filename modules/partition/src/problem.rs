@@ -74,8 +74,8 @@ pub enum Objective {
 /// An old mapping and what it costs to leave it.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration<'a> {
-    /// Where each vertex lies now; `u32::MAX` for a new one.
-    pub block_of: &'a [u32],
+    /// Where each vertex lies now; `None` for a new one.
+    pub block_of: &'a [Option<u32>],
     /// Cost of moving a vertex over distance 1, in units of traffic.
     pub cost: &'a [u64],
 }
@@ -188,8 +188,8 @@ impl<'a> Problem<'a> {
                     migration.cost.len()
                 )));
             }
-            let outside = |b: &&u32| **b != u32::MAX && **b as usize >= self.machine.len();
-            if let Some(b) = migration.block_of.iter().find(outside) {
+            let outside = |b: &&u32| **b as usize >= self.machine.len();
+            if let Some(b) = migration.block_of.iter().flatten().find(outside) {
                 return Err(Error::input(format!("the old mapping names block {b}")));
             }
             traffic += migration.cost.iter().map(|c| u128::from(*c)).sum::<u128>();

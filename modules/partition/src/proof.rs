@@ -1,7 +1,8 @@
 //! Proofs for objectives that are no sums: that the largest is as small as can be.
 
 use crate::bound;
-use crate::exact::branch::{self, Limit};
+use crate::exact::branch;
+use crate::exact::limit::Limit;
 use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::problem::{Constraint, Problem};

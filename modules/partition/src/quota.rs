@@ -2,6 +2,7 @@
 //! a kind. What is limited is a sum over the vertices in a block, or in a place: blocks that share
 //! a limit, such as those of a host.
 
+use crate::clusters::distinct;
 use crate::problem::{Constraint, Problem};
 
 /// No limit; far from overflow when summed.
@@ -154,9 +155,7 @@ impl Quota {
             }
             _ => return None,
         };
-        quota.among.clone_from(vertices);
-        quota.among.sort_unstable();
-        quota.among.dedup();
+        quota.among = distinct(vertices);
         Some(quota)
     }
 
@@ -196,12 +195,15 @@ impl Quota {
         self.place.iter().enumerate().any(|(b, &p)| b as u32 != p)
     }
 
+    /// The places that these blocks are in, ascending.
+    pub(crate) fn places(&self, blocks: &[u32]) -> Vec<u32> {
+        let places: Vec<u32> = blocks.iter().map(|&b| self.place[b as usize]).collect();
+        distinct(&places)
+    }
+
     /// What these blocks take together at the most; `None` without a limit.
     pub(crate) fn room(&self, blocks: &[u32]) -> Option<i64> {
-        let mut places: Vec<u32> = blocks.iter().map(|&b| self.place[b as usize]).collect();
-        places.sort_unstable();
-        places.dedup();
-        places.iter().try_fold(0_i64, |sum, &p| {
+        self.places(blocks).iter().try_fold(0_i64, |sum, &p| {
             let upper = self.upper[p as usize];
             (upper < NO_LIMIT).then(|| sum.saturating_add(upper))
         })

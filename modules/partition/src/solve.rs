@@ -1,98 +1,23 @@
 //! The way in: a problem and options, out comes a mapping that the judge has seen.
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use crate::budget::STEPS;
 use crate::error::Error;
 use crate::evaluate::Evaluation;
 use crate::problem::Problem;
-use crate::strategy::Launch;
-use crate::watch::Watch;
 
 mod alike;
 mod balance;
+mod options;
 mod prices;
 mod stages;
 
-/// How to solve.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Name of a strategy, see [`crate::strategies`].
-    pub strategy: String,
-    /// Time to search. With a time, what is found depends on the speed of the machine and on what
-    /// else runs there; the proofs and the checks do not. `None` counts steps instead: then the
-    /// result depends on the input and the seed alone.
-    pub time: Option<Duration>,
-    /// Steps to search when no time is given: proposed moves, some tens of nanoseconds each.
-    pub steps: u64,
-    /// Seed of all random choices.
-    pub seed: u64,
-    /// When no mapping within the balance bound is found: true fails, false raises the bound to
-    /// the least one found and says so.
-    pub strict_balance: bool,
-    /// An external solver for the strategy `ilp`: an executable that takes an LP file.
-    pub solver: Option<PathBuf>,
-    /// How that executable is started, where not by [`std::process::Command::new`]; an error where there is none. What
-    /// it starts is told to end by TERM, and then killed.
-    pub launch: Option<Launch>,
-    /// Threads that `auto` searches on, with a time and up to 20,000 vertices; without a time it
-    /// takes one, so that nothing but the input and the seed counts. Bounds and proofs take one.
-    pub threads: NonZeroUsize,
-    /// Somebody who waits, and may end the search of `auto` and `fast`.
-    pub watch: Option<&'static Watch>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            strategy: "auto".to_owned(),
-            time: None,
-            steps: STEPS,
-            seed: 0,
-            strict_balance: false,
-            solver: None,
-            launch: None,
-            threads: NonZeroUsize::MIN,
-            watch: None,
-        }
-    }
-}
-
-/// A mapping and what is known about it.
-#[derive(Clone, Debug)]
-pub struct Solution {
-    /// Block of each vertex.
-    pub block_of: Vec<u32>,
-    /// What the judge says.
-    pub evaluation: Evaluation,
-    /// No feasible mapping is cheaper than this, in what is minimised (cost, preferences and
-    /// migration together).
-    pub lower_bound: u64,
-    /// What is minimised, for this mapping.
-    pub minimised: u64,
-    /// (minimised - bound) / minimised; 0 when nothing is left to gain.
-    pub gap: f64,
-    /// The mapping is proved to be optimal.
-    pub proved: bool,
-    /// When the balance bound had to be raised: the largest load relative to the wanted bound.
-    pub raised: Option<f64>,
-    /// It had to be: that nothing keeps the wanted balance bound is proved. False when nothing was
-    /// found and the proof took too long, and when nothing was raised.
-    pub unavoidable: bool,
-    /// What a user should know: that the strategy did not do what its name says.
-    pub remarks: Vec<String>,
-    /// What was done, for the curious.
-    pub log: Vec<String>,
-}
+pub use options::{Options, Solution};
 
 /// Finds a mapping.
 ///
 /// # Errors
 ///
 /// [`Error::Input`] when the problem makes no sense, [`Error::Infeasible`] with the constraints in
-/// conflict when no mapping keeps the hard rules, [`Error::UnknownStrategy`], [`Error::Solver`].
+/// conflict when no mapping keeps the hard rules, [`Error::Solver`].
 pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error> {
     let mut stages = stages::Stages::new(problem, options)?;
     stages.bound_loads()?;

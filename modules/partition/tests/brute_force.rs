@@ -172,7 +172,7 @@ fn graph(case: &Case) -> Graph {
 
 fn quick(strategy: &str) -> Options {
     Options {
-        strategy: strategy.to_owned(),
+        strategy: graphmap_partition::Strategy::named(strategy).unwrap(),
         steps: 20_000,
         ..Options::default()
     }
@@ -255,7 +255,7 @@ proptest! {
         let problem = Problem { constraints: &case.constraints, ..Problem::new(&graph, &machine) };
         let allowed = optimum(&problem).1;
         for strategy in strategies() {
-            match solve(&problem, &quick(strategy.name)) {
+            match solve(&problem, &quick(&strategy.name)) {
                 Ok(found) => prop_assert!(found.evaluation.allowed(), "{}", strategy.name),
                 Err(Error::Infeasible(_)) => prop_assert!(!allowed, "{}", strategy.name),
                 Err(other) => prop_assert!(false, "{}: {}", strategy.name, other),

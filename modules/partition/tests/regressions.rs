@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use graphmap_partition::{
-    Block, Channel, Constraint, Graph, Machine, Migration, Options, Problem, Tree, evaluate, solve,
+    Block, Channel, Constraint, Graph, Machine, Migration, Options, Problem, Strategy, Tree,
+    evaluate, solve,
 };
 
 #[test]
@@ -137,7 +138,7 @@ fn limits_of_a_kind_do_not_cost_more_than_filling_block_after_block() {
     for time in [None, Some(Duration::from_millis(200))] {
         let with = |strategy: &str| {
             let options = Options {
-                strategy: strategy.to_owned(),
+                strategy: Strategy::named(strategy).unwrap(),
                 steps: 100_000,
                 time,
                 ..Options::default()
@@ -174,7 +175,8 @@ fn high_prices_of_moving_do_not_hide_what_other_prices_find() {
     }
     let n = (width * width) as usize;
     let graph = Graph::new(vec![1; n], &channels).unwrap();
-    let old: Vec<u32> = (0..n as u32).map(|v| (v * 7 % 324) * 16 / 324).collect();
+    let home = |v: u32| Some((v * 7 % 324) * 16 / 324);
+    let old: Vec<_> = (0..n as u32).map(home).collect();
     let prices = [1_u64, 30, 300, 1000, 10_000];
     let costs: Vec<Vec<u64>> = prices.iter().map(|&p| vec![p; n]).collect();
     let problem = |cost| Problem {

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use graphmap_partition::{
-    Channel, Error, Evaluation, Graph, Machine, Migration, Objective, Options, Problem, Solution,
-    Watch, evaluate, solve,
+    Channel, Constraint, Error, Evaluation, Graph, Machine, Migration, Objective, Options, Problem,
+    Solution, Strategy, Watch, evaluate, solve,
 };
 
 /// How many networks are asked what holds of each.
@@ -41,7 +41,7 @@ fn layered(n: u32, seed: u64) -> Graph {
 
 fn run(problem: &Problem<'_>, strategy: &str) -> Solution {
     let options = Options {
-        strategy: strategy.to_owned(),
+        strategy: Strategy::named(strategy).unwrap(),
         steps: 100_000,
         ..Options::default()
     };
@@ -127,7 +127,7 @@ fn a_solver_that_is_missing_or_unknown_is_told() {
     let graph = layered(8, 1);
     let problem = Problem::new(&graph, &machine);
     let with = |solver: &str| Options {
-        strategy: "ilp".to_owned(),
+        strategy: Strategy::named("ilp").unwrap(),
         solver: Some(solver.into()),
         time: Some(Duration::from_secs(1)),
         ..Options::default()
@@ -201,7 +201,7 @@ fn leaving_an_old_mapping_is_weighed_against_what_it_gains() {
         },
         "auto",
     );
-    let old: Vec<u32> = fresh.block_of.iter().map(|b| (b + 1) % 4).collect();
+    let old: Vec<_> = fresh.block_of.iter().map(|b| Some((b + 1) % 4)).collect();
     let moved = |price: u64| {
         let cost = vec![price; 24];
         let migration = Some(Migration {
@@ -383,16 +383,17 @@ fn a_watch_that_has_enough_ends_all_threads() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
     let graph = layered(300, 8);
     let enough = Arc::new(AtomicBool::new(false));
-    let watch: &'static Watch = Box::leak(Box::new(Watch::new(Arc::clone(&enough))));
+    let watch = Arc::new(Watch::new(Arc::clone(&enough)));
     let options = Options {
         time: Some(Duration::from_secs(3600)),
         threads: NonZeroUsize::new(3).unwrap(),
-        watch: Some(watch),
+        watch: Some(Arc::clone(&watch)),
         ..Options::default()
     };
     // As soon as there is something to see.
+    let seen = Arc::clone(&watch);
     let waiter = thread::spawn(move || {
-        while watch.best().is_none() {
+        while seen.best().is_none() {
             thread::sleep(Duration::from_millis(1));
         }
         enough.store(true, Ordering::Relaxed);
@@ -407,23 +408,74 @@ fn a_watch_that_has_enough_ends_all_threads() {
 #[cfg(not(feature = "metis"))]
 #[test]
 fn what_is_not_compiled_in_is_called_so() {
-    let machine = Machine::regular(&[(2, 1)]).unwrap();
-    let graph = layered(8, 0);
-    let problem = Problem::new(&graph, &machine);
     for name in ["metis", "metis-kway", "metis-recursive"] {
-        let options = Options {
-            strategy: name.into(),
-            ..Options::default()
-        };
-        let error = solve(&problem, &options).unwrap_err();
+        let error = Strategy::named(name).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("the strategy `{name}` is not compiled in: it comes with the feature `metis`")
         );
-        assert!(
-            graphmap_partition::strategies()
-                .iter()
-                .all(|s| s.name != name)
-        );
+        assert!(graphmap_partition::strategies().all(|s| s.name != name));
     }
+}
+
+/// The block of each vertex by a strategy of our own, which all lies in the block `odd` but the first vertex.
+fn own(odd: u32) -> Strategy {
+    Strategy::new("own", "all but one in one block", move |problem, limits| {
+        assert_eq!(limits.seed, 7);
+        let mut block_of = vec![odd; problem.graph.vertices()];
+        block_of[0] = 0;
+        Ok(block_of)
+    })
+}
+
+#[test]
+fn a_strategy_of_ones_own_is_judged_as_all_are() {
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+    let graph = layered(8, 0);
+    let n = graph.vertices() as u32;
+    let plain = Problem::new(&graph, &machine);
+    let with = |strategy| Options {
+        strategy,
+        seed: 7,
+        ..Options::default()
+    };
+    // It is shown as it is, over the balance bound or not.
+    let found = solve(&plain, &with(own(1))).unwrap();
+    let mut block_of = vec![1; n as usize];
+    block_of[0] = 0;
+    assert_eq!(found.block_of, block_of);
+    assert_eq!(found.evaluation, evaluate(&plain, &block_of).unwrap());
+    assert!(!found.evaluation.feasible() && found.remarks.is_empty() && !found.proved);
+    // What breaks a rule is replaced, and that is told; with vertices that lie together, too.
+    let constraints = [
+        Constraint::Together {
+            vertices: vec![0, 1],
+        },
+        Constraint::Pin {
+            vertex: 2,
+            blocks: vec![2].into(),
+        },
+    ];
+    let ruled = Problem {
+        constraints: &constraints,
+        ..plain
+    };
+    let found = solve(&ruled, &with(own(1))).unwrap();
+    assert!(found.evaluation.allowed() && found.remarks.len() == 1);
+    // Where rules hold nothing is changed.
+    let ruled = Problem {
+        constraints: &constraints[..1],
+        ..plain
+    };
+    let found = solve(&ruled, &with(own(0))).unwrap();
+    assert_eq!(found.block_of, vec![0; n as usize]);
+    // Blocks that do not exist, and too few of them.
+    assert!(matches!(solve(&plain, &with(own(9))), Err(Error::Input(_))));
+    let none = Strategy::new("none", "nothing", |_, _| Ok(Vec::new()));
+    assert!(matches!(solve(&plain, &with(none)), Err(Error::Input(_))));
+    let fails = Strategy::new("fails", "", |_, _| Err(Error::Solver("lost".into())));
+    assert_eq!(
+        solve(&plain, &with(fails)).unwrap_err(),
+        Error::Solver("lost".into())
+    );
 }

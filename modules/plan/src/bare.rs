@@ -1,14 +1,13 @@
 //! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
 
 use crate::codes;
-use crate::failure::left_out;
+use crate::failure::solver;
 use crate::translate::{Targets, distance_factor};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Place;
-use graphmap_kpn::nearest::nearest;
 use graphmap_partition::{
-    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, evaluate_strategy,
-    metis_takes, solve, strategies,
+    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, Strategy,
+    evaluate_strategy, metis_takes, solve, strategies,
 };
 use graphmap_platform::Platform;
 
@@ -75,9 +74,6 @@ pub struct Judged {
     pub feasible: bool,
 }
 
-/// What a partition is compared with: what people use, and what is done without thought.
-const BESIDE: &[&str] = &["metis", "stack", "round-robin"];
-
 /// One of so many parts of a time limit is for each of these.
 const PART: u32 = 50;
 
@@ -100,19 +96,19 @@ pub fn plan_bare(
     let wanted = wanted.unwrap_or(1).max(1);
     let k = wanted.min(graph.vertices()).max(1);
     found.extend(numbers_of_blocks(wanted, k, request));
-    let onto = Onto::of(request.platform, k).map_err(|e| one(failure(&e)))?;
+    let onto = Onto::of(request.platform, k).map_err(|e| failure(&e))?;
     let problem = Problem {
         objective: request.objective,
         imbalance: request.imbalance,
         ..Problem::new(graph, &onto.machine)
     };
-    if let Some(watch) = request.options.watch {
+    if let Some(watch) = &request.options.watch {
         watch.set_unit(match request.objective {
             Objective::RemoteChannels => 1.0,
             _ => onto.distance,
         });
     }
-    let solution = solve(&problem, &request.options).map_err(|e| one(failure(&e)))?;
+    let solution = solve(&problem, &request.options).map_err(|e| failure(&e))?;
     if solution.raised.is_some() {
         found.push(raised(&solution, request.imbalance));
     }
@@ -132,7 +128,7 @@ pub fn plan_bare(
     let plan = BarePlan {
         shares: onto.shares(&loads),
         own: judged(
-            &request.options.strategy,
+            &request.options.strategy.name,
             &solution.evaluation,
             onto.distance,
         ),
@@ -218,33 +214,24 @@ fn judged(strategy: &str, found: &Evaluation, distance: f64) -> Judged {
 
 fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Vec<Judged> {
     let size = problem.graph.vertices() + 2 * problem.graph.edges();
-    let known = |name: &&&str| {
-        let mut all = strategies().iter();
-        let metis = metis_takes(size, problem.machine.blocks().len());
-        let brief = request.options.time.is_none_or(|t| metis < t / PASSING);
-        let small = size <= LARGE && brief;
-        all.any(|s| s.name == **name && (s.kind == Kind::Rule || small))
-    };
-    let names = BESIDE
-        .iter()
-        .filter(known)
-        .filter(|n| **n != request.options.strategy);
-    let others = names.filter_map(|name| {
+    let metis = metis_takes(size, problem.machine.blocks().len());
+    let brief = request.options.time.is_none_or(|t| metis < t / PASSING);
+    let passing = |s: &&Strategy| s.kind == Kind::Rule || (size <= LARGE && brief);
+    let own = &request.options.strategy.name;
+    let compared = strategies().filter(|s| s.compared && s.name != *own);
+    let mut compared: Vec<&Strategy> = compared.filter(passing).collect();
+    // What people use first, then what is done without thought.
+    compared.sort_by_key(|s| s.kind == Kind::Rule);
+    let others = compared.into_iter().filter_map(|strategy| {
         let options = Options {
-            strategy: (*name).into(),
+            strategy: strategy.clone(),
             time: request.options.time.map(|t| t / PART),
             ..request.options.clone()
         };
         let found = evaluate_strategy(problem, &options).ok()?;
-        Some(judged(name, &found, distance))
+        Some(judged(&strategy.name, &found, distance))
     });
     others.collect()
-}
-
-fn one(finding: Diagnostic) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    found.push(finding);
-    found
 }
 
 fn numbers_of_blocks(wanted: usize, k: usize, request: &BareRequest<'_>) -> Diagnostics {
@@ -268,20 +255,7 @@ fn numbers_of_blocks(wanted: usize, k: usize, request: &BareRequest<'_>) -> Diag
 
 fn failure(error: &Error) -> Diagnostic {
     match error {
-        Error::UnknownStrategy { name, known } => {
-            let message = format!("there is no strategy `{name}`");
-            let finding = Diagnostic::error(codes::UNKNOWN_STRATEGY, message);
-            match nearest(name, known.iter().copied()) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help(format!("there are: {}", known.join(", "))),
-            }
-        }
-        Error::LeftOut { name, feature } => left_out(name, feature),
-        Error::Solver(said) => {
-            let message = format!("the solver failed: {said}");
-            Diagnostic::error(codes::SOLVER, message)
-                .help("use `--strategy auto`, which needs none")
-        }
+        Error::Solver(said) => solver(said),
         Error::Infeasible(conflict) => {
             let how = match conflict.proved {
                 true => "no partition keeps the balance bound",

@@ -8,7 +8,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Conflict, Constraint, Error, Part};
+use graphmap_partition::{Conflict, Constraint, Error, Part, Strategy, strategies};
 use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 
@@ -31,31 +31,43 @@ pub(crate) fn failure(
     network: &Verified,
 ) -> Diagnostic {
     match error {
-        Error::UnknownStrategy { name, known } => {
-            let message = format!("there is no strategy `{name}`");
-            let finding = Diagnostic::error(codes::UNKNOWN_STRATEGY, message);
-            match nearest(name, known.iter().copied()) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help(format!("there are: {}", known.join(", "))),
-            }
-        }
-        Error::LeftOut { name, feature } => left_out(name, feature),
-        Error::Solver(said) => {
-            Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
-                .help("use `--strategy auto`, which needs none")
-        }
+        Error::Solver(said) => solver(said),
         Error::Infeasible(conflict) => infeasible(conflict, rules, targets, platform, network),
         // Input that the engine refuses, and whatever else it may come to say, in its own words.
         _ => weights_error(error),
     }
 }
 
-/// That a strategy is not compiled in.
-pub(crate) fn left_out(name: &str, feature: &str) -> Diagnostic {
-    let message = format!("this graphmap was built without the strategy `{name}`");
-    Diagnostic::error(codes::UNKNOWN_STRATEGY, message).help(format!(
-        "build it with the feature `{feature}`, or use `--strategy auto`, which does without"
-    ))
+/// That a solver failed.
+pub(crate) fn solver(said: &str) -> Diagnostic {
+    Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
+        .help("use `--strategy auto`, which needs none")
+}
+
+/// The strategy of a name.
+///
+/// # Errors
+/// [`codes::UNKNOWN_STRATEGY`], with the name that is nearest; also where a strategy is not compiled in.
+#[allow(clippy::result_large_err)] // Once a plan.
+pub fn strategy(name: &str) -> Result<Strategy, Diagnostic> {
+    let (message, help) = match Strategy::named(name) {
+        Ok(strategy) => return Ok(strategy),
+        Err(Error::LeftOut { name, feature }) => (
+            format!("this graphmap was built without the strategy `{name}`"),
+            format!(
+                "build it with the feature `{feature}`, or use `--strategy auto`, which does without"
+            ),
+        ),
+        Err(_) => {
+            let known: Vec<&str> = strategies().map(|s| &*s.name).collect();
+            let help = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are: {}", known.join(", ")),
+            };
+            (format!("there is no strategy `{name}`"), help)
+        }
+    };
+    Err(Diagnostic::error(codes::UNKNOWN_STRATEGY, message).help(help))
 }
 
 fn infeasible(

@@ -22,6 +22,7 @@ mod spots;
 mod translate;
 
 pub use bare::{BarePlan, BareRequest, Judged, plan_bare};
+pub use failure::strategy;
 pub use language::{RULES, Rule, rule, rules as read_rules};
 pub use plan::{Other, Plan, check, plan};
 pub use previous::{Move, Previous, Since};

@@ -144,7 +144,7 @@ pub fn plan(
     let mut found = Diagnostics::new();
     let (wanted, n) = os_processes(network, platform, request);
     found.extend(numbers_of_os_processes(wanted, n, platform, request));
-    let (weights, targets) = numbers(network, platform, request, n, &mut found).map_err(one)?;
+    let (weights, targets) = numbers(network, platform, request, n, &mut found)?;
     let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
     if found.has_errors() {
         return Err(found);
@@ -153,7 +153,7 @@ pub fn plan(
     let homes = request
         .previous
         .map(|p| p.homes(network, &targets, platform, named, &weights, &rules.prices));
-    let homes = homes.transpose().map_err(|e| one(*e))?;
+    let homes = homes.transpose().map_err(|e| *e)?;
     let problem = Problem {
         graph: &weights.graph,
         machine: &targets.machine,
@@ -162,14 +162,14 @@ pub fn plan(
         imbalance: request.imbalance,
         migration: homes.as_ref().map(|h| h.migration()),
     };
-    if let Some(watch) = request.options.watch {
+    if let Some(watch) = &request.options.watch {
         watch.set_unit(match request.objective {
             Objective::RemoteChannels => 1.0,
             _ => weights.traffic * weights.distance,
         });
     }
     let solution = solve(&problem, &request.options)
-        .map_err(|error| one(failure(&error, &rules, &targets, platform, network)))?;
+        .map_err(|error| failure(&error, &rules, &targets, platform, network))?;
     if solution.raised.is_some() {
         let bound = request.imbalance;
         found.push(raised(
@@ -182,7 +182,7 @@ pub fn plan(
     }
     for remark in &solution.remarks {
         let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
-        found.push(match is_own_search(&request.options.strategy) {
+        found.push(match request.options.strategy.kind.is_own_search() {
             true => finding,
             false => finding.help("give a solver more `--time`; `--strategy auto` needs none"),
         });
@@ -204,7 +204,7 @@ pub fn plan(
     let mapping = Mapping {
         os_process,
         places: targets.places(platform, request.named_hosts),
-        strategy: request.options.strategy.clone(),
+        strategy: request.options.strategy.name.to_string(),
     };
     let hosts = targets.hosts(platform);
     let mapped = Mapped::new(network.clone(), mapping)
@@ -270,24 +270,19 @@ fn numbers_of_os_processes(
     found
 }
 
-fn is_own_search(strategy: &str) -> bool {
-    let named = strategies().iter().find(|s| s.name == strategy);
-    named.is_some_and(|s| s.kind.is_own_search())
-}
-
 /// What plain rules give for the same problem.
 fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Other> {
-    let rules = strategies().iter().filter(|s| s.kind == Kind::Rule);
+    let rules = strategies().filter(|s| s.kind == Kind::Rule);
     let others = rules.filter_map(|rule| {
         let options = Options {
-            strategy: rule.name.into(),
+            strategy: rule.clone(),
             // What they are mended with where they break a rule comes after the time is over.
             time: options.time.map(|t| t / BESIDE),
             ..options.clone()
         };
         let judged = evaluate_strategy(problem, &options).ok()?;
         Some(Other {
-            strategy: rule.name,
+            strategy: &rule.name,
             cost: weights.cost(judged.cost),
             feasible: judged.feasible(),
             balance: judged.balance,
@@ -368,12 +363,6 @@ impl Known {
             proved: solution.proved,
         }
     }
-}
-
-fn one(finding: Diagnostic) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    found.push(finding);
-    found
 }
 
 /// Traffic by class, of the whole and of each OS process.

@@ -119,13 +119,13 @@ impl Previous {
             )));
         }
         let numbers = self.numbers(targets, platform, named);
-        let mut block_of_os = vec![u32::MAX; targets.place_of.len()];
+        let mut block_of_os = vec![0; targets.place_of.len()];
         for (block, &o) in targets.place_of.iter().enumerate() {
             block_of_os[o as usize] = block as u32;
         }
         let home = |o: &Option<u32>| {
             let today = o.and_then(|o| numbers[o as usize]);
-            today.map_or(u32::MAX, |o| block_of_os[o as usize])
+            today.map(|o| block_of_os[o as usize])
         };
         let cost = |price: &Option<f64>| {
             let price = price.unwrap_or(self.migration);
@@ -140,7 +140,7 @@ impl Previous {
 
 /// A previous mapping in the engine's terms.
 pub(crate) struct Homes {
-    block_of: Vec<u32>,
+    block_of: Vec<Option<u32>>,
     cost: Vec<u64>,
 }
 
@@ -165,11 +165,11 @@ impl Homes {
         let machine = &targets.machine;
         let mut loads = vec![0.0; machine.len()];
         for (id, process) in network.processes.iter() {
-            let (was, is) = (self.block_of[id.index()], block_of[id.index()]);
-            if was == u32::MAX {
+            let is = block_of[id.index()];
+            let Some(was) = self.block_of[id.index()] else {
                 placed.push(id);
                 continue;
-            }
+            };
             loads[was as usize] += process.load;
             if was != is {
                 moves.push(Move {
@@ -182,10 +182,9 @@ impl Homes {
         let (mut staying, mut now) = (0.0, 0.0);
         for (id, channel) in network.channels.iter() {
             let ends = (network.writer(id).index(), network.reader(id).index());
-            let (a, b) = (self.block_of[ends.0], self.block_of[ends.1]);
-            if a == u32::MAX || b == u32::MAX {
+            let (Some(a), Some(b)) = (self.block_of[ends.0], self.block_of[ends.1]) else {
                 continue;
-            }
+            };
             let far = |a, b| f64::from(machine.distance(a, b)) / weights.distance;
             staying += channel.traffic * far(a, b);
             now += channel.traffic * far(block_of[ends.0], block_of[ends.1]);

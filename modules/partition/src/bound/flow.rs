@@ -152,14 +152,14 @@ impl Flow {
         heap.push(Reverse((0, from)));
         done.clear();
         let (mut held, mut sum) = (0_i64, 0.0_f64);
-        // The set that is dearest to keep apart for its load: it grows as long as that falls.
-        let mut dear = f64::INFINITY;
+        // The set that is most expensive to keep apart for its load: it grows as long as that falls.
+        let mut ceiling = f64::INFINITY;
         while let Some(Reverse((bits, v))) = heap.pop() {
             let far = f64::from_bits(bits);
             if far > distance[v as usize] || below[v as usize] > 0 {
                 continue;
             }
-            if far >= dear {
+            if far >= ceiling {
                 break;
             }
             let load = self.load[v as usize];
@@ -168,7 +168,7 @@ impl Flow {
             held += load;
             sum += far * load as f64;
             if held > most {
-                dear = sum / (held - most) as f64;
+                ceiling = sum / (held - most) as f64;
             }
             let row = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
             looks += row.len() as u64 + 2;

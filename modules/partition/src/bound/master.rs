@@ -1,7 +1,7 @@
 //! The search for good prices: a proximal bundle method.
 //!
-//! The value of a [`Relaxation`] is concave and piecewise linear in prices and tolls. Each
-//! evaluation yields the dearest group of each kind, and the groups met so far give a model from
+//! The value of a [`Relaxation`] is concave and piecewise linear in prices and edge_prices. Each
+//! evaluation yields the most expensive group of each kind, and the groups met so far give a model from
 //! above. The next point maximises the model less a quadratic distance from the best point so far
 //! (Kiwiel, Proximity control in bundle methods, 1990); seen from the other side, groups are given
 //! multiplicities such that they cover every vertex once as nearly and cheaply as can be. That
@@ -67,18 +67,18 @@ impl Master {
             columns: Vec::new(),
             centre: Prices {
                 price: Vec::new(),
-                toll: vec![vec![0.0; edges]; layers - 1],
+                edge_price: vec![vec![0.0; edges]; layers - 1],
             },
             point: Prices {
                 price: Vec::new(),
-                toll: Vec::new(),
+                edge_price: Vec::new(),
             },
             reach: 0.0,
             weights: Vec::new(),
             best: i64::MIN,
             prices: Prices {
                 price: Vec::new(),
-                toll: Vec::new(),
+                edge_price: Vec::new(),
             },
             rounds: 0,
         };
@@ -138,10 +138,10 @@ impl Master {
         let mut worth = -c.weight;
         let price = &point.price[c.layer];
         worth += c.members.iter().map(|&v| price[v as usize]).sum::<f64>();
-        if let Some(up) = point.toll.get(c.layer) {
+        if let Some(up) = point.edge_price.get(c.layer) {
             worth += c.cut.iter().map(|&e| up[e as usize].max(0.0)).sum::<f64>();
         }
-        if let Some(down) = c.layer.checked_sub(1).map(|l| &point.toll[l]) {
+        if let Some(down) = c.layer.checked_sub(1).map(|l| &point.edge_price[l]) {
             worth -= c
                 .cut
                 .iter()
@@ -156,13 +156,13 @@ impl Master {
     fn shift(point: &mut Prices<f64>, c: &Column, times: f64) {
         let price = &mut point.price[c.layer];
         c.members.iter().for_each(|&v| price[v as usize] -= times);
-        if let Some(up) = point.toll.get_mut(c.layer) {
+        if let Some(up) = point.edge_price.get_mut(c.layer) {
             c.cut.iter().for_each(|&e| up[e as usize] -= times);
         }
         if let Some(l) = c.layer.checked_sub(1) {
             c.cut
                 .iter()
-                .for_each(|&e| point.toll[l][e as usize] += times);
+                .for_each(|&e| point.edge_price[l][e as usize] += times);
         }
     }
 
@@ -184,9 +184,9 @@ impl Master {
             }
         }
         let mut worth: Vec<f64> = self.columns.iter().map(|c| self.worth(c)).collect();
-        // Columns that cross each edge, where a toll depends on them.
+        // Columns that cross each edge, where a edge_price depends on them.
         let mut crossing: Vec<Vec<u32>> = Vec::new();
-        if !self.centre.toll.is_empty() {
+        if !self.centre.edge_price.is_empty() {
             crossing.resize(relaxation.sweep.ends.len(), Vec::new());
             for (c, column) in self.columns.iter().enumerate() {
                 for &e in &column.cut {
@@ -231,12 +231,13 @@ impl Master {
             .iter()
             .zip(&b.inside)
             .map(|(x, y)| (x ^ y).count_ones());
-        let tolls = if self.centre.toll.is_empty() {
+        let edge_prices = if self.centre.edge_price.is_empty() {
             0
         } else {
             a.cut.len() + b.cut.len()
         };
-        let curve = self.reach * (f64::from(differ.sum::<u32>()) + 0.5 * tolls as f64).max(1.0);
+        let curve =
+            self.reach * (f64::from(differ.sum::<u32>()) + 0.5 * edge_prices as f64).max(1.0);
         let mut times = (worth[up] - worth[down]) / curve;
         let empties = times >= b.times - 1e-9;
         if empties {
@@ -247,14 +248,14 @@ impl Master {
         let mut changed: Vec<(usize, u32, f64)> = Vec::new();
         for (c, sign) in [(a, times), (b, -times)] {
             for (l, sign) in [(layer, -sign), (layer.wrapping_sub(1), sign)] {
-                let Some(toll) = self.point.toll.get_mut(l) else {
+                let Some(edge_price) = self.point.edge_price.get_mut(l) else {
                     continue;
                 };
                 for &e in &c.cut {
-                    let toll = &mut toll[e as usize];
-                    let before = toll.max(0.0);
-                    *toll += self.reach * sign;
-                    let change = toll.max(0.0) - before;
+                    let edge_price = &mut edge_price[e as usize];
+                    let before = edge_price.max(0.0);
+                    *edge_price += self.reach * sign;
+                    let change = edge_price.max(0.0) - before;
                     if change != 0.0 {
                         changed.push((l, e, change));
                     }
@@ -311,7 +312,7 @@ impl Master {
             let hope = model - below;
             let whole = Prices {
                 price: rounded(&self.point.price, -LARGEST),
-                toll: rounded(&self.point.toll, 0),
+                edge_price: rounded(&self.point.edge_price, 0),
             };
             let mut met = Vec::new();
             let value = relaxation.value(&whole, &mut |l, k, inside| met.push((l, k, inside)));
@@ -333,8 +334,8 @@ impl Master {
                     self.reach *= 2.0;
                 }
                 self.centre = self.point.clone();
-                for toll in self.centre.toll.iter_mut().flatten() {
-                    *toll = toll.max(0.0);
+                for edge_price in self.centre.edge_price.iter_mut().flatten() {
+                    *edge_price = edge_price.max(0.0);
                 }
                 below = value as f64;
                 nulls = 0;

@@ -9,10 +9,10 @@
 //! can only fall: for all prices it is a lower bound (Lagrangian relaxation of the set partitioning
 //! formulation of Johnson, Mehrotra and Nemhauser, Min-cut clustering, 1993). A capacity bounds
 //! from both sides, since what other groups cannot hold must lie here. What is cut at a level is
-//! cut at all below: a toll on each edge moves weight from one level to the next above, and for no
-//! toll of 0 or more the sum exceeds the cost, because the toll is only paid for edges that are cut
+//! cut at all below: a edge_price on each edge moves weight from one level to the next above, and for no
+//! edge_price of 0 or more the sum exceeds the cost, because the edge_price is only paid for edges that are cut
 //! at the upper level. The dearest set is found by [`Table`]. All sums are whole numbers, so the
-//! bound holds to the last digit however prices and tolls were found (see [`super::master`]).
+//! bound holds to the last digit however prices and edge_prices were found (see [`super::master`]).
 
 use super::levels::{Level, levels};
 use super::sweep::Sweep;
@@ -22,7 +22,7 @@ use crate::instance::Instance;
 /// Weights are scaled so that they sum to about this.
 const FINE: i64 = 1 << 24;
 
-/// Most groups of a kind that a round yields, beside the dearest.
+/// Most groups of a kind that a round yields, beside the most expensive.
 const MET: usize = 16;
 
 /// Groups of a level with one capacity.
@@ -46,11 +46,11 @@ pub(crate) struct Layer {
     pub(crate) weight: Vec<i32>,
 }
 
-/// Prices of the vertices at each layer, tolls of the edges between each layer and the next.
+/// Prices of the vertices at each layer, edge_prices of the edges between each layer and the next.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Prices<T> {
     pub(crate) price: Vec<Vec<T>>,
-    pub(crate) toll: Vec<Vec<T>>,
+    pub(crate) edge_price: Vec<Vec<T>>,
 }
 
 /// The relaxed problem.
@@ -202,22 +202,22 @@ impl Relaxation {
         low
     }
 
-    /// Weights at a layer under the tolls.
-    pub(crate) fn weights(&self, layer: usize, toll: &[Vec<i32>]) -> Vec<i32> {
+    /// Weights at a layer under the edge_prices.
+    pub(crate) fn weights(&self, layer: usize, edge_price: &[Vec<i32>]) -> Vec<i32> {
         let mut weight = self.layers[layer].weight.clone();
-        if let Some(up) = toll.get(layer) {
+        if let Some(up) = edge_price.get(layer) {
             weight.iter_mut().zip(up).for_each(|(w, t)| *w -= t);
         }
-        if let Some(down) = layer.checked_sub(1).map(|l| &toll[l]) {
+        if let Some(down) = layer.checked_sub(1).map(|l| &edge_price[l]) {
             weight.iter_mut().zip(down).for_each(|(w, t)| *w += t);
         }
         weight
     }
 
-    /// The value of these prices and tolls (which must not be negative): twice the scaled cost of
+    /// The value of these prices and edge_prices (which must not be negative): twice the scaled cost of
     /// every mapping is at least this. `None` for prices too large to count with, and
     /// where there is no group for some capacity. Fills the tables; `met` gets dear sets of each
-    /// kind and layer, the dearest first.
+    /// kind and layer, the most expensive first.
     pub(crate) fn value(
         &mut self,
         prices: &Prices<i32>,
@@ -225,7 +225,7 @@ impl Relaxation {
     ) -> Option<i64> {
         let mut sum = 0;
         let weights: Vec<Vec<i32>> = (0..self.layers.len())
-            .map(|l| self.weights(l, &prices.toll))
+            .map(|l| self.weights(l, &prices.edge_price))
             .collect();
         for (l, layer) in self.layers.iter_mut().enumerate() {
             let (price, weight) = (&prices.price[l], &weights[l]);
@@ -292,9 +292,9 @@ mod tests {
             assert!(bound <= optimum, "{bound} > {optimum}");
             tested += 1;
             close += usize::from(bound * 10 >= optimum * 9);
-            // Any prices and tolls will do.
+            // Any prices and edge_prices will do.
             let mut prices = master.prices.clone();
-            for list in prices.price.iter_mut().chain(&mut prices.toll) {
+            for list in prices.price.iter_mut().chain(&mut prices.edge_price) {
                 let far = [1, 1_000, 1_000_000][random.below(3)];
                 for x in list {
                     *x = (*x + random.below(far) as i32 - far as i32 / 3).max(0);

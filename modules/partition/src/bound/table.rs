@@ -76,7 +76,7 @@ impl Table {
         self.value.len()
     }
 
-    /// Fills the table; returns what the dearest group is worth (`NEVER` or about it for none).
+    /// Fills the table; returns what the most expensive group is worth (`NEVER` or about it for none).
     pub(crate) fn fill(
         &mut self,
         sweep: &Sweep,
@@ -130,8 +130,8 @@ impl Table {
         self.value[from + pattern as usize * length + load]
     }
 
-    /// The dearest groups, after [`Self::fill`] with the same prices: the dearest of all first, then
-    /// up to `count` that hardly share vertices, each the dearest among those that begin at some
+    /// The dearest groups, after [`Self::fill`] with the same prices: the most expensive of all first, then
+    /// up to `count` that hardly share vertices, each the most expensive among those that begin at some
     /// vertex of the order.
     pub(crate) fn dearest(
         &self,

@@ -9,36 +9,9 @@
 use std::time::Instant;
 
 use super::fill::{Fit, fill};
+use super::limit::{Limit, NEVER, Outcome};
 use super::symmetry::{Blocks, twins};
 use crate::instance::Instance;
-use crate::watch::Watch;
-
-/// How the search ended.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    /// A mapping cheaper than the one given, the cheapest met.
-    pub(crate) better: Option<(Vec<u32>, i64)>,
-    /// No feasible mapping is cheaper than this.
-    pub(crate) bound: i64,
-    /// The search was complete: `better`, or else the given mapping, is optimal; with neither,
-    /// there is no feasible mapping.
-    pub(crate) complete: bool,
-}
-
-/// When to give up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
-    pub(crate) nodes: u64,
-    pub(crate) stop_at: Option<Instant>,
-    pub(crate) watch: Option<&'static Watch>,
-}
-
-impl Limit {
-    /// Whether it is late, or somebody has had enough.
-    pub(crate) fn is_over(&self) -> bool {
-        self.stop_at.is_some_and(|t| Instant::now() >= t) || self.watch.is_some_and(Watch::enough)
-    }
-}
 
 struct Search<'a> {
     inst: &'a Instance,
@@ -59,17 +32,15 @@ struct Search<'a> {
     best: i64,
     found: Option<Vec<u32>>,
     nodes: u64,
-    limit: Limit,
+    limit: Limit<'a>,
     stopped: bool,
     whole: bool,
 }
 
 const NONE: u32 = u32::MAX;
-/// More than any cost.
-pub(crate) const NEVER: i64 = i64::MAX / 4;
 
 /// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
-pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit) -> Outcome {
+pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<'_>) -> Outcome {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let class = twins(inst);
     let order = ordering(inst, &class);
@@ -154,7 +125,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit)
 
 /// Looks for any feasible mapping, costs aside. Complete without a mapping is a proof that there
 /// is none.
-pub(crate) fn feasible(inst: &Instance, limit: Limit) -> Outcome {
+pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Outcome {
     // Its steps are shorter.
     let brief = Limit {
         nodes: limit.nodes.saturating_mul(4),

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::branch::Limit;
+use super::limit::Limit;
 use crate::instance::Instance;
 
 /// Up to so many blocks: each is a level of recursion.
@@ -39,7 +39,7 @@ pub(crate) enum Fit {
 
 /// Looks for a feasible mapping where nothing counts but sizes: no pins, nobody kept apart, no least
 /// numbers, no limits that blocks share.
-pub(crate) fn fill(inst: &Instance, limit: Limit) -> Fit {
+pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let shared = &inst.shared;
     let plain = inst.set.is_empty() && inst.apart.is_empty() && shared.lower.is_empty();
@@ -105,7 +105,7 @@ pub(crate) fn fill(inst: &Instance, limit: Limit) -> Fit {
 /// Counts of sizes, by their index.
 type Inside = Vec<(usize, u32)>;
 
-struct Fill {
+struct Fill<'a> {
     /// Distinct sizes, the largest first, and how many of each are left.
     size: Vec<Vec<i64>>,
     left: Vec<u32>,
@@ -117,13 +117,13 @@ struct Fill {
     filled: Vec<(usize, Inside)>,
     nodes: u64,
     steps: u64,
-    limit: Limit,
+    limit: Limit<'a>,
     stopped: bool,
     /// Some ways have been left out.
     partial: bool,
 }
 
-impl Fill {
+impl Fill<'_> {
     /// Whether all that is left fits into the blocks that are empty. `slack` is how much they are
     /// larger.
     fn go_on(&mut self, slack: &[i128]) -> bool {
@@ -270,7 +270,7 @@ mod tests {
     use crate::problem::Problem;
     use proptest::prelude::*;
 
-    const LIMIT: Limit = Limit {
+    const LIMIT: Limit<'_> = Limit {
         nodes: 1_000_000,
         stop_at: None,
         watch: None,
@@ -293,13 +293,10 @@ mod tests {
     }
 
     fn keeps(inst: &Instance, block: &[u32]) -> bool {
-        let mut sums = vec![0; inst.k() * inst.dims()];
-        for (v, &b) in block.iter().enumerate() {
-            for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-                sums[inst.shared.at(b as usize, i)] += s;
-            }
-        }
-        sums.iter().zip(&inst.shared.upper).all(|(s, u)| s <= u)
+        inst.sums(block)
+            .iter()
+            .zip(&inst.shared.upper)
+            .all(|(s, u)| s <= u)
     }
 
     proptest! {

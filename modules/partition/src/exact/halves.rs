@@ -4,10 +4,10 @@
 //! the cut between the sides, plus the best split of each side. All cuts between the sides are
 //! listed (two to the number of vertices), those that fit are taken in order of their cut, and
 //! each side of up to three blocks is split by a search on its own. The search ends when the cut
-//! alone is too dear: with four blocks on two hosts that is soon. Where branch and bound is best on
+//! alone is too expensive: with four blocks on two hosts that is soon. Where branch and bound is best on
 //! graphs that fall apart, this does not mind how dense the graph is.
 
-use super::branch::{Limit, NEVER, Outcome};
+use super::limit::{Limit, NEVER, Outcome};
 use crate::instance::Instance;
 
 /// Up to so many vertices: all cuts are listed, 16 bytes each.
@@ -15,7 +15,7 @@ const MOST: usize = 20;
 
 /// Searches for the optimum like [`super::branch::solve`]; `known` is the cost of a feasible
 /// mapping. `None` when the machine or the graph is not of the kind.
-pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit) -> Option<Outcome> {
+pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit<'_>) -> Option<Outcome> {
     let (sides, far) = sides(inst)?;
     if inst.len() > MOST || inst.len() < 2 || inst.shared.has_places() {
         return None;
@@ -141,13 +141,13 @@ struct Search<'a> {
     /// For each block the vertices that may lie in it.
     allowed: Vec<u32>,
     total: Vec<i64>,
-    limit: Limit,
+    limit: Limit<'a>,
     nodes: u64,
     stopped: bool,
 }
 
 impl<'a> Search<'a> {
-    fn new(inst: &'a Instance, limit: Limit) -> Self {
+    fn new(inst: &'a Instance, limit: Limit<'a>) -> Self {
         let n = inst.len();
         let mut order: Vec<u32> = (0..n as u32).collect();
         let ties = |v: u32| inst.row(v).map(|e| e.1).sum::<i64>();
@@ -229,7 +229,7 @@ impl<'a> Search<'a> {
         // Four blocks all alike and equally far make three pairs of sides, and each channel cut is
         // cut by two of them: one of the three pays no more than two thirds of the cost.
         let flat = alike && sides[0].blocks.len() == 2 && sides[0].near == far;
-        let dear = |cut: i64| match flat {
+        let too_costly = |cut: i64| match flat {
             true => 3 * cut * far > 2 * (best - 1),
             false => cut * far >= best,
         };
@@ -257,7 +257,7 @@ impl<'a> Search<'a> {
         let ways = 1_u32 << if alike { n - 1 } else { n };
         for step in 1..=ways {
             let fits = load.iter().zip(&ranges).all(|(l, r)| r.contains(l));
-            if fits && !dear(cut) && here & !left == 0 && !here & (ways - 1) & !right == 0 {
+            if fits && !too_costly(cut) && here & !left == 0 && !here & (ways - 1) & !right == 0 {
                 cuts.push((cut, here));
             }
             if step == ways {

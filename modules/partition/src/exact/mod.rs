@@ -2,12 +2,13 @@
 
 pub(crate) mod branch;
 pub(crate) mod fill;
-mod front;
+mod frontier;
 pub(crate) mod halves;
+pub(crate) mod limit;
 pub(crate) mod structure;
 pub(crate) mod symmetry;
 
-use branch::{Limit, Outcome};
+use limit::{Limit, Outcome};
 
 use crate::instance::Instance;
 
@@ -15,7 +16,7 @@ use crate::instance::Instance;
 const TRIES: u64 = 20_000;
 
 /// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
-pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit) -> Outcome {
+pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<'_>) -> Outcome {
     let nodes = limit.nodes.min(TRIES);
     let brief = branch::solve(inst, known, Limit { nodes, ..limit });
     if brief.complete {

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::branch::Outcome;
-use super::front::{Front, HEAVIEST, MOST_CELLS};
+use super::frontier::{Frontier, HEAVIEST, MOST_CELLS};
+use super::limit::Outcome;
 use crate::bound::Effort;
 use crate::bound::levels::levels;
 use crate::bound::master::{Limits, Master};
@@ -84,11 +84,11 @@ pub(crate) fn solve(
         return Some(outcome);
     }
     relaxation.value(&master.prices, &mut |_, _, _| ())?;
-    let front = Front::new(&relaxation, &master.prices);
+    let frontier = Frontier::new(&relaxation, &master.prices);
     let mut width = WIDTH;
     let cells = inst.k() * inst.k();
     while outcome.bound < best && width * inst.len() <= KEPT && width * cells <= CELLS {
-        let pass = front.pass(relaxation.least(best), width, effort.stop_at);
+        let pass = frontier.pass(relaxation.least(best), width, effort.stop_at);
         looks = looks.saturating_sub(pass.looks * 64 * inst.k() as u64);
         if pass.stopped {
             break;
@@ -113,6 +113,12 @@ pub(crate) fn solve(
         width *= WIDER;
     }
     outcome.complete = outcome.bound >= best;
+    for (done, what) in [
+        (outcome.better.is_some(), "improved"),
+        (outcome.complete, "proved"),
+    ] {
+        log.extend(done.then(|| format!("{what} by the frontier programme")));
+    }
     Some(outcome)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clusters::distinct;
 use crate::instance::Instance;
 
 /// Groups of the machine that are used, and which are alike. Among unused groups that are alike
@@ -128,10 +129,7 @@ fn with_places(inst: &Instance, class: &[u32]) -> Vec<u32> {
 
 /// Number of different vertices, those that can be exchanged counted once.
 pub(crate) fn classes(inst: &Instance) -> usize {
-    let mut class = twins(inst);
-    class.sort_unstable();
-    class.dedup();
-    class.len()
+    distinct(&twins(inst)).len()
 }
 
 /// For each vertex the class of vertices it can be exchanged with: the same sizes, pins and

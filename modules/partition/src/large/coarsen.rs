@@ -1,12 +1,9 @@
 //! Clusters for the next coarser level.
 
-use super::held::Joins;
+use super::constrained::Joins;
 use super::level::Level;
 use crate::random::Random;
-
-/// Vertices are visited in random order inside stretches of this many: random enough, and near in
-/// memory.
-const STRETCH: usize = 2048;
+use crate::tuning::large::{HUB, SAMPLE, SPARSER, STRETCH};
 
 /// In which order vertices look for their partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +33,6 @@ impl Order {
         }
     }
 }
-
-/// Vertices that the order is tried on, at least.
-const SAMPLE: usize = 4096;
-/// Arcs a vertex of a contracted mesh, against those after random contraction, at most.
-const SPARSER: f64 = 0.9;
 
 /// Lets every vertex, one after the other, join the neighbour or the cluster of neighbours that it
 /// is tied to most strongly for its load: dense regions grow together (as when labels spread,
@@ -152,9 +144,6 @@ pub(crate) fn cluster(
     }
     (in_order(map, load.len()), load.len())
 }
-
-/// A vertex with so many neighbours is a hub.
-const HUB: usize = 256;
 
 /// Joins those that stayed alone beside the same hub, the one that they are tied to most: around
 /// a hub that has taken up what it may, its leaves have nobody else to join (two-hop matching, LaSalle

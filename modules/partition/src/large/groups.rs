@@ -6,15 +6,13 @@
 //! move between groups once they are filled.
 
 use super::Effort;
-use super::halving::middle;
+use super::bisection_tree::middle;
 use crate::budget::Budget;
 use crate::clusters::{lowered, members};
 use crate::instance::Instance;
 use crate::machine::{Block, Machine, Tree};
 use crate::random::Random;
-
-/// Blocks of a group, at most: as many as are mapped at once without much ado.
-const TOGETHER: usize = 512;
+use crate::tuning::large::TOGETHER;
 
 /// Neighbouring groups or blocks of the machine (by node) that are treated as one block.
 type Group = Vec<u32>;
@@ -25,7 +23,7 @@ type Group = Vec<u32>;
 pub(super) fn map(
     inst: &Instance,
     effort: &Effort,
-    budget: &Budget,
+    budget: &Budget<'_>,
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     let machine = &inst.shared.machine;
@@ -48,7 +46,7 @@ pub(super) fn map(
 pub(super) fn improve(
     inst: &Instance,
     block: &[u32],
-    budget: &Budget,
+    budget: &Budget<'_>,
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     let mut groups = Vec::new();

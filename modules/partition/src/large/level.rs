@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::held::Held;
+use super::constrained::Constrained;
 use crate::clusters::summed;
 use crate::csr::Csr;
 use crate::instance::Instance;
@@ -15,7 +15,7 @@ pub(crate) struct Level {
     pub(crate) graph: Csr,
     pub(crate) load: Arc<Vec<i64>>,
     /// What vertices are held to beyond their load.
-    pub(crate) held: Option<Arc<Held>>,
+    pub(crate) held: Option<Arc<Constrained>>,
 }
 
 /// A level is read as the graph that it is.
@@ -37,7 +37,7 @@ impl Level {
         Self {
             graph: inst.graph.clone(),
             load,
-            held: Held::of(inst),
+            held: Constrained::of(inst),
         }
     }
 

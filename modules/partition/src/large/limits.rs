@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::held::Held;
+use super::constrained::Constrained;
 use super::level::Level;
 use crate::instance::{Instance, NO_LIMIT};
 use crate::union::{find, join};
@@ -25,7 +25,7 @@ pub(crate) struct Totals {
 impl Totals {
     /// `None` where loads are all there is to keep.
     pub(crate) fn of(inst: &Instance) -> Option<Arc<Self>> {
-        let held = Held::of(inst)?;
+        let held = Constrained::of(inst)?;
         let (k, d, shared) = (inst.k(), inst.dims(), &inst.shared);
         let blocks = |marks: &Vec<bool>| (0..k as u32).filter(|&b| marks[b as usize]).collect();
         let sets: Vec<Vec<u32>> = std::iter::once(Vec::new())
@@ -206,14 +206,14 @@ impl Limits {
 }
 
 /// What is kept of a mapping beyond the load.
-pub(crate) struct Kept<'a> {
-    pub(crate) held: &'a Held,
+pub(crate) struct ConstraintState<'a> {
+    pub(crate) held: &'a Constrained,
     pub(crate) limits: &'a Limits,
     /// By sum, see [`Limits`].
     pub(crate) sum: Vec<i64>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> ConstraintState<'a> {
     pub(crate) fn new(level: &'a Level, limits: &'a Limits, part: &[u32]) -> Option<Self> {
         let held = level.held.as_deref()?;
         let mut kept = Self {

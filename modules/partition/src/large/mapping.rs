@@ -1,8 +1,8 @@
 //! A mapping of one level under change: parts, their loads, and the gains of moves.
 
-use super::halving::Parts;
+use super::bisection_tree::Parts;
 use super::level::Level;
-use super::limits::Kept;
+use super::limits::ConstraintState;
 use crate::budget::Budget;
 
 /// The clock is looked at after so many edges and parts.
@@ -61,13 +61,13 @@ pub(crate) struct Mapping<'a> {
     /// Vertices below this one stay where they are.
     pub(crate) fixed: u32,
     /// What else than the load is kept.
-    pub(crate) kept: Option<Kept<'a>>,
+    pub(crate) kept: Option<ConstraintState<'a>>,
     /// Edges and parts looked at by [`Mapping::best`].
     pub(crate) looked: usize,
     /// Edges and parts looked at in all, to learn what moves gain.
     pub(crate) work: usize,
     /// How long moves are looked for; for ever if that is not said.
-    pub(crate) budget: Option<&'a Budget>,
+    pub(crate) budget: Option<&'a Budget<'a>>,
     /// The work after which the clock is looked at next.
     check: usize,
     late: bool,
@@ -84,7 +84,7 @@ impl<'a> Mapping<'a> {
         Self {
             level,
             parts,
-            kept: limits.and_then(|limits| Kept::new(level, limits, part)),
+            kept: limits.and_then(|limits| ConstraintState::new(level, limits, part)),
             part,
             load,
             fixed: 0,

@@ -9,13 +9,14 @@
 //! time it is contracted further, until little is left; on the way back up, whenever a level has
 //! enough vertices for twice as many parts, every part is halved along the tree of the machine (as
 //! in deep multilevel partitioning, Gottesbüren, Heuer, Sanders, Schulz, Seemaier 2021); all parts
-//! are then refined together. So the dearest cuts, those between hosts, are refined on every level,
+//! are then refined together. So the most expensive cuts, those between hosts, are refined on every level,
 //! and no level is bisected as a whole.
 
+mod bisection_tree;
 mod coarsen;
+mod constrained;
 mod groups;
-mod halving;
-mod held;
+
 mod level;
 mod limits;
 mod mapping;
@@ -31,130 +32,13 @@ use crate::budget::Budget;
 use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::tuning::large::{BLOCKS, CYCLING, HUB_DOMINATED, TRYING};
+pub(crate) use crate::tuning::large::{BRIEF, Effort, FAST, GOOD};
+use bisection_tree::{BisectionTree, Parts};
 use coarsen::{Order, cluster, leaves};
-use halving::{Halving, Parts};
-use held::Joins;
+use constrained::Joins;
 use level::Level;
 use mapping::Mapping;
-
-/// How much work goes into a mapping.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    /// Vertices of the network when it is mapped, about.
-    small: usize,
-    /// So many a block, if that is more.
-    per_block: usize,
-    /// One of so many, if that is more.
-    share: usize,
-    /// Stages of dividing: one for each class of distances up to so many.
-    stages: usize,
-    /// Whole attempts below the level of `core` vertices, of which the best goes on: in the first
-    /// stage, whose cuts are the dearest, and in each later one.
-    attempts: [usize; 2],
-    /// Vertices of the level that attempts end on.
-    core: usize,
-    /// Bisections of each part on levels up to `core`, the best of which counts.
-    bisections: usize,
-    /// Starts of each bisection.
-    tries: usize,
-    /// Vertices that a part has when it is halved.
-    per_part: usize,
-    /// Rounds of sweeps on each level.
-    sweeps: usize,
-    /// Rounds of searches between pairs of parts on each level.
-    rounds: usize,
-    /// Passes of local searches among all parts on each level.
-    passes: usize,
-    /// V-cycles at the end of each stage: other clusters, inside the parts, moved as wholes.
-    cycles: usize,
-    /// The same where most vertices lie at a boundary, so that there is no shape to improve.
-    cycles_if_dense: usize,
-    /// Searches between pairs of parts end when they have looked at every edge of a level so many
-    /// times: dense networks, in which every part touches every other, would be searched without
-    /// end.
-    looks: usize,
-    /// Moves after the best point of a local search.
-    patience: usize,
-    /// Share of the slack for the dearest cuts.
-    greed: f64,
-    /// Channels over a cut through a narrow order, on average and at most, relative to the side of a
-    /// square of as many vertices as a block has.
-    narrow: f64,
-    /// Vertices on either side of such a cut that are refined.
-    near: usize,
-}
-
-/// In a hurry.
-pub(crate) const FAST: Effort = Effort {
-    small: 6000,
-    per_block: 48,
-    share: 160,
-    stages: 2,
-    attempts: [8, 1],
-    core: 1000,
-    bisections: 2,
-    tries: 2,
-    per_part: 24,
-    sweeps: 4,
-    rounds: 1,
-    passes: 0,
-    patience: 0,
-    cycles: 0,
-    cycles_if_dense: 0,
-    looks: 3,
-    greed: 0.6,
-    narrow: 0.5,
-    near: 64,
-};
-
-/// For good mappings.
-pub(crate) const GOOD: Effort = Effort {
-    small: 20_000,
-    per_block: 240,
-    share: 25,
-    stages: 3,
-    attempts: [12, 2],
-    core: 2000,
-    bisections: 4,
-    tries: 4,
-    per_part: 60,
-    sweeps: 4,
-    rounds: 3,
-    passes: 1,
-    patience: 40,
-    cycles: 2,
-    cycles_if_dense: 0,
-    looks: 3,
-    greed: 0.8,
-    narrow: 0.35,
-    near: 256,
-};
-
-impl Effort {
-    /// The same for networks that are tangled: small levels say little about them and cost much, so
-    /// that there are few attempts there and many searches on all levels; slack gains less at the
-    /// dearest cuts than it would further down.
-    fn tangled(&self) -> Self {
-        Self {
-            attempts: self.attempts.map(|a| a.div_ceil(3).min(4)),
-            rounds: self.rounds + 2,
-            looks: 2 * self.looks,
-            passes: 0,
-            cycles_if_dense: self.cycles.min(1),
-            greed: 0.5 * self.greed,
-            ..*self
-        }
-    }
-}
-
-/// As good as that, but with fewer attempts: where there is time for little else.
-pub(crate) const BRIEF: Effort = Effort {
-    attempts: [6, 1],
-    ..GOOD
-};
-
-/// Up to so many blocks: their table of distances takes 128 MB.
-const BLOCKS: usize = 4096;
 
 /// Maps an instance: by its order where that is narrow, else by contraction; more blocks than there is a
 /// table of distances for, group by group. With a
@@ -163,7 +47,7 @@ const BLOCKS: usize = 4096;
 pub(crate) fn map(
     inst: &Instance,
     effort: &Effort,
-    budget: &Budget,
+    budget: &Budget<'_>,
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
@@ -176,7 +60,7 @@ pub(crate) fn map(
 pub(crate) fn once(
     inst: &Instance,
     effort: &Effort,
-    budget: &Budget,
+    budget: &Budget<'_>,
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     if inst.k() > BLOCKS {
@@ -189,14 +73,14 @@ pub(crate) fn once(
 pub(crate) fn improve(
     inst: &Instance,
     block: Vec<u32>,
-    budget: &Budget,
+    budget: &Budget<'_>,
     random: &mut Random,
 ) -> Vec<u32> {
     if inst.k() > BLOCKS {
         return groups::improve(inst, &block, budget, random).unwrap_or(block);
     }
     let finest = Level::of(inst);
-    let halving = Halving::new(inst, finest.total_load(), GOOD.greed);
+    let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
     let mut divided = Divided::among_blocks(inst, &halving, &block);
     let whole = Stage {
         inst,
@@ -215,7 +99,7 @@ pub(crate) fn improve(
 fn mapped(
     inst: &Instance,
     effort: &Effort,
-    (budget, goes_on): (&Budget, bool),
+    (budget, goes_on): (&Budget<'_>, bool),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     if budget.is_over() {
@@ -228,7 +112,7 @@ fn mapped(
     };
     let finest = Level::of(inst);
     let mut effort = *effort;
-    let mut halving = Halving::new(inst, finest.total_load(), effort.greed);
+    let mut halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
     let order = Order::of(&finest, random);
     let (mut levels, mut divided) = (Levels::new(), Divided::whole(&halving, finest.len()));
     if narrow.is_none() {
@@ -236,8 +120,8 @@ fn mapped(
             (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
         let target = (small, budget);
         if !contract(&finest, &mut levels, target, order, &mut divided, random) {
-            effort = effort.tangled();
-            halving = Halving::new(inst, finest.total_load(), effort.greed);
+            effort = effort.hub_dominated();
+            halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
         }
     }
     let whole = Stage {
@@ -283,7 +167,7 @@ struct Divided {
 
 impl Divided {
     /// Nothing divided.
-    fn whole(halving: &Halving, vertices: usize) -> Self {
+    fn whole(halving: &BisectionTree, vertices: usize) -> Self {
         Self {
             parts: Parts::whole(halving),
             part: vec![0; vertices],
@@ -291,7 +175,7 @@ impl Divided {
     }
 
     /// As far as can be, with every vertex in the part that stands for its block.
-    fn among_blocks(inst: &Instance, halving: &Halving, block: &[u32]) -> Self {
+    fn among_blocks(inst: &Instance, halving: &BisectionTree, block: &[u32]) -> Self {
         let mut parts = Parts::whole(halving);
         while parts.divisible(inst, halving, 0) {
             parts = parts.halved(inst, halving, 0).0;
@@ -316,24 +200,15 @@ type Levels = Vec<(Level, Vec<u32>)>;
 /// Whether the first contraction leaves most edges in place, as where hubs tie everything to
 /// everything. What is contracted then costs as much to refine as the whole, and says less about
 /// it.
-fn is_tangled(fine: &Level, coarse: &Level) -> bool {
-    coarse.arcs() as f64 > TANGLED * fine.arcs() as f64
+fn is_hub_dominated(fine: &Level, coarse: &Level) -> bool {
+    coarse.arcs() as f64 > HUB_DOMINATED * fine.arcs() as f64
 }
 
-/// Edges left by a contraction, at least: hubs leave 0.85 of them, random networks of few edges a
-/// vertex 0.7, meshes and chains half and fewer.
-const TANGLED: f64 = 0.77;
-
-/// Shares of a time after which no more attempts are made, and no more V-cycles: what is begun must be
-/// done before it is over.
-const TRYING: f64 = 0.3;
-const CYCLING: f64 = 0.6;
-
-/// Contracts the whole down to about `small` vertices, unless it is tangled: says whether it did.
+/// Contracts the whole down to about `small` vertices, unless it is hub-dominated: says whether it did.
 fn contract(
     finest: &Level,
     levels: &mut Levels,
-    (small, budget): (usize, &Budget),
+    (small, budget): (usize, &Budget<'_>),
     order: Order,
     divided: &mut Divided,
     random: &mut Random,
@@ -341,7 +216,7 @@ fn contract(
     let Some(first) = contracted(finest, small, order, divided, random) else {
         return true;
     };
-    if is_tangled(finest, &first.0) {
+    if is_hub_dominated(finest, &first.0) {
         divided.part = vec![0; finest.len()];
         return false;
     }
@@ -354,7 +229,7 @@ fn contract(
 fn coarser(
     finest: &Level,
     levels: &mut Levels,
-    (target, budget): (usize, &Budget),
+    (target, budget): (usize, &Budget<'_>),
     order: Order,
     divided: &mut Divided,
     random: &mut Random,
@@ -380,7 +255,7 @@ fn contracted(
         return None;
     }
     let joins = fine.held.as_deref();
-    let joins = joins.map(|held| Joins::new(held, fine.len(), target, order));
+    let joins = joins.map(|held| Joins::new(held, fine.len(), target, order == Order::Numbered));
     // Who stays alone does not count.
     let alone = joins.as_ref().map_or(0, |j| j.1);
     if fine.len() <= target + alone {
@@ -408,11 +283,11 @@ fn contracted(
 #[derive(Clone, Copy)]
 struct Stage<'a> {
     inst: &'a Instance,
-    halving: &'a Halving,
+    halving: &'a BisectionTree,
     effort: &'a Effort,
     order: Order,
     least: i64,
-    budget: &'a Budget,
+    budget: &'a Budget<'a>,
 }
 
 impl Stage<'_> {
@@ -425,7 +300,7 @@ impl Stage<'_> {
         random: &mut Random,
     ) -> Divided {
         let inst = self.inst;
-        // Blocks that fill up pin the cuts above them. So the dearest cuts are refined down to the
+        // Blocks that fill up pin the cuts above them. So the most expensive cuts are refined down to the
         // smallest vertex there is before anything is divided more finely, and so on for each class of
         // distances.
         let base = i64::from(inst.shared.machine.collocated());
@@ -552,7 +427,12 @@ impl Stage<'_> {
         refine::unload(&mut mapping);
         repair::repair(&mut mapping);
         refine::sweep(&mut mapping, self.effort.sweeps, random);
-        pairs::refine(&mut mapping, self.effort.rounds, self.effort.looks, random);
+        pairs::refine(
+            &mut mapping,
+            self.effort.rounds,
+            self.effort.edge_visits,
+            random,
+        );
         for _ in 0..self.effort.passes {
             if mapping.is_late() || refine::search(&mut mapping, self.effort.patience, random) == 0
             {

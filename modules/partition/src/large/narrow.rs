@@ -12,39 +12,23 @@
 //! So is a cut across several lines that stand numbered turn by turn: windows of the order are
 //! bisected by contraction, and where that is cheaper the order is not used.
 
-use std::collections::VecDeque;
 use std::iter;
 use std::sync::Arc;
 
 use super::Effort;
-use super::halving::Parts;
+use super::bisection_tree::Parts;
 use super::level::Level;
 use super::mapping::Mapping;
 use super::{pairs, refine};
 use crate::csr::Csr;
 use crate::instance::Instance;
-use crate::multilevel::bisect::{Sides, Sub, bisect};
+use crate::multilevel::bisect::bisect;
+use crate::multilevel::line::{Gap, cheapest, gaps};
+use crate::multilevel::sub::{Sides, Sub};
 use crate::random::Random;
-
-/// Smaller networks take no time worth saving, and their searches want starts that differ.
-const LEAST: usize = 10_000;
-/// Places to choose from, for each block.
-const PLACES: usize = 1024;
-/// Between the cuts so many times as many channels may pass.
-const BETWEEN: f64 = 4.0;
-/// So much of the traffic over the cuts, at least, is between vertices that stand so near to them.
-const SHORT: f64 = 0.9;
-const REACH: usize = 256;
-/// One vertex of so many is asked how far its channels go.
-const SAMPLE: usize = 61;
-/// The dynamic programme may look at so many gaps for each vertex, over all blocks: loose bounds on
-/// many blocks would make it quadratic.
-const LOOKS: usize = 8;
-/// So many windows of the order are bisected, with up to so many vertices each.
-const WINDOWS: usize = 3;
-const WINDOW: usize = 2048;
-/// What a bisection may save, at most.
-const ACROSS: f64 = 0.5;
+use crate::tuning::narrow::{
+    ACROSS, BETWEEN, LEAST, LOOKS, PLACES, REACH, SAMPLE, SHORT, WINDOW, WINDOWS,
+};
 
 /// The blocks of an instance with nothing to keep but load bounds, if its order is narrow.
 pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Option<Vec<u32>> {
@@ -112,47 +96,10 @@ fn window(inst: &Instance, from: usize, to: usize) -> Sub {
     }
 }
 
-/// A gap in the order.
-#[derive(Clone, Copy)]
-struct Gap {
-    /// How many vertices stand before it, and their load.
-    at: usize,
-    before: i64,
-    /// Traffic and channels over it.
-    traffic: i64,
-    channels: i64,
-}
-
 /// The cheapest gap of every stretch of the order, and both ends.
-fn gaps(inst: &Instance) -> Vec<Gap> {
-    let n = inst.len();
-    let stretch = (n / (inst.k() * PLACES)).max(1);
-    let mut here = Gap {
-        at: 0,
-        before: 0,
-        traffic: 0,
-        channels: 0,
-    };
-    let mut gaps = vec![here];
-    let mut best: Option<Gap> = None;
-    for at in 0..n {
-        let v = at as u32;
-        for (u, w) in inst.row(v) {
-            let sign = if u > v { 1 } else { -1 };
-            here.traffic += sign * w;
-            here.channels += sign;
-        }
-        here.at = at + 1;
-        here.before += inst.load(v);
-        if here.at < n && best.is_none_or(|b| here.traffic < b.traffic) {
-            best = Some(here);
-        }
-        if here.at.is_multiple_of(stretch) || here.at == n {
-            gaps.extend(best.take());
-        }
-    }
-    gaps.push(here);
-    gaps
+fn numbered(inst: &Instance) -> Vec<Gap> {
+    let stretch = (inst.len() / (inst.k() * PLACES)).max(1);
+    gaps(inst, stretch, |at| at as u32, |v| v as usize)
 }
 
 /// A network cut into runs.
@@ -167,9 +114,10 @@ impl Cut {
     /// The cheapest cut that keeps the load bounds; `None` if there is none at the gaps that were
     /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
     fn new(inst: &Instance, most: f64) -> Option<Self> {
-        let gaps = gaps(inst);
+        let gaps = numbered(inst);
         let blocks = inst.shared.machine.blocks_of(&[0]);
-        let ends = cheapest(inst, &blocks, &gaps)?;
+        let looks = LOOKS * inst.len().max(LEAST);
+        let ends = cheapest(inst, &blocks, &gaps, looks)?;
         let inner = &ends[..ends.len() - 1];
         let channels: i64 = inner.iter().map(|&g| gaps[g].channels).sum();
         if channels as f64 > most * inner.len() as f64 {
@@ -215,7 +163,7 @@ impl Cut {
         let mut mapping = Mapping::new(&level, &parts, &mut part);
         mapping.fixed = k as u32;
         for _ in 0..effort.rounds {
-            pairs::refine(&mut mapping, effort.rounds, effort.looks, random);
+            pairs::refine(&mut mapping, effort.rounds, effort.edge_visits, random);
             if refine::search(&mut mapping, effort.patience, random) == 0 {
                 break;
             }
@@ -276,78 +224,6 @@ fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64
     (level, bound)
 }
 
-/// Which gaps end the runs of the blocks, so that traffic over the cuts times the distance there is
-/// least; `None` when no choice of them keeps the load bounds, or there are too many. Time and
-/// memory: the gaps that each block can end at, all in all a few times their number where the
-/// bounds are close.
-fn cheapest(inst: &Instance, blocks: &[u32], gaps: &[Gap]) -> Option<Vec<usize>> {
-    const NEVER: i64 = i64::MAX / 2;
-    let k = inst.k();
-    let last = gaps.len() - 1;
-    let total = gaps[last].before;
-    let room = |b: usize| inst.load_bound(blocks[b] as usize);
-    // What all blocks after each hold together.
-    let mut behind = vec![0_i64; k];
-    for b in (1..k).rev() {
-        behind[b - 1] = behind[b].saturating_add(room(b));
-    }
-    let mut ahead = 0_i64;
-    let mut looks = 0;
-    // By block: the first gap it can end at, and for each from there on where it then begins.
-    let mut from: Vec<(usize, Vec<u32>)> = Vec::with_capacity(k);
-    let (mut first, mut best) = (0, vec![0_i64]);
-    for (b, &behind) in behind.iter().enumerate() {
-        ahead = ahead.saturating_add(room(b));
-        let low = gaps.partition_point(|g| g.before < total - behind);
-        let high = gaps.partition_point(|g| g.before <= ahead);
-        let distance = if b == 0 {
-            0
-        } else {
-            inst.distance(blocks[b - 1], blocks[b])
-        };
-        looks += high.saturating_sub(low);
-        if looks > LOOKS * gaps[last].at.max(LEAST) {
-            return None;
-        }
-        let mut next = Vec::with_capacity(high.saturating_sub(low));
-        let mut begin = Vec::with_capacity(high.saturating_sub(low));
-        let mut open: VecDeque<(i64, usize)> = VecDeque::new();
-        let mut entered = first;
-        for end in low..high {
-            while entered <= end && entered < first + best.len() {
-                let cost = best[entered - first].saturating_add(gaps[entered].traffic * distance);
-                while open.back().is_some_and(|o| o.0 > cost) {
-                    open.pop_back();
-                }
-                open.push_back((cost, entered));
-                entered += 1;
-            }
-            while open
-                .front()
-                .is_some_and(|o| gaps[end].before - gaps[o.1].before > room(b))
-            {
-                open.pop_front();
-            }
-            let (cost, at) = open.front().copied().unwrap_or((NEVER, 0));
-            next.push(cost.min(NEVER));
-            begin.push(at as u32);
-        }
-        from.push((low, begin));
-        (first, best) = (low, next);
-    }
-    let mut end = last;
-    if end < first || best.get(end - first).is_none_or(|&cost| cost >= NEVER) {
-        return None;
-    }
-    let mut ends = vec![0; k];
-    for b in (0..k).rev() {
-        ends[b] = end;
-        let (low, begin) = &from[b];
-        end = begin[end - low] as usize;
-    }
-    Some(ends)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{FAST, GOOD};
@@ -404,9 +280,9 @@ mod tests {
                 ..Problem::new(&graph, &machine)
             };
             let (inst, _) = Instance::new(&problem).unwrap();
-            let gaps = gaps(&inst);
+            let gaps = numbered(&inst);
             let best = tried(&inst, &gaps, 0, 0);
-            let ends = cheapest(&inst, &machine.blocks_of(&[0]), &gaps);
+            let ends = cheapest(&inst, &machine.blocks_of(&[0]), &gaps, usize::MAX);
             assert_eq!(ends.is_some(), best.is_some());
             let Some(ends) = ends else { continue };
             let over = |b: usize| inst.distance(b as u32, b as u32 + 1);

@@ -6,11 +6,7 @@ use std::collections::BinaryHeap;
 
 use super::mapping::Mapping;
 use crate::random::Random;
-
-/// A search ends so many moves after its best point, and one more for so many vertices that it
-/// began with.
-const PATIENCE: usize = 20;
-const LENGTH: usize = 10;
+use crate::tuning::large::{LENGTH, PATIENCE};
 
 /// What the searches of one call share, by vertex.
 struct Rooms {

@@ -5,12 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::mapping::Mapping;
 use crate::random::Random;
-
-/// Where parts are relieved, vertices with more neighbours than this are looked at anew when one of
-/// these moves only until every edge could have been looked at so many times: else each of the
-/// moves around a hub would cost a look at all of its edges.
-const FEW: usize = 64;
-const ANEW: usize = 8;
+use crate::tuning::large::{ANEW, FEW};
 
 /// Brings overfull parts back into their bounds, as far as it can: cheapest per load first.
 pub(crate) fn unload(mapping: &mut Mapping<'_>) {

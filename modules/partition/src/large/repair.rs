@@ -7,11 +7,7 @@ use std::collections::BinaryHeap;
 
 use super::mapping::Mapping;
 use super::refine::{relieve, unload};
-
-/// Rounds of repair: what is sent away can overfill a part, and what leaves that one another.
-const ROUNDS: usize = 4;
-/// Vertices asked to come to a part that lacks some.
-const ASKED: usize = 4096;
+use crate::tuning::large::{ASKED, ROUNDS};
 
 /// Lowers what is broken, as far as it can.
 pub(crate) fn repair(mapping: &mut Mapping<'_>) {

@@ -1,11 +1,12 @@
-//! Halving every part of a level at once.
+//! BisectionTree every part of a level at once.
 
 use std::sync::Arc;
 
 use super::level::Level;
 use super::{Divided, Stage};
 use crate::clusters::members;
-use crate::multilevel::bisect::{Sides, Sub, bisect};
+use crate::multilevel::bisect::bisect;
+use crate::multilevel::sub::{Sides, Sub};
 use crate::random::Random;
 
 /// Halves all parts whose halves are at least as far apart as the stage says.

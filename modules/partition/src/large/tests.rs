@@ -1,5 +1,5 @@
+use super::bisection_tree::{BisectionTree, Parts};
 use super::coarsen::{Order, cluster};
-use super::halving::{Halving, Parts};
 use super::level::Level;
 use super::mapping::Mapping;
 use super::*;
@@ -219,20 +219,20 @@ fn hubs(count: u32) -> Graph {
 #[test]
 fn hubs_are_mapped_uncontracted_and_meshes_are_not() {
     let machine = irregular();
-    let tangled = |graph: &Graph| {
+    let hub_dominated = |graph: &Graph| {
         let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
         let fine = Level::of(&inst);
-        let whole = Halving::new(&inst, fine.total_load(), 0.5);
+        let whole = BisectionTree::new(&inst, fine.total_load(), 0.5);
         let mut divided = Divided {
             parts: Parts::whole(&whole),
             part: vec![0; fine.len()],
         };
         let mut random = Random::new(3);
         let found = contracted(&fine, 500, Order::Random, &mut divided, &mut random);
-        is_tangled(&fine, &found.expect("a level").0)
+        is_hub_dominated(&fine, &found.expect("a level").0)
     };
-    assert!(tangled(&hubs(20_000)));
-    assert!(!tangled(&mesh(140)));
+    assert!(hub_dominated(&hubs(20_000)));
+    assert!(!hub_dominated(&mesh(140)));
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn halves_follow_the_groups_and_share_out_all_room() {
     let machine = irregular();
     let graph = mesh(40);
     let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-    let halving = Halving::new(&inst, 1600, 0.3);
+    let halving = BisectionTree::new(&inst, 1600, 0.3);
     let mut parts = Parts::whole(&halving);
     while parts.divisible(&inst, &halving, 0) {
         parts = parts.halved(&inst, &halving, 0).0;
@@ -310,7 +310,7 @@ fn farm(workers: u32) -> Graph {
 fn leaves_of_a_hub_are_contracted_with_each_other() {
     let (inst, _) = Instance::new(&Problem::new(&farm(30_000), &irregular())).unwrap();
     let fine = Level::of(&inst);
-    let whole = Halving::new(&inst, fine.total_load(), 0.5);
+    let whole = BisectionTree::new(&inst, fine.total_load(), 0.5);
     let mut divided = Divided::whole(&whole, fine.len());
     let mut levels = Levels::new();
     let forever = Budget {

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::bisect::{Sides, Sub, bisect};
+use super::bisect::bisect;
+use super::sub::{Sides, Sub};
 use crate::instance::Instance;
 use crate::random::Random;
 
@@ -12,7 +13,7 @@ use crate::random::Random;
 pub(crate) struct Tries {
     /// Starts at the coarsest level of each bisection.
     pub(crate) coarsest: usize,
-    /// Whole bisections where the cut is the dearest; the best one counts.
+    /// Whole bisections where the cut is the most expensive; the best one counts.
     pub(crate) rounds: usize,
 }
 
@@ -24,17 +25,23 @@ pub(crate) const THOROUGH: Tries = Tries {
 
 /// Recursive multisection. The result respects fixed vertices; balance is best effort.
 ///
-/// `greed` from 0 to 1 says how much of the slack the first bisections may use up: at 0 every level
-/// gets its even part, at 1 the uppermost, whose cut is the dearest, may take all.
+/// `slack_share` from 0 to 1 says how much of the slack the first bisections may use up: at 0 every level
+/// gets its even part, at 1 the uppermost, whose cut is the most expensive, may take all.
 pub(crate) fn multisection(
     inst: &Instance,
     tries: Tries,
-    greed: f64,
+    slack_share: f64,
     random: &mut Random,
 ) -> Vec<u32> {
     let mut block = vec![0; inst.len()];
     let all: Vec<u32> = (0..inst.len() as u32).collect();
-    section(inst, (all, vec![0]), (tries, greed), &mut block, random);
+    section(
+        inst,
+        (all, vec![0]),
+        (tries, slack_share),
+        &mut block,
+        random,
+    );
     block
 }
 
@@ -43,7 +50,7 @@ pub(crate) fn multisection(
 pub(crate) fn section(
     inst: &Instance,
     region: (Vec<u32>, Vec<u32>),
-    (tries, greed): (Tries, f64),
+    (tries, slack_share): (Tries, f64),
     block: &mut [u32],
     random: &mut Random,
 ) {
@@ -68,7 +75,7 @@ pub(crate) fn section(
             inst,
             &vertices,
             [&first, &second],
-            (tries, greed),
+            (tries, slack_share),
             random,
             &mut local,
         );
@@ -118,7 +125,7 @@ fn split(
     inst: &Instance,
     vertices: &[u32],
     parts: [&[u32]; 2],
-    (tries, greed): (Tries, f64),
+    (tries, slack_share): (Tries, f64),
     random: &mut Random,
     local: &mut [u32],
 ) -> Vec<u8> {
@@ -156,7 +163,7 @@ fn split(
     let depth = usize::BITS - (blocks - 1).leading_zeros();
     let even = 1.0 / f64::from(depth);
     let slack = (both / (total.max(1) as f64))
-        .powf(even + (1.0 - even) * greed)
+        .powf(even + (1.0 - even) * slack_share)
         .max(1.0);
     let most = |part: f64, room: i64| ((total as f64 * part * slack) as i64).min(room);
     let sides = Sides {

@@ -1,4 +1,4 @@
-//! Mappings of runs: vertices in some order, cut into one run per block by dynamic programming.
+//! Mappings of runs: vertices in some order, cut into one run per block by a dynamic programme.
 //! Near the best on pipelines and chains of modules, where the order is that of the flow.
 
 use std::collections::VecDeque;
@@ -75,71 +75,142 @@ fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
 /// least sum of crossing traffic times the distance of the two blocks that meet there. `None` when
 /// no such cut exists. Time: vertices times blocks.
 pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
-    let (n, k) = (inst.len(), inst.k());
-    let mut place = vec![0_u32; n];
-    order
-        .iter()
-        .enumerate()
-        .for_each(|(i, &v)| place[v as usize] = i as u32);
-    // Traffic over each gap, and load before it.
-    let mut crossing = vec![0_i64; n + 1];
-    let mut before = vec![0_i64; n + 1];
-    for (i, &v) in order.iter().enumerate() {
-        before[i + 1] = before[i] + inst.load(v);
-        crossing[i + 1] += crossing[i];
+    let mut place = vec![0_u32; inst.len()];
+    (0..).zip(order).for_each(|(i, &v)| place[v as usize] = i);
+    let gaps = gaps(inst, 1, |at| order[at], |v| place[v as usize] as usize);
+    let blocks: Vec<u32> = (0..inst.k() as u32).collect();
+    let ends = cheapest(inst, &blocks, &gaps, usize::MAX)?;
+    let mut block = vec![0; inst.len()];
+    let mut start = 0;
+    for (b, &end) in (0..).zip(&ends) {
+        let run = &order[start..gaps[end].at];
+        run.iter().for_each(|&v| block[v as usize] = b);
+        start = gaps[end].at;
+    }
+    Some(block)
+}
+
+/// A gap in an order.
+#[derive(Clone, Copy)]
+pub(crate) struct Gap {
+    /// How many vertices stand before it, and their load.
+    pub(crate) at: usize,
+    pub(crate) before: i64,
+    /// Traffic and channels over it.
+    pub(crate) traffic: i64,
+    pub(crate) channels: i64,
+}
+
+/// The cheapest gap of every stretch of so many vertices of an order, and both ends: `vertex` says who
+/// stands at a place, and `place` where a vertex stands.
+pub(crate) fn gaps(
+    inst: &Instance,
+    stretch: usize,
+    vertex: impl Fn(usize) -> u32,
+    place: impl Fn(u32) -> usize,
+) -> Vec<Gap> {
+    let n = inst.len();
+    let mut here = Gap {
+        at: 0,
+        before: 0,
+        traffic: 0,
+        channels: 0,
+    };
+    let mut gaps = vec![here];
+    let mut best: Option<Gap> = None;
+    for at in 0..n {
+        let v = vertex(at);
         for (u, w) in inst.row(v) {
-            crossing[i + 1] += if place[u as usize] as usize > i {
-                w
-            } else {
-                -w
-            };
+            let sign = if place(u) > at { 1 } else { -1 };
+            here.traffic += sign * w;
+            here.channels += sign;
+        }
+        here.at = at + 1;
+        here.before += inst.load(v);
+        if here.at < n && best.is_none_or(|b| here.traffic < b.traffic) {
+            best = Some(here);
+        }
+        if here.at.is_multiple_of(stretch) || here.at == n {
+            gaps.extend(best.take());
         }
     }
+    gaps.push(here);
+    gaps
+}
+
+/// Which gaps end the runs of the blocks, so that traffic over the cuts times the distance there is
+/// least; `None` when no choice of them keeps the load bounds, or more than `most` would be looked at. Time and
+/// memory: the gaps that each block can end at, all in all a few times their number where the
+/// bounds are close.
+pub(crate) fn cheapest(
+    inst: &Instance,
+    blocks: &[u32],
+    gaps: &[Gap],
+    most: usize,
+) -> Option<Vec<usize>> {
     const NEVER: i64 = i64::MAX / 2;
-    let mut best = vec![NEVER; n + 1];
-    best[0] = 0;
-    let mut from = vec![0_u32; (n + 1) * k];
-    for b in 0..k {
-        let bound = inst.load_bound(b);
+    let k = inst.k();
+    let last = gaps.len() - 1;
+    let total = gaps[last].before;
+    let room = |b: usize| inst.load_bound(blocks[b] as usize);
+    // What all blocks after each hold together.
+    let mut behind = vec![0_i64; k];
+    for b in (1..k).rev() {
+        behind[b - 1] = behind[b].saturating_add(room(b));
+    }
+    let mut ahead = 0_i64;
+    let mut looks = 0;
+    // By block: the first gap it can end at, and for each from there on where it then begins.
+    let mut from: Vec<(usize, Vec<u32>)> = Vec::with_capacity(k);
+    let (mut first, mut best) = (0, vec![0_i64]);
+    for (b, &behind) in behind.iter().enumerate() {
+        ahead = ahead.saturating_add(room(b));
+        let low = gaps.partition_point(|g| g.before < total - behind);
+        let high = gaps.partition_point(|g| g.before <= ahead);
         let distance = if b == 0 {
             0
         } else {
-            inst.distance(b as u32 - 1, b as u32)
+            inst.distance(blocks[b - 1], blocks[b])
         };
-        let mut next = vec![NEVER; n + 1];
-        let mut window: VecDeque<(i64, u32)> = VecDeque::new();
-        for i in 0..=n {
-            if best[i] < NEVER {
-                let open = best[i] + if i == n { 0 } else { crossing[i] * distance };
-                while window.back().is_some_and(|w| w.0 > open) {
-                    window.pop_back();
-                }
-                window.push_back((open, i as u32));
-            }
-            while window
-                .front()
-                .is_some_and(|w| before[i] - before[w.1 as usize] > bound)
-            {
-                window.pop_front();
-            }
-            if let Some(&(cost, j)) = window.front() {
-                next[i] = cost;
-                from[b * (n + 1) + i] = j;
-            }
+        looks += high.saturating_sub(low);
+        if looks > most {
+            return None;
         }
-        best = next;
+        let mut next = Vec::with_capacity(high.saturating_sub(low));
+        let mut begin = Vec::with_capacity(high.saturating_sub(low));
+        let mut open: VecDeque<(i64, usize)> = VecDeque::new();
+        let mut entered = first;
+        for end in low..high {
+            while entered <= end && entered < first + best.len() {
+                let cost = best[entered - first].saturating_add(gaps[entered].traffic * distance);
+                while open.back().is_some_and(|o| o.0 > cost) {
+                    open.pop_back();
+                }
+                open.push_back((cost, entered));
+                entered += 1;
+            }
+            while open
+                .front()
+                .is_some_and(|o| gaps[end].before - gaps[o.1].before > room(b))
+            {
+                open.pop_front();
+            }
+            let (cost, at) = open.front().copied().unwrap_or((NEVER, 0));
+            next.push(cost.min(NEVER));
+            begin.push(at as u32);
+        }
+        from.push((low, begin));
+        (first, best) = (low, next);
     }
-    if best[n] >= NEVER {
+    let mut end = last;
+    if end < first || best.get(end - first).is_none_or(|&cost| cost >= NEVER) {
         return None;
     }
-    let mut block = vec![0; n];
-    let mut end = n;
+    let mut ends = vec![0; k];
     for b in (0..k).rev() {
-        let start = from[b * (n + 1) + end] as usize;
-        order[start..end]
-            .iter()
-            .for_each(|&v| block[v as usize] = b as u32);
-        end = start;
+        ends[b] = end;
+        let (low, begin) = &from[b];
+        end = begin[end - low] as usize;
     }
-    Some(block)
+    Some(ends)
 }

@@ -5,4 +5,5 @@ pub(crate) mod coarsen;
 pub(crate) mod initial;
 pub(crate) mod line;
 mod passes;
+pub(crate) mod sub;
 pub(crate) mod view;

@@ -4,7 +4,7 @@
 //! Vertices wait in buckets by gain, the latest first, so that a move costs what its neighbours
 //! cost and no logarithm.
 
-use super::bisect::{Sides, Sub};
+use super::sub::{Sides, Sub};
 use crate::random::Random;
 
 const NONE: u32 = u32::MAX;

@@ -54,10 +54,15 @@ impl Groups {
     }
 }
 
-/// The instance of these vertices over the groups, of which any two are at distance 1. `greed` from 0 to
+/// The instance of these vertices over the groups, of which any two are at distance 1. `slack_share` from 0 to
 /// 1 says how much of the slack of the loads may be used up here: at 0 an even part of what the problems
 /// below need too, at 1 all.
-pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f64) -> Instance {
+pub(crate) fn view(
+    inst: &Instance,
+    vertices: &[u32],
+    groups: &Groups,
+    slack_share: f64,
+) -> Instance {
     let mut place = vec![u32::MAX; inst.len()];
     (0..)
         .zip(vertices)
@@ -76,7 +81,7 @@ pub(crate) fn view(inst: &Instance, vertices: &[u32], groups: &Groups, greed: f6
     let even = shrinks.ln() / (count as f64).ln();
     let rooms: f64 = (0..k).map(|g| view.load_bound(g) as f64).sum();
     let slack = (rooms / view.total_load().max(1) as f64).max(1.0);
-    let part = slack.powf(even + (1.0 - even) * greed) / slack;
+    let part = slack.powf(even + (1.0 - even) * slack_share) / slack;
     let bound = |g: usize| (view.load_bound(g) as f64 * part).ceil() as i64;
     view.with_load_bounds(&(0..k).map(bound).collect::<Vec<_>>())
 }

@@ -7,16 +7,27 @@
 
 use std::time::Instant;
 
-use super::Effort;
+use crate::clusters::distinct;
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::tuning::divisions::{GO, THREE, TWO};
 
-/// Vertices that are divided anew among two blocks, and among three: some thousand divisions.
-const TWO: usize = 12;
-const THREE: usize = 8;
+/// How long to pack: steps, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) steps: u64,
+    pub(crate) stop_at: Option<Instant>,
+}
 
-/// Divisions looked at in one go at the most.
-const GO: u64 = 20_000;
+impl Effort {
+    /// So many steps, however long they take.
+    pub(crate) fn of(steps: u64) -> Self {
+        Self {
+            steps,
+            stop_at: None,
+        }
+    }
+}
 
 /// Divides until nothing is in excess (then the result is true) or so many divisions were tried.
 pub(super) fn divide(
@@ -66,18 +77,16 @@ struct Bins<'a> {
 
 impl<'a> Bins<'a> {
     fn new(inst: &'a Instance, block: Vec<u32>) -> Self {
-        let mut bins = Self {
+        let mut members = vec![Vec::new(); inst.k()];
+        (0..)
+            .zip(&block)
+            .for_each(|(v, &b)| members[b as usize].push(v));
+        Self {
             inst,
-            load: vec![0; inst.k() * inst.dims()],
-            members: vec![Vec::new(); inst.k()],
+            load: inst.sums(&block),
+            members,
             block,
-        };
-        for v in 0..inst.len() as u32 {
-            let b = bins.block[v as usize];
-            bins.add(v, b, 1);
-            bins.members[b as usize].push(v);
         }
-        bins
     }
 
     fn add(&mut self, v: u32, b: u32, sign: i64) {
@@ -134,12 +143,8 @@ impl<'a> Bins<'a> {
             sizes.map(|(s, e)| *s as f64 * e).sum()
         };
         free.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)).then(a.cmp(&b)));
-        let mut touched: Vec<usize> = blocks
-            .iter()
-            .flat_map(|&b| (0..d).map(move |i| inst.shared.at(b as usize, i)))
-            .collect();
-        touched.sort_unstable();
-        touched.dedup();
+        let sums = |&b: &u32| (0..d).map(move |i| inst.shared.at(b as usize, i));
+        let touched = distinct(&blocks.iter().flat_map(sums).collect::<Vec<_>>());
         let before = match wrong {
             true => f64::INFINITY,
             false => touched.iter().map(|&t| self.over(t) + self.under(t)).sum(),

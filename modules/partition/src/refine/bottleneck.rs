@@ -2,6 +2,7 @@
 //! and at the same traffic the cost.
 
 use super::state::State;
+use crate::clusters::distinct;
 use crate::instance::Instance;
 
 /// Improves a mapping in place until no single move or swap helps. Only for instances with a
@@ -23,10 +24,8 @@ pub(crate) fn refine(inst: &Instance, block: &mut Vec<u32>) {
         improved = false;
         for v in 0..inst.len() as u32 {
             let from = state.block[v as usize];
-            let mut targets: Vec<u32> = inst.row(v).map(|e| state.block[e.0 as usize]).collect();
-            targets.sort_unstable();
-            targets.dedup();
-            for to in targets
+            let targets: Vec<u32> = inst.row(v).map(|e| state.block[e.0 as usize]).collect();
+            for to in distinct(&targets)
                 .into_iter()
                 .filter(|&b| host[b as usize] != host[from as usize])
             {

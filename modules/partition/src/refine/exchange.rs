@@ -12,15 +12,8 @@ use super::anneal::{Best, Schedule, typical};
 use super::state::State;
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::tuning::divisions::{EPOCH, MOST, PACE, TRIES};
 
-/// Most vertices that are divided anew among two, three and four blocks.
-const MOST: [usize; 3] = [14, 10, 8];
-/// Tries of a division until the cheapest one met counts.
-const TRIES: u32 = 1_000;
-/// What one try counts beside a proposed move of annealing.
-const PACE: u64 = 4;
-/// Rounds until the price of excess is looked at.
-const EPOCH: u64 = 16;
 /// Excess that a pair in one block counts that should be apart, as in [`State`].
 const TOGETHER: f64 = 0.25;
 

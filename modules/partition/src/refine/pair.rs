@@ -11,14 +11,8 @@
 use crate::bound::sweep::kept;
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::tuning::divisions::{FEW, UNITS, WIDEST};
 
-/// Fronts are never wider.
-const WIDEST: usize = 10;
-/// Loads of both blocks together are counted in so many units at most.
-const UNITS: i64 = 2_000;
-/// Table entries that a division may take, and one of many in passing.
-pub(crate) const ENTRIES: u64 = 3_000_000;
-pub(crate) const FEW: u64 = 30_000;
 const NEVER: i32 = i32::MAX / 2;
 
 /// Whether load is all that limits a block, so that pairs can be divided.
@@ -45,7 +39,7 @@ struct Step {
 
 impl Step {
     /// What a side costs next to the open ones.
-    fn toll(&self, pattern: u32, side: u32) -> i32 {
+    fn added(&self, pattern: u32, side: u32) -> i32 {
         let apart = |b: &&(u32, i32)| pattern >> b.0 & 1 != side;
         self.back.iter().filter(apart).map(|b| b.1).sum()
     }
@@ -225,7 +219,7 @@ impl Pair {
                     if own == NEVER {
                         continue;
                     }
-                    let toll = own + step.toll(pattern, side);
+                    let added = own + step.added(pattern, side);
                     let to = kept(pattern | side << step.width, step.keep) as usize;
                     let into = &mut new[to * next.loads..][..next.loads];
                     // Loads that are counted on both sides of the step.
@@ -236,7 +230,7 @@ impl Pair {
                     let from = from.get(skip..).unwrap_or(&[]);
                     let into = into.get_mut(start..).unwrap_or(&mut []);
                     for (i, f) in into.iter_mut().zip(from) {
-                        *i = (*i).min(f.saturating_add(toll));
+                        *i = (*i).min(f.saturating_add(added));
                     }
                 }
             }
@@ -271,9 +265,9 @@ impl Pair {
                     {
                         continue;
                     }
-                    let toll = own + step.toll(pattern, side);
+                    let added = own + step.added(pattern, side);
                     let paid = tables[step.table + pattern as usize * step.loads + at as usize];
-                    if paid < NEVER && paid + toll == cost {
+                    if paid < NEVER && paid + added == cost {
                         met += 1;
                         if random.below(met) == 0 {
                             found = Some((pattern, side, before, paid));
@@ -392,6 +386,7 @@ mod tests {
     use super::*;
     use crate::bound::testing::{instance, mappings};
     use crate::feasibility::keeps;
+    use crate::tuning::divisions::ENTRIES;
 
     #[test]
     fn nothing_in_the_two_blocks_is_cheaper() {

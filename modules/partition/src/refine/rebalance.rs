@@ -6,12 +6,7 @@ use crate::instance::Instance;
 /// Capacities other than load are left to the search.
 pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
     let (k, d) = (inst.k(), inst.dims());
-    let mut load = vec![0_i64; k * d];
-    for (v, &b) in block.iter().enumerate() {
-        for (i, s) in inst.size_of(v as u32).iter().enumerate() {
-            load[inst.shared.at(b as usize, i)] += s;
-        }
-    }
+    let mut load = inst.sums(block);
     for v in 0..inst.len() as u32 {
         let here = block[v as usize];
         let clash = |b: u32, block: &[u32]| inst.clashes(v, b, block) > 0;

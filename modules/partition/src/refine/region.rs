@@ -139,7 +139,7 @@ impl Region {
                 coarsest: 2,
                 rounds: 1,
             };
-            let greed = if random.below(2) == 0 {
+            let slack_share = if random.below(2) == 0 {
                 0.0
             } else {
                 random.unit()
@@ -149,7 +149,7 @@ impl Region {
             section(
                 &coarsest.inst,
                 region,
-                (tries, greed),
+                (tries, slack_share),
                 &mut coarsest.block,
                 random,
             );

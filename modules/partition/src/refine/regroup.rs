@@ -15,6 +15,7 @@ use crate::multilevel::coarsen::pairs;
 use crate::multilevel::initial::{Tries, section};
 use crate::multilevel::view::{Groups, view};
 use crate::random::Random;
+use crate::tuning::divisions::{BELOW, ENTRIES};
 
 /// Where a new division starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +44,6 @@ struct Work<'a> {
     spent: u64,
 }
 
-/// Steps for each vertex of the problems below a division.
-const BELOW: u64 = 40;
-
 /// Divides what lies below a node of the machine anew; returns a mapping no worse than the given
 /// one and the steps taken.
 pub(crate) fn regroup(
@@ -63,12 +61,12 @@ pub(crate) fn regroup(
     if vertices.len() < 2 {
         return (best.clone(), 1);
     }
-    let greed = if random.below(3) == 0 {
+    let slack_share = if random.below(3) == 0 {
         0.0
     } else {
         random.unit()
     };
-    let mut part = view(inst, &vertices, &groups, greed);
+    let mut part = view(inst, &vertices, &groups, slack_share);
     let old: Vec<u32> = vertices
         .iter()
         .map(|&v| groups.of[best.block[v as usize] as usize])
@@ -161,11 +159,11 @@ impl Work<'_> {
             coarsest: 2,
             rounds: 1,
         };
-        let greed = self.random.unit();
+        let slack_share = self.random.unit();
         section(
             part,
             (all, vec![0]),
-            (tries, greed),
+            (tries, slack_share),
             &mut block,
             self.random,
         );
@@ -185,7 +183,7 @@ impl Work<'_> {
         let state = State::new(part, block.clone());
         if pair::fits(part) && state.faults == 0 {
             let sides = [first as u32, second as u32];
-            self.spent += pair::redivide(part, &mut block, sides, pair::ENTRIES, self.random).1;
+            self.spent += pair::redivide(part, &mut block, sides, ENTRIES, self.random).1;
         }
         Best::of(&State::new(part, block))
     }

@@ -31,7 +31,7 @@ impl<'a> State<'a> {
         let (n, k, dims) = (inst.len(), inst.k(), inst.dims());
         let mut state = Self {
             inst,
-            load: vec![0; k * dims],
+            load: inst.sums(&block),
             table: vec![0; n * k],
             cost: 0,
             faults: 0,
@@ -51,9 +51,6 @@ impl<'a> State<'a> {
             }
             let b = state.block[v as usize] as usize;
             twice += row[b];
-            for (d, s) in inst.size_of(v).iter().enumerate() {
-                state.load[inst.shared.at(b, d)] += s;
-            }
             state.place[v as usize] = state.members[b].len() as u32;
             state.members[b].push(v);
         }

@@ -1,25 +1,18 @@
 //! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
 
+use super::options::Options;
 use crate::budget::Budget;
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::Evaluation;
-use crate::exact::branch::{self, Limit};
+use crate::exact::branch;
+use crate::exact::limit::Limit;
 use crate::instance::Instance;
 use crate::pack;
 use crate::problem::Problem;
 use crate::random::Random;
-use crate::solve::Options;
-
-/// Nodes that branch and bound has to find a mapping: the same for all budgets, so that the same
-/// bounds are raised.
-const SETTLING: u64 = 200_000;
-/// Share of a time limit that it has for it, and to find what is in conflict.
-const FEASIBLE: f64 = 0.05;
-const TOLD: f64 = 0.5;
-
-/// Up to so many vertices branch and bound is asked whether there is a mapping.
-const SETTLED: usize = 20_000;
+use crate::tuning::small::NETWORK;
+use crate::tuning::time::{FEASIBLE, SETTLING, TOLD};
 
 /// Steps spent on packing before the balance bound is raised.
 pub(super) fn packing(inst: &Instance) -> u64 {
@@ -89,16 +82,16 @@ pub(super) fn settle(
     inst: &Instance,
     problem: &Problem<'_>,
     options: &Options,
-    budget: &Budget,
+    budget: &Budget<'_>,
 ) -> Result<(Option<Vec<u32>>, bool), Error> {
     // The order of its vertices alone takes time in their square.
-    if inst.len() > SETTLED {
+    if inst.len() > NETWORK {
         return Ok((None, false));
     }
     let limit = |share: f64| Limit {
         nodes: SETTLING,
         stop_at: budget.settled_by(share),
-        watch: options.watch,
+        watch: budget.watch,
     };
     let outcome = branch::feasible(inst, limit(FEASIBLE));
     if let Some((block, _)) = outcome.better {

@@ -11,18 +11,13 @@ use crate::instance::Instance;
 use crate::problem::{LARGEST_COST, Migration, Problem};
 use crate::random::Random;
 use crate::strategy::{Context, auto};
-
-/// Prices that are tried, as what they are multiplied with and divided by.
-const PRICES: [(u64, u64); 3] = [(0, 1), (1, 8), (8, 1)];
-/// Steps for each of them, and share of a time.
-const STEPS: u64 = 62_500;
-const SHARE: f64 = 0.02;
+use crate::tuning::time::{PRICED, PRICES, SHARE};
 
 /// Short searches of the same problem at other prices, from the mapping that is to be left.
 pub(super) fn others(
     problem: &Problem<'_>,
     inst: &Instance,
-    budget: &Budget,
+    budget: &Budget<'_>,
     old: &[u32],
 ) -> Result<Vec<Vec<u32>>, Error> {
     let mut found = Vec::new();
@@ -48,22 +43,13 @@ pub(super) fn others(
             continue;
         };
         let other = other.with_load_bounds(&bounds);
-        let mut context = Context {
-            inst: &other,
-            budget: Budget {
-                start: Instant::now(),
-                time: budget.time.map(|t| t.mul_f64(SHARE)),
-                steps: STEPS,
-                ..*budget
-            },
-            random: Random::new(times),
-            starts: vec![old.to_vec()],
-            patience: 1.0,
-            solver: None,
-            launch: None,
-            log: Vec::new(),
-            remarks: Vec::new(),
+        let brief = Budget {
+            start: Instant::now(),
+            time: budget.time.map(|t| t.mul_f64(SHARE)),
+            steps: PRICED,
+            ..*budget
         };
+        let mut context = Context::new(&other, brief, Random::new(times), vec![old.to_vec()]);
         found.push(auto::run(&mut context)?.block);
     }
     Ok(found)

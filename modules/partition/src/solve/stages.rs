@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::balance::{indivisible, packing, raise, raising, settle, too_heavy, within};
-use super::{Options, Solution, alike, prices};
+use super::options::{Options, Solution};
+use super::{alike, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::budget::Budget;
 use crate::diagnose;
@@ -20,40 +21,23 @@ use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
-use crate::strategy::{Context, Found, Kind, Strategy, auto, by_name, metis, strategies};
-
-/// Share of the time or steps that a search has until it must have found something feasible.
-const PATIENCE: f64 = 0.25;
-/// Share of a time limit for packing, and for what is packed with little effort.
-const PACKING: f64 = 0.1;
-const BRIEF_PACKING: f64 = 0.05;
-/// Share of a time limit that METIS may take to be asked.
-const BASELINE: f64 = 0.05;
-/// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,
-/// which was ahead of it on all that was measured.
-const ASKED: usize = 200_000;
-/// How many times as long as to set a problem up and ask plain rules is what comes at the end, about; and
-/// what it takes for each vertex and edge end (gathering what is alike, judging, the plans of others), which
-/// is more where they are too many for caches.
-const AFTER: u32 = 3;
-const AFTER_EACH: Duration = Duration::from_nanos(80);
-/// Up to so many vertices flows are looked for to bound the cost.
-const BOUNDABLE: usize = 20_000;
-/// Share of a time limit that they get, and of one of a tenth of a second or less: there the first
-/// flows are what counts, and the search gains more by the rest.
-const BOUNDING: f64 = 0.1;
-const BRIEFLY: f64 = 0.04;
+use crate::strategy::{
+    Context, FAST, Found, Kind, Other, Run, SearchLimits, Strategy, auto, metis, strategies,
+};
+use crate::tuning::small::NETWORK;
+use crate::tuning::time::{
+    AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEF_PACKING, BRIEFLY, PACKING, PATIENCE,
+};
 
 /// What the stages share. They are taken in the order in which they stand.
 pub(super) struct Stages<'a> {
     problem: &'a Problem<'a>,
     options: &'a Options,
-    strategy: &'static Strategy,
     /// Whether the strategy searches, rather than showing what a plain rule gives.
     searches: bool,
     /// Whether part of the time is for the bound.
     bounding: bool,
-    budget: Budget,
+    budget: Budget<'a>,
     effort: Effort,
     inst: Instance,
     /// Vertex of the instance for each of the graph; empty when they are the same.
@@ -74,11 +58,10 @@ impl<'a> Stages<'a> {
     pub(super) fn new(problem: &'a Problem<'a>, options: &'a Options) -> Result<Self, Error> {
         let start = Instant::now();
         problem.check()?;
-        let strategy = by_name(&options.strategy)?;
         let (inst, group) = Instance::new(problem)
             .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
-        let searches = strategy.kind.is_bounded();
-        let bounding = searches && inst.len() <= BOUNDABLE;
+        let searches = options.strategy.kind.is_bounded();
+        let bounding = searches && inst.len() <= NETWORK;
         let share = match options.time {
             _ if !bounding => 1.0,
             Some(time) if time <= Duration::from_millis(100) => 1.0 - BRIEFLY,
@@ -87,7 +70,6 @@ impl<'a> Stages<'a> {
         let stages = Self {
             problem,
             options,
-            strategy,
             searches,
             bounding,
             budget: Budget {
@@ -95,7 +77,7 @@ impl<'a> Stages<'a> {
                 time: options.time.map(|t| t.mul_f64(share)),
                 steps: options.steps,
                 threads: options.threads,
-                watch: options.watch,
+                watch: options.watch.as_deref(),
             },
             effort: Effort {
                 looks: match options.time {
@@ -115,7 +97,7 @@ impl<'a> Stages<'a> {
             remarks: Vec::new(),
             log: Vec::new(),
         };
-        if let Some(watch) = options.watch {
+        if let Some(watch) = &options.watch {
             watch.set_base(stages.base());
         }
         Ok(stages)
@@ -221,7 +203,7 @@ impl<'a> Stages<'a> {
     /// What the strategy finds, mended where it breaks a rule.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = old_mapping(self.problem, &self.inst, &self.group);
-        if self.strategy.kind.is_own_search() && self.inst.k() > 1 {
+        if self.options.strategy.kind.is_own_search() && self.inst.k() > 1 {
             return self.portfolio(old);
         }
         let found = self.run(old.into_iter().collect(), 1.0)?;
@@ -234,22 +216,47 @@ impl<'a> Stages<'a> {
     /// Runs the strategy from what is known; one that has found nothing feasible after a share of
     /// its budget ends.
     fn run(&mut self, starts: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
+        let run = match self.options.strategy.run() {
+            Run::Engine(run) => *run,
+            Run::Other(run) => return self.run_other(&**run),
+        };
         let mut context = Context {
-            inst: &self.inst,
-            budget: self.budget,
-            random: self.random.clone(),
-            starts,
             patience,
             solver: self.options.solver.as_deref(),
             launch: self.options.launch,
-            log: Vec::new(),
-            remarks: Vec::new(),
+            ..self.context(starts)
         };
-        let found = self.strategy.run(&mut context)?;
+        let found = run(&mut context)?;
         let (mut log, remarks) = (context.log, context.remarks);
         self.log.append(&mut log);
         self.remarks = remarks;
         Ok(found)
+    }
+
+    fn context(&self, starts: Vec<Vec<u32>>) -> Context<'_> {
+        Context::new(&self.inst, self.budget, self.random.clone(), starts)
+    }
+
+    /// Runs what is none of our own strategies; a mapping that breaks a rule is packed anew.
+    fn run_other(&mut self, run: &Other) -> Result<Found, Error> {
+        let (problem, options) = (self.problem, self.options);
+        let limits = SearchLimits {
+            time: options.time,
+            steps: options.steps,
+            seed: options.seed,
+            threads: options.threads,
+        };
+        let block_of = run(problem, &limits)?;
+        if evaluate(problem, &block_of)?.allowed() {
+            let block = in_instance(&self.inst, &self.group, |v| Some(block_of[v]));
+            return Ok(block.into());
+        }
+        let name = &options.strategy.name;
+        self.remarks.push(format!(
+            "the mapping of the strategy `{name}` breaks a rule: another is used that was packed by size"
+        ));
+        let block = in_instance(&self.inst, &self.group, |_| None);
+        self.mend(block.into())
     }
 
     /// The search, from what plain rules and packing give: nothing worse than those is found. Bounds
@@ -268,7 +275,10 @@ impl<'a> Stages<'a> {
         }
         let mut starts = self.feasible(&known);
         // In one pass over a large network rules are kept more cheaply than by packing.
-        if starts.is_empty() && self.strategy.kind == Kind::Pass && !auto::is_small(&self.inst) {
+        if starts.is_empty()
+            && self.options.strategy.kind == Kind::Pass
+            && !auto::is_small(&self.inst)
+        {
             let found = self.run(Vec::new(), 1.0)?;
             if keeps(&self.inst, &found.block) {
                 return Ok(found);
@@ -354,43 +364,34 @@ impl<'a> Stages<'a> {
         let small = auto::is_small(&self.inst);
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
         let mut known = Vec::new();
-        for rule in strategies().iter().filter(|s| s.kind == Kind::Rule) {
+        for rule in strategies().filter(|s| s.kind == Kind::Rule) {
             known.push(self.beside(rule, Vec::new())?);
         }
         self.keep_time(entries);
         // What is fast stays so.
-        if small || self.strategy.kind == Kind::Portfolio {
+        if small || self.options.strategy.kind == Kind::Portfolio {
             if !small {
                 // As it begins on its own; it may run out of time.
                 let starts = self.feasible(&known);
-                known.push(self.beside(by_name("fast")?, starts)?);
+                known.push(self.beside(&FAST, starts)?);
             }
-            // Where it is compiled in.
-            if let Ok(metis) = by_name("metis")
-                && brief
-                && entries <= ASKED
-                && metis::is_quiet(&self.inst)
-            {
-                known.push(self.beside(metis, Vec::new())?);
+            if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
+                // Where it is compiled in.
+                let engines = strategies().filter(|s| s.kind == Kind::Engine && s.compared);
+                for engine in engines {
+                    known.push(self.beside(engine, Vec::new())?);
+                }
             }
         }
         Ok(known)
     }
 
-    /// What another strategy gives.
+    /// What another strategy of this crate gives.
     fn beside(&self, strategy: &Strategy, starts: Vec<Vec<u32>>) -> Result<Vec<u32>, Error> {
-        let mut context = Context {
-            inst: &self.inst,
-            budget: self.budget,
-            random: self.random.clone(),
-            starts,
-            patience: 1.0,
-            solver: None,
-            launch: None,
-            log: Vec::new(),
-            remarks: Vec::new(),
-        };
-        Ok(strategy.run(&mut context)?.block)
+        match strategy.run() {
+            Run::Engine(run) => Ok(run(&mut self.context(starts))?.block),
+            Run::Other(_) => Ok(Vec::new()),
+        }
     }
 
     /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
@@ -472,13 +473,7 @@ impl<'a> Stages<'a> {
             if let Some(outcome) = outcome {
                 found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
                 if let Some((block, _)) = outcome.better {
-                    let note = "improved by the programme over the front";
-                    self.log.push(note.to_owned());
                     found.block = block;
-                }
-                if outcome.complete {
-                    let note = "proved by the programme over the front";
-                    self.log.push(note.to_owned());
                 }
             }
         }
@@ -504,8 +499,9 @@ impl<'a> Stages<'a> {
 
     /// The mapping with all that is known about it.
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
-        // Plain rules are shown as they are.
-        let plain = self.strategy.kind == Kind::Rule;
+        // Plain rules are shown as they are, and so is what others find.
+        let strategy = &self.options.strategy;
+        let plain = strategy.kind == Kind::Rule || matches!(strategy.run(), Run::Other(_));
         // Where channels are counted, those that look alike may differ in traffic.
         if !plain && self.problem.objective != Objective::RemoteChannels {
             alike::gather(&self.inst, &mut found.block);
@@ -555,27 +551,36 @@ impl<'a> Stages<'a> {
 /// The old mapping in vertices of the instance, new vertices beside their heaviest neighbour.
 fn old_mapping(problem: &Problem<'_>, inst: &Instance, group: &[u32]) -> Option<Vec<u32>> {
     let old = problem.migration?;
-    let mut block = vec![u32::MAX; inst.len()];
-    for (v, &g) in group.iter().enumerate() {
-        if block[g as usize] == u32::MAX {
-            block[g as usize] = old.block_of[v];
-        }
+    Some(in_instance(inst, group, |v| old.block_of[v]))
+}
+
+/// A mapping in vertices of the instance, of which the block of a vertex of the graph is known: vertices
+/// without one come beside their heaviest neighbour.
+fn in_instance(
+    inst: &Instance,
+    group: &[u32],
+    block_of: impl Fn(usize) -> Option<u32>,
+) -> Vec<u32> {
+    let mut block = vec![None; inst.len()];
+    match group {
+        [] => (0..inst.len()).for_each(|v| block[v] = block_of(v)),
+        _ => (0..group.len()).for_each(|v| {
+            let place = &mut block[group[v] as usize];
+            *place = place.or_else(|| block_of(v));
+        }),
     }
     for v in 0..inst.len() as u32 {
-        if block[v as usize] == u32::MAX || !inst.may_lie(v, block[v as usize]) {
-            let near = inst.row(v).filter(|e| block[e.0 as usize] != u32::MAX);
-            let beside = near.max_by_key(|e| e.1).map_or(0, |e| block[e.0 as usize]);
-            let open = (0..inst.k() as u32)
-                .find(|&b| inst.may_lie(v, b))
-                .unwrap_or(0);
-            block[v as usize] = if inst.may_lie(v, beside) {
-                beside
-            } else {
-                open
-            };
+        let open = |b: &u32| inst.may_lie(v, *b);
+        if block[v as usize].filter(open).is_none() {
+            let near = inst.row(v).filter(|e| block[e.0 as usize].is_some());
+            let beside = near
+                .max_by_key(|e| e.1)
+                .map_or(Some(0), |e| block[e.0 as usize]);
+            let first = || (0..inst.k() as u32).find(|b| open(b));
+            block[v as usize] = beside.filter(open).or_else(first);
         }
     }
-    Some(block)
+    block.into_iter().map(|b| b.unwrap_or(0)).collect()
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
-
-/// Up to so many table entries (vertices times blocks) the table of costs is used throughout.
-const TABLE: usize = 1 << 22;
+use crate::tuning::small::{NETWORK, TABLE};
 
 pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     if is_small(context.inst) {
@@ -98,7 +96,7 @@ fn annealed(
 
 /// Whether the search for small networks is made, where every step is counted.
 pub(crate) fn is_small(inst: &Instance) -> bool {
-    inst.has_table() && inst.len().saturating_mul(inst.k()) <= TABLE && inst.len() <= 20_000
+    inst.has_table() && inst.len().saturating_mul(inst.k()) <= TABLE && inst.len() <= NETWORK
 }
 
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {

@@ -14,6 +14,7 @@ use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::refine::anneal::Best;
+use crate::tuning::small::LARGE;
 
 /// A group's own problem.
 struct Inside {
@@ -23,15 +24,12 @@ struct Inside {
     blocks: Vec<u32>,
 }
 
-/// From so many vertices on it is worth it.
-const LARGE: usize = 200;
-
 /// Searches each of the uppermost groups by itself, from how it is divided in a mapping, for a share
 /// of the budget in all; returns the steps that it may have taken.
 pub(super) fn improve(
     inst: &Instance,
     best: &mut Best,
-    (budget, share): (&Budget, f64),
+    (budget, share): (&Budget<'_>, f64),
     random: &mut Random,
 ) -> u64 {
     if inst.len() < LARGE || !best.feasible() || !fits(inst) {
@@ -57,23 +55,15 @@ pub(super) fn improve(
             .stop_at()
             .map(|end| end.saturating_duration_since(start));
         let steps = (budget.steps as f64 * share) as u64;
-        let mut context = Context {
-            inst: &group.inst,
-            budget: Budget {
-                start,
-                time: left.zip(budget.time).map(|(l, t)| l.min(t.mul_f64(share))),
-                steps,
-                threads: NonZeroUsize::MIN,
-                watch: budget.watch,
-            },
-            random: Random::new(random.next()),
-            starts: vec![group.pick(&best.block)],
-            patience: 1.0,
-            solver: None,
-            launch: None,
-            log: Vec::new(),
-            remarks: Vec::new(),
+        let part = Budget {
+            start,
+            time: left.zip(budget.time).map(|(l, t)| l.min(t.mul_f64(share))),
+            steps,
+            threads: NonZeroUsize::MIN,
+            watch: budget.watch,
         };
+        let starts = vec![group.pick(&best.block)];
+        let mut context = Context::new(&group.inst, part, Random::new(random.next()), starts);
         let found = small::search(&mut context, &Team::inside(), 1);
         spent += steps;
         if found.feasible() && found.cost < cost {

@@ -1,16 +1,23 @@
-//! The ways to find a mapping, by name, in one list.
+//! The ways to find a mapping: values with a name and properties, those of this crate in one list.
 
-use crate::budget::Budget;
+use std::borrow::Cow;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::error::Error;
-use crate::instance::Instance;
-use crate::random::Random;
+use crate::problem::Problem;
 
+pub(crate) use context::{Context, Found};
 pub use outside::Launch;
 
 pub(crate) mod auto;
+mod context;
 mod ilp;
 mod inside;
 pub(crate) mod metis;
+mod operators;
 mod outside;
 mod round_robin;
 pub(crate) mod rounds;
@@ -18,55 +25,45 @@ mod small;
 mod stack;
 mod start;
 mod team;
-mod ways;
 
-/// What a strategy has to work with.
-pub(crate) struct Context<'a> {
-    pub(crate) inst: &'a Instance,
-    pub(crate) budget: Budget,
-    pub(crate) random: Random,
-    /// Mappings that are known, in vertices of the instance: a search finds nothing worse.
-    pub(crate) starts: Vec<Vec<u32>>,
-    /// Share of the budget after which a search that has found nothing feasible ends.
-    pub(crate) patience: f64,
-    pub(crate) solver: Option<&'a std::path::Path>,
-    pub(crate) launch: Option<Launch>,
-    pub(crate) log: Vec<String>,
-    /// What a user should know: that the strategy did not do what its name says.
-    pub(crate) remarks: Vec<String>,
-}
-
-/// What a strategy found.
-pub(crate) struct Found {
-    pub(crate) block: Vec<u32>,
-    /// Lower bound on the search cost of every feasible mapping that the strategy proved itself.
-    pub(crate) bound: Option<i64>,
-    /// The structure of the network has been looked at for a proof.
-    pub(crate) examined: bool,
-}
-
-impl From<Vec<u32>> for Found {
-    fn from(block: Vec<u32>) -> Self {
-        Self {
-            block,
-            bound: None,
-            examined: false,
-        }
-    }
-}
-
-type Run = fn(&mut Context<'_>) -> Result<Found, Error>;
-
-/// A strategy as users see it.
-#[derive(Clone, Copy, Debug)]
+/// A way to find a mapping, with all that there is to know of it. Those of this crate have names
+/// ([`Strategy::named`], [`strategies`]); others are made of a function ([`Strategy::new`]).
+#[derive(Clone)]
 pub struct Strategy {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One line of explanation.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// What it is.
     pub kind: Kind,
+    /// Whether plans of others are compared with what it gives.
+    pub compared: bool,
     run: Run,
+}
+
+/// What is done for a mapping.
+#[derive(Clone)]
+pub(crate) enum Run {
+    /// By the engine, on what it makes of a problem.
+    Engine(fn(&mut Context<'_>) -> Result<Found, Error>),
+    /// By somebody else, on the problem as it was given.
+    Other(Arc<Other>),
+}
+
+pub(crate) type Other =
+    dyn Fn(&Problem<'_>, &SearchLimits) -> Result<Vec<u32>, Error> + Send + Sync;
+
+/// How long a strategy may search, and by which random numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchLimits {
+    /// Time to search; without one steps count.
+    pub time: Option<Duration>,
+    /// Steps to search where there is no time, each about as long as a proposed move.
+    pub steps: u64,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Threads to search on.
+    pub threads: NonZeroUsize,
 }
 
 /// What a strategy is.
@@ -98,58 +95,154 @@ impl Kind {
     }
 }
 
-const STRATEGIES: &[Strategy] = &[
-    Strategy {
-        name: "auto",
-        about: "portfolio: exact search, multilevel, annealing on traffic times distance",
-        kind: Kind::Portfolio,
-        run: auto::run,
-    },
-    Strategy {
-        name: "fast",
-        about: "one multilevel pass with refinement, for very large networks",
-        kind: Kind::Pass,
-        run: auto::run_fast,
-    },
-    Strategy {
-        name: "stack",
-        about: "neighbours in source order fill one block after the other",
-        kind: Kind::Rule,
-        run: stack::run,
-    },
-    Strategy {
-        name: "round-robin",
-        about: "processes are dealt to the blocks in turn",
-        kind: Kind::Rule,
-        run: round_robin::run,
-    },
-    Strategy {
-        name: "ilp",
-        about: "integer program, for small networks: proves the optimum given time",
-        kind: Kind::Program,
-        run: ilp::run,
-    },
+impl Strategy {
+    /// A strategy of one's own: `run` gives the block of each vertex. It is judged as all others are:
+    /// where it breaks a rule another mapping is packed by size, and it is told so. The balance bound it
+    /// may break ([`Kind::Engine`]).
+    ///
+    /// ```
+    /// use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, solve};
+    ///
+    /// let reversed = Strategy::new("reversed", "the last vertex first", |problem, _| {
+    ///     let (n, k) = (problem.graph.vertices(), problem.machine.len());
+    ///     Ok((0..n).map(|v| ((n - 1 - v) * k / n) as u32).collect())
+    /// });
+    /// let graph = Graph::new(vec![1; 4], &[])?;
+    /// let machine = Machine::regular(&[(2, 1)])?;
+    /// let options = Options { strategy: reversed, ..Options::default() };
+    /// let found = solve(&Problem::new(&graph, &machine), &options)?;
+    /// assert_eq!(found.block_of, [1, 1, 0, 0]);
+    /// # Ok::<(), graphmap_partition::Error>(())
+    /// ```
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        about: impl Into<Cow<'static, str>>,
+        run: impl Fn(&Problem<'_>, &SearchLimits) -> Result<Vec<u32>, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            about: about.into(),
+            kind: Kind::Engine,
+            compared: false,
+            run: Run::Other(Arc::new(run)),
+        }
+    }
+
+    /// The strategy of this crate that has this name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownStrategy`], and [`Error::LeftOut`] where it is not compiled in.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        if let Some(&(name, feature)) = LEFT_OUT.iter().find(|(known, _)| *known == name) {
+            return Err(Error::LeftOut { name, feature });
+        }
+        let found = strategies().find(|s| s.name == name);
+        found.cloned().ok_or_else(|| Error::UnknownStrategy {
+            name: name.to_owned(),
+            known: strategies().map(|s| &*s.name).collect(),
+        })
+    }
+
+    const fn of(
+        name: &'static str,
+        about: &'static str,
+        (kind, compared): (Kind, bool),
+        run: fn(&mut Context<'_>) -> Result<Found, Error>,
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            about: Cow::Borrowed(about),
+            kind,
+            compared,
+            run: Run::Engine(run),
+        }
+    }
+
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+}
+
+impl Default for Strategy {
+    /// `auto`.
+    fn default() -> Self {
+        AUTO.clone()
+    }
+}
+
+impl fmt::Debug for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Strategy");
+        shown.field("name", &self.name).field("kind", &self.kind);
+        shown.finish_non_exhaustive()
+    }
+}
+
+static AUTO: Strategy = Strategy::of(
+    "auto",
+    "portfolio: exact search, multilevel, annealing on traffic times distance",
+    (Kind::Portfolio, false),
+    auto::run,
+);
+pub(crate) static FAST: Strategy = Strategy::of(
+    "fast",
+    "one multilevel pass with refinement, for very large networks",
+    (Kind::Pass, false),
+    auto::run_fast,
+);
+static STACK: Strategy = Strategy::of(
+    "stack",
+    "neighbours in source order fill one block after the other",
+    (Kind::Rule, true),
+    stack::run,
+);
+static ROUND_ROBIN: Strategy = Strategy::of(
+    "round-robin",
+    "processes are dealt to the blocks in turn",
+    (Kind::Rule, true),
+    round_robin::run,
+);
+static ILP: Strategy = Strategy::of(
+    "ilp",
+    "integer program, for small networks: proves the optimum given time",
+    (Kind::Program, false),
+    ilp::run,
+);
+#[cfg(feature = "metis")]
+static METIS: Strategy = Strategy::of(
+    "metis",
+    "METIS, best of k-way and recursive",
+    (Kind::Engine, true),
+    metis::run,
+);
+#[cfg(feature = "metis")]
+static METIS_KWAY: Strategy = Strategy::of(
+    "metis-kway",
+    "METIS k-way",
+    (Kind::Engine, false),
+    metis::run_kway,
+);
+#[cfg(feature = "metis")]
+static METIS_RECURSIVE: Strategy = Strategy::of(
+    "metis-recursive",
+    "METIS recursive bisection",
+    (Kind::Engine, false),
+    metis::run_recursive,
+);
+
+static STRATEGIES: &[&Strategy] = &[
+    &AUTO,
+    &FAST,
+    &STACK,
+    &ROUND_ROBIN,
+    &ILP,
     #[cfg(feature = "metis")]
-    Strategy {
-        name: "metis",
-        about: "METIS, best of k-way and recursive",
-        kind: Kind::Engine,
-        run: metis::run,
-    },
+    &METIS,
     #[cfg(feature = "metis")]
-    Strategy {
-        name: "metis-kway",
-        about: "METIS k-way",
-        kind: Kind::Engine,
-        run: metis::run_kway,
-    },
+    &METIS_KWAY,
     #[cfg(feature = "metis")]
-    Strategy {
-        name: "metis-recursive",
-        about: "METIS recursive bisection",
-        kind: Kind::Engine,
-        run: metis::run_recursive,
-    },
+    &METIS_RECURSIVE,
 ];
 
 /// Strategies that can be compiled in and were not, each with the feature that does it.
@@ -162,25 +255,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("metis-recursive", "metis"),
 ];
 
-/// All strategies that are compiled in.
-#[must_use]
-pub fn strategies() -> &'static [Strategy] {
-    STRATEGIES
-}
-
-pub(crate) fn by_name(name: &str) -> Result<&'static Strategy, Error> {
-    if let Some(&(name, feature)) = LEFT_OUT.iter().find(|(known, _)| *known == name) {
-        return Err(Error::LeftOut { name, feature });
-    }
-    let found = STRATEGIES.iter().find(|s| s.name == name);
-    found.ok_or_else(|| Error::UnknownStrategy {
-        name: name.to_owned(),
-        known: STRATEGIES.iter().map(|s| s.name).collect(),
-    })
-}
-
-impl Strategy {
-    pub(crate) fn run(&self, context: &mut Context<'_>) -> Result<Found, Error> {
-        (self.run)(context)
-    }
+/// The strategies of this crate, those that are compiled in.
+pub fn strategies() -> impl Iterator<Item = &'static Strategy> + Clone {
+    STRATEGIES.iter().copied()
 }

@@ -13,18 +13,9 @@ use super::team::{self, Team};
 use super::{Context, Found};
 use crate::bound::Effort;
 use crate::budget::Budget;
-use crate::budget::STEPS;
 use crate::exact::structure;
-
-/// How many times as long as all before it each round is, as a power of two.
-const GROWTH: u32 = 3;
-/// The round at whose end the default number of steps is.
-const DEFAULT: u32 = 3;
-/// Share of what is left of a time limit that rounds in steps may take: where a search without a time
-/// is over in that, all that it does is done, and nothing worse is found.
-const STEPPED: f64 = 0.25;
-/// Share of a time limit after which a proof that is near must be found.
-const PROVED: f64 = 0.5;
+use crate::tuning::small::{DEFAULT, GROWTH, PROVED, STEPPED};
+use crate::tuning::time::STEPS;
 
 #[cfg(test)]
 thread_local! {
@@ -160,13 +151,5 @@ fn examine(
     let Some(outcome) = structure::solve(context.inst, known, effort, &mut context.log) else {
         return;
     };
-    if outcome.better.is_some() {
-        let note = "improved by the programme over the front";
-        context.log.push(note.to_owned());
-    }
-    if outcome.complete {
-        let note = "proved by the programme over the front";
-        context.log.push(note.to_owned());
-    }
     search.learn(outcome.better.map(|b| b.0), outcome.bound);
 }

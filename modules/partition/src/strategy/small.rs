@@ -2,18 +2,18 @@
 //!
 //! Whole mappings are made first, see [`super::start`]. The best of them is
 //! improved, until nothing gains any more; then the next best, and in the last part of the time the
-//! best of all, mixed with what the others came to. How it is improved: see [`super::ways`]. Steps
+//! best of all, mixed with what the others came to. How it is improved: see [`super::operators`]. Steps
 //! are counted, not timed, so that a run without a time limit can be repeated.
 
 use std::time::Instant;
 
 use super::Context;
 use super::inside;
+use super::operators::{Operator, Operators};
 use super::start::{given, in_order, start};
 use super::team::Team;
-use super::ways::{CYCLE, Kind, Ways};
 use crate::budget::Budget;
-use crate::exact::branch::Limit;
+use crate::exact::limit::Limit;
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
 use crate::machine::Node;
@@ -21,47 +21,22 @@ use crate::random::Random;
 use crate::refine::anneal::Best;
 use crate::refine::combine::combine;
 use crate::refine::exchange;
-use crate::refine::pair::{FEW, redivide};
+use crate::refine::pair::redivide;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::{Effort, regroup};
 use crate::refine::state::State;
-
-/// Up to so many vertices a proof is tried.
-const PROVABLE: usize = 256;
-/// The engine for large networks is brief where the budget has fewer steps for each vertex.
-const SHORT: u64 = 50_000;
-/// Mappings kept to be mixed with the best.
-const KEPT: usize = 6;
-/// At first so many starts are made at most, in this share of the budget, and so many at least.
-const STARTS: usize = 64;
-const FEWEST: usize = 3;
-const OPENING: f64 = 0.35;
-/// Share of the budget to bring a start within its bounds, as one over so much, and steps of it at least
-/// and at most: few steps leave a mapping that costs several times what many do.
-const REPAIR: u64 = 2;
-const REPAIRS: [u64; 2] = [300_000, 1_500_000];
-/// How many times as long as a step of annealing one of these takes.
-const PACE: u64 = 8;
-/// Share from which on only the best is improved.
-const LAST: f64 = 0.75;
-/// Another start is improved after so many tries without a gain that took so much of the budget, and
-/// so much of the time that led to the last gain.
-const IDLE: u32 = 80;
-const STALLED: f64 = 0.04;
-const STALLING: f64 = 0.7;
-
-/// After this share of the budget the uppermost groups are searched by themselves, for this share at
-/// most.
-const OUTER: f64 = 0.7;
-const INNER: f64 = 0.2;
-
-/// Share of the budget after which a search trades with those on other threads.
-const TRADE: f64 = 0.04;
-/// Pairs of blocks that are divided anew in a row.
-const PAIRS: usize = 8;
+use crate::tuning::divisions::FEW;
+use crate::tuning::small::{
+    CYCLE, FEWEST, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PACE, PAIRS, PROVABLE, REPAIR, REPAIRS,
+    SHORT, STALLED, STALLING, STARTS, TRADE,
+};
 
 /// How long a proof is tried in a round: so many nodes, and until when.
-fn patience(inst: &Instance, budget: &Budget, stop_at: Option<Instant>) -> (u64, Option<Instant>) {
+fn patience(
+    inst: &Instance,
+    budget: &Budget<'_>,
+    stop_at: Option<Instant>,
+) -> (u64, Option<Instant>) {
     // Identical workers count once: a farm of a hundred is a small problem.
     let hopeful = symmetry::classes(inst) <= 40;
     let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
@@ -158,12 +133,12 @@ impl Search<'_> {
     }
 
     /// Tries one way; returns the steps it took.
-    fn go(&mut self, kind: Kind, random: &mut Random) -> u64 {
+    fn apply(&mut self, operator: Operator, random: &mut Random) -> u64 {
         let (inst, stop_at) = (self.inst, self.stop_at);
-        let improved = match kind {
-            Kind::Region(depth, manner) => Region::at(inst, depth, random)
+        let improved = match operator {
+            Operator::Region(depth, manner) => Region::at(inst, depth, random)
                 .map(|region| region.improve(inst, &self.now, (manner, 40), stop_at, random)),
-            Kind::Regroup(depth, from, steps) => {
+            Operator::Regroup(depth, from, steps) => {
                 let nodes = inst.shared.machine.nodes();
                 let deep = |&i: &usize| nodes[i].depth == depth && nodes[i].children.len() > 1;
                 let groups: Vec<usize> = (0..nodes.len()).filter(deep).collect();
@@ -177,11 +152,11 @@ impl Search<'_> {
                     regroup(inst, &self.now, node, &effort, random)
                 })
             }
-            Kind::Pairs(depth) => self.pairs(depth, random),
-            Kind::Exchange(steps) => {
+            Operator::Pairs(depth) => self.pairs(depth, random),
+            Operator::Exchange(steps) => {
                 Some(exchange::improve(inst, &self.now, steps, stop_at, random))
             }
-            Kind::Combine => {
+            Operator::Combine => {
                 let others = self.elite.len() + self.pool.len();
                 (others > 0 && self.now.feasible()).then(|| {
                     // Starts too: early in a round what was improved is one mapping, that of the round before.
@@ -190,7 +165,7 @@ impl Search<'_> {
                     combine(inst, &self.now, &other.block, stop_at, random)
                 })
             }
-            Kind::Cycle => {
+            Operator::Cycle => {
                 let manner = (Manner::Clusters, CYCLE);
                 Some(Region::whole(inst).improve(inst, &self.now, manner, stop_at, random))
             }
@@ -238,9 +213,9 @@ impl Search<'_> {
 /// All that a round does follows from its plan; where it ends only cuts it off. So the best mapping
 /// of a longer search of the same plans is never worse.
 #[derive(Clone, Copy)]
-pub(super) struct Round {
+pub(super) struct Round<'a> {
     /// What it plans with: steps, or a time from now on.
-    pub(super) budget: Budget,
+    pub(super) budget: Budget<'a>,
     /// Steps of the whole search after which it ends, where it plans with steps.
     pub(super) end: u64,
     /// The same for a search that has found nothing feasible.
@@ -249,9 +224,9 @@ pub(super) struct Round {
     pub(super) stop_at: Option<Instant>,
 }
 
-impl Round {
+impl<'a> Round<'a> {
     /// One that ends with its plan, which begins after so many steps.
-    pub(super) fn of(budget: Budget, spent: u64) -> Self {
+    pub(super) fn of(budget: Budget<'a>, spent: u64) -> Self {
         Self {
             budget,
             end: spent.saturating_add(budget.steps),
@@ -347,7 +322,7 @@ impl<'a> Search<'a> {
     pub(super) fn round(
         &mut self,
         context: &mut Context<'_>,
-        round: &Round,
+        round: &Round<'_>,
         (team, member): (&Team, usize),
     ) {
         let (inst, from) = (self.inst, self.spent);
@@ -361,7 +336,7 @@ impl<'a> Search<'a> {
         if self.best.feasible() && self.spent > 0 {
             keep(&mut self.elite, self.best.clone(), KEPT);
         }
-        let mut ways = Ways::new(inst, &budget);
+        let mut operators = Operators::new(inst, &budget);
         let mut provable = member == 0 && inst.len() <= PROVABLE && !self.is_proved();
         let mut rounds = 1;
         // When the present mapping began to be improved, and was improved last.
@@ -429,7 +404,7 @@ impl<'a> Search<'a> {
                     if let Some(old) = self.turn() {
                         keep(&mut self.elite, old, KEPT);
                     }
-                    ways.refresh();
+                    operators.refresh();
                     idle = 0;
                     let at = round.used(self.spent - from);
                     (began, gained) = (Some(at), at);
@@ -437,20 +412,20 @@ impl<'a> Search<'a> {
                 Some(_) => {}
             }
             if self.tight {
-                ways.fit_tightly();
+                operators.fit_tightly();
             }
             let before = self.now.clone();
-            let way = match self.now.feasible() {
-                true => ways.choose(&mut context.random),
-                false => ways.repair(),
+            let arm = match self.now.feasible() {
+                true => operators.choose(&mut context.random),
+                false => operators.repair(),
             };
-            let steps = self.go(ways.kind(way), &mut context.random);
+            let steps = self.apply(operators.operator(arm), &mut context.random);
             self.spent += steps;
             let gain = match before.feasible() {
                 true => (before.cost - self.now.cost).max(0) as f64,
                 false => 0.0,
             };
-            ways.book(way, gain, before.cost as f64 * 0.01, steps);
+            operators.credit(arm, gain, before.cost as f64 * 0.01, steps);
             if self.now.beats(&before) {
                 gained = round.used(self.spent - from);
                 idle = 0;
@@ -466,7 +441,7 @@ impl<'a> Search<'a> {
     }
 
     /// Tries to prove the optimum; says whether that is done.
-    fn prove(&mut self, context: &Context<'_>, budget: &Budget) -> bool {
+    fn prove(&mut self, context: &Context<'_>, budget: &Budget<'_>) -> bool {
         let (nodes, stop_at) = patience(self.inst, budget, self.stop_at);
         // What failed is not tried again before there is much more to spend on it.
         if nodes < 2 * self.proving {

@@ -13,10 +13,7 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
-
-/// From so many vertices on, every eighth start is made by the engine for large networks, which
-/// knows how to cut between hosts: geometric networks and trees of a thousand get 2 to 7% better.
-const COARSE: usize = 200;
+use crate::tuning::small::COARSE;
 
 /// Steps that a start is annealed for.
 fn round(inst: &Instance) -> u64 {
@@ -46,8 +43,8 @@ pub(super) fn start(
             (block, inst.len() * inst.k())
         }
         None => {
-            let greed = if number < 2 { 0.0 } else { random.unit() };
-            let block = multisection(inst, THOROUGH, greed, random);
+            let slack_share = if number < 2 { 0.0 } else { random.unit() };
+            let block = multisection(inst, THOROUGH, slack_share, random);
             (block, 40 * (inst.len() + inst.targets.len()))
         }
     };

@@ -81,7 +81,7 @@ impl Drop for Alarm<'_> {
 
 /// Searches for a round on as many threads as its budget allows; the others begin with what the
 /// first has found so far.
-pub(super) fn search(search: &mut Search<'_>, context: &mut Context<'_>, round: &Round) {
+pub(super) fn search(search: &mut Search<'_>, context: &mut Context<'_>, round: &Round<'_>) {
     let threads = round.budget.threads.get();
     let team = Team::new(threads);
     // The first searches as it would alone.
@@ -91,17 +91,8 @@ pub(super) fn search(search: &mut Search<'_>, context: &mut Context<'_>, round: 
     thread::scope(|scope| {
         let mut others = Vec::new();
         for (i, &seed) in seeds.iter().enumerate() {
-            let mut own = Context {
-                inst,
-                budget: round.budget,
-                random: Random::new(seed),
-                starts: vec![known.clone()],
-                patience: 1.0,
-                solver: None,
-                launch: None,
-                log: Vec::new(),
-                remarks: Vec::new(),
-            };
+            let random = Random::new(seed);
+            let mut own = Context::new(inst, round.budget, random, vec![known.clone()]);
             let team = &team;
             let work = move || {
                 let _alarm = Alarm(team);

@@ -2,7 +2,7 @@
 
 use graphmap_partition::{
     Block, Channel, Constraint, Error, Graph, Machine, Migration, Objective, Options, Problem,
-    Solution, Tree, solve,
+    Solution, Strategy, Tree, solve,
 };
 
 /// Random numbers of a seed.
@@ -30,7 +30,7 @@ pub(crate) struct Case {
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) objective: Objective,
     pub(crate) imbalance: f64,
-    pub(crate) old: Option<(Vec<u32>, Vec<u64>)>,
+    pub(crate) old: Option<(Vec<Option<u32>>, Vec<u64>)>,
 }
 
 /// A pipeline, a ring, a mesh, a farm or a random network.
@@ -161,7 +161,7 @@ pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
         _ => Objective::Cost,
     };
     let old = dice.one_in(4).then(|| {
-        let block = (0..n).map(|_| dice.below(k.into()) as u32).collect();
+        let block = (0..n).map(|_| Some(dice.below(k.into()) as u32)).collect();
         let price = 1 + dice.below(50);
         (block, vec![price; n as usize])
     });
@@ -179,7 +179,7 @@ pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
 pub(crate) fn run(case: &Case, strategy: &str, steps: u64, seed: u64) -> Option<Solution> {
     let problem = problem(case);
     let options = Options {
-        strategy: strategy.to_owned(),
+        strategy: Strategy::named(strategy).unwrap(),
         steps,
         seed,
         ..Options::default()

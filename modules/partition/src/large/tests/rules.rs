@@ -125,7 +125,7 @@ fn planted(graph: &Graph, which: u32, seed: u64) -> Planted {
     }
 }
 
-fn still() -> Budget {
+fn still() -> Budget<'static> {
     Budget {
         start: std::time::Instant::now(),
         time: None,
@@ -189,7 +189,7 @@ proptest! {
         let fine = Level::of(&inst);
         let Some(held) = &fine.held else { return Ok(()) };
         let mut random = Random::new(seed);
-        let (joins, alone) = Joins::new(held, fine.len(), target, Order::Random);
+        let (joins, alone) = Joins::new(held, fine.len(), target, false);
         let (map, clusters) = cluster(&fine, None, Order::Random, 100, Some(joins), &mut random);
         let coarse = fine.contract(&map, clusters);
         prop_assert!(alone <= clusters);
@@ -200,7 +200,7 @@ proptest! {
             let set = coarse.held.as_ref().unwrap().set(map[v as usize]);
             prop_assert!(held.set(v) == 0 || held.set(v) == set);
         }
-        let halving = Halving::new(&inst, fine.total_load(), 0.5);
+        let halving = BisectionTree::new(&inst, fine.total_load(), 0.5);
         let mut parts = Parts::whole(&halving);
         loop {
             let k = parts.len();
@@ -235,7 +235,7 @@ fn a_rule_on_a_large_mesh_costs_little() {
     let graph = mesh(side);
     let machine = Machine::regular(&[(4, 1), (2, 10), (2, 100)]).unwrap();
     let options = Options {
-        strategy: "fast".to_owned(),
+        strategy: crate::Strategy::named("fast").unwrap(),
         ..Options::default()
     };
     let solved = |constraints: &[Constraint]| {

@@ -24,7 +24,7 @@ pub(crate) struct Half {
 
 /// A binary tree over the blocks, root first. Groups of the machine stay together.
 #[derive(Clone, Debug)]
-pub(crate) struct Halving {
+pub(crate) struct BisectionTree {
     halves: Vec<Half>,
     /// What is kept beside the loads.
     totals: Option<Arc<Totals>>,
@@ -32,10 +32,10 @@ pub(crate) struct Halving {
     limits: Option<Arc<Limits>>,
 }
 
-impl Halving {
-    /// `greed` from 0 to 1: how much of the slack the uppermost parts, whose cuts are the dearest,
+impl BisectionTree {
+    /// `slack_share` from 0 to 1: how much of the slack the uppermost parts, whose cuts are the most expensive,
     /// may use up; single blocks always have all of it.
-    pub(crate) fn new(inst: &Instance, total: i64, greed: f64) -> Self {
+    pub(crate) fn new(inst: &Instance, total: i64, slack_share: f64) -> Self {
         let nodes = inst.shared.machine.nodes();
         let mut halves: Vec<Half> = Vec::new();
         // Machine nodes of each half, in order of creation: parents before children.
@@ -83,7 +83,7 @@ impl Halving {
         let tall = f64::from(height[0] + 1);
         for (half, height) in halves.iter_mut().zip(height) {
             let share = total as f64 * half.room as f64 / all;
-            let part = 1.0 - (1.0 - greed) * f64::from(height) / tall;
+            let part = 1.0 - (1.0 - slack_share) * f64::from(height) / tall;
             half.slack = part;
             let bound = (share * slack.powf(part)).max(share.ceil()) as i64;
             half.bound = if height == 0 {
@@ -149,7 +149,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// All in one.
-    pub(crate) fn whole(halving: &Halving) -> Self {
+    pub(crate) fn whole(halving: &BisectionTree) -> Self {
         Self {
             half: vec![0],
             distance: vec![0],
@@ -182,19 +182,19 @@ impl Parts {
     }
 
     /// Distance between the halves of a part; `None` for a single block.
-    fn gap(&self, inst: &Instance, halving: &Halving, half: u32) -> Option<i64> {
+    fn gap(&self, inst: &Instance, halving: &BisectionTree, half: u32) -> Option<i64> {
         let [a, b] = halving.of(half).halves?;
         Some(inst.distance(halving.of(a).block, halving.of(b).block))
     }
 
     /// Whether some part has halves that are at least so far from each other.
-    pub(crate) fn divisible(&self, inst: &Instance, halving: &Halving, least: i64) -> bool {
+    pub(crate) fn divisible(&self, inst: &Instance, halving: &BisectionTree, least: i64) -> bool {
         let gaps = self.half.iter().map(|&h| self.gap(inst, halving, h));
         gaps.flatten().any(|gap| gap >= least)
     }
 
     /// The block that each part stands for, or begins with.
-    pub(crate) fn block_of(&self, halving: &Halving) -> Vec<u32> {
+    pub(crate) fn block_of(&self, halving: &BisectionTree) -> Vec<u32> {
         self.half.iter().map(|&h| halving.of(h).block).collect()
     }
 
@@ -203,7 +203,7 @@ impl Parts {
     pub(crate) fn halved(
         &self,
         inst: &Instance,
-        halving: &Halving,
+        halving: &BisectionTree,
         least: i64,
     ) -> (Self, Vec<(u32, bool)>) {
         let mut half = Vec::new();
@@ -233,7 +233,7 @@ impl Parts {
     }
 
     /// Sum of the load bounds of the blocks of a part.
-    pub(crate) fn room(&self, halving: &Halving, part: u32) -> i64 {
+    pub(crate) fn room(&self, halving: &BisectionTree, part: u32) -> i64 {
         halving.of(self.half[part as usize]).room
     }
 }

@@ -1,5 +1,5 @@
-//! The ways in which a mapping is improved, and which to try next: that which gained most for its
-//! steps of late.
+//! The operators that improve a mapping, and which to apply next: a bandit with decay takes that which gained
+//! most for its steps of late.
 
 use crate::budget::Budget;
 use crate::instance::Instance;
@@ -7,16 +7,10 @@ use crate::random::Random;
 use crate::refine::pair;
 use crate::refine::region::{Manner, Region};
 use crate::refine::regroup::From;
-
-/// A way is left out if the budget has no room for so many tries of it.
-const TRIES: u64 = 50;
-/// Steps for each vertex and level of a cycle.
-pub(crate) const CYCLE: u64 = 250;
-/// What older tries of a way count against the last.
-const FADE: f64 = 0.95;
+use crate::tuning::small::{CYCLE, DECAY, TRIES};
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum Operator {
     /// Part of a group of this depth is improved.
     Region(u32, Manner),
     /// A group of this depth is divided anew, with so many steps for each vertex.
@@ -31,8 +25,8 @@ pub(crate) enum Kind {
     Exchange(u64),
 }
 
-struct Way {
-    kind: Kind,
+struct Arm {
+    operator: Operator,
     /// Gain and steps of late.
     gained: f64,
     spent: f64,
@@ -40,10 +34,10 @@ struct Way {
     total: u64,
 }
 
-impl Way {
-    fn new(kind: Kind) -> Self {
+impl Arm {
+    fn new(operator: Operator) -> Self {
         Self {
-            kind,
+            operator,
             gained: 0.0,
             spent: 0.0,
             total: 0,
@@ -51,58 +45,62 @@ impl Way {
     }
 }
 
-pub(crate) struct Ways(Vec<Way>);
+pub(crate) struct Operators(Vec<Arm>);
 
-/// About what a try of the dearest ways takes, in steps; 0 for the others.
-fn expected(inst: &Instance, kind: Kind) -> u64 {
+/// About what a try of the most expensive operators takes, in steps; 0 for the others.
+fn expected(inst: &Instance, operator: Operator) -> u64 {
     let nodes = inst.shared.machine.nodes();
     let at = |depth: u32| nodes.iter().filter(|n| n.depth == depth).count().max(1);
     let n = inst.len() as u64;
-    match kind {
-        Kind::Cycle => 2 * CYCLE * n,
-        Kind::Regroup(depth, From::Here, steps) => 2 * steps * n / at(depth) as u64,
+    match operator {
+        Operator::Cycle => 2 * CYCLE * n,
+        Operator::Regroup(depth, From::Here, steps) => 2 * steps * n / at(depth) as u64,
         _ => 0,
     }
 }
 
-impl Ways {
+impl Operators {
     /// Those for an instance that are worth trying within a budget.
-    pub(crate) fn new(inst: &Instance, budget: &Budget) -> Self {
+    pub(crate) fn new(inst: &Instance, budget: &Budget<'_>) -> Self {
         let all = budget.in_steps();
-        let fits = |kind: &Kind| expected(inst, *kind) * TRIES <= all;
-        let mut kinds = vec![Kind::Combine, Kind::Cycle];
+        let fits = |operator: &Operator| expected(inst, *operator) * TRIES <= all;
+        let mut kinds = vec![Operator::Combine, Operator::Cycle];
         let depths = Region::depths(inst);
         for depth in 0..depths {
             let lowest = depth + 1 == depths;
-            kinds.push(Kind::Region(depth, Manner::Clusters));
+            kinds.push(Operator::Region(depth, Manner::Clusters));
             if pair::fits(inst) {
-                kinds.push(Kind::Pairs(depth));
+                kinds.push(Operator::Pairs(depth));
             }
             if depth > 0 || lowest {
-                kinds.push(Kind::Region(depth, Manner::Anew));
+                kinds.push(Operator::Region(depth, Manner::Anew));
             }
             if !lowest {
-                kinds.push(Kind::Regroup(depth, From::Nothing, 20));
-                kinds.push(Kind::Regroup(depth, From::Here, 30));
-                kinds.push(Kind::Regroup(depth, From::Here, 300));
+                kinds.push(Operator::Regroup(depth, From::Nothing, 20));
+                kinds.push(Operator::Regroup(depth, From::Here, 30));
+                kinds.push(Operator::Regroup(depth, From::Here, 300));
                 if pair::fits(inst) {
-                    kinds.push(Kind::Regroup(depth, From::Pair, 0));
+                    kinds.push(Operator::Regroup(depth, From::Pair, 0));
                 }
             }
         }
-        Self(kinds.into_iter().filter(fits).map(Way::new).collect())
+        Self(kinds.into_iter().filter(fits).map(Arm::new).collect())
     }
 
-    pub(crate) fn kind(&self, way: usize) -> Kind {
-        self.0[way].kind
+    pub(crate) fn operator(&self, way: usize) -> Operator {
+        self.0[way].operator
     }
 
     /// Loads hardly fit: from now on a few blocks at a time are divided anew too, a way that takes
     /// more time than it gains where they fit easily.
     pub(crate) fn fit_tightly(&mut self) {
-        if !self.0.iter().any(|w| matches!(w.kind, Kind::Exchange(_))) {
-            let more = [50_000, 400_000].map(Kind::Exchange);
-            self.0.extend(more.map(Way::new));
+        if !self
+            .0
+            .iter()
+            .any(|w| matches!(w.operator, Operator::Exchange(_)))
+        {
+            let more = [50_000, 400_000].map(Operator::Exchange);
+            self.0.extend(more.map(Arm::new));
         }
     }
 
@@ -120,14 +118,14 @@ impl Ways {
     }
 
     /// Books a try. The first one counts as if it had gained a little: all are worth some tries.
-    pub(crate) fn book(&mut self, way: usize, gain: f64, hope: f64, steps: u64) {
+    pub(crate) fn credit(&mut self, way: usize, gain: f64, hope: f64, steps: u64) {
         let way = &mut self.0[way];
         if way.total == 0 {
             way.gained = hope;
             way.spent = 3.0 * steps as f64;
         }
-        way.gained = way.gained * FADE + gain;
-        way.spent = way.spent * FADE + steps as f64;
+        way.gained = way.gained * DECAY + gain;
+        way.spent = way.spent * DECAY + steps as f64;
         way.total += steps;
     }
 
@@ -141,7 +139,7 @@ impl Ways {
         let best = if random.below(4) == 0 {
             all().min_by_key(|w| w.1.total)
         } else {
-            let rate = |w: &Way| w.gained / w.spent;
+            let rate = |w: &Arm| w.gained / w.spent;
             all().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)))
         };
         best.map_or(0, |w| w.0)

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::coarsen::Order;
 use crate::clusters::{summed, united};
 use crate::instance::Instance;
+use crate::tuning::large::{HANDFUL, SMALL, SPARSE, TIED};
 
 /// What each vertex is held to. Clusters are held to what their members are.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct Constrained {
     /// Index into the sets of blocks, by vertex; empty when all are free.
     set: Vec<u32>,
     /// `vertex * dims + dim`; the first dimension is the load, which the level has too.
@@ -21,17 +21,7 @@ pub(crate) struct Held {
     apart: Vec<Vec<(u32, u32)>>,
 }
 
-/// Those who are pinned or keep apart stay alone up to so many times the vertices that are wanted,
-/// and up to so many as if those were not few.
-const TIED: usize = 4;
-const SMALL: usize = 250;
-/// Fewer do not: they would bend the lines of a mesh that is paired as it is numbered.
-const HANDFUL: usize = 8;
-
-/// A dimension is sparse when one vertex of so many has some of it, or fewer.
-const SPARSE: usize = 4;
-
-impl Held {
+impl Constrained {
     /// `None` where loads are all there is to keep.
     pub(crate) fn of(inst: &Instance) -> Option<Arc<Self>> {
         if inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() {
@@ -111,7 +101,7 @@ impl Held {
 
 /// Who may join whom while clusters form.
 pub(crate) struct Joins<'a> {
-    held: &'a Held,
+    held: &'a Constrained,
     /// What holds few keeps them alone: a cluster around a pinned vertex would cost more where it
     /// is pinned than the vertex does.
     alone: Vec<bool>,
@@ -124,16 +114,21 @@ pub(crate) struct Joins<'a> {
 }
 
 impl<'a> Joins<'a> {
-    /// For clusters of `count` vertices on the way to about `target`. Also the number of vertices
+    /// For clusters of `count` vertices on the way to about `target`, visited as they are numbered or not. Also the number of vertices
     /// that stay alone.
-    pub(crate) fn new(held: &'a Held, count: usize, target: usize, visit: Order) -> (Self, usize) {
+    pub(crate) fn new(
+        held: &'a Constrained,
+        count: usize,
+        target: usize,
+        numbered: bool,
+    ) -> (Self, usize) {
         let all = 0..count as u32;
-        let few = |is: fn(&Held, u32) -> bool, most: usize| {
+        let few = |is: fn(&Constrained, u32) -> bool, most: usize| {
             let count = all.clone().filter(|&v| is(held, v)).count();
-            count <= most && (count >= HANDFUL || visit != Order::Numbered)
+            count <= most && (count >= HANDFUL || !numbered)
         };
-        let tied = few(Held::is_tied, TIED * target.max(SMALL));
-        let counted = few(Held::is_counted, target);
+        let tied = few(Constrained::is_tied, TIED * target.max(SMALL));
+        let counted = few(Constrained::is_counted, target);
         let alone = |v| tied && held.is_tied(v) || counted && held.is_counted(v);
         let alone: Vec<bool> = all.clone().map(alone).collect();
         let few = alone.iter().filter(|a| **a).count();

@@ -1,4 +1,4 @@
-//! A dynamic programme over the front, with the relaxation as the bound on what is to come.
+//! A dynamic programme over the frontier, with the relaxation as the bound on what is to come.
 //!
 //! Vertices are placed in the order of a [`Sweep`](crate::bound::sweep::Sweep). What matters of a
 //! beginning is the load of each block and where the open vertices lie; of beginnings alike in
@@ -31,7 +31,7 @@ struct Group {
 }
 
 /// The programme, for one relaxation at one set of prices.
-pub(crate) struct Front<'a> {
+pub(crate) struct Frontier<'a> {
     relaxation: &'a Relaxation,
     /// Groups of each layer; those of the lowest have one cell each.
     layers: Vec<Vec<Group>>,
@@ -65,7 +65,7 @@ struct Beginnings {
     from: Vec<(u32, u16)>,
 }
 
-impl<'a> Front<'a> {
+impl<'a> Frontier<'a> {
     /// `relaxation` has its tables filled for these prices.
     pub(crate) fn new(relaxation: &'a Relaxation, prices: &Prices<i32>) -> Self {
         let count = relaxation.layers[0].kind_of.len();
