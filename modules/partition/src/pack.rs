@@ -98,12 +98,7 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best
     let mut ledger = Ledger::new(&bare);
     order.iter().for_each(|&v| ledger.put_emptiest(v));
     let mut state = State::new(&bare, ledger.block);
-    let schedule = Schedule {
-        steps: effort.steps,
-        hot: 1.0,
-        cold: 0.01,
-        stop_at: effort.stop_at,
-    };
+    let schedule = Schedule::new(effort.steps, 1.0, 0.01, effort.stop_at);
     if state.faults == 0 {
         Best::of(&state)
     } else {

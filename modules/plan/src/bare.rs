@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::failure::solver;
-use crate::translate::{Targets, distance_factor};
+use crate::translate::{Targets, distance_factor, shares};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Place;
 use graphmap_partition::{
@@ -125,8 +125,14 @@ pub fn plan_bare(
         vertices[b as usize] += 1;
         loads[b as usize] += graph.load(v as u32);
     }
+    let weights: Vec<f64> = loads.iter().map(|&l| l as f64).collect();
     let plan = BarePlan {
-        shares: onto.shares(&loads),
+        shares: shares(
+            &onto.machine,
+            &onto.block,
+            graph.total_load() as f64,
+            &weights,
+        ),
         own: judged(
             &request.options.strategy.name,
             &solution.evaluation,
@@ -183,21 +189,6 @@ impl Onto {
             machine: targets.machine,
             distance,
         })
-    }
-
-    /// Of each block its load relative to its share.
-    fn shares(&self, loads: &[u64]) -> Vec<f64> {
-        let speeds = self.machine.blocks().iter().map(|b| f64::from(b.speed));
-        let speed: f64 = speeds.clone().sum();
-        let total: u64 = loads.iter().sum();
-        let mut shares = vec![0.0; loads.len()];
-        for (own, &b) in speeds.zip(&self.block) {
-            let share = total as f64 * own / speed;
-            if share > 0.0 {
-                shares[b as usize] = loads[b as usize] as f64 / share;
-            }
-        }
-        shares
     }
 }
 

@@ -6,7 +6,7 @@ use crate::previous::Since;
 use crate::request::Request;
 use crate::rules::{Rules, beside};
 use crate::spots::Spots;
-use crate::translate::{Rounded, Targets, Weights};
+use crate::translate::{Rounded, Targets, Weights, shares as relative};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
@@ -300,16 +300,7 @@ fn shares(
     targets: &Targets,
     weights: &Weights,
 ) -> (Vec<f64>, Vec<f64>) {
-    let blocks = targets.machine.blocks();
     let total: f64 = loads.iter().sum();
-    let speed: f64 = blocks.iter().map(|b| f64::from(b.speed)).sum();
-    let mut shares = vec![0.0; loads.len()];
-    for (block, &o) in blocks.iter().zip(&targets.place_of) {
-        let share = total * f64::from(block.speed) / speed;
-        if share > 0.0 {
-            shares[o as usize] = loads[o as usize] / share;
-        }
-    }
     let scaled = weights.graph.total_load();
     let mut allowed = vec![0.0; loads.len()];
     for (bound, &o) in problem.load_bounds().into_iter().zip(&targets.place_of) {
@@ -317,6 +308,7 @@ fn shares(
             allowed[o as usize] = total * bound as f64 / scaled as f64;
         }
     }
+    let shares = relative(&targets.machine, &targets.place_of, total, loads);
     (shares, allowed)
 }
 

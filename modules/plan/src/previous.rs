@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::language::{Price, Rule, Said};
-use crate::translate::{Beside, Targets, Weights};
+use crate::translate::{Beside, Targets, Weights, shares};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Place;
@@ -189,13 +189,9 @@ impl Homes {
             staying += channel.traffic * far(a, b);
             now += channel.traffic * far(block_of[ends.0], block_of[ends.1]);
         }
-        let total: f64 = network.processes.values().map(|p| p.load).sum();
-        let speed: f64 = machine.blocks().iter().map(|b| f64::from(b.speed)).sum();
-        let share = |(block, load): (&graphmap_partition::Block, f64)| {
-            let share = total * f64::from(block.speed) / speed;
-            if share > 0.0 { load / share } else { 0.0 }
-        };
-        let shares = machine.blocks().iter().zip(loads).map(share);
+        let each: Vec<u32> = (0..machine.len() as u32).collect();
+        let total = network.processes.values().map(|p| p.load).sum();
+        let shares = shares(machine, &each, total, &loads).into_iter();
         Since {
             moves,
             placed,

@@ -150,6 +150,20 @@ pub(crate) fn distance_factor(distances: &[f64; 6]) -> f64 {
     (1000.0 / smallest).min(1e9 / largest)
 }
 
+/// Of each place its load relative to its share of a total, which follows from its speed; `place_of` says
+/// which place each block is.
+pub(crate) fn shares(machine: &Machine, place_of: &[u32], total: f64, loads: &[f64]) -> Vec<f64> {
+    let speed: f64 = machine.blocks().iter().map(|b| f64::from(b.speed)).sum();
+    let mut shares = vec![0.0; loads.len()];
+    for (block, &place) in machine.blocks().iter().zip(place_of) {
+        let share = total * f64::from(block.speed) / speed;
+        if share > 0.0 {
+            shares[place as usize] = loads[place as usize] / share;
+        }
+    }
+    shares
+}
+
 /// OS processes as blocks of the engine's machine.
 pub(crate) struct Targets {
     pub(crate) machine: Machine,

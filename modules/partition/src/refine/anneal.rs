@@ -20,6 +20,18 @@ pub(crate) struct Schedule {
     pub(crate) stop_at: Option<Instant>,
 }
 
+impl Schedule {
+    /// From hot to a part of that.
+    pub(crate) fn new(steps: u64, hot: f64, part: f64, stop_at: Option<Instant>) -> Self {
+        Self {
+            steps,
+            hot,
+            cold: hot * part,
+            stop_at,
+        }
+    }
+}
+
 /// The best mapping met: fewest faults, then least cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Best {

@@ -52,12 +52,7 @@ pub(crate) fn combine(
     let mut state = State::new(&coarse, lifted(&map, clusters, &first.block));
     let hot = typical(&state) * (0.05 + 0.4 * random.unit());
     let steps = (clusters as u64 * 150).clamp(2_000, 100_000);
-    let schedule = Schedule {
-        steps,
-        hot,
-        cold: hot * 0.03,
-        stop_at,
-    };
+    let schedule = Schedule::new(steps, hot, 0.03, stop_at);
     let found = anneal(&mut state, random, &schedule);
     let spent = steps + 8 * inst.targets.len() as u64;
     if !found.beats(first) {

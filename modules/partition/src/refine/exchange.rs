@@ -364,12 +364,7 @@ pub(crate) fn improve(
         false => 0.2 + 0.3 * random.unit(),
     };
     let hot = typical(&state) * warmth.max(0.001);
-    let schedule = Schedule {
-        steps,
-        hot,
-        cold: hot * 0.02,
-        stop_at,
-    };
+    let schedule = Schedule::new(steps, hot, 0.02, stop_at);
     let (found, spent) = exchange(&mut state, random, &schedule);
     if best.beats(&found) {
         return (best.clone(), spent);

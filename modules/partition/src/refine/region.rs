@@ -165,12 +165,7 @@ impl Region {
                 } else {
                     warmth
                 };
-            let schedule = Schedule {
-                steps: effort * level.inner as u64,
-                hot,
-                cold: hot * 0.04,
-                stop_at,
-            };
+            let schedule = Schedule::new(effort * level.inner as u64, hot, 0.04, stop_at);
             spent += schedule.steps;
             let here = anneal_within(&mut state, random, &schedule, vertices(), &self.blocks);
             if let Some(below) = levels.last_mut() {

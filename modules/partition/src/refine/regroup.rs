@@ -191,12 +191,7 @@ impl Work<'_> {
     fn heat(&mut self, part: &Instance, block: Vec<u32>, warmth: f64, steps: u64) -> Best {
         let mut state = State::new(part, block);
         let hot = typical(&state) * warmth;
-        let schedule = Schedule {
-            steps: steps * part.len() as u64,
-            hot,
-            cold: hot * 0.1,
-            stop_at: self.effort.stop_at,
-        };
+        let schedule = Schedule::new(steps * part.len() as u64, hot, 0.1, self.effort.stop_at);
         self.spent += schedule.steps;
         anneal(&mut state, self.random, &schedule)
     }

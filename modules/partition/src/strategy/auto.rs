@@ -85,12 +85,7 @@ fn annealed(
 ) -> Best {
     let mut state = State::new(inst, first);
     let hot = typical(&state) * 0.3;
-    let schedule = Schedule {
-        steps,
-        hot,
-        cold: hot * 0.01,
-        stop_at,
-    };
+    let schedule = Schedule::new(steps, hot, 0.01, stop_at);
     anneal(&mut state, random, &schedule)
 }
 

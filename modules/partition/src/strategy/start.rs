@@ -61,12 +61,7 @@ pub(super) fn start(
         0.05
     };
     let hot = typical(&state) * warmth;
-    let schedule = Schedule {
-        steps: round(inst),
-        hot,
-        cold: hot * 0.02,
-        stop_at,
-    };
+    let schedule = Schedule::new(round(inst), hot, 0.02, stop_at);
     let found = anneal(&mut state, random, &schedule);
     Some((found, round(inst) + work as u64))
 }
