@@ -2,11 +2,13 @@
 
 use crate::front_end::{self, FrontEnd};
 use crate::{emitters, weights};
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Emitter;
 use graphmap_kpn::pass::Pass;
+use graphmap_partition::Strategy;
 use std::path::Path;
 
-/// Front ends, passes and emitters, each found by its name; front ends and emitters also by the paths
+/// Front ends, passes, strategies and emitters, each found by its name; front ends and emitters also by the paths
 /// of files that are theirs.
 ///
 /// [`Registry::new`] has all that graphmap brings along. Of two that fit, the one that was added first
@@ -15,6 +17,8 @@ pub struct Registry {
     front_ends: Vec<Box<dyn FrontEnd + Send + Sync>>,
     passes: Vec<Box<dyn Pass + Send + Sync>>,
     emitters: Vec<Box<dyn Emitter + Send + Sync>>,
+    /// Beside those of the engine.
+    strategies: Vec<Strategy>,
 }
 
 impl Default for Registry {
@@ -49,6 +53,7 @@ impl Registry {
             front_ends: Vec::new(),
             passes: Vec::new(),
             emitters: Vec::new(),
+            strategies: Vec::new(),
         }
     }
 
@@ -70,6 +75,13 @@ impl Registry {
     #[must_use]
     pub fn emitter(mut self, emitter: impl Emitter + Send + Sync + 'static) -> Registry {
         self.emitters.push(Box::new(emitter));
+        self
+    }
+
+    /// Adds a strategy to those of the engine. It goes before one of the engine's of its name.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Registry {
+        self.strategies.push(strategy);
         self
     }
 
@@ -101,6 +113,15 @@ impl Registry {
     /// The pass of a name.
     pub fn pass_named(&self, name: &str) -> Option<&dyn Pass> {
         self.passes().find(|p| p.name() == name)
+    }
+
+    /// The strategy of a name, for [`Request::options`](crate::Request::options).
+    ///
+    /// # Errors
+    /// That there is none, with the name that is nearest.
+    #[allow(clippy::result_large_err)] // Once a mapping.
+    pub fn strategy_named(&self, name: &str) -> Result<Strategy, Diagnostic> {
+        graphmap_plan::strategy(name, &self.strategies)
     }
 
     /// The emitter of a name.

@@ -1,6 +1,7 @@
 //! The command on top of a registry.
 
 use crate::{Emitter, FrontEnd, Pass, Registry, cli};
+use graphmap_partition::Strategy;
 use std::process::ExitCode;
 
 /// The command: what a [`Registry`] has, with verbs and options.
@@ -59,6 +60,12 @@ impl Tool {
     #[must_use]
     pub fn emitter(self, emitter: impl Emitter + Send + Sync + 'static) -> Tool {
         self.registry.emitter(emitter).into()
+    }
+
+    /// Adds a strategy, to be asked for with `--strategy NAME`.
+    #[must_use]
+    pub fn strategy(self, strategy: Strategy) -> Tool {
+        self.registry.strategy(strategy).into()
     }
 
     /// Does what the command line says.

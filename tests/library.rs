@@ -2,6 +2,7 @@
 //! program is built and run without the command.
 
 use graphmap::kpn::declared::At;
+use graphmap::partition::Strategy;
 use graphmap::{
     Builder, Diagnostic, Diagnostics, EmitContext, Emitter, Fate, Files, FrontEnd, Mapped, Options,
     Pass, PassContext, Registry, Request, Run,
@@ -267,6 +268,28 @@ fn a_registry_has_parts_of_ones_own() {
             .to_string()
             .contains("has no lines")
     );
+}
+
+#[test]
+fn a_strategy_of_ones_own_maps_and_is_judged() {
+    let reversed = Strategy::new("reversed", "the last process first", |problem, _| {
+        let (n, k) = (problem.graph.vertices(), problem.machine.len());
+        Ok((0..n).map(|v| ((n - 1 - v) * k / n) as u32).collect())
+    });
+    let registry = Registry::new().strategy(reversed);
+    let network = graphmap::check(farm(6)).unwrap();
+    let platform = graphmap::platform("hosts=1:cores=2").unwrap();
+    let mut request = Request {
+        imbalance: 0.5,
+        ..Request::default()
+    };
+    request.options.strategy = registry.strategy_named("reversed").unwrap();
+    let plan = graphmap::map(&network, &platform, &request).unwrap();
+    assert_eq!(plan.mapped.mapping().os_process, [1, 1, 1, 1, 0, 0, 0, 0]);
+    assert_eq!(plan.mapped.mapping().strategy, "reversed");
+    let wrong = registry.strategy_named("revresed").unwrap_err();
+    assert_eq!(wrong.help, ["did you mean `reversed`?"]);
+    assert!(registry.strategy_named("auto").is_ok());
 }
 
 #[test]

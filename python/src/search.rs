@@ -72,7 +72,7 @@ impl Search {
         };
         let unknown =
             |finding: Diagnostic| exception(py, Report::new(finding.into(), SourceMap::new()));
-        request.options.strategy = plan::strategy(strategy).map_err(unknown)?;
+        request.options.strategy = plan::strategy(strategy, &[]).map_err(unknown)?;
         request.options.time = time.map(Duration::from_secs_f64);
         request.options.seed = seed;
         request.options.threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -24,7 +24,7 @@ pub(crate) fn run(
     let file = graph(format, &args.file, session)?;
     let named = args.mapping.hosts.is_some();
     let (platform, _) = session.target(&args.mapping)?;
-    let patience = args.mapping.patience();
+    let patience = args.mapping.patience(session.registry);
     let watch = patience.as_ref().map(Patience::watch);
     let request = BareRequest {
         platform: named.then_some(&platform),

@@ -8,7 +8,7 @@ use super::rules::RuleArgs;
 use super::session::{Outcome, Session};
 use super::talk;
 use crate::cli::supervisor::{self, Bound};
-use crate::codes;
+use crate::{Registry, codes};
 use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::hardware::Hardware;
@@ -16,7 +16,7 @@ use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Mapped, Mapping, Place};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Kind, Objective, Options, Strategy, Watch};
+use graphmap_partition::{Kind, Objective, Options, Watch};
 use graphmap_plan::{self as plan, Modules, Plan, Previous, Request};
 use graphmap_platform::{Dialect, Host, Platform, local, slurm};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -135,20 +135,25 @@ impl MappingArgs {
     }
 
     /// Somebody who may end the search, where it can be ended.
-    pub(crate) fn patience(&self) -> Option<Patience> {
-        let searches = self.is_strategy(Kind::is_own_search);
+    pub(crate) fn patience(&self, registry: &Registry) -> Option<Patience> {
+        let searches = self.is_strategy(registry, Kind::is_own_search);
         searches.then(Patience::new)
     }
 
     /// Whether there is such a strategy, and what it is is of some kind.
-    fn is_strategy(&self, of_kind: impl Fn(Kind) -> bool) -> bool {
-        Strategy::named(&self.strategy).is_ok_and(|s| of_kind(s.kind))
+    fn is_strategy(&self, registry: &Registry, of_kind: impl Fn(Kind) -> bool) -> bool {
+        let found = registry.strategy_named(&self.strategy);
+        found.is_ok_and(|strategy| of_kind(strategy.kind))
     }
 
     /// How to search.
-    pub(crate) fn search(&self, watch: Option<&Arc<Watch>>) -> Result<Options, Diagnostics> {
+    pub(crate) fn search(
+        &self,
+        registry: &Registry,
+        watch: Option<&Arc<Watch>>,
+    ) -> Result<Options, Diagnostics> {
         Ok(Options {
-            strategy: plan::strategy(&self.strategy)?,
+            strategy: registry.strategy_named(&self.strategy)?,
             time: self.time,
             threads: self.threads(),
             seed: self.seed,
@@ -347,7 +352,7 @@ impl Session<'_> {
             Some(path) => Some(self.previous(path, args.migration, network)?),
             None => None,
         };
-        let patience = patient.then(|| args.patience()).flatten();
+        let patience = patient.then(|| args.patience(self.registry)).flatten();
         let watch = patience.as_ref().map(Patience::watch);
         let mut request = Request {
             os_processes: args.os_processes.map(|n| n.get() as usize),
@@ -380,7 +385,7 @@ impl Session<'_> {
         watch: Option<&Arc<Watch>>,
     ) -> Outcome<Options> {
         let found = args
-            .search(watch)
+            .search(self.registry, watch)
             .map(|options| (options, Diagnostics::new()));
         let exit = found.as_ref().err().map_or(Exit::Ok, exit_of);
         self.take(exit, found)
@@ -392,7 +397,7 @@ impl Session<'_> {
             return Ok(());
         };
         self.remember(solver);
-        if args.is_strategy(|kind| kind == Kind::Program) {
+        if args.is_strategy(self.registry, |kind| kind == Kind::Program) {
             return Ok(());
         }
         let message = format!("`--solver` is not for the strategy `{}`", args.strategy);

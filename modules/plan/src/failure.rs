@@ -44,12 +44,15 @@ pub(crate) fn solver(said: &str) -> Diagnostic {
         .help("use `--strategy auto`, which needs none")
 }
 
-/// The strategy of a name.
+/// The strategy of a name: one of somebody's `own`, or of the engine.
 ///
 /// # Errors
 /// [`codes::UNKNOWN_STRATEGY`], with the name that is nearest; also where a strategy is not compiled in.
 #[allow(clippy::result_large_err)] // Once a plan.
-pub fn strategy(name: &str) -> Result<Strategy, Diagnostic> {
+pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
+    if let Some(strategy) = own.iter().find(|s| s.name == name) {
+        return Ok(strategy.clone());
+    }
     let (message, help) = match Strategy::named(name) {
         Ok(strategy) => return Ok(strategy),
         Err(Error::LeftOut { name, feature }) => (
@@ -59,7 +62,8 @@ pub fn strategy(name: &str) -> Result<Strategy, Diagnostic> {
             ),
         ),
         Err(_) => {
-            let known: Vec<&str> = strategies().map(|s| &*s.name).collect();
+            let all: Vec<Strategy> = own.iter().cloned().chain(strategies().cloned()).collect();
+            let known: Vec<&str> = all.iter().map(|s| &*s.name).collect();
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are: {}", known.join(", ")),

@@ -144,7 +144,7 @@ fn what_does_not_exist_is_told_with_the_nearest_that_does() {
     );
     assert_eq!(told[1].0, codes::NO_OS_PROCESS);
 
-    let found = graphmap_plan::strategy("atuo").unwrap_err();
+    let found = graphmap_plan::strategy("atuo", &[]).unwrap_err();
     assert_eq!(found.help, ["did you mean `auto`?"]);
 }
 
@@ -179,7 +179,7 @@ fn odd_requests_are_met_with_a_warning() {
 fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     let platform = hosts(&["x", "y"]);
     let mut request = quick();
-    request.options.strategy = graphmap_plan::strategy("round-robin").unwrap();
+    request.options.strategy = graphmap_plan::strategy("round-robin", &[]).unwrap();
     let (dealt, _) = planned(PIPELINE, &platform, &request);
     // Two and two exchanged: worse than the best.
     let mut previous = dealt.mapped.mapping().clone();
@@ -482,7 +482,7 @@ fn round_robin_follows_the_order_in_which_hosts_are_listed() {
     let source = SourceMap::new().add("hosts", "x\ny\nx\ny\n").unwrap();
     let platform = graphmap_platform::read(&source, None, &mut found).unwrap();
     let mut request = quick();
-    request.options.strategy = graphmap_plan::strategy("round-robin").unwrap();
+    request.options.strategy = graphmap_plan::strategy("round-robin", &[]).unwrap();
     let (plan, _) = planned("digraph { a -> b -> c -> d -> e }", &platform, &request);
     let mapping = plan.mapped.mapping();
     assert_eq!(mapping.os_process, [0, 1, 2, 3, 0]);
