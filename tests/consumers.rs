@@ -127,7 +127,8 @@ impl Consumers {
             os_processes: dice.one_of(&[None, Some(1), Some(3), Some(1000)]),
             modules: dice.one_of(&[Modules::Ignore, Modules::Prefer(1e300), Modules::Atom]),
             options: Options {
-                strategy: strategy(dice.one_of(&["auto", "stack", "round-robin", "fast"])).unwrap(),
+                strategy: strategy(dice.one_of(&["auto", "stack", "round-robin", "fast"]), &[])
+                    .unwrap(),
                 steps: 2000,
                 ..Options::default()
             },
