@@ -2,10 +2,10 @@
 
 use graphmap::kpn::diagnostic::{Label, Severity};
 use graphmap::kpn::source::SourceMap;
-use graphmap::{Error, Report};
+use graphmap::{Diagnostics, Error, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 use std::sync::Arc;
 
 pyo3::create_exception!(
@@ -31,118 +31,165 @@ pub(crate) fn exception(py: Python<'_>, report: Report) -> PyErr {
 
 /// The findings of a report, errors and all others.
 pub(crate) fn all<'py>(py: Python<'py>, report: &Arc<Report>) -> PyResult<Bound<'py, PyTuple>> {
-    let found = (0..report.diagnostics().len()).map(|index| Diagnostic {
-        report: Arc::clone(report),
-        index,
-    });
+    let found = report.diagnostics().iter().enumerate();
+    let found: Vec<Diagnostic> = found
+        .map(|(index, found)| Diagnostic::of(report, index, found))
+        .collect();
     PyTuple::new(py, found)
 }
 
 /// A finding: an error, a warning or a note. `str` shows it with the lines that it is about.
 #[pyclass(frozen, module = "graphmap")]
 pub(crate) struct Diagnostic {
-    report: Arc<Report>,
-    index: usize,
+    /// Its code, such as `G0305`: `graphmap explain G0305` tells more.
+    #[pyo3(get)]
+    code: String,
+    /// `error`, `warning` or `note`.
+    #[pyo3(get)]
+    severity: String,
+    /// What is the matter, in one sentence.
+    #[pyo3(get)]
+    message: String,
+    place: Option<Place>,
+    also: Vec<Place>,
+    help: Vec<String>,
+    notes: Vec<String>,
+    shown: Shown,
+}
+
+/// How a finding is shown with the lines that it is about.
+enum Shown {
+    /// As one of a report: thousands are found, of which a few are shown.
+    One(Arc<Report>, usize),
+    /// As it was where it was pickled.
+    Text(String),
 }
 
 impl Diagnostic {
-    fn diagnostic(&self) -> &graphmap::Diagnostic {
-        let mut all = self.report.diagnostics().iter();
-        all.nth(self.index).expect("made from this report")
-    }
-
-    fn primary(&self) -> Option<Place> {
-        let label = self.diagnostic().primary.as_ref()?;
-        Place::of(label, self.report.sources())
+    fn of(report: &Arc<Report>, index: usize, found: &graphmap::Diagnostic) -> Diagnostic {
+        let place = |label: &Label| Place::of(label, report.sources());
+        let severity = match found.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        Diagnostic {
+            code: found.code.to_string(),
+            severity: severity.to_owned(),
+            message: found.message.clone(),
+            place: found.primary.as_ref().and_then(place),
+            also: found.secondary.iter().filter_map(place).collect(),
+            help: found.help.clone(),
+            notes: found.notes.clone(),
+            shown: Shown::One(Arc::clone(report), index),
+        }
     }
 }
 
 #[pymethods]
 impl Diagnostic {
-    /// Its code, such as `G0305`: `graphmap explain G0305` tells more.
-    #[getter]
-    fn code(&self) -> String {
-        self.diagnostic().code.to_string()
-    }
-
-    /// `error`, `warning` or `note`.
-    #[getter]
-    fn severity(&self) -> &'static str {
-        match self.diagnostic().severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
+    /// One that was pickled.
+    #[new]
+    #[allow(clippy::too_many_arguments)] // Those of `__getnewargs__`.
+    fn new(
+        code: String,
+        severity: String,
+        message: String,
+        place: Option<PyRef<'_, Place>>,
+        also: Vec<PyRef<'_, Place>>,
+        help: Vec<String>,
+        notes: Vec<String>,
+        shown: String,
+    ) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity,
+            message,
+            place: place.map(|place| place.clone()),
+            also: also.iter().map(|place| Place::clone(place)).collect(),
+            help,
+            notes,
+            shown: Shown::Text(shown),
         }
     }
 
-    /// What is the matter, in one sentence.
-    #[getter]
-    fn message(&self) -> &str {
-        &self.diagnostic().message
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let texts = |texts: &[String]| PyList::new(py, texts);
+        let arguments = (
+            (&self.code, &self.severity, &self.message).into_pyobject(py)?,
+            (self.place(), self.also(py)?).into_pyobject(py)?,
+            (texts(&self.help)?, texts(&self.notes)?, self.__str__()).into_pyobject(py)?,
+        );
+        let all = arguments.0.add(arguments.1)?.add(arguments.2)?;
+        Ok(all.cast_into::<PyTuple>()?)
     }
 
     /// Where it is; None where no text is to blame.
     #[getter]
     fn place(&self) -> Option<Place> {
-        self.primary()
+        self.place.clone()
     }
 
     /// The other places that have to do with it.
     #[getter]
     fn also<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let labels = self.diagnostic().secondary.iter();
-        let places = labels.filter_map(|label| Place::of(label, self.report.sources()));
-        PyTuple::new(py, places.collect::<Vec<_>>())
+        PyTuple::new(py, self.also.clone())
     }
 
     /// The name of the text it is in.
     #[getter]
-    fn file(&self) -> Option<String> {
-        self.primary().map(|place| place.file)
+    fn file(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| place.file.as_str())
     }
 
     /// Its line, from 1.
     #[getter]
     fn line(&self) -> Option<u32> {
-        self.primary().map(|place| place.line)
+        self.place.as_ref().map(|place| place.line)
     }
 
     /// Its column in characters, from 1.
     #[getter]
     fn column(&self) -> Option<u32> {
-        self.primary().map(|place| place.column)
+        self.place.as_ref().map(|place| place.column)
     }
 
     /// What can be done about it.
     #[getter]
     fn help<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.diagnostic().help)
+        PyTuple::new(py, &self.help)
     }
 
     /// What else is to be known of it.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.diagnostic().notes)
+        PyTuple::new(py, &self.notes)
     }
 
     fn __str__(&self) -> String {
-        let one = Report::new(
-            self.diagnostic().clone().into(),
-            self.report.sources().clone(),
-        );
-        one.to_string().trim_end().to_owned()
+        match &self.shown {
+            Shown::Text(text) => text.clone(),
+            Shown::One(report, index) => {
+                let one = report.diagnostics().iter().nth(*index).cloned();
+                let one = one.map(Diagnostics::from).unwrap_or_default();
+                let one = Report::new(one, report.sources().clone());
+                one.to_string().trim_end().to_owned()
+            }
+        }
     }
 
     fn __repr__(&self) -> String {
-        let (severity, code) = (self.severity(), self.code());
-        let place = self.primary().map(|place| format!(" at {}", place.shown()));
+        let (severity, code) = (&self.severity, &self.code);
+        let place = self.place.as_ref();
+        let place = place.map(|place| format!(" at {}", place.shown()));
         let place = place.unwrap_or_default();
-        format!("<{severity} {code}{place}: {}>", self.message())
+        format!("<{severity} {code}{place}: {}>", self.message)
     }
 }
 
 /// A stretch of a text, and what is said of it.
 #[pyclass(frozen, get_all, module = "graphmap")]
+#[derive(Clone)]
 pub(crate) struct Place {
     /// The name of the text: the path of a file, say.
     pub(crate) file: String,
@@ -180,6 +227,38 @@ impl Place {
 
 #[pymethods]
 impl Place {
+    /// One that was pickled.
+    #[new]
+    fn new(
+        file: String,
+        line: u32,
+        column: u32,
+        end_line: u32,
+        end_column: u32,
+        text: String,
+    ) -> Place {
+        Place {
+            file,
+            line,
+            column,
+            end_line,
+            end_column,
+            text,
+        }
+    }
+
+    fn __getnewargs__(&self) -> (&str, u32, u32, u32, u32, &str) {
+        let (file, text) = (&self.file, &self.text);
+        (
+            file,
+            self.line,
+            self.column,
+            self.end_line,
+            self.end_column,
+            text,
+        )
+    }
+
     fn __repr__(&self) -> String {
         format!("<Place {}>", self.shown())
     }

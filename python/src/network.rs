@@ -185,6 +185,13 @@ impl Network {
         self.to_svg(py)
     }
 
+    /// Pickled, it is JSON: places are then those of that text, and what was found before is not told again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let read = py.import("graphmap")?.getattr("read_text")?;
+        let arguments = (self.to_json(py), "json", &self.network.name);
+        (read, arguments).into_pyobject(py)
+    }
+
     fn __len__(&self) -> usize {
         self.network.processes.len()
     }

@@ -1,6 +1,8 @@
 """Networks that are read, checked, drawn and written, and what is said of those that are wrong."""
 
+import copy
 import pathlib
+import pickle
 import tempfile
 import unittest
 
@@ -72,6 +74,24 @@ class Reading(unittest.TestCase):
         self.assertIn("two.dot:3:", str(error.diagnostics[1]))
         self.assertNotIn("two.dot:2:", str(error.diagnostics[1]))
         self.assertEqual(graphmap.GraphmapError("mine").diagnostics, ())
+
+    def test_errors_and_networks_go_to_other_processes(self):
+        with self.assertRaises(graphmap.GraphmapError) as caught:
+            graphmap.read_text("digraph { a -> b [type=u8, src=x]; a -> c [type=u16, src=x]; }", name="odd.dot")
+        error = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual(str(error), str(caught.exception))
+        for again, found in zip(error.diagnostics, caught.exception.diagnostics, strict=True):
+            for name in ["code", "severity", "message", "file", "line", "column", "help", "notes"]:
+                self.assertEqual(getattr(again, name), getattr(found, name))
+            self.assertEqual((str(again), repr(again)), (str(found), repr(found)))
+            self.assertEqual([repr(place) for place in again.also], [repr(place) for place in found.also])
+            self.assertEqual(again.place.end_column, found.place.end_column)
+        network = graphmap.read_text(FARM)
+        for copied in [pickle.loads(pickle.dumps(network)), copy.deepcopy(network)]:
+            self.assertEqual(copied.name, "farm")
+            self.assertEqual([repr(c) for c in copied.channels], [repr(c) for c in network.channels])
+        with self.assertRaises(TypeError):
+            pickle.dumps(network.map())
 
     def test_what_cannot_be_read_says_so(self):
         for path, code in [("no such file.dot", "G0001"), ("farm.yaml", "G0004"), ("nul\0.dot", "G0001")]:
