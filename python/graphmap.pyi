@@ -1,7 +1,7 @@
 """From a drawing of a parallel program to its mapping: read, check, map, draw."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, SupportsFloat, final
 
 __version__: str
@@ -18,6 +18,7 @@ class GraphmapError(ValueError):
 class Place:
     """A stretch of a text, and what is said of it."""
 
+    def __new__(cls, file: str, line: int, column: int, end_line: int, end_column: int, text: str) -> Place: ...
     @property
     def file(self) -> str: ...
     @property
@@ -35,6 +36,17 @@ class Place:
 class Diagnostic:
     """A finding: an error, a warning or a note. `str` shows it with the lines that it is about."""
 
+    def __new__(
+        cls,
+        code: str,
+        severity: str,
+        message: str,
+        place: Place | None,
+        also: Sequence[Place],
+        help: Sequence[str],
+        notes: Sequence[str],
+        shown: str,
+    ) -> Diagnostic: ...
     @property
     def code(self) -> str: ...
     @property
@@ -228,8 +240,8 @@ class Files:
     def items(self) -> list[tuple[str, bytes]]: ...
     def write(self) -> dict[str, str]: ...
     def __len__(self) -> int: ...
-    def __contains__(self, path: object) -> bool: ...
-    def __getitem__(self, path: str | os.PathLike[str]) -> bytes: ...
+    def __contains__(self, path: object, /) -> bool: ...
+    def __getitem__(self, path: str | os.PathLike[str], /) -> bytes: ...
     def __iter__(self) -> Iterator[str]: ...
 
 def read(path: str | os.PathLike[str], /) -> Network:
