@@ -4,7 +4,7 @@
 
 use std::os::raw::c_int;
 
-/// A communicator, as one rank has it: a pointer to its [`Shared`](crate::shared::Shared).
+/// A communicator, as one rank has it: a pointer to its `Shared`.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MPI_Comm(pub(crate) *const ());
