@@ -60,13 +60,14 @@ fn the_strategy_of_contributing_is_one() {
     let new = block(&text, "file: strategy/heaviest_first.rs");
     fs::write(engine.join("src/strategy/heaviest_first.rs"), new).unwrap();
     let list = engine.join("src/strategy/mod.rs");
-    let start = "const STRATEGIES: &[Strategy] = &[\n";
+    let start = "static STRATEGIES: &[&Strategy] = &[\n";
     let old = fs::read_to_string(&list).unwrap();
     assert!(old.contains(start), "where is the list of strategies?");
-    let entry = block(&text, "entry");
-    let with = old.replace(start, &format!("mod heaviest_first;\n\n{start}{entry}"));
+    let (value, entry) = (block(&text, "value"), block(&text, "entry"));
+    let with = format!("mod heaviest_first;\n\n{value}\n{start}{entry}");
+    let with = old.replace(start, &with);
     fs::write(list, with).unwrap();
-    let uses = "use graphmap_partition::{Graph, Machine, Options, Problem, solve};\n\n";
+    let uses = "use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, solve};\n\n";
     let test = format!("//! As it stands there.\n\n{uses}{}", block(&text, "test"));
     fs::create_dir_all(engine.join("tests")).unwrap();
     fs::write(engine.join("tests/added.rs"), test).unwrap();

@@ -149,7 +149,7 @@ impl Lone {
         let mut command = Command::new("env");
         command.arg("--default-signal");
         if self.hidden {
-            let hide = "for folder in modules skeletons docs src; do
+            let hide = "for folder in modules docs src; do
                 mount -t tmpfs none \"$SOURCES/$folder\" || exit 99
             done
             exec \"$@\"";
