@@ -209,7 +209,7 @@ const PLATFORM: &[&str] = &[
     "report",
     "hardware",
     "local",
-    "place",
+    "slot",
     "text",
     "dialect",
     "hwloc",
@@ -339,55 +339,6 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
 
 /// Files that import each other in a circle, by crate, and why they do today. There are to be no others.
 pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
-    (
-        "runtime",
-        &[
-            "exec::ceiling",
-            "exec::current",
-            "exec::floor",
-            "exec::hooks",
-            "exec::inquiry",
-            "exec::outside",
-            "exec::point",
-            "exec::registry",
-            "exec::report",
-            "exec::scheduler",
-            "exec::shared",
-            "exec::tally",
-            "exec::task",
-            "exec::waits",
-            "exec::waker",
-        ],
-        "a scheduler runs tasks, and what tasks wait in finds its scheduler: `current`, `point` and `waker` name it",
-    ),
-    (
-        "runtime",
-        &["kpn::end", "kpn::meter"],
-        "an end of a channel may be metered, and a metered end has the end that it meters",
-    ),
-    (
-        "runtime",
-        &[
-            "mpi::arrivals",
-            "mpi::communicator",
-            "mpi::distributed",
-            "mpi::probe",
-            "mpi::request",
-            "mpi::round",
-            "mpi::world",
-        ],
-        "a world has communicators, and what is called on a communicator begins in its world",
-    ),
-    (
-        "runtime",
-        &[
-            "payload",
-            "payload::decoder",
-            "payload::encoder",
-            "payload::format",
-        ],
-        "a payload is given to an encoder and a decoder, which take payloads",
-    ),
     (
         "mpi",
         &[

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::error::RunError;
 use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ProcessInfo};
+use crate::exec::future;
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
@@ -130,7 +131,7 @@ impl Local {
         );
         let rank = self.names.processes;
         self.names.processes += 1;
-        self.tasks.push(task::allocate(0, rank, process));
+        self.tasks.push(future::allocate(0, rank, process));
         rank as usize
     }
 

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use crate::chrome::{self, Unwritten};
 use crate::error::RunError;
+use crate::exec::current;
 use crate::exec::directory::Directory;
 use crate::exec::outside::Outside;
 use crate::exec::registry::Registry;
@@ -97,7 +98,15 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
         let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
         let tally = Tally::new(&directory, residents.len(), options);
         let registry = Registry::new();
-        let scheduler = Scheduler::new(&shared, me, residents.len(), shuffle, tally, registry);
+        let scheduler = Scheduler::new(
+            &shared,
+            me,
+            residents.len(),
+            shuffle,
+            tally,
+            registry,
+            current::first_ids(),
+        );
         scheduler.above.set(mpi::floor);
         scheduler.live(|| {
             let built = wire::build(network, &placement, &exchange, &scheduler, residents);
@@ -257,7 +266,15 @@ unsafe fn run_part(
         let mut tally = Tally::new(&directory, residents.len(), options);
         tally.core = pin::core();
         let registry = Registry::new();
-        let mut scheduler = Scheduler::new(&shared, at, residents.len(), shuffle, tally, registry);
+        let mut scheduler = Scheduler::new(
+            &shared,
+            at,
+            residents.len(),
+            shuffle,
+            tally,
+            registry,
+            current::first_ids(),
+        );
         scheduler.connect(Some(Rc::clone(&outside)));
         scheduler.above.set(mpi::floor);
         let tally = scheduler.live(|| {
@@ -330,7 +347,7 @@ fn join<R>(thread: ScopedJoinHandle<'_, R>) -> R {
 
 /// A run within a process of another shares its numbers.
 fn has_room(processes: usize) -> Result<(), RunError> {
-    let room = Scheduler::room();
+    let room = current::room();
     if processes <= room {
         return Ok(());
     }
@@ -356,7 +373,15 @@ pub(crate) fn local(
     }
     let shared = Shared::new(1, Arc::clone(directory), None, options, None);
     let tally = Tally::new(directory, tasks.len(), options);
-    let scheduler = Scheduler::new(&shared, 0, tasks.len(), options.shuffle, tally, registry);
+    let scheduler = Scheduler::new(
+        &shared,
+        0,
+        tasks.len(),
+        options.shuffle,
+        tally,
+        registry,
+        current::first_ids(),
+    );
     scheduler.above.set(mpi::floor);
     let tally = scheduler.live(|| {
         for (id, task) in tasks.into_iter().enumerate() {

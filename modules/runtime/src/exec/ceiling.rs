@@ -1,7 +1,7 @@
 //! How much channels may grow by, all of a run together.
 
+use super::calls::Calls;
 use super::directory::Directory;
-use super::floor::Calls;
 use super::report;
 use super::waits::{Grow, WaitGraph};
 use crate::overgrown::Overgrown;

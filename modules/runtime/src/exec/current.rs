@@ -3,12 +3,11 @@
 use std::cell::Cell;
 use std::error::Error;
 use std::ptr;
-use std::sync::atomic::Ordering;
 use std::task::Context;
 
 use super::registry::Registry;
-use super::scheduler::Scheduler;
-use super::waker::WakerCore;
+use super::scheduler::{FirstIds, MOST, Scheduler};
+use super::waker_core::WakerCore;
 use crate::link::waiter::HOOK;
 
 /// Most causes of an error that are told.
@@ -24,6 +23,16 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     let scheduler = CURRENT.get();
     // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set.
     unsafe { scheduler.as_ref() }.map(f)
+}
+
+/// The first ids of a scheduler that is made now: a run within a process of another shares its ids.
+pub(crate) fn first_ids() -> FirstIds {
+    with_current(Scheduler::next_ids).unwrap_or_default()
+}
+
+/// How many processes there may be on a scheduler that is made now.
+pub(crate) fn room() -> usize {
+    (MOST - first_ids().process) as usize
 }
 
 /// Calls `f` with the scheduler whose process is going to wait.
@@ -109,7 +118,7 @@ pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
         return None;
     }
     // SAFETY: as above.
-    Some(unsafe { (*core).current.load(Ordering::Relaxed) })
+    Some(unsafe { (*core).running.id() })
 }
 
 /// A reader has left without all that was written to it, or was to be; not where the run has ended, and everybody has to leave.

@@ -20,6 +20,20 @@ pub(crate) struct DeferredWakes {
     wakes: [DeferredWake; 2],
 }
 
+thread_local! {
+    /// Those of the scheduler of this thread.
+    static CURRENT: Cell<*const DeferredWakes> = const { Cell::new(ptr::null()) };
+}
+
+/// Notes that the scheduler of this thread, if a run is on, has something to be done elsewhere.
+#[inline(always)]
+pub(super) fn note() {
+    // SAFETY: `DeferredWakes::enter` keeps the pointer valid while it is set.
+    if let Some(deferred) = unsafe { CURRENT.get().as_ref() } {
+        deferred.note();
+    }
+}
+
 impl DeferredWake {
     const fn new() -> Self {
         DeferredWake {
@@ -45,6 +59,18 @@ impl DeferredWakes {
         }
     }
 
+    /// Makes these the ones of this thread while `f` runs.
+    pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Leave(*const DeferredWakes);
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        let _leave = Leave(CURRENT.replace(self));
+        f()
+    }
+
     /// Defers asking whom to wake at an end, and asks at the one before it if that was another.
     ///
     /// # Safety
@@ -63,7 +89,7 @@ impl DeferredWakes {
 
     /// Notes that there is something to be done elsewhere.
     #[inline(always)]
-    pub(crate) fn note(&self) {
+    pub(super) fn note(&self) {
         self.some.set(true);
     }
 

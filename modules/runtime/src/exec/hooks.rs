@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::Waker;
 
-use super::point::Side;
+use super::side::Side;
 use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
 
 /// The number of a member whose channel is none of the run's, or has ended.

@@ -12,10 +12,10 @@ use super::guard;
 use super::outside::{
     ALSO, CLOSE, CREDIT, DATA, EXPOSED, FarReader, LEFT, Mail, Outside, READ, TALLY, TOLD, VERDICT,
 };
-use super::point::Side;
 use super::report;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
+use super::side::Side;
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
 use crate::link::between::{Header, RunState};

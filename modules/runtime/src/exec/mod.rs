@@ -1,18 +1,23 @@
 //! Floor *exec*: single-threaded schedulers of processes that are futures, and what they know of
 //! waits. It knows nothing of channels but the points at which they begin ([`point`]).
 
+pub(crate) mod above;
 mod acks;
+mod answer;
+pub(crate) mod calls;
 mod ceiling;
 pub(crate) mod current;
 pub(crate) mod deferred;
 pub(crate) mod directory;
 pub(crate) mod discovery;
 pub(crate) mod floor;
+pub(crate) mod future;
 mod gathering;
 pub(crate) mod guard;
 pub(crate) mod hooks;
 mod inquiry;
 pub(crate) mod join;
+mod life;
 mod lookout;
 pub(crate) mod me;
 mod meeting;
@@ -26,13 +31,18 @@ pub(crate) mod queue;
 pub(crate) mod recorder;
 pub(crate) mod registry;
 pub(crate) mod report;
+mod running_task;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
+pub(crate) mod side;
 mod standstill;
 mod state;
 pub(crate) mod tally;
 pub(crate) mod task;
 mod timed;
+mod turn;
+mod waiting;
 pub(crate) mod waits;
 pub(crate) mod waker;
+mod waker_core;
 mod waking;

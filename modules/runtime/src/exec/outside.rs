@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::current::with_current;
-use super::point::Side;
+use super::deferred;
 use super::registry::CrossEnd;
+use super::side::Side;
 use crate::link::any::AnyLink;
 use crate::link::between::{Header, Link, RunState};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
@@ -290,14 +290,14 @@ impl Outside {
         };
         self.frames.set(self.frames.get() + 1);
         self.link.send(to.0 as usize, header, bytes);
-        with_current(|scheduler| scheduler.deferred().note());
+        deferred::note();
     }
 
     /// The same, of bytes that need not be copied, as those of [`Outside::buffer`].
     pub(crate) fn send_owned(&self, to: u32, header: Header, bytes: Vec<u8>) {
         self.frames.set(self.frames.get() + 1);
         self.link.send_now(to as usize, header, bytes);
-        with_current(|scheduler| scheduler.deferred().note());
+        deferred::note();
     }
 
     /// How many frames were sent, and in how many messages, where the link packs them into such.
@@ -337,7 +337,7 @@ impl Outside {
     pub(crate) fn send_token(&self, writer: &FarWriter, bytes: Vec<u8>) {
         let header = self.data(writer);
         self.link.send_now(writer.peer.0 as usize, header, bytes);
-        with_current(|scheduler| scheduler.deferred().note());
+        deferred::note();
     }
 
     /// Sends a token whose bytes are yet to be gathered.
@@ -349,7 +349,7 @@ impl Outside {
         } else {
             self.link.send_now(to, header, gather.into_vec());
         }
-        with_current(|scheduler| scheduler.deferred().note());
+        deferred::note();
     }
 
     /// Whether large slices may stay where they are for any reader.

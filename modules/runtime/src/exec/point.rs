@@ -3,30 +3,13 @@
 //! A *point* has two sides, and a word for each that says who waits there (`link/waiter.rs`). A
 //! channel begins with one; whatever else processes wait at can begin with one too. What is known of
 //! waits when the network stands still is read from these words: a wait costs nothing but the
-//! word it needs anyway, and one look at a mark.
+//! word it needs anyway, and one look at a mark. How processes begin and cease to wait is in `waiting.rs`.
 
 use std::cell::Cell;
 
-use super::current;
 use super::hooks::Owner;
-use super::registry;
-use crate::link::waiter::{ARMED, GONE, HOOK, ID, NOBODY, STOP, may_be_hooked, waits};
-
-/// The two sides of a point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Read = 0,
-    Write = 1,
-}
-
-impl Side {
-    pub(crate) fn other(self) -> Side {
-        match self {
-            Side::Read => Side::Write,
-            Side::Write => Side::Read,
-        }
-    }
-}
+use super::side::Side;
+use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
 
 /// In `slot`: the words have changed since they were last collected, and the registry knows.
 const TOUCHED: u32 = 1 << 31;
@@ -82,73 +65,34 @@ impl Point {
         self.word(side) & GONE != 0
     }
 
-    /// Somebody waits on a side, by a word. A hook that waited there before must have been freed.
+    /// Sets the word of a side, which is to be told of ([`Point::mark`]).
     #[inline(always)]
-    pub(crate) fn arm(&self, side: Side, word: u32) {
+    pub(super) fn set(&self, side: Side, word: u32) {
         self.cell(side).set(word);
-        self.touch();
     }
 
-    /// Wakes whoever waits on a side.
+    /// Takes out who waits on a side, by id, as [`Point::set`] does.
     #[inline(always)]
-    pub(crate) fn wake(&self, side: Side, how: impl Fn(u32)) {
+    pub(super) fn release(&self, side: Side) -> Option<u32> {
         let word = self.word(side);
-        if word & ARMED != 0 {
-            self.cell(side).set(word & !(ARMED | STOP));
-            self.touch();
-            how(word & ID);
-        }
+        (word & ARMED != 0).then(|| {
+            self.set(side, word & !(ARMED | STOP));
+            word & ID
+        })
     }
 
-    /// Nobody waits on a side any more: a future was dropped. Frees the hook of a foreign waker.
+    /// Marks that words have changed; whether they were not marked.
     #[inline(always)]
-    pub(crate) fn disarm(&self, side: Side) {
-        let word = self.word(side);
-        if waits(word) {
-            self.cell(side).set(word & !(ARMED | STOP));
-            self.touch();
-            if may_be_hooked(word) {
-                self.unhook(side, word);
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn unhook(&self, side: Side, word: u32) {
-        current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
-    }
-
-    /// A side leaves, for ever; `with` is kept in its word.
-    pub(crate) fn leave(&self, side: Side, with: u32) {
-        self.disarm(side);
-        self.cell(side).set(GONE | with);
-    }
-
-    /// Wakes the other side, which waits for this one or for its leaving.
-    pub(crate) fn wake_left(&self, side: Side, how: impl Fn(u32)) {
-        let word = self.word(side);
-        if word & (STOP | ARMED | GONE) == STOP {
-            self.cell(side).set(word & !STOP);
-            self.touch();
-            debug_assert!(word & HOOK == 0, "a hook that waits to be stopped is armed");
-            how(word & ID);
-        } else {
-            self.wake(side, how);
-        }
-    }
-
-    /// The words are going to be collected; whether they were marked.
-    pub(crate) fn untouch(&self) {
-        self.slot.set(self.slot());
-    }
-
-    #[inline(always)]
-    fn touch(&self) {
+    pub(super) fn mark(&self) -> bool {
         let slot = self.slot.get();
         if slot & TOUCHED == 0 {
             self.slot.set(slot | TOUCHED);
-            registry::touch(self);
         }
+        slot & TOUCHED == 0
+    }
+
+    /// The words are going to be collected: takes the mark off.
+    pub(super) fn untouch(&self) {
+        self.slot.set(self.slot());
     }
 }

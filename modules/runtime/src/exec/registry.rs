@@ -12,7 +12,8 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::point::{MOST, Point, Side};
+use super::point::{MOST, Point};
+use super::side::Side;
 
 /// One end of a channel between two schedulers, as its scheduler sees it.
 pub(crate) trait CrossEnd: Send + Sync {
@@ -345,7 +346,12 @@ impl Registry {
             self.with_point(slot, |point| {
                 if !point.is_gone(Side::Read) && !point.is_gone(Side::Write) {
                     point.capacity.set(capacity.max(point.capacity.get()));
-                    point.wake(Side::Write, wake);
+                    if let Some(id) = point.release(Side::Write) {
+                        if point.mark() {
+                            self.touched.borrow_mut().push(slot);
+                        }
+                        wake(id);
+                    }
                 }
             })
         });

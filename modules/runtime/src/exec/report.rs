@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::calls::Calls;
 use super::directory::Directory;
-use super::floor::Calls;
-use super::point::Side;
+use super::side::Side;
 use super::waits::{Update, WaitGraph};
 use crate::block::{Block, BlockedProcess, BlockedWait};
 

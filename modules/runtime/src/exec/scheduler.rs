@@ -1,44 +1,40 @@
 //! One scheduler: the processes of one thread.
 
 use std::cell::{Cell, RefCell};
-use std::hint;
 use std::pin::Pin;
 use std::ptr;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
 
 use super::acks::Acks;
-use super::current::{CURRENT, with_current};
 use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
 use super::guard;
-use super::hooks::{Hooks, Loose};
+use super::hooks::Hooks;
 use super::lookout::Lookout;
 use super::outside::Outside;
-use super::parker::Unparked;
 use super::polled::PolledWaits;
 use super::queue::Queue;
 use super::recorder::Recorder;
 use super::registry::Registry;
-use super::shared::{Shared, Verdict};
+use super::shared::Shared;
 use super::tally::Tally;
-use super::task::{self, TaskHeader};
-use super::waker::{self, WakerCore};
+use super::task::TaskHeader;
+use super::waker_core::WakerCore;
 use crate::link::waiter::{ELSEWHERE, NOBODY};
 use crate::placement::{SchedulerId, SchedulerIndex};
 
-/// How many processes run before the inbox is looked at again.
-pub(super) const BATCH: usize = 64;
-/// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
-/// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
-const COPYING: Duration = Duration::from_micros(500);
 /// Most processes on the schedulers of one thread: their ids have 28 bits.
 pub(crate) const MOST: u32 = ELSEWHERE - 1;
+
+/// The first ids that a scheduler gives: those of a run around it come before.
+#[derive(Default)]
+pub(crate) struct FirstIds {
+    pub(super) process: u32,
+    pub(super) hook: u32,
+}
 
 pub(crate) struct Scheduler {
     pub(super) queue: Queue,
@@ -50,14 +46,14 @@ pub(crate) struct Scheduler {
     run: u64,
     pub(super) live: Cell<usize>,
     /// Something has run since this scheduler last slept.
-    ran: Cell<bool>,
+    pub(super) ran: Cell<bool>,
     /// Waits have been told: who ends from now on has to be told too.
     pub(super) told: Cell<bool>,
     /// Kind and index of those who have ended since.
     pub(super) ended: RefCell<Vec<(u32, u32)>>,
     pub(super) measured: bool,
     /// Measured, or traced.
-    timed: bool,
+    pub(super) timed: bool,
     pub(super) recorder: Option<Box<Recorder>>,
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
@@ -70,12 +66,12 @@ pub(crate) struct Scheduler {
     pub(super) polled: PolledWaits,
     pub(super) deferred: DeferredWakes,
     acks: Acks,
-    lookout: Lookout,
+    pub(super) lookout: Lookout,
     /// Other OS processes of the run.
     pub(super) outside: Option<Rc<Outside>>,
     /// The scheduler in one of whose processes this one runs.
     pub(super) outer: Cell<*const Scheduler>,
-    mail: Cell<Vec<u32>>,
+    pub(super) mail: Cell<Vec<u32>>,
     pub(super) directory: Arc<dyn Directory>,
     pub(super) tally: RefCell<Tally>,
 }
@@ -90,14 +86,13 @@ impl Scheduler {
         shuffle: Option<u64>,
         mut tally: Tally,
         registry: Pin<Box<Registry>>,
+        first: FirstIds,
     ) -> Self {
         let timed = tally.measured || tally.trace.is_some();
-        let base = with_current(|outer| (outer.base + outer.tasks.len() as u32, outer.hooks.end()));
-        let (base, hooks) = base.unwrap_or((0, 0));
         Scheduler {
             queue: Queue::new(processes, shuffle),
             tasks: vec![Cell::new(None); processes],
-            base,
+            base: first.process,
             run: shared.run,
             core: WakerCore::new(Arc::clone(shared), SchedulerIndex(index as u32)),
             live: Cell::new(0),
@@ -113,7 +108,7 @@ impl Scheduler {
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !timed,
-            hooks: Hooks::new(hooks),
+            hooks: Hooks::new(first.hook),
             above: Above::default(),
             registry,
             polled: PolledWaits::new(),
@@ -128,11 +123,12 @@ impl Scheduler {
         }
     }
 
-    /// How many processes there may be on a scheduler that is made now: one within a process of
-    /// another shares its ids.
-    pub(crate) fn room() -> usize {
-        let used = with_current(|outer| outer.base + outer.tasks.len() as u32);
-        (MOST - used.unwrap_or(0)) as usize
+    /// The ids that are free for a run within a process of this one.
+    pub(super) fn next_ids(&self) -> FirstIds {
+        FirstIds {
+            process: self.base + self.tasks.len() as u32,
+            hook: self.hooks.end(),
+        }
     }
 
     /// The run is one of several OS processes: before it has anything else.
@@ -152,21 +148,6 @@ impl Scheduler {
                 .outside
                 .as_ref()
                 .is_some_and(|outside| outside.is_ready())
-    }
-
-    /// Makes this the scheduler of the thread while `f` runs.
-    fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Leave(*const Scheduler);
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                CURRENT.set(self.0);
-            }
-        }
-        // A run within a process of another may take long.
-        with_current(|outer| outer.flush_deferred());
-        let _leave = Leave(CURRENT.replace(self));
-        self.outer.set(_leave.0);
-        f()
     }
 
     /// Gives the scheduler a process, ready to run.
@@ -224,7 +205,7 @@ impl Scheduler {
 
     /// Kind and index of the process being polled.
     pub(crate) fn running(&self) -> Option<(u32, u32)> {
-        let header = self.header(self.core.current.load(Ordering::Relaxed))?;
+        let header = self.header(self.core.running.id())?;
         Some((header.kind(), header.index()))
     }
 
@@ -244,147 +225,6 @@ impl Scheduler {
         Arc::ptr_eq(&self.core.shared, run).then_some(&self.acks)
     }
 
-    /// A scheduler's life: `build` gives it its processes, they run until the whole run ends, and
-    /// what is left of them is dropped. Returns what was counted.
-    pub(crate) fn live(&self, build: impl FnOnce()) -> Tally {
-        self.enter(|| {
-            let seated = self.sit();
-            self.guarded(build);
-            self.work();
-            drop(seated);
-            self.hand_in();
-            self.announce();
-            self.clear();
-            // Of a turn that was cut short by a panic, at channels of the run around this one.
-            self.flush_deferred();
-        });
-        self.tally.take()
-    }
-
-    /// Runs until the whole run ends.
-    fn work(&self) {
-        // SAFETY: the core lives as long as `self`, longer than the waker.
-        let waker = unsafe { waker::waker(&self.core) };
-        let shared = &*self.core.shared;
-        let inbox = shared.inbox(self.index());
-        // When a standstill is to be told that lasts until then.
-        let mut quiet = None;
-        while !shared.stopped() {
-            if inbox.is_filled() {
-                self.take_mail();
-            }
-            self.polled.poll(false, |id| self.wake(id));
-            self.guarded(|| self.turn(&waker));
-            self.tidy();
-            if self.exchange()
-                || !self.queue.is_empty()
-                || inbox.is_filled()
-                || self.spin()
-                || self.arm()
-            {
-                continue;
-            }
-            if self.hooks.has_loose() || self.waits_for_room_around() {
-                continue;
-            }
-            let ran = self.ran.replace(false);
-            if ran {
-                // It is looked at anew.
-                quiet = None;
-                shared.stir();
-            }
-            if let Some(recorder) = &self.recorder {
-                recorder.idle();
-            }
-            if let Some(outside) = &self.outside {
-                match self.sleep_among(outside, ran, quiet) {
-                    Some(Verdict::End) => return,
-                    Some(verdict) => quiet = verdict.told_at(),
-                    None => {}
-                }
-                continue;
-            }
-            self.tally.borrow_mut().sleeps += 1;
-            let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
-            match shared.sleep(self.index(), at_most) {
-                // Perhaps for nothing: whoever woke it may have come late.
-                Unparked::Woken => {}
-                Unparked::TimedOut => {
-                    quiet = None;
-                    shared.ask();
-                }
-                Unparked::AllAsleep => match self.standstill() {
-                    Verdict::End => return,
-                    verdict => quiet = verdict.told_at(),
-                },
-            }
-        }
-    }
-
-    /// Drops every process that is left.
-    fn clear(&self) {
-        for (at, task) in self.tasks.iter().enumerate() {
-            let Some(header) = task.get() else { continue };
-            let id = self.base + at as u32;
-            self.core.current.store(id, Ordering::Relaxed);
-            // SAFETY: what is in the table is alive. If a destructor panics, the memory is still
-            // there, and the second call frees it.
-            let discard = || unsafe { task::discard(header) };
-            if guard::caught(discard).is_err() {
-                discard();
-            }
-            task.set(None);
-        }
-        self.core.current.store(NOBODY, Ordering::Relaxed);
-        self.take_letters(self.core.shared.inbox(self.index()).letters());
-        let unreceived = self.close_above();
-        self.tally.borrow_mut().unreceived = unreceived;
-        if let Some(outside) = &self.outside {
-            for (channel, token) in outside.take_exposed() {
-                self.drop_token(channel, token);
-            }
-        }
-        self.registry.clear();
-        self.hooks.clear();
-        while self.hooks.has_loose() {
-            self.tidy();
-        }
-    }
-
-    fn take_mail(&self) {
-        self.ran.set(true);
-        let mut mail = self.mail.take();
-        self.core.shared.inbox(self.index()).drain(&mut mail);
-        for id in mail.drain(..) {
-            self.wake(id);
-        }
-        self.mail.set(mail);
-        self.take_letters(self.core.shared.inbox(self.index()).letters());
-        self.answer();
-    }
-
-    /// Wakes and drops the foreign wakers that have piled up: code of the user, which runs here and
-    /// not in the middle of something of ours.
-    #[inline]
-    fn tidy(&self) {
-        if self.hooks.has_loose() {
-            self.tidy_now();
-        }
-    }
-
-    #[cold]
-    fn tidy_now(&self) {
-        self.ran.set(true);
-        for loose in self.hooks.take_loose() {
-            self.guarded(|| match loose {
-                Loose::Wake(waker) => waker.wake(),
-                Loose::Drop(waker) => drop(waker),
-            });
-        }
-        // They may have read and written across schedulers, and this one may sleep now.
-        self.flush_deferred();
-    }
-
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
     pub(super) fn guarded(&self, f: impl FnOnce()) {
         if let Err(message) = guard::caught(f) {
@@ -402,149 +242,5 @@ impl Scheduler {
             .running()
             .map(|(kind, index)| self.directory.process(kind, index));
         self.core.shared.fail(process, message);
-    }
-
-    fn turn(&self, waker: &Waker) {
-        self.ran.set(self.ran.get() || !self.queue.is_empty());
-        if self.timed {
-            return self.timed_turn(waker);
-        }
-        let mut context = Context::from_waker(waker);
-        // It changes in standstills only, which are between turns.
-        if self.told.get() {
-            self.batch(true, &mut context);
-        } else {
-            self.batch(false, &mut context);
-        }
-        self.core.end_batch();
-    }
-
-    #[inline(always)]
-    fn batch(&self, told: bool, context: &mut Context<'_>) {
-        for _ in 0..BATCH {
-            let Some(id) = self.queue.pop() else { break };
-            self.step(id, told, context);
-        }
-    }
-
-    /// A turn of a process. `told` is whether waits have been told.
-    #[inline(always)]
-    pub(super) fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
-        let slot = &self.tasks[id.wrapping_sub(self.base) as usize];
-        let Some(header) = slot.get() else { return };
-        self.core.current.store(id, Ordering::Relaxed);
-        // SAFETY: what is in the table is alive.
-        unsafe { header.as_ref() }.dequeue();
-        if self.poll(slot, header, told, context) {
-            self.pass_stop_on(told, context);
-        }
-        self.flush_deferred();
-    }
-
-    /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
-    /// waits have been told.
-    #[inline(always)]
-    fn poll(
-        &self,
-        slot: &Cell<Option<NonNull<TaskHeader>>>,
-        header: NonNull<TaskHeader>,
-        told: bool,
-        context: &mut Context<'_>,
-    ) -> bool {
-        let told = match told {
-            // SAFETY: what is in the table is alive.
-            true => Some(self.tell_woken(unsafe { header.as_ref() })),
-            false => None,
-        };
-        // SAFETY: as above, and no other process is being polled; one that has ended leaves the
-        // table here.
-        let ended = unsafe { task::poll(header, context) };
-        if ended {
-            slot.set(None);
-            self.live.set(self.live.get() - 1);
-            if let Some(told) = told {
-                self.ended.borrow_mut().push(told);
-            }
-        }
-        ended
-    }
-
-    /// A process that was perhaps told to wait has a turn. Its kind and index.
-    #[inline(never)]
-    fn tell_woken(&self, header: &TaskHeader) -> (u32, u32) {
-        if header.take_told() {
-            let id = self.core.current.load(Ordering::Relaxed);
-            self.registry.take_told(id);
-        }
-        (header.kind(), header.index())
-    }
-
-    /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
-    /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
-    ///
-    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
-    fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
-        loop {
-            let id = self.asked.replace(NOBODY);
-            let at = id.wrapping_sub(self.base);
-            let Some(slot) = self.tasks.get(at as usize) else {
-                return;
-            };
-            let Some(header) = slot.get() else { return };
-            self.core.current.store(id, Ordering::Relaxed);
-            if !self.poll(slot, header, told, context) {
-                return;
-            }
-        }
-    }
-
-    /// Waits a little for mail, or for what it polls, where that is cheaper than to sleep;
-    /// true if some came.
-    fn spin(&self) -> bool {
-        let shared = &*self.core.shared;
-        let Some(patience) = shared.patience() else {
-            return false;
-        };
-        let inbox = shared.inbox(self.index());
-        let mut start = None;
-        let patient = self.lookout.is_patient() || self.is_being_read();
-        loop {
-            for _ in 0..64 {
-                if self.polled.poll(true, |id| self.wake(id))
-                    || inbox.is_filled()
-                    || shared.stopped()
-                    || self.has_mail()
-                {
-                    if start.is_some() {
-                        self.lookout.has_paid();
-                    }
-                    return true;
-                }
-                hint::spin_loop();
-            }
-            if !patient {
-                self.lookout.was_in_vain();
-                return false;
-            }
-            // Most waits are over by now, and to ask for the time takes as long as some of them.
-            let start = *start.get_or_insert_with(Instant::now);
-            let elapsed = start.elapsed();
-            if elapsed > patience && (elapsed > COPYING || !self.is_being_read()) {
-                self.lookout.was_in_vain();
-                return false;
-            }
-        }
-    }
-
-    /// Whether another OS process is at reading a token in the memory of this one: it may answer soon.
-    fn is_being_read(&self) -> bool {
-        self.outside
-            .as_ref()
-            .is_some_and(|outside| outside.is_exposed())
-    }
-
-    /// Arms the waits that it polls: the scheduler is going to sleep. True if it need not.
-    fn arm(&self) -> bool {
-        self.polled.arm(|id| self.wake(id))
     }
 }

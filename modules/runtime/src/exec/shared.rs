@@ -5,9 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::calls::{Calls, WaitingCall};
 use super::ceiling::Ceiling;
 use super::directory::{Directory, ProcessInfo};
-use super::floor::{Calls, WaitingCall};
 use super::guard;
 use super::inquiry::Inquiry;
 use super::overlong::Overlong;

@@ -2,10 +2,10 @@
 //! that a process made is called: waits are read from the words of the points at which they are.
 
 use super::hooks::Behind;
-use super::point::Side;
 use super::registry::Look;
 use super::scheduler::Scheduler;
 use super::shared::{Told, Verdict};
+use super::side::Side;
 use super::waits::{UNKNOWN, Update, Wait};
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, HOOK, ID, STOP, is_hooked};
 

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::floor::Calls;
+use super::calls::Calls;
 use super::inquiry::{Answer, Snapshot};
 use super::report;
 use super::shared::Shared;
+use super::side::Side;
 use super::waits::WaitGraph;
 use crate::block::BlockedProcess;
+use crate::link::waiter::NOBODY;
+use crate::placement::SchedulerIndex;
 use crate::running::Tell;
 use crate::sync::lock;
 
@@ -27,7 +30,7 @@ impl Tell for Shared {
 
     fn overlong(&self) -> Vec<String> {
         let others = |scheduler, process| self.others_can_run(scheduler, process);
-        let told = lock(&self.overlong).look(Instant::now(), &self.at_work(), others);
+        let told = lock(&self.overlong).look(Instant::now(), &self.inquiry.at_work(), others);
         let told = told.into_iter().filter_map(|(scheduler, process, lasted)| {
             let process = self.named(self.resident(scheduler, process)?);
             let seconds = lasted.as_secs();
@@ -41,8 +44,21 @@ impl Tell for Shared {
 }
 
 impl Shared {
+    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or by other threads. What has come from
+    /// other OS processes is not looked at.
+    fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
+        match self.inquiry.others_queued(scheduler, process) {
+            Some((id, queued)) => queued || self.inbox(scheduler).has_other(id),
+            None => false,
+        }
+    }
+
     fn describe(&self) -> String {
-        let answers = self.inquire(PATIENCE);
+        let wake = || {
+            (0..self.inboxes() as u32)
+                .for_each(|scheduler| self.send(SchedulerIndex(scheduler), NOBODY));
+        };
+        let answers = self.inquiry.ask(PATIENCE, wake);
         let mut lines = Vec::new();
         let mut all = Snapshot::default();
         for (scheduler, answer) in answers.into_iter().enumerate() {
@@ -68,7 +84,8 @@ impl Shared {
                     all.calls.extend(calls);
                 }
                 Answer::Busy(process) => {
-                    let doing = match process {
+                    let rank = process.and_then(|at| self.resident(scheduler, at));
+                    let doing = match rank {
                         Some(rank) => format!("running {} for long", self.named(rank)),
                         None => "busy for long".to_string(),
                     };
@@ -101,7 +118,7 @@ impl Shared {
                 let call = calls.get(update.number);
                 let class = call.map_or_else(|| self.directory.class_of(update.number), |_| 0);
                 let call = call.map(|call| call.place.to_string());
-                let write = matches!(update.side, super::point::Side::Write);
+                let write = matches!(update.side, Side::Write);
                 ways.entry(wait.rank)
                     .or_default()
                     .push((call, class, write, wait.stop));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::calls::UnreceivedMessages;
 use super::directory::Directory;
-use super::floor::UnreceivedMessages;
 use crate::options::Options;
 use crate::payload::{Decoder, Encoder};
 use crate::trace::{Part, Trace};

@@ -4,7 +4,10 @@ use std::task::{Context, Waker};
 use std::time::Instant;
 
 use super::recorder::Recorder;
-use super::scheduler::{BATCH, Scheduler};
+use super::scheduler::Scheduler;
+
+/// How many processes run before the inbox is looked at again.
+pub(super) const BATCH: usize = 64;
 
 impl Scheduler {
     /// What is recorded, where the run is traced.
@@ -46,7 +49,7 @@ impl Scheduler {
                 *clock = now;
             }
         }
-        self.core.end_batch();
+        self.core.running.end_batch();
     }
 
     /// Hands in what was recorded, where the run is traced.

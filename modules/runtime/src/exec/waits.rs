@@ -17,7 +17,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use super::point::Side;
+use super::side::Side;
 
 /// No process.
 const NONE: u32 = u32::MAX;

@@ -5,45 +5,13 @@
 
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{RawWaker, RawWakerVTable, Wake, Waker};
 
 use super::current;
 use super::shared::Shared;
+use super::waker_core::WakerCore;
 use crate::link::waiter::NOBODY;
 use crate::placement::SchedulerIndex;
-
-/// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
-pub(crate) struct WakerCore {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) scheduler: SchedulerIndex,
-    /// The process being polled. Atomic for the sake of threads which a process starts and joins
-    /// within one poll; Relaxed, because starting and joining order everything.
-    pub(crate) current: AtomicU32,
-    /// Counts batches of turns: who sees it stand still knows that one goes on.
-    pub(super) batches: AtomicU32,
-}
-
-impl WakerCore {
-    pub(super) fn new(shared: Arc<Shared>, scheduler: SchedulerIndex) -> Self {
-        WakerCore {
-            shared,
-            scheduler,
-            current: AtomicU32::new(NOBODY),
-            batches: AtomicU32::new(0),
-        }
-    }
-
-    /// A batch of turns is over.
-    #[inline(always)]
-    pub(super) fn end_batch(&self) {
-        self.current.store(NOBODY, Ordering::Relaxed);
-        // One thread writes it.
-        let batches = self.batches.load(Ordering::Relaxed);
-        self.batches
-            .store(batches.wrapping_add(1), Ordering::Relaxed);
-    }
-}
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, |_| {});
 
@@ -66,7 +34,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     let waker = Waker::from(Arc::new(Foreign {
         shared: Arc::clone(&core.shared),
         scheduler: core.scheduler,
-        task: core.current.load(Ordering::Relaxed),
+        task: core.running.id(),
     }));
     let raw = RawWaker::new(waker.data(), waker.vtable());
     mem::forget(waker);
@@ -78,7 +46,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 unsafe fn wake(data: *const ()) {
     // SAFETY: see `waker`.
     let core = unsafe { &*data.cast::<WakerCore>() };
-    let task = core.current.load(Ordering::Relaxed);
+    let task = core.running.id();
     if !current::wake_if_here(core, task) {
         core.shared.send(core.scheduler, task);
     }

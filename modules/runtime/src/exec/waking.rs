@@ -2,7 +2,6 @@
 
 use std::ptr;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::task::Context;
 
 use super::hooks::{Behind, Owner, Ready};
@@ -16,7 +15,7 @@ impl Scheduler {
     ///
     /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
     pub(crate) fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
-        let current = self.core.current.load(Ordering::Relaxed);
+        let current = self.core.running.id();
         if ptr::eq(context.waker().data(), (&raw const self.core).cast()) {
             self.unhook(word, owner);
             current

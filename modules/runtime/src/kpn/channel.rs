@@ -19,8 +19,9 @@ use std::ptr::NonNull;
 
 use super::leaving::{Finally, one_by_one};
 use crate::exec::current;
-use crate::exec::point::{Point, Side};
+use crate::exec::point::Point;
 use crate::exec::registry::{self, Registry};
+use crate::exec::side::Side;
 use crate::link::waiter::GONE;
 
 /// What taking a token out gave.

@@ -11,19 +11,25 @@ use super::cross::Cross;
 use super::far::FarOutput;
 use super::meter::Meter;
 use crate::exec::current::waiting;
-use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::link::spsc::Offered;
 use crate::link::waiter::{ARMED, HOOK, STOP};
 use crate::trace::Way;
 
-/// A pointer to a channel of either make, in one word: the lowest bits say which. It may be one to a meter, which has the
-/// pointer, and that of an output one to what sends to another OS process.
+/// A pointer to a channel of either make, in one word: the lowest bits say which. It may be one to a metered end, which has
+/// the pointer, and that of an output one to what sends to another OS process.
 /// An end that is joined to nothing has a mark too, so that one look finds the make that has to be fast.
 pub(crate) struct End<T> {
     pointer: NonNull<u8>,
     _token: PhantomData<*const T>,
+}
+
+/// An end with what has to be done for each token.
+struct Metered<T> {
+    end: End<T>,
+    meter: Meter<T>,
 }
 
 pub(crate) enum Form<'a, T> {
@@ -152,26 +158,32 @@ impl<T> End<T> {
         unsafe { End::marked(raw, 0) }
     }
 
-    /// Has what is read from this end counted.
-    pub(crate) fn metered(meter: Meter<T>) -> Self {
+    /// This end, with what has to be done for each token.
+    pub(crate) fn metered(self, meter: Meter<T>) -> Self {
+        let metered = Box::new(Metered { end: self, meter });
         // SAFETY: of a Box.
-        unsafe { End::marked(Box::into_raw(Box::new(meter)), METER) }
+        unsafe { End::marked(Box::into_raw(metered), METER) }
+    }
+
+    #[inline(always)]
+    fn as_metered(&self) -> Option<&Metered<T>> {
+        if self.mark() != METER {
+            return None;
+        }
+        // SAFETY: the mark says that it is a metered end, which the end owns.
+        Some(unsafe { &*self.unmarked::<Metered<T>>() })
     }
 
     /// The meter, if this end has one.
     #[inline(always)]
     pub(crate) fn meter(&self) -> Option<&Meter<T>> {
-        if self.mark() != METER {
-            return None;
-        }
-        // SAFETY: the mark says that it is a meter, which the end owns.
-        Some(unsafe { &*self.unmarked::<Meter<T>>() })
+        self.as_metered().map(|metered| &metered.meter)
     }
 
     /// The end itself, without a meter.
     #[inline(always)]
     fn plain(&self) -> Self {
-        self.meter().map_or(*self, |meter| meter.end)
+        self.as_metered().map_or(*self, |metered| metered.end)
     }
 
     /// The end itself; its meter is freed.
@@ -182,7 +194,7 @@ impl<T> End<T> {
         let plain = self.plain();
         if self.meter().is_some() {
             // SAFETY: `metered` made the Box; by the caller's promise it is freed once.
-            drop(unsafe { Box::from_raw(self.unmarked::<Meter<T>>()) });
+            drop(unsafe { Box::from_raw(self.unmarked::<Metered<T>>()) });
         }
         plain
     }
@@ -206,6 +218,13 @@ impl<T> End<T> {
     pub(crate) fn near(&self) -> Option<&Channel<T>> {
         // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
         (self.mark() == 0).then(|| unsafe { self.pointer.cast().as_ref() })
+    }
+
+    /// The meter and the channel, if it is one within the scheduler that has a meter.
+    #[inline(always)]
+    pub(crate) fn metered_near(&self) -> Option<(&Meter<T>, &Channel<T>)> {
+        let Metered { end, meter } = self.as_metered()?;
+        Some((meter, end.near()?))
     }
 
     /// The channel, if it is one between schedulers and has no meter.

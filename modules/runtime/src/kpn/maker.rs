@@ -12,9 +12,9 @@ use super::far_input;
 use super::flow::Control;
 use super::meter::{Counts, Formats, Meter};
 use super::ports::{Input, Output};
-use crate::exec::point::Side;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::placement::{SchedulerId, SchedulerIndex};
 
 /// # Safety
@@ -107,7 +107,7 @@ impl<T: 'static> TypedMaker<T> {
             return writer;
         }
         let counts = Counts::of_writer(self.initial, number, scheduler.run());
-        End::metered(Meter::new(writer, None, Some(counts)))
+        writer.metered(Meter::new(None, Some(counts)))
     }
 
     /// Puts in what the n-th channel of the class holds at the start.
@@ -148,7 +148,7 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         let format = formats.filter(|_| counted).and_then(Formats::get::<T>);
         let reader = match Counts::of_reader(format, traced, number, run) {
             None => reader,
-            counts => End::metered(Meter::new(reader, None, counts)),
+            counts => reader.metered(Meter::new(None, counts)),
         };
         let writer = self.traced(writer, number, scheduler);
         (writer.into_raw(), reader.into_raw())
@@ -178,7 +178,7 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
                 let traced = counted && scheduler.recorder().is_some();
                 let profiled = counted && scheduler.tally().borrow().profiled;
                 let counts = Counts::of_reader(profiled.then_some(format), traced, number, run);
-                End::metered(Meter::new(end, Some(credits), counts))
+                end.metered(Meter::new(Some(credits), counts))
             }
         };
         Some(end.into_raw())

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::credits::Credits;
-use super::end::End;
 use crate::exec::current;
 use crate::exec::recorder::Recorder;
 use crate::payload::Format;
@@ -32,12 +31,11 @@ impl Formats {
     }
 }
 
-/// What a port has in place of its end: the end, and what has to be done for each token.
+/// What has to be done for each token at an end of a channel.
 ///
 /// An input of a run that is neither profiled nor traced, whose writer is in the same OS process, has none and pays
 /// nothing for it: its end has no mark, which it has to look for anyway. An output has one where a run is traced.
 pub(crate) struct Meter<T> {
-    pub(crate) end: End<T>,
     /// For a writer in another OS process.
     credits: Option<Credits>,
     counts: Option<Counts<T>>,
@@ -96,12 +94,8 @@ impl<T> Counts<T> {
 }
 
 impl<T> Meter<T> {
-    pub(crate) fn new(end: End<T>, credits: Option<Credits>, counts: Option<Counts<T>>) -> Self {
-        Meter {
-            end,
-            credits,
-            counts,
-        }
+    pub(crate) fn new(credits: Option<Credits>, counts: Option<Counts<T>>) -> Self {
+        Meter { credits, counts }
     }
 
     /// Counts a token that was read. To measure it is code of the user, which may do anything but use this input.

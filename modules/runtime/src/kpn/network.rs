@@ -13,6 +13,7 @@ use super::maker::{Maker, TypedMaker, is_control};
 use super::meter::Formats;
 use super::names::NameTable;
 use crate::error::RunError;
+use crate::exec::future;
 use crate::exec::outcome::Outcome;
 use crate::exec::point;
 use crate::exec::scheduler::MOST;
@@ -264,7 +265,7 @@ impl Network {
             column: Sequence::default(),
             spawn: Box::new(move |ends, kind, index| {
                 let ports = P::connect(ends);
-                task::allocate(kind, index, function(ports))
+                future::allocate(kind, index, function(ports))
             }),
         });
         Kind(self.kinds.len() as u32 - 1)

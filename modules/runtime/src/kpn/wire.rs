@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
 use super::maker::FarSide;
 use super::network::{Class, Network};
-use crate::exec::point::Side;
 use crate::exec::report;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::placement::{Placement, SchedulerId, SchedulerIndex};
 use crate::sync::lock;
 

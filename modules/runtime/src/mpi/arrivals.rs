@@ -8,9 +8,9 @@ use super::frame::{Frame, cost};
 use super::matching::{Mode, Sent};
 use super::others::Others;
 use super::parcel::{Far, Parcel, Wanted};
+use super::state::{CommunicatorState, World};
 use super::transfer::Arrival;
 use super::window::Asker;
-use super::world::World;
 use crate::exec::guard;
 
 /// A message of more bytes than this is not sent before a receive waits for it.
@@ -199,7 +199,7 @@ impl World {
     }
 
     /// What has come for a communicator before anybody here had it.
-    pub(super) fn take_early(&self, shared: &Rc<super::communicator::CommunicatorState>) {
+    pub(super) fn take_early(&self, shared: &Rc<CommunicatorState>) {
         let early = self.early.borrow_mut().remove(&shared.number());
         for (from, bytes) in early.into_iter().flatten() {
             if let (None, Some(others)) = (shared.hear(from, &bytes), &self.others) {

@@ -11,24 +11,13 @@ use super::envelope::{Envelope, Source, Status, TagOf};
 use super::error::Error;
 use super::group::{Comparison, Group};
 use super::matching::{Mode, Sent};
-use super::others::{Distribution, Others};
+use super::others::Others;
 use super::parcel::{Parcel, Wanted};
 use super::probe::{Message, Probing, look};
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
-use super::round::Rounds;
+use super::state::{CommunicatorState, World};
 use super::value::Value;
-use super::world::{World, wake, wake_next};
-
-/// What the ranks of a communicator share.
-pub(super) struct CommunicatorState {
-    pub(super) world: Rc<World>,
-    number: u32,
-    group: Group,
-    name: String,
-    pub(super) rounds: RefCell<Rounds>,
-    /// Where its ranks are, if not all are here.
-    pub(super) distribution: Option<Distribution>,
-}
+use super::world::{wake, wake_next};
 
 impl CommunicatorState {
     pub(super) fn new(world: Rc<World>, number: u32, group: Group, name: String) -> Self {

@@ -4,14 +4,16 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::communicator::{Communicator, CommunicatorState};
+use super::communicator::Communicator;
 use super::envelope::{Envelope, Mixer};
 use super::error::Error;
 use super::group::Group;
 use super::matching::{Mode, Sent};
 use super::parcel::Parcel;
 use super::request::Receiving;
-use super::world::{World, wake, wake_next};
+use super::state::CommunicatorState;
+use super::state::World;
+use super::world::{wake, wake_next};
 
 /// The context of the messages that say which number a communicator has. No communicator has it.
 const MAKING: u32 = u32::MAX;

@@ -13,63 +13,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::call::{Call, CallOutcome, Caller, Combine, Data};
-use super::communicator::CommunicatorState;
 use super::error::Error;
 use super::frame::Frame;
 use super::others::{Distribution, Others};
 use super::round::wake_all;
+use super::state::{CommunicatorState, Distributed, Shares, Word};
 use crate::exec::guard;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
-
-/// What schedulers tell each other of a round.
-enum Word {
-    /// To the leader: all ranks there have come, the first of them with this call, and with what they bring.
-    Arrived { caller: Caller, parts: Vec<u8> },
-    /// To the leader: the call of a rank there is a mistake.
-    Mistaken { error: Error },
-    /// What the root gives to the ranks there, in a call of this sign.
-    Root { sign: u64, outcome: Vec<u8> },
-    /// From the leader: what comes of it for the ranks there. The round is over.
-    Complete { sign: u64, outcome: Vec<u8> },
-    /// From the leader: the mistake that all are to be told. The round is over.
-    Failed { error: Error },
-}
-
-crate::payload!(
-    enum Word {
-        Arrived { caller, parts },
-        Mistaken { error },
-        Root { sign, outcome },
-        Complete { sign, outcome },
-        Failed { error },
-    }
-);
-
-/// Makes the result of what other schedulers have sent, as the parts here are, unless the root has given it to all: what
-/// each of them is to get.
-type Finish = Box<
-    dyn FnOnce(&CommunicatorState, &mut dyn Any, Vec<Vec<u8>>, bool) -> Result<Shares, DecodeError>,
->;
-/// Reads what comes of a call for the ranks here.
-type Accept = fn(&CommunicatorState, &mut dyn Any, &[u8]) -> Result<(), DecodeError>;
-/// What each of the other schedulers is to get.
-type Shares = Vec<(u32, Vec<u8>)>;
-
-/// What there is of a round besides, where its ranks are on several schedulers.
-#[derive(Default)]
-pub(super) struct Distributed {
-    /// At the leader: the first that came of those elsewhere, and what they all bring.
-    caller: Option<Caller>,
-    parts: Vec<Vec<u8>>,
-    /// At the leader: all here have come.
-    finish: Option<Finish>,
-    /// How to read what comes; not before somebody here has come.
-    accept: Option<Accept>,
-    /// What has come before.
-    pending: Vec<Word>,
-    /// Nothing more is to come.
-    closed: bool,
-}
 
 impl Distributed {
     /// Somebody here has come.

@@ -9,7 +9,6 @@ use super::frame::Frame;
 use super::group::Group;
 use super::parcel::Parcel;
 use crate::exec::outside::Outside;
-use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared as Run;
 use crate::placement::SchedulerId;
 
@@ -51,8 +50,11 @@ pub(super) struct Distribution {
 
 impl Others {
     /// Those of a scheduler's run; `None`: it has all ranks.
-    pub(super) fn of(scheduler: &Scheduler) -> Option<Self> {
-        let run = scheduler.shared();
+    pub(super) fn of(
+        run: &Arc<Run>,
+        scheduler: SchedulerId,
+        outside: Option<&Rc<Outside>>,
+    ) -> Option<Self> {
         let os_processes = run.os_process().map_or(1, |(_, count)| count);
         let count = run.inboxes() * os_processes;
         let peer = |_| Peer {
@@ -61,9 +63,9 @@ impl Others {
             last_type: Cell::new(0),
         };
         (count > 1).then(|| Others {
-            me: scheduler.number().0,
+            me: scheduler.0,
             run: Arc::clone(run),
-            outside: scheduler.outside().cloned(),
+            outside: outside.cloned(),
             peers: (0..count).map(peer).collect(),
             told: RefCell::default(),
             names: RefCell::default(),

@@ -8,9 +8,9 @@ use super::entry::{EntryState, NONE};
 use super::envelope::Status;
 use super::error::Error;
 use super::parcel::Parcel;
-use super::request::{open, unpack};
+use super::state::World;
+use super::unpack::{open, unpack};
 use super::value::Value;
-use super::world::World;
 use crate::exec::me::yield_now;
 
 /// Looks for something once; if it is not there, all others have a turn first.

@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::communicator::{Communicator, CommunicatorState};
+use super::communicator::Communicator;
 use super::entry::NONE;
 use super::error::Error;
 use super::group::Group;
-use super::world::World;
+use super::state::CommunicatorState;
+use super::state::World;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// A communicator that is to be.

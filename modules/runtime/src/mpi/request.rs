@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 use super::entry::{DONE, Entry, EntryState, NONE};
 use super::envelope::Status;
 use super::error::Error;
-use super::parcel::{Parcel, Unopened};
+use super::parcel::Parcel;
 use super::probe::Message;
+use super::state::World;
+use super::unpack::{open, unpack};
 use super::value::Value;
-use super::world::World;
 use crate::exec::current;
 use crate::exec::me::yield_now;
 use crate::link::waiter::ARMED;
@@ -333,20 +334,6 @@ impl<T> Receiving<T> {
     }
 }
 
-/// The value in a parcel; or why it is none of this type.
-pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> {
-    parcel.open().map_err(|unopened| match unopened {
-        Unopened::Other(parcel) => Error::Type {
-            sent: match parcel.type_name() {
-                Ok(name) => name.into(),
-                Err(number) => world.type_name(number).into(),
-            },
-            asked: std::any::type_name::<T>().into(),
-        },
-        Unopened::Unreadable(error) => Error::Unreadable(error.to_string()),
-    })
-}
-
 impl<T: Value> Future for Receiving<T> {
     type Output = Result<(T, Status), Error>;
 
@@ -381,35 +368,6 @@ impl<'a, T> ReceivingInto<'a, T> {
     pub(super) fn new(world: &Rc<World>, entry: u32, room: &'a mut [T]) -> Self {
         let handle = Handle::new(world, entry);
         ReceivingInto { handle, room }
-    }
-}
-
-/// Puts what was received into a slice.
-pub(super) fn unpack<T: Value + Copy>(
-    world: &World,
-    parcel: Parcel,
-    room: &mut [T],
-) -> Result<(), Error> {
-    let sent = parcel.count();
-    let copied = sent.min(room.len());
-    match parcel.open::<Vec<T>>() {
-        Ok(values) => {
-            // What has come as bytes says itself how many there are.
-            let copied = copied.min(values.len());
-            room[..copied].copy_from_slice(&values[..copied]);
-        }
-        Err(Unopened::Unreadable(error)) => return Err(Error::Unreadable(error.to_string())),
-        Err(Unopened::Other(parcel)) => {
-            let value = open::<T>(world, parcel)?;
-            room.iter_mut().take(1).for_each(|room| *room = value);
-        }
-    }
-    match sent > room.len() {
-        true => Err(Error::Truncated {
-            sent,
-            room: room.len(),
-        }),
-        false => Ok(()),
     }
 }
 

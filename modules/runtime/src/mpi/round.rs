@@ -7,17 +7,15 @@
 
 use std::any::Any;
 use std::cell::{Ref, RefCell};
-use std::collections::VecDeque;
 use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, place};
-use super::communicator::CommunicatorState;
-use super::distributed::Distributed;
 use super::entry::{EntryState, NONE};
 use super::error::Error;
+use super::state::{CommunicatorState, Round, Rounds};
 use super::world::wake;
 use crate::exec::floor::TellWait;
 use crate::payload::Payload;
@@ -26,35 +24,6 @@ use crate::payload::Payload;
 const AHEAD: u32 = 8;
 /// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
 const FAR_AHEAD: u32 = 1 << 16;
-
-/// A round.
-pub(super) struct Round {
-    /// The call, who of those here has come first, and where its call is; `None`: nobody has.
-    pub(super) call: Option<(Call, u32, &'static Location<'static>)>,
-    /// How many of those here have come, and how many have gone on.
-    pub(super) arrived: u32,
-    left: u32,
-    /// The root has brought what all need.
-    pub(super) root_came: bool,
-    pub(super) complete: bool,
-    pub(super) error: Option<Error>,
-    /// A `Data`; not while code of the user works on it.
-    pub(super) data: Option<Box<dyn Any>>,
-    /// The entries of those who wait.
-    waiting: Vec<u32>,
-    /// What there is besides where some ranks are on other schedulers.
-    pub(super) distributed: Option<Box<Distributed>>,
-}
-
-/// The rounds of a communicator that are under way.
-#[derive(Default)]
-pub(super) struct Rounds {
-    /// The number of each rank's next round.
-    turns: Vec<u32>,
-    /// The number of the first round in the list.
-    first: u32,
-    open: VecDeque<Round>,
-}
 
 impl Rounds {
     pub(super) fn get(&mut self, turn: u32) -> Option<&mut Round> {

@@ -6,11 +6,12 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use super::call::{Brought, Call, CallOutcome, Data, Needs};
-use super::communicator::{Communicator, CommunicatorState};
+use super::communicator::Communicator;
 use super::error::Error;
 use super::group::Group;
 use super::recipe::Recipes;
 use super::round::{Collective, begin};
+use super::state::CommunicatorState;
 
 /// What came of the call, and the rank that asks.
 pub(super) type Made = (Rc<Recipes>, u32);

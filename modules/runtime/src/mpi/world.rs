@@ -4,64 +4,40 @@
 //! through [`Others`](super::others::Others), see `arrivals.rs`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 use super::call::place;
-use super::communicator::CommunicatorState;
 use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::frame::Frame;
 use super::group::Group;
 use super::matching::{Lost, Matching, Then};
 use super::others::Others;
-use super::round::Rounds;
-use super::window::{Exposed, NAMES};
+use super::state::{CommunicatorState, Rounds, World};
+use super::window::NAMES;
+use crate::exec::above;
+use crate::exec::calls::UnreceivedMessages;
 use crate::exec::current;
-use crate::exec::floor::{self, Floor, TellWait, UnreceivedMessages};
+use crate::exec::floor::{Floor, TellWait};
 use crate::exec::guard;
 use crate::exec::hooks::Owner;
-use crate::exec::scheduler::Scheduler;
+use crate::exec::outside::Outside;
 use crate::exec::shared::Shared as Run;
 use crate::link::between::Header;
 use crate::link::inbox::Letter;
 use crate::link::waiter::{ARMED, ID};
+use crate::placement::SchedulerId;
 
-/// The ranks of a scheduler, and what is on its way to them.
-pub(super) struct World {
-    /// No other world of this OS process has it.
-    id: u64,
-    run: Arc<Run>,
-    /// How many ranks the run has.
-    ranks: u32,
-    pub(super) matching: RefCell<Matching>,
-    /// The other schedulers, if there are any.
-    pub(super) others: Option<Others>,
-    /// The number of the next communicator.
-    next: Cell<u32>,
-    /// Those that there are, by number.
-    communicators: RefCell<BTreeMap<u32, Weak<CommunicatorState>>>,
-    /// That of all ranks, until the run is over.
-    all: RefCell<Option<Rc<CommunicatorState>>>,
-    /// What nobody has received so far, and never will.
-    unreceived: RefCell<UnreceivedMessages>,
-    /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.
-    pub(super) early: RefCell<HashMap<u32, Vec<Early>>>,
-    /// The memory that ranks here expose, by the communicator of its window and rank in the world.
-    pub(super) windows: RefCell<HashMap<(u32, u32), Rc<dyn Exposed>>>,
-    /// Communicators with collective calls under way, which stay though nobody here has them any more.
-    pub(super) busy: RefCell<HashMap<u32, Rc<CommunicatorState>>>,
-}
-
-/// What has come early: from which scheduler, and what.
-pub(super) type Early = (u32, Vec<u8>);
-
-/// The world of a scheduler's ranks.
-pub(crate) fn floor(scheduler: &Scheduler) -> Rc<dyn Floor> {
-    World::new(Arc::clone(scheduler.shared()), Others::of(scheduler))
+/// The world of a scheduler's ranks, by its run, its number among all schedulers, and the other OS processes.
+pub(crate) fn floor(
+    run: &Arc<Run>,
+    scheduler: SchedulerId,
+    outside: Option<&Rc<Outside>>,
+) -> Rc<dyn Floor> {
+    World::new(Arc::clone(run), Others::of(run, scheduler, outside))
 }
 
 impl World {
@@ -102,7 +78,7 @@ impl World {
 
     /// The communicator of all, and the rank of the process that asks.
     pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
-        let (world, rank) = floor::current::<World>().ok_or(Error::NoProcess)?;
+        let (world, rank) = above::current::<World>().ok_or(Error::NoProcess)?;
         let all = world.all.borrow().clone().ok_or(Error::Over)?;
         Ok((all, rank))
     }

@@ -89,7 +89,7 @@ macro_rules! one_by_one {
 
             fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
                 let count = from.length()?;
-                from.room_for::<$item>(count)?;
+                from.room_for::<$item>(count, <$item>::SIZE)?;
                 from.within(|from| {
                     let mut all = Self::default();
                     for _ in 0..count {

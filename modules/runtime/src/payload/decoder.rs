@@ -5,7 +5,6 @@ use std::fmt;
 use std::mem::MaybeUninit;
 
 use super::remote::{Remote, Remotely};
-use super::{Format, Payload};
 use crate::copy::copy;
 
 /// How deep boxes and collections may be within each other: else bytes could be made that overflow the
@@ -14,7 +13,7 @@ const DEEPEST: u32 = 256;
 /// Most memory that is taken for what is announced and not there yet.
 const AHEAD: usize = 1 << 20;
 
-/// Gives the bytes of payloads back: see [`Payload::decode`].
+/// Gives the bytes of payloads back: see [`Payload::decode`](super::Payload::decode).
 #[derive(Debug)]
 pub struct Decoder<'a> {
     /// Those that are here, up to where others follow that are not.
@@ -25,49 +24,28 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The value that all of these bytes are.
-    ///
-    /// # Errors
-    /// They are not those of a value, or there are more.
-    pub fn from_slice<T: Payload>(bytes: &'a [u8]) -> Result<T, DecodeError> {
-        Decoder::of(bytes, Format::new())
-    }
-
-    /// As [`Decoder::from_slice`], by a format.
-    pub(crate) fn of<T>(bytes: &'a [u8], format: Format<T>) -> Result<T, DecodeError> {
-        let decoder = Decoder {
+    /// Of bytes that are all here.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Decoder {
             bytes,
             at: 0,
             depth: 0,
             remote: None,
-        };
-        decoder.whole(format)
-    }
-
-    /// As [`Decoder::of`], of a value whose large slices are in the memory of another OS process.
-    pub(crate) fn of_remote<T>(
-        bytes: &'a [u8],
-        remotely: Remotely<'a>,
-        format: Format<T>,
-    ) -> Result<T, DecodeError> {
-        let decoder = Decoder {
-            bytes: &[],
-            at: 0,
-            depth: 0,
-            remote: Remote::new(bytes, remotely),
-        };
-        match decoder.remote {
-            Some(_) => decoder.whole(format),
-            None => Err(decoder.error("slices that are of one value")),
         }
     }
 
-    #[inline]
-    fn whole<T>(mut self, format: Format<T>) -> Result<T, DecodeError> {
-        let value = (format.decode)(&mut self)?;
-        match self.remaining() {
-            0 => Ok(value),
-            _ => Err(self.error("the end")),
+    /// Of a value whose large slices are in the memory of another OS process.
+    ///
+    /// # Errors
+    /// The bytes do not say which.
+    pub(super) fn remote(bytes: &'a [u8], remotely: Remotely<'a>) -> Result<Self, DecodeError> {
+        let decoder = Decoder {
+            remote: Remote::new(bytes, remotely),
+            ..Decoder::new(&[])
+        };
+        match decoder.remote {
+            Some(_) => Ok(decoder),
+            None => Err(decoder.error("slices that are of one value")),
         }
     }
 
@@ -181,7 +159,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// RemoteMemory for so many values: what is only announced may be more than there is.
+    /// Memory for so many values: what is only announced may be more than there is.
     pub(super) fn room<T>(&self, count: usize) -> Result<Vec<T>, DecodeError> {
         let mut room = Vec::new();
         match room.try_reserve_exact(count) {
@@ -240,27 +218,23 @@ impl<'a> Decoder<'a> {
         read
     }
 
-    /// For how many of `count` values there should be room at first: not for what is only announced.
+    /// For how many of `count` values, of `size` bytes each where that is known, there should be room at first: not for what is
+    /// only announced.
     ///
     /// # Errors
     /// There are too few bytes for so many.
-    pub(super) fn room_for<T: Payload>(&self, count: usize) -> Result<usize, DecodeError> {
-        let each = T::SIZE.unwrap_or(1).max(1);
+    pub(super) fn room_for<T>(
+        &self,
+        count: usize,
+        size: Option<usize>,
+    ) -> Result<usize, DecodeError> {
+        let each = size.unwrap_or(1).max(1);
         if count > self.remaining() / each {
             let left = self.remaining();
             return Err(self.error(format!("{count} values, and {left} bytes are there")));
         }
         let here = (self.bytes.len() - self.at).max(AHEAD) / size_of::<T>().max(1);
         Ok(count.min(here))
-    }
-
-    /// How many bytes `count` values of one size have.
-    ///
-    /// # Errors
-    /// There are too few bytes for so many.
-    pub(super) fn room_for_all<T: Payload>(&self, count: usize) -> Result<usize, DecodeError> {
-        self.room_for::<T>(count)?;
-        Ok(count * T::SIZE.unwrap_or(0))
     }
 
     /// An error at this place, by what should have been there.

@@ -1,16 +1,15 @@
 //! Writing payloads.
 
-use super::Payload;
 use super::gather::{Pieces, Slices, WORTH};
 
 /// Most memory that is taken because of a size that a value has named.
-const AHEAD: usize = 64 << 20;
+pub(super) const AHEAD: usize = 64 << 20;
 
 /// From so many bytes on a slice may be left where it is, to be read there by another OS process: about where one copy by
 /// the kernel takes as long as the copies into and out of shared memory (`benches/runtime/run.sh`, the row of 64 KiB).
 pub(crate) const LARGE: usize = 64 << 10;
 
-/// Takes the bytes of payloads: see [`Payload::encode`].
+/// Takes the bytes of payloads: see [`Payload::encode`](super::Payload::encode).
 #[derive(Debug)]
 pub struct Encoder<'a> {
     bytes: Vec<u8>,
@@ -31,26 +30,18 @@ enum Large<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// The bytes of a value.
-    pub fn to_vec<T: Payload>(value: &'a T) -> Vec<u8> {
-        let mut encoder = Encoder::with_room(value.size());
-        value.encode(&mut encoder);
-        encoder.bytes
-    }
-
-    /// The same, behind other bytes.
-    pub(crate) fn behind<T: Payload>(mut bytes: Vec<u8>, value: &'a T) -> Vec<u8> {
-        bytes.reserve(value.size().min(AHEAD));
-        let large = Large::Copied;
-        let mut encoder = Encoder { bytes, large };
-        value.encode(&mut encoder);
-        encoder.bytes
-    }
-
     pub(super) fn with_room(size: usize) -> Self {
         Encoder {
             // A size that is a lie takes no memory.
             bytes: Vec::with_capacity(size.min(AHEAD)),
+            large: Large::Copied,
+        }
+    }
+
+    /// One that puts bytes behind others.
+    pub(super) fn behind_bytes(bytes: Vec<u8>) -> Self {
+        Encoder {
+            bytes,
             large: Large::Copied,
         }
     }

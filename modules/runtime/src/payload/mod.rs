@@ -15,6 +15,7 @@ mod macros;
 mod numbers;
 pub(crate) mod remote;
 mod standard;
+mod whole;
 
 pub use decoder::{DecodeError, Decoder};
 pub use encoder::Encoder;
@@ -88,7 +89,7 @@ pub trait Payload: Sized {
     /// # Errors
     /// As for [`decode`](Self::decode).
     fn decode_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
-        let mut all = Vec::with_capacity(from.room_for::<Self>(count)?);
+        let mut all = Vec::with_capacity(from.room_for::<Self>(count, Self::SIZE)?);
         for _ in 0..count {
             all.push(decode_one(from)?);
         }

@@ -34,7 +34,8 @@ macro_rules! numbers {
             }
 
             fn decode_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
-                let bytes = from.room_for_all::<Self>(count)?;
+                from.room_for::<Self>(count, Self::SIZE)?;
+                let bytes = count * size_of::<Self>();
                 let mut all = from.room::<$number>(count)?;
                 let to = all.spare_capacity_mut().as_mut_ptr().cast::<MaybeUninit<u8>>();
                 // SAFETY: there is room for `count` numbers, which have just so many bytes.

@@ -31,8 +31,8 @@ use std::task::Context;
 
 use crate::exec::current::{self, waiting};
 use crate::exec::hooks::{NO_NUMBER, Ready};
-use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 
 /// The ready list of a bundle and its members' hooks, which put them on it.
 pub(super) struct Hooked {

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Hooked;
-use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::kpn::channel::Take;
 use crate::kpn::ports::Input;
 use crate::kpn::select::Source;

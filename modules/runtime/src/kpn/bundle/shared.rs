@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 
 use super::Hooked;
 use crate::exec::outcome::Stopped;
-use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use super::output::Output;
 use crate::exec::current;
-use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Take};
 use crate::kpn::end::{End, Form};
 use crate::kpn::leaving::Finally;
@@ -134,8 +134,7 @@ impl<T> Input<T> {
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
             }
-        } else if let Some(meter) = self.end.meter()
-            && let Some(channel) = meter.end.near()
+        } else if let Some((meter, channel)) = self.end.metered_near()
             && let Take::Token(token) = channel.take()
         {
             meter.count(&token);

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use crate::exec::current;
 use crate::exec::outcome::Stopped;
-use crate::exec::point::Side;
 use crate::exec::scheduler::Scheduler;
+use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Put};
 use crate::kpn::cross::Offer;
 use crate::kpn::end::{End, Form};
@@ -218,9 +218,7 @@ impl<T> Output<T> {
             }
             return Poll::Ready(Ok(()));
         }
-        if let Some(meter) = self.end.meter()
-            && let Some(channel) = meter.end.near()
-        {
+        if let Some((meter, channel)) = self.end.metered_near() {
             let is_fresh = matches!(token, Token::Fresh(_));
             let polled = poll_near(channel, context, token);
             if is_fresh && !matches!(token, Token::Fresh(_)) {

@@ -1,0 +1,48 @@
+//! Which process a scheduler is polling, for other threads to see.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::link::waiter::NOBODY;
+
+/// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed, because starting and
+/// joining order everything.
+pub(crate) struct RunningTask {
+    current: AtomicU32,
+    batches: AtomicU32,
+}
+
+impl RunningTask {
+    pub(super) fn new() -> Self {
+        RunningTask {
+            current: AtomicU32::new(NOBODY),
+            batches: AtomicU32::new(0),
+        }
+    }
+
+    /// The id of the process that is being polled.
+    #[inline(always)]
+    pub(super) fn id(&self) -> u32 {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// This process is being polled from now on.
+    #[inline(always)]
+    pub(super) fn set(&self, id: u32) {
+        self.current.store(id, Ordering::Relaxed);
+    }
+
+    /// Counts batches of turns: who sees it stand still knows that one goes on.
+    pub(super) fn batches(&self) -> u32 {
+        self.batches.load(Ordering::Relaxed)
+    }
+
+    /// A batch of turns is over.
+    #[inline(always)]
+    pub(super) fn end_batch(&self) {
+        self.set(NOBODY);
+        // One thread writes it.
+        let batches = self.batches();
+        self.batches
+            .store(batches.wrapping_add(1), Ordering::Relaxed);
+    }
+}

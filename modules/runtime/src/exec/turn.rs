@@ -1,0 +1,82 @@
+//! A turn of a process.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::task::Context;
+
+use super::scheduler::Scheduler;
+use super::task::{self, TaskHeader};
+use crate::link::waiter::NOBODY;
+
+impl Scheduler {
+    /// A turn of a process. `told` is whether waits have been told.
+    #[inline(always)]
+    pub(super) fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
+        let slot = &self.tasks[id.wrapping_sub(self.base) as usize];
+        let Some(header) = slot.get() else { return };
+        self.core.running.set(id);
+        // SAFETY: what is in the table is alive.
+        unsafe { header.as_ref() }.dequeue();
+        if self.poll(slot, header, told, context) {
+            self.pass_stop_on(told, context);
+        }
+        self.flush_deferred();
+    }
+
+    /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
+    /// waits have been told.
+    #[inline(always)]
+    fn poll(
+        &self,
+        slot: &Cell<Option<NonNull<TaskHeader>>>,
+        header: NonNull<TaskHeader>,
+        told: bool,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let told = match told {
+            // SAFETY: what is in the table is alive.
+            true => Some(self.tell_woken(unsafe { header.as_ref() })),
+            false => None,
+        };
+        // SAFETY: as above, and no other process is being polled; one that has ended leaves the
+        // table here.
+        let ended = unsafe { task::poll(header, context) };
+        if ended {
+            slot.set(None);
+            self.live.set(self.live.get() - 1);
+            if let Some(told) = told {
+                self.ended.borrow_mut().push(told);
+            }
+        }
+        ended
+    }
+
+    /// A process that was perhaps told to wait has a turn. Its kind and index.
+    #[inline(never)]
+    fn tell_woken(&self, header: &TaskHeader) -> (u32, u32) {
+        if header.take_told() {
+            let id = self.core.running.id();
+            self.registry.take_told(id);
+        }
+        (header.kind(), header.index())
+    }
+
+    /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
+    /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
+    ///
+    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
+    fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
+        loop {
+            let id = self.asked.replace(NOBODY);
+            let at = id.wrapping_sub(self.base);
+            let Some(slot) = self.tasks.get(at as usize) else {
+                return;
+            };
+            let Some(header) = slot.get() else { return };
+            self.core.running.set(id);
+            if !self.poll(slot, header, told, context) {
+                return;
+            }
+        }
+    }
+}
