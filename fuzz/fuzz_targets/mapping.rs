@@ -30,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         assert!(sources.location(label.span).is_some());
     }
     if let Some(mapping) = mapping {
-        let count = mapping.places.len() as u32;
-        assert!(mapping.os_process.iter().all(|p| *p < count));
+        let count = mapping.bindings.len() as u32;
+        assert!(mapping.numbers().all(|number| number < count));
     }
 });

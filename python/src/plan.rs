@@ -44,7 +44,7 @@ impl Plan {
     /// The number of the OS process of each process, by rank.
     #[getter]
     fn os_process<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, &self.mapping().os_process)
+        PyList::new(py, self.mapping().numbers())
     }
 
     /// The number of the OS process of each process, by name.
@@ -53,7 +53,7 @@ impl Plan {
         let network = self.plan.mapped.network();
         let dict = PyDict::new(py);
         for id in network.processes.ids() {
-            dict.set_item(network.process_name(id), self.mapping().of(id))?;
+            dict.set_item(network.process_name(id), self.mapping().of(id).index())?;
         }
         Ok(dict)
     }
@@ -62,15 +62,15 @@ impl Plan {
     #[getter]
     fn os_processes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let network = self.plan.mapped.network();
-        let mut names = vec![Vec::new(); self.mapping().places.len()];
+        let mut names = vec![Vec::new(); self.mapping().bindings.len()];
         for id in network.processes.ids() {
-            names[self.mapping().of(id) as usize].push(network.process_name(id).to_owned());
+            names[self.mapping().of(id).index()].push(network.process_name(id).to_owned());
         }
-        let places = self.mapping().places.iter().zip(names).enumerate();
-        let all = places.map(|(number, (place, processes))| OsProcess {
+        let bindings = self.mapping().bindings.values().zip(names).enumerate();
+        let all = bindings.map(|(number, (binding, processes))| OsProcess {
             number,
-            host: place.host.clone(),
-            cores: place.cores.clone(),
+            host: binding.host.clone(),
+            cores: binding.cores.clone(),
             load: self.plan.loads[number],
             share: self.plan.shares[number],
             processes,
@@ -81,8 +81,10 @@ impl Plan {
     /// The names of the hosts that OS processes are on; none where they have none that a launcher knows.
     #[getter]
     fn hosts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let places = self.mapping().places.iter();
-        let mut hosts: Vec<&str> = places.filter_map(|place| place.host.as_deref()).collect();
+        let bindings = self.mapping().bindings.values();
+        let mut hosts: Vec<&str> = bindings
+            .filter_map(|binding| binding.host.as_deref())
+            .collect();
         let mut known = HashSet::new();
         hosts.retain(|host| known.insert(*host));
         PyList::new(py, hosts)
@@ -199,7 +201,7 @@ impl Plan {
             "<graphmap.Plan of {:?}: {} processes in {} OS processes, cost {} ({known})>",
             network.name,
             network.processes.len(),
-            self.mapping().places.len(),
+            self.mapping().bindings.len(),
             plan.cost,
         )
     }

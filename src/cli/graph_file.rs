@@ -118,7 +118,7 @@ fn written(
     };
     match format {
         Format::Metis => {
-            let blocks = plan.places.len();
+            let blocks = plan.bindings.len();
             (
                 folder.join(format!("{name}.part.{blocks}")),
                 partition(&plan.block_of),

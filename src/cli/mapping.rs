@@ -13,7 +13,7 @@ use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::input::Limit;
-use graphmap_kpn::mapping::{Mapped, Mapping, Place};
+use graphmap_kpn::mapping::{Binding, Mapped, Mapping};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{Kind, Objective, Options, Watch};
@@ -326,13 +326,13 @@ impl Session<'_> {
                 .help("map without it, or take the mapping that was made for this graph");
             return self.fail(Exit::Usage, diagnostic);
         }
-        let place = |p: &mapping_json::PlaceJson| Place {
+        let binding = |p: &mapping_json::BindingJson| Binding {
             host: p.host.clone(),
             cores: p.cores.clone(),
         };
         Ok(Previous {
             os_process,
-            places: document.os_processes.iter().map(place).collect(),
+            bindings: document.os_processes.iter().map(binding).collect(),
             migration,
         })
     }

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     // A mapping says how many OS processes there are, those included in which nothing runs.
     let os_processes = match (args.os_processes, &mapping) {
         (Some(said), _) => Some(said.to_string()),
-        (None, Some(mapping)) => Some(mapping.places.len().to_string()),
+        (None, Some(mapping)) => Some(mapping.bindings.len().to_string()),
         (None, None) => None,
     };
     let mapping = match mapping {

@@ -19,7 +19,7 @@ pub(crate) fn as_text(name: &str, file: &GraphFile, plan: &BarePlan, named: bool
         "{}: {vertices} and {} in {}, strategy {}\n\n",
         visible::name(name),
         plural(graph.edges(), "edge"),
-        plural(plan.places.len(), "block"),
+        plural(plan.bindings.len(), "block"),
         plan.own.strategy,
     );
     text += &of_blocks(plan, named);
@@ -33,9 +33,9 @@ fn of_blocks(plan: &BarePlan, named: bool) -> String {
         true => Table::new(&["block", "host", "vertices", "load", "share"]),
         false => Table::new(&["block", "vertices", "load", "share"]),
     };
-    for (b, place) in plan.places.iter().enumerate().take(SHOWN) {
+    for (b, binding) in plan.bindings.iter().enumerate().take(SHOWN) {
         let mut row = vec![b.to_string()];
-        row.extend(place.host.clone());
+        row.extend(binding.host.clone());
         row.push(plan.vertices[b].to_string());
         row.push(plan.loads[b].to_string());
         row.push(percent(plan.shares[b]));
@@ -45,8 +45,8 @@ fn of_blocks(plan: &BarePlan, named: bool) -> String {
         true => rows.text(&[1]),
         false => rows.text(&[]),
     };
-    if plan.places.len() > SHOWN {
-        text += &format!("  ... and {} more\n", plan.places.len() - SHOWN);
+    if plan.bindings.len() > SHOWN {
+        text += &format!("  ... and {} more\n", plan.bindings.len() - SHOWN);
     }
     text + "\n"
 }
@@ -115,9 +115,9 @@ pub(crate) fn as_json(name: &str, format: Format, file: &GraphFile, plan: &BareP
             "bottleneck": j.bottleneck, "feasible": j.feasible,
         })
     };
-    let blocks = plan.places.iter().enumerate().map(|(b, place)| {
+    let blocks = plan.bindings.iter().enumerate().map(|(b, binding)| {
         json!({
-            "host": place.host, "cores": place.cores, "vertices": plan.vertices[b],
+            "host": binding.host, "cores": binding.cores, "vertices": plan.vertices[b],
             "load": plan.loads[b], "share": plan.shares[b],
         })
     });

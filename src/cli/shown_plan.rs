@@ -2,6 +2,7 @@
 
 use super::check::plural;
 use crate::visible;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::network::KindId;
 use graphmap_partition::Objective;
 use graphmap_plan::{Plan, Since};
@@ -15,9 +16,9 @@ pub(super) const SHOWN: usize = 64;
 /// What runs in each OS process: its kinds in the order of the network, with how many of each.
 fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
     let mapping = plan.mapped.mapping();
-    let mut kinds = vec![BTreeMap::new(); mapping.places.len()];
+    let mut kinds = vec![BTreeMap::new(); mapping.bindings.len()];
     for (id, process) in plan.mapped.network().processes.iter() {
-        *kinds[mapping.of(id) as usize]
+        *kinds[mapping.of(id).index()]
             .entry(process.kind)
             .or_insert(0) += 1;
     }
@@ -57,8 +58,8 @@ fn listed(plan: &Plan, kinds: &BTreeMap<KindId, usize>) -> String {
 fn hosts(plan: &Plan) -> Vec<(&str, Vec<usize>)> {
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
     let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (o, place) in plan.mapped.mapping().places.iter().enumerate() {
-        let Some(host) = place.host.as_deref() else {
+    for (o, binding) in plan.mapped.mapping().bindings.values().enumerate() {
+        let Some(host) = binding.host.as_deref() else {
             continue;
         };
         let at = *index.entry(host).or_insert(hosts.len());
@@ -93,7 +94,7 @@ pub(crate) fn as_text(plan: &Plan) -> String {
         "{}: {} in {}{on}, strategy {}\n\n",
         visible::name(&network.name),
         plural(network.processes.len(), "process"),
-        plural(mapping.places.len(), "OS process"),
+        plural(mapping.bindings.len(), "OS process"),
         mapping.strategy,
     );
     text += &of_os_processes(plan);
@@ -116,22 +117,22 @@ fn of_os_processes(plan: &Plan) -> String {
         rows.head.push(class.about().to_owned());
     }
     rows.head.push("kinds".to_owned());
-    for (i, kinds) in kinds(plan).iter().enumerate().take(SHOWN) {
-        let place = &mapping.places[i];
-        let mut host = place.host.clone().unwrap_or_else(|| "-".to_owned());
-        if !place.cores.is_empty() {
-            let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
+    let bound = mapping.bindings.values().zip(kinds(plan));
+    for (i, (binding, kinds)) in bound.enumerate().take(SHOWN) {
+        let mut host = binding.host.clone().unwrap_or_else(|| "-".to_owned());
+        if !binding.cores.is_empty() {
+            let cores: Vec<String> = binding.cores.iter().map(u32::to_string).collect();
             host += &format!(":{}", cores.join(","));
         }
         let mut row = vec![i.to_string(), host, number(plan.loads[i])];
         row.push(percent(plan.shares[i]));
         row.extend(plan.traffic_of[i].iter().map(|t| number(*t)));
-        row.push(listed(plan, kinds));
+        row.push(listed(plan, &kinds));
         rows.rows.push(row);
     }
     let mut text = rows.text(&[1, rows.head.len() - 1]);
-    if mapping.places.len() > SHOWN {
-        text += &format!("  ... and {} more\n", mapping.places.len() - SHOWN);
+    if mapping.bindings.len() > SHOWN {
+        text += &format!("  ... and {} more\n", mapping.bindings.len() - SHOWN);
     }
     text + "\n"
 }
@@ -141,7 +142,7 @@ fn oddities(plan: &Plan) -> String {
     let mut text = String::new();
     let mut used = vec![false; plan.loads.len()];
     for (id, _) in plan.mapped.network().processes.iter() {
-        used[plan.mapped.mapping().of(id) as usize] = true;
+        used[plan.mapped.mapping().of(id).index()] = true;
     }
     let empty: Vec<usize> = (0..used.len()).filter(|&o| !used[o]).collect();
     let named: Vec<String> = empty.iter().take(SHOWN / 8).map(usize::to_string).collect();
@@ -398,12 +399,13 @@ pub(crate) fn as_json(plan: &Plan) -> String {
             .map(|(class, t)| json!({"level": class, "traffic": t}))
             .collect()
     };
-    let places = kinds(plan).into_iter().enumerate().map(|(o, kinds)| {
+    let bound = mapping.bindings.values().zip(kinds(plan)).enumerate();
+    let os_processes = bound.map(|(o, (binding, kinds))| {
         let kinds = kinds.iter();
         let kinds = kinds.map(|(kind, n)| (network.name(network.kinds[*kind].name), *n));
         json!({
-            "host": mapping.places[o].host,
-            "cores": mapping.places[o].cores,
+            "host": binding.host,
+            "cores": binding.cores,
             "load": plan.loads[o],
             "share": plan.shares[o],
             "allowed": plan.allowed[o],
@@ -427,7 +429,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "name": network.name,
         "strategy": mapping.strategy,
         "processes": network.processes.len(),
-        "os_processes": places.collect::<Vec<_>>(),
+        "os_processes": os_processes.collect::<Vec<_>>(),
         "hosts": hosts.collect::<Vec<_>>(),
         "balance": plan.balance,
         "raised": plan.raised,
@@ -448,10 +450,10 @@ pub(crate) fn as_json(plan: &Plan) -> String {
 
 fn since_json(plan: &Plan, since: &Since) -> Value {
     let network = plan.mapped.network();
-    let moves = since
-        .moves
-        .iter()
-        .map(|m| json!({"process": network.process_name(m.process), "from": m.from, "to": m.to}));
+    let moves = since.moves.iter().map(|m| {
+        let (from, to) = (m.from.index(), m.to.index());
+        json!({"process": network.process_name(m.process), "from": from, "to": to})
+    });
     let new = since.placed.iter().map(|p| network.process_name(*p));
     json!({
         "moves": moves.collect::<Vec<_>>(),

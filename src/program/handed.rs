@@ -1,6 +1,6 @@
 //! A mapping as it is handed to the program of a network.
 
-use graphmap_kpn::mapping::{Mapping, Place};
+use graphmap_kpn::mapping::{Binding, Mapping};
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,8 +20,9 @@ pub(crate) struct Handed {
 impl Handed {
     /// Writes it to a file that goes when this is dropped.
     pub(crate) fn new(mapping: &Mapping) -> io::Result<Handed> {
-        let text = graphmap_wiring::sequence::encode(&mapping.os_process);
-        let cores = cores(&mapping.places);
+        let numbers: Vec<u32> = mapping.numbers().collect();
+        let text = graphmap_wiring::sequence::encode(&numbers);
+        let cores = cores(mapping.bindings.values().as_slice());
         TemporaryFile::new(&text).map(|file| Handed { file, cores })
     }
 
@@ -37,15 +38,15 @@ impl Handed {
 }
 
 /// The cores of each OS process, where all have some, and all are those of one host.
-fn cores(places: &[Place]) -> Option<String> {
-    let first = places.first()?;
-    let named = |place: &Place| !place.cores.is_empty() && place.host == first.host;
-    let list = |place: &Place| {
-        let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
+fn cores(bindings: &[Binding]) -> Option<String> {
+    let first = bindings.first()?;
+    let named = |binding: &Binding| !binding.cores.is_empty() && binding.host == first.host;
+    let list = |binding: &Binding| {
+        let cores: Vec<String> = binding.cores.iter().map(u32::to_string).collect();
         cores.join(",")
     };
-    let all: Vec<String> = places.iter().map(list).collect();
-    places.iter().all(named).then(|| all.join(" "))
+    let all: Vec<String> = bindings.iter().map(list).collect();
+    bindings.iter().all(named).then(|| all.join(" "))
 }
 
 /// A file that goes when it is dropped.
@@ -80,17 +81,17 @@ mod tests {
 
     #[test]
     fn cores_of_one_host_are_handed_on() {
-        let place = |host: Option<&str>, cores: &[u32]| Place {
+        let bound = |host: Option<&str>, cores: &[u32]| Binding {
             host: host.map(str::to_string),
             cores: cores.to_vec(),
         };
-        let here = [place(None, &[2]), place(None, &[0, 1])];
+        let here = [bound(None, &[2]), bound(None, &[0, 1])];
         assert_eq!(cores(&here).as_deref(), Some("2 0,1"));
-        let one = [place(Some("a"), &[0]), place(Some("a"), &[1])];
+        let one = [bound(Some("a"), &[0]), bound(Some("a"), &[1])];
         assert_eq!(cores(&one).as_deref(), Some("0 1"));
-        let two = [place(Some("a"), &[0]), place(Some("b"), &[0])];
+        let two = [bound(Some("a"), &[0]), bound(Some("b"), &[0])];
         assert_eq!(cores(&two), None);
-        assert_eq!(cores(&[place(None, &[0]), place(None, &[])]), None);
+        assert_eq!(cores(&[bound(None, &[0]), bound(None, &[])]), None);
         assert_eq!(cores(&[]), None);
     }
 }

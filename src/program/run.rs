@@ -90,7 +90,7 @@ pub fn run(
     };
     let handed = Handed::new(mapped.mapping()).map_err(cannot)?;
     let mut command = Command::new(&program);
-    let os_processes = mapped.mapping().places.len();
+    let os_processes = mapped.mapping().bindings.len();
     command
         .args(&how.args)
         .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string());

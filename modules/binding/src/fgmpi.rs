@@ -65,9 +65,9 @@ struct Stretch {
 /// and a comment has the original. `graphmap_network_rank` gives the rank in the network.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
-    let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.places.len()];
-    for (rank, &os_process) in mapping.os_process.iter().enumerate() {
-        by_os_process[os_process as usize].push(rank);
+    let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];
+    for (rank, number) in mapping.numbers().enumerate() {
+        by_os_process[number as usize].push(rank);
     }
     let mut stretches: Vec<Stretch> = Vec::new();
     for (first, rank) in by_os_process.into_iter().flatten().enumerate() {

@@ -55,14 +55,14 @@ impl Launch {
     /// Names of hosts that no launcher takes (`G0433`).
     pub fn of(mapped: &Mapped, options: &BTreeMap<String, String>) -> Result<Launch, Diagnostics> {
         let (network, mapping) = (mapped.network(), mapped.mapping());
-        let mut processes = vec![0u32; mapping.places.len()];
-        for &os_process in &mapping.os_process {
-            processes[os_process as usize] += 1;
+        let mut processes = vec![0u32; mapping.bindings.len()];
+        for number in mapping.numbers() {
+            processes[number as usize] += 1;
         }
-        let places = mapping.places.iter().zip(processes);
-        let os_processes = places.map(|(place, processes)| OsProcess {
-            host: place.host.clone(),
-            cores: place.cores.clone(),
+        let bindings = mapping.bindings.values().zip(processes);
+        let os_processes = bindings.map(|(binding, processes)| OsProcess {
+            host: binding.host.clone(),
+            cores: binding.cores.clone(),
             processes,
         });
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -31,7 +31,7 @@ use crate::codes;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::controls;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::mapping::{Mapped, Mapping, Place};
+use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{Network, ProcessId};
 use graphmap_kpn::source::{Source, Span};
@@ -62,10 +62,10 @@ pub fn write(mapped: &Mapped) -> String {
         "  \"strategy\": {},\n  \"os_processes\": [",
         quoted(&mapping.strategy)
     ));
-    for (i, place) in mapping.places.iter().enumerate() {
+    for (i, binding) in mapping.bindings.values().enumerate() {
         let comma = if i == 0 { "" } else { "," };
-        let host = place.host.as_deref().map_or("null".to_string(), quoted);
-        let cores: Vec<String> = place.cores.iter().map(u32::to_string).collect();
+        let host = binding.host.as_deref().map_or("null".to_string(), quoted);
+        let cores: Vec<String> = binding.cores.iter().map(u32::to_string).collect();
         let cores = cores.join(", ");
         put(format_args!(
             "{comma}\n    {{\"host\": {host}, \"cores\": [{cores}]}}"
@@ -130,7 +130,7 @@ pub struct Document {
     /// What made it.
     pub strategy: String,
     /// The OS processes, in the order of the launcher's ranks.
-    pub os_processes: Vec<PlaceJson>,
+    pub os_processes: Vec<BindingJson>,
     /// The processes, in the order of ranks of the network it was made for.
     pub processes: Vec<ProcessJson>,
 }
@@ -148,7 +148,7 @@ pub struct Made {
 /// Where an OS process runs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlaceJson {
+pub struct BindingJson {
     /// Its host; `None` leaves the choice to the launcher.
     pub host: Option<String>,
     /// Cores it is bound to; none: not bound.
@@ -274,11 +274,16 @@ fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> 
 impl Document {
     /// The OS process each process of a network had, in the order of its ranks; `None` for one that
     /// the mapping does not know. This is what an incremental mapping starts from.
-    pub fn by_name(&self, network: &Network) -> Vec<Option<u32>> {
-        let known: FxHashMap<&str, u32> = self
+    pub fn by_name(&self, network: &Network) -> Vec<Option<OsProcessId>> {
+        let known: FxHashMap<&str, OsProcessId> = self
             .processes
             .iter()
-            .map(|p| (p.name.as_str(), p.os_process))
+            .map(|p| {
+                (
+                    p.name.as_str(),
+                    OsProcessId::from_index(p.os_process as usize),
+                )
+            })
             .collect();
         let ids = network.processes.ids();
         ids.map(|id| known.get(network.process_name(id)).copied())
@@ -324,13 +329,13 @@ impl Document {
                         .help("the processes are the same, so it is used; map again to do better"),
                 );
             }
-            let place = |p: &PlaceJson| Place {
+            let binding = |p: &BindingJson| Binding {
                 host: p.host.clone(),
                 cores: p.cores.clone(),
             };
             return Some(Mapping {
                 os_process: found.into_iter().flatten().collect(),
-                places: self.os_processes.iter().map(place).collect(),
+                bindings: self.os_processes.iter().map(binding).collect(),
                 strategy: "file".to_string(),
             });
         }

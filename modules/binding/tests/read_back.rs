@@ -45,7 +45,7 @@ fn hosts(dialect: Dialect, text: &str) -> Platform {
 
 /// The host of each slot, in rank order.
 fn ranks(platform: &Platform) -> Vec<&str> {
-    let places = platform.places();
+    let places = platform.slots();
     let name = |host: u32| platform.hosts()[host as usize].name.as_str();
     places.iter().map(|place| name(place.host)).collect()
 }
@@ -130,7 +130,7 @@ proptest! {
             let here = wanted(&launch).iter().filter(|name| **name == host.name).count();
             prop_assert_eq!(host.slots as usize, here);
         }
-        prop_assert_eq!(platform.slots(), launch.os_processes.len());
+        prop_assert_eq!(platform.slot_count(), launch.os_processes.len());
         let text = openmpi::appfile(&launch).unwrap();
         prop_assert_eq!(sections(&text, "-np", "-host", "-x", &launch), &launch.os_processes[..]);
         prop_assert!(text.lines().all(|line| line.starts_with("-np ")), "{text}");

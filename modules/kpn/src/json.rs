@@ -14,7 +14,7 @@
 //! | `channels` | `from`, `to` (`[process, port]`, a bare process name for the ports `out` and `in`, `null` for the environment), `type`, `capacity`, `initial`, `tag`, `traffic`, `flow` (`credits`, `round-robin`), `bundle`, `bundle_name`, `span` |
 //! | `constraints` | `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `hold` (least and most), `span`; or `module` (index), one of `whole` (`true`), `prefer`, `span` |
 //! | `kinds` | written for the reader's comfort, not read back: `name`, `members` (ranks), `ports` |
-//! | `mapping` | written for emitters, not read back: `os_process` (of each rank), `places`, `strategy` |
+//! | `mapping` | written for emitters, not read back: `os_process` (of each rank), `bindings` (of each OS process: `host`, `cores`), `strategy` |
 //!
 //! Only `graphmap`, the name of a process, and `from` and `to` of a channel must be there. A `span`
 //! is `[source, start, end]`: index of the source, bytes of it. Unknown fields are refused: a

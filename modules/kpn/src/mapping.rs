@@ -1,12 +1,26 @@
 //! Where every process runs: collocation (process -> OS process) and binding (OS process -> host
 //! and cores).
 
-use crate::arena::Id;
+use crate::arena::{Arena, Id, define_id};
 use crate::network::{ProcessId, Verified};
+use std::fmt;
+
+define_id!(
+    /// An OS process of a [`Mapping`].
+    pub OsProcessId,
+    "o"
+);
+
+/// As users know it: its number, from 0.
+impl fmt::Display for OsProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.index().fmt(f)
+    }
+}
 
 /// Where an OS process runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Binding {
     /// Name of the host; `None`: wherever the launcher puts it.
     pub host: Option<String>,
     /// Cores of the host it is bound to, as the operating system numbers them; empty: not bound.
@@ -16,10 +30,10 @@ pub struct Place {
 /// A mapping of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// The OS process of each process, in the order of ranks; each less than `places.len()`.
-    pub os_process: Vec<u32>,
-    /// The place of each OS process.
-    pub places: Vec<Place>,
+    /// The OS process of each process, in the order of ranks; each is one of `bindings`.
+    pub os_process: Vec<OsProcessId>,
+    /// Where each OS process runs.
+    pub bindings: Arena<OsProcessId, Binding>,
     /// The strategy that made it: `stack`, `auto`, or `file` for one that was read.
     pub strategy: String,
 }
@@ -36,13 +50,13 @@ pub enum MappingError {
         /// How many there are.
         network: usize,
     },
-    /// An OS process that has no place.
+    /// An OS process that is not there.
     #[error("the process with rank {rank} is mapped onto OS process {os_process} of {count}")]
     OsProcess {
         /// The process.
         rank: usize,
         /// Where it is mapped.
-        os_process: u32,
+        os_process: OsProcessId,
         /// How many OS processes there are.
         count: usize,
     },
@@ -55,16 +69,22 @@ impl Mapping {
     pub fn stack(processes: usize, os_processes: usize) -> Mapping {
         let n = os_processes.max(1);
         let (size, larger) = (processes / n, processes % n);
-        let block = |i: usize| std::iter::repeat_n(i as u32, size + usize::from(i < larger));
+        let bindings: Arena<OsProcessId, Binding> = (0..n).map(|_| Binding::default()).collect();
+        let block = |o: OsProcessId| std::iter::repeat_n(o, size + usize::from(o.index() < larger));
         Mapping {
-            os_process: (0..n).flat_map(block).collect(),
-            places: vec![Place::default(); n],
+            os_process: bindings.ids().flat_map(block).collect(),
+            bindings,
             strategy: "stack".into(),
         }
     }
 
+    /// The number of the OS process of each process, in the order of ranks.
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.os_process.iter().map(|o| o.index() as u32)
+    }
+
     /// The OS process of a process.
-    pub fn of(&self, process: ProcessId) -> u32 {
+    pub fn of(&self, process: ProcessId) -> OsProcessId {
         self.os_process[process.index()]
     }
 }
@@ -80,7 +100,7 @@ impl Mapped {
     /// Puts the two together.
     ///
     /// # Errors
-    /// When the mapping has another number of processes, or speaks of an OS process without place.
+    /// When the mapping has another number of processes, or speaks of an OS process that is not there.
     pub fn new(network: Verified, mapping: Mapping) -> Result<Mapped, MappingError> {
         if mapping.os_process.len() != network.processes.len() {
             return Err(MappingError::Size {
@@ -88,8 +108,8 @@ impl Mapped {
                 network: network.processes.len(),
             });
         }
-        let count = mapping.places.len();
-        let wrong = mapping.os_process.iter().position(|&o| o as usize >= count);
+        let count = mapping.bindings.len();
+        let wrong = mapping.os_process.iter().position(|o| o.index() >= count);
         if let Some(rank) = wrong {
             let os_process = mapping.os_process[rank];
             return Err(MappingError::OsProcess {
@@ -118,8 +138,9 @@ mod tests {
 
     #[test]
     fn stacking_makes_contiguous_blocks_of_equal_size() {
-        assert_eq!(Mapping::stack(7, 3).os_process, [0, 0, 0, 1, 1, 2, 2]);
-        assert_eq!(Mapping::stack(2, 5).os_process, [0, 1]);
-        assert_eq!(Mapping::stack(0, 0).places.len(), 1);
+        let stacked = |n, k| Mapping::stack(n, k).numbers().collect::<Vec<_>>();
+        assert_eq!(stacked(7, 3), [0, 0, 0, 1, 1, 2, 2]);
+        assert_eq!(stacked(2, 5), [0, 1]);
+        assert_eq!(Mapping::stack(0, 0).bindings.len(), 1);
     }
 }

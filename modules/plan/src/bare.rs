@@ -3,8 +3,9 @@
 use crate::codes;
 use crate::failure::solver;
 use crate::translate::{Targets, distance_factor, shares};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::mapping::Place;
+use graphmap_kpn::mapping::{Binding, OsProcessId};
 use graphmap_partition::{
     Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, Strategy,
     evaluate_strategy, metis_takes, solve, strategies,
@@ -34,7 +35,7 @@ pub struct BarePlan {
     /// The block of each vertex.
     pub block_of: Vec<u32>,
     /// Where each block is; without a host where the request names none.
-    pub places: Vec<Place>,
+    pub bindings: Vec<Binding>,
     /// How it is done by the strategy asked for.
     pub own: Judged,
     /// How it would be done by plain rules and by METIS.
@@ -92,7 +93,9 @@ pub fn plan_bare(
     request: &BareRequest<'_>,
 ) -> Result<(BarePlan, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
-    let wanted = request.blocks.or(request.platform.map(Platform::slots));
+    let wanted = request
+        .blocks
+        .or(request.platform.map(Platform::slot_count));
     let wanted = wanted.unwrap_or(1).max(1);
     let k = wanted.min(graph.vertices()).max(1);
     found.extend(numbers_of_blocks(wanted, k, request));
@@ -119,7 +122,7 @@ pub fn plan_bare(
     let block_of: Vec<u32> = solution
         .block_of
         .iter()
-        .map(|&b| onto.block[b as usize])
+        .map(|&b| onto.os_process_of[b as usize].index() as u32)
         .collect();
     for (v, &b) in block_of.iter().enumerate() {
         vertices[b as usize] += 1;
@@ -129,7 +132,7 @@ pub fn plan_bare(
     let plan = BarePlan {
         shares: shares(
             &onto.machine,
-            &onto.block,
+            &onto.os_process_of,
             graph.total_load() as f64,
             &weights,
         ),
@@ -139,7 +142,7 @@ pub fn plan_bare(
             onto.distance,
         ),
         others: others(&problem, request, onto.distance),
-        places: onto.places,
+        bindings: onto.bindings,
         block_of,
         loads,
         vertices,
@@ -159,8 +162,8 @@ pub fn plan_bare(
 struct Onto {
     machine: Machine,
     /// The number of each block of the machine for users: that of an OS process on hosts.
-    block: Vec<u32>,
-    places: Vec<Place>,
+    os_process_of: Vec<OsProcessId>,
+    bindings: Vec<Binding>,
     /// Engine's units of distance in one of the platform's.
     distance: f64,
 }
@@ -170,22 +173,16 @@ impl Onto {
         let Some(platform) = platform else {
             return Ok(Onto {
                 machine: Machine::regular(&[(k, 1)])?,
-                block: (0..k as u32).collect(),
-                places: vec![
-                    Place {
-                        host: None,
-                        cores: Vec::new()
-                    };
-                    k
-                ],
+                os_process_of: (0..k).map(OsProcessId::from_index).collect(),
+                bindings: vec![Binding::default(); k],
                 distance: 1.0,
             });
         };
         let distance = distance_factor(&platform.distances().as_array());
-        let targets = Targets::of(platform, platform.places_for(k), &vec![None; k], distance)?;
+        let targets = Targets::of(platform, platform.slots_for(k), &vec![None; k], distance)?;
         Ok(Onto {
-            places: targets.places(platform, true),
-            block: targets.place_of,
+            bindings: targets.bindings(platform, true),
+            os_process_of: targets.os_process_of,
             machine: targets.machine,
             distance,
         })
@@ -234,7 +231,7 @@ fn numbers_of_blocks(wanted: usize, k: usize, request: &BareRequest<'_>) -> Diag
     }
     if let Some(slots) = request
         .platform
-        .map(Platform::slots)
+        .map(Platform::slot_count)
         .filter(|slots| k > *slots)
     {
         let message = format!("{k} blocks on {slots} slots: hosts are used again from the first");

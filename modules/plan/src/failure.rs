@@ -231,9 +231,9 @@ impl Teller<'_> {
 
     /// "OS processes 0, 2-4 and 7".
     fn os_processes(&self, blocks: &[u32]) -> String {
-        let mut numbers: Vec<u32> = blocks
+        let mut numbers: Vec<usize> = blocks
             .iter()
-            .map(|&b| self.targets.place_of[b as usize])
+            .map(|&b| self.targets.os_process_of[b as usize].index())
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -259,19 +259,18 @@ impl Teller<'_> {
 
     /// The name of the host that all these OS processes are on.
     fn host(&self, blocks: &[u32]) -> String {
-        let place = |b: u32| &self.targets.places[self.targets.place_of[b as usize] as usize];
-        let host = blocks.first().map(|&b| place(b).host as usize);
+        let host = blocks.first().map(|&b| self.targets.slot(b).host as usize);
         let host = host.and_then(|h| self.platform.hosts().get(h));
         host.map_or(String::new(), |h| format!("`{}`", h.name))
     }
 
     /// That name, where these are several and all that there are on it.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
-        let host = |b: u32| self.targets.places[self.targets.place_of[b as usize] as usize].host;
+        let host = |b: u32| self.targets.slot(b).host;
         let first = host(*blocks.first()?);
-        let all = self.targets.places.iter().filter(|p| p.host == first);
+        let all = self.targets.slots.iter().filter(|p| p.host == first);
         let whole = blocks.len() == all.count() && blocks.iter().all(|&b| host(b) == first);
-        (whole && blocks.len() > 1 && blocks.len() < self.targets.places.len())
+        (whole && blocks.len() > 1 && blocks.len() < self.targets.slots.len())
             .then(|| self.host(blocks))
     }
 
@@ -287,7 +286,7 @@ impl Teller<'_> {
         }
         let blocks = places.concat();
         match blocks.len() {
-            n if n == self.targets.place_of.len() => format!("in {which} OS process"),
+            n if n == self.targets.os_process_of.len() => format!("in {which} OS process"),
             0 | 1 => format!("in {}", self.os_processes(&blocks)),
             _ => format!("in {which} of {}", self.os_processes(&blocks)),
         }

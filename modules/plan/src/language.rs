@@ -40,16 +40,16 @@ pub struct Rule {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Said {
-    Pin(Vec<Term>, Vec<Place>),
+    Pin(Vec<Term>, Vec<Where>),
     Together(Vec<Term>),
     /// And where: each OS process when empty.
-    Apart(Vec<Term>, Vec<Place>),
+    Apart(Vec<Term>, Vec<Where>),
     /// Least, most, and where: each OS process when empty.
-    Hold(Vec<Term>, u32, u32, Vec<Place>),
+    Hold(Vec<Term>, u32, u32, Vec<Where>),
     Whole(Vec<Pattern>),
     Prefer(Vec<Pattern>, f64),
     /// Bytes.
-    Memory(Vec<Place>, u64),
+    Memory(Vec<Where>, u64),
     Move(Vec<Term>, Price),
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Term {
 
 /// Some OS processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Where {
     /// Those on the hosts of this name.
     Host(Pattern),
     /// From one number to another.
@@ -96,7 +96,7 @@ pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
 }
 
 /// Reads places that stand in a text at a span.
-pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Place>, Box<Diagnostic>> {
+pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnostic>> {
     let help = "hosts or OS processes are wanted, such as `node*` or `0-3`; `*` is all hosts";
     let mut reader = Reader::new(text, 0);
     let mut places = reader.places(help).map_err(|_| bad(span, "", help))?;
@@ -106,8 +106,8 @@ pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Place>, Box<Diagnosti
     }
     for place in &mut places {
         match place {
-            Place::Host(name) => name.span = span,
-            Place::OsProcess(_, _, own) => *own = span,
+            Where::Host(name) => name.span = span,
+            Where::OsProcess(_, _, own) => *own = span,
         }
     }
     Ok(places)
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Where a rule holds, if that is said.
-    fn at_places(&mut self, help: &str) -> Result<Vec<Place>, Wrong> {
+    fn at_places(&mut self, help: &str) -> Result<Vec<Where>, Wrong> {
         match self.sign('@') {
             true => self.places(help),
             false => Ok(Vec::new()),
@@ -326,7 +326,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn places(&mut self, help: &str) -> Result<Vec<Place>, Wrong> {
+    fn places(&mut self, help: &str) -> Result<Vec<Where>, Wrong> {
         let mut places = Vec::new();
         loop {
             let host = self.prefix(&[("host", ())]).is_some();
@@ -339,7 +339,7 @@ impl<'a> Reader<'a> {
                 None => (&*name.text, &*name.text),
             };
             places.push(if host || name.literal || !digits(first) || !digits(last) {
-                Place::Host(name)
+                Where::Host(name)
             } else {
                 let span = self.span(start);
                 let number = |t: &str| {
@@ -350,7 +350,7 @@ impl<'a> Reader<'a> {
                 if first > last {
                     return Err(bad(span, "this range is empty", help));
                 }
-                Place::OsProcess(first, last, span)
+                Where::OsProcess(first, last, span)
             });
             if !self.sign(',') {
                 return Ok(places);

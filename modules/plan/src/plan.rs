@@ -7,8 +7,9 @@ use crate::request::Request;
 use crate::rules::{Rules, beside};
 use crate::spots::Spots;
 use crate::translate::{Rounded, Targets, Weights, shares as relative};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::mapping::{Mapped, Mapping};
+use graphmap_kpn::mapping::{Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
 use graphmap_partition::{
     Kind, Objective, Options, Problem, Solution, evaluate_strategy, solve, strategies,
@@ -101,7 +102,7 @@ pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> 
 
 /// How many OS processes are wanted, and how many there will be.
 fn os_processes(network: &Verified, platform: &Platform, request: &Request<'_>) -> (usize, usize) {
-    let wanted = request.os_processes.unwrap_or(platform.slots()).max(1);
+    let wanted = request.os_processes.unwrap_or(platform.slot_count()).max(1);
     (wanted, wanted.min(network.processes.len()))
 }
 
@@ -120,15 +121,15 @@ fn numbers(
         previous.beside(network, request.rules, &mut drawn);
     }
     let weights = Weights::of(network, platform, &drawn).map_err(|e| weights_error(&e))?;
-    let places = platform.places_for(n);
+    let slots = platform.slots_for(n);
     let spots = Spots {
         platform,
-        places: &places,
+        slots: &slots,
         named: request.named_hosts,
         processes: network.processes.len(),
     };
     let memory = spots.memory(request.rules, found);
-    let targets = Targets::of(platform, places, &memory.own, weights.distance);
+    let targets = Targets::of(platform, slots, &memory.own, weights.distance);
     Ok((weights, targets.map_err(|e| weights_error(&e))?))
 }
 
@@ -188,14 +189,14 @@ pub fn plan(
         });
     }
     let judged = &solution.evaluation;
-    let os_process: Vec<u32> = solution
+    let os_process: Vec<OsProcessId> = solution
         .block_of
         .iter()
-        .map(|&b| targets.place_of[b as usize])
+        .map(|&b| targets.os_process_of[b as usize])
         .collect();
     let mut loads = vec![0.0; n];
-    for (process, &o) in network.processes.values().zip(&os_process) {
-        loads[o as usize] += process.load;
+    for (process, o) in network.processes.values().zip(&os_process) {
+        loads[o.index()] += process.load;
     }
     let since = homes.as_ref().map(|h| {
         let price = judged.migration;
@@ -203,12 +204,12 @@ pub fn plan(
     });
     let mapping = Mapping {
         os_process,
-        places: targets.places(platform, request.named_hosts),
+        bindings: targets.bindings(platform, request.named_hosts),
         strategy: request.options.strategy.name.to_string(),
     };
     let hosts = targets.hosts(platform);
     let mapped = Mapped::new(network.clone(), mapping)
-        .expect("a block for each process, a place for each block");
+        .expect("a block for each process, an OS process for each block");
     let (traffic, traffic_of) = traffic_by_class(&mapped, platform, n);
     let (shares, allowed) = shares(&loads, &problem, &targets, &weights);
     let known = Known::of(&solution, request.objective, &weights, platform, &traffic);
@@ -255,13 +256,13 @@ fn numbers_of_os_processes(
             .help("an OS process without a process would do nothing"),
         );
     }
-    if n > platform.slots() {
+    if n > platform.slot_count() {
         found.push(
             Diagnostic::warning(
                 codes::OVERCOMMITTED,
                 format!(
                     "{n} OS processes on {} slots: hosts are used again from the first",
-                    platform.slots()
+                    platform.slot_count()
                 ),
             )
             .help("give the hosts more slots, or say a smaller `-n`"),
@@ -303,12 +304,16 @@ fn shares(
     let total: f64 = loads.iter().sum();
     let scaled = weights.graph.total_load();
     let mut allowed = vec![0.0; loads.len()];
-    for (bound, &o) in problem.load_bounds().into_iter().zip(&targets.place_of) {
+    for (bound, o) in problem
+        .load_bounds()
+        .into_iter()
+        .zip(&targets.os_process_of)
+    {
         if scaled > 0 {
-            allowed[o as usize] = total * bound as f64 / scaled as f64;
+            allowed[o.index()] = total * bound as f64 / scaled as f64;
         }
     }
-    let shares = relative(&targets.machine, &targets.place_of, total, loads);
+    let shares = relative(&targets.machine, &targets.os_process_of, total, loads);
     (shares, allowed)
 }
 
@@ -365,7 +370,7 @@ fn traffic_by_class(
 ) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
     const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
     let (network, mapping) = (mapped.network(), mapped.mapping());
-    let places = platform.places_for(n);
+    let slots = platform.slots_for(n);
     let (mut sums, mut of) = (NONE, vec![NONE; n]);
     for (id, channel) in network.channels.iter() {
         let (a, b) = (
@@ -375,12 +380,12 @@ fn traffic_by_class(
         let class = if a == b {
             Class::Collocated
         } else {
-            places[a as usize].class(&places[b as usize])
+            slots[a.index()].class(&slots[b.index()])
         };
         sums[class as usize] += channel.traffic;
-        of[a as usize][class as usize] += channel.traffic;
+        of[a.index()][class as usize] += channel.traffic;
         if a != b {
-            of[b as usize][class as usize] += channel.traffic;
+            of[b.index()][class as usize] += channel.traffic;
         }
     }
     let used = |class: &Class| sums[*class as usize] > 0.0 || *class == Class::Collocated;

@@ -3,19 +3,20 @@
 use crate::codes;
 use crate::language::{Price, Rule, Said};
 use crate::translate::{Beside, Targets, Weights, shares};
-use graphmap_kpn::arena::Id;
+use graphmap_kpn::arena::{Arena, Id};
 use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::mapping::Place;
+use graphmap_kpn::mapping::{Binding, OsProcessId};
 use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_platform::Platform;
+use std::collections::BTreeMap;
 
 /// The mapping in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Previous {
     /// The OS process each process of today's network was in; `None` for a new one.
-    pub os_process: Vec<Option<u32>>,
+    pub os_process: Vec<Option<OsProcessId>>,
     /// Where those OS processes were.
-    pub places: Vec<Place>,
+    pub bindings: Arena<OsProcessId, Binding>,
     /// What it costs to move a process over distance 1, in units of traffic, where no rule says it.
     pub migration: f64,
 }
@@ -43,31 +44,36 @@ pub struct Move {
     /// Which.
     pub process: ProcessId,
     /// OS process that it was in, by today's number.
-    pub from: u32,
+    pub from: OsProcessId,
     /// OS process that it is in.
-    pub to: u32,
+    pub to: OsProcessId,
 }
 
 impl Previous {
     /// Today's OS process for each of yesterday's: on hosts with names the one that is as many as
     /// it was on the same host, else the one of the same number.
-    fn numbers(&self, targets: &Targets, platform: &Platform, named: bool) -> Vec<Option<u32>> {
-        let today = &targets.places;
-        let known = named && self.places.iter().all(|p| p.host.is_some());
+    fn numbers(
+        &self,
+        targets: &Targets,
+        platform: &Platform,
+        named: bool,
+    ) -> Vec<Option<OsProcessId>> {
+        let today = &targets.slots;
+        let known = named && self.bindings.values().all(|binding| binding.host.is_some());
         if !known {
-            let all = 0..self.places.len() as u32;
+            let all = self.bindings.ids();
             return all
-                .map(|o| Some(o).filter(|o| (*o as usize) < today.len()))
+                .map(|o| Some(o).filter(|o| o.index() < today.len()))
                 .collect();
         }
-        let mut on: std::collections::BTreeMap<&str, Vec<u32>> = std::collections::BTreeMap::new();
+        let mut on: BTreeMap<&str, Vec<OsProcessId>> = BTreeMap::new();
         // Last first, to be taken from the end.
-        for (o, place) in today.iter().enumerate().rev() {
-            let host = platform.hosts()[place.host as usize].name.as_str();
-            on.entry(host).or_default().push(o as u32);
+        for (o, slot) in today.iter().enumerate().rev() {
+            let host = platform.hosts()[slot.host as usize].name.as_str();
+            on.entry(host).or_default().push(OsProcessId::from_index(o));
         }
-        let take = |p: &Place| on.get_mut(p.host.as_deref()?)?.pop();
-        self.places.iter().map(take).collect()
+        let take = |binding: &Binding| on.get_mut(binding.host.as_deref()?)?.pop();
+        self.bindings.values().map(take).collect()
     }
 
     /// What the moves may cost: more than all of them over distance 1, and the prices.
@@ -102,11 +108,11 @@ impl Previous {
         prices: &[Option<f64>],
     ) -> Result<Homes, Box<Diagnostic>> {
         let (was, is) = (self.os_process.len(), network.processes.len());
-        let beyond = |o: &&u32| **o as usize >= self.places.len();
+        let beyond = |o: &&OsProcessId| o.index() >= self.bindings.len();
         let wrong = if was != is {
             Some(format!("it is for {was} processes, the network has {is}"))
         } else if let Some(o) = self.os_process.iter().flatten().find(beyond) {
-            Some(format!("it names OS process {o}, which has no place"))
+            Some(format!("it names OS process {o}, which is not there"))
         } else if is > 0 && self.os_process.iter().all(Option::is_none) {
             Some("it knows none of the processes".to_owned())
         } else {
@@ -119,13 +125,13 @@ impl Previous {
             )));
         }
         let numbers = self.numbers(targets, platform, named);
-        let mut block_of_os = vec![0; targets.place_of.len()];
-        for (block, &o) in targets.place_of.iter().enumerate() {
-            block_of_os[o as usize] = block as u32;
+        let mut block_of_os = vec![0; targets.os_process_of.len()];
+        for (block, &o) in targets.os_process_of.iter().enumerate() {
+            block_of_os[o.index()] = block as u32;
         }
-        let home = |o: &Option<u32>| {
-            let today = o.and_then(|o| numbers[o as usize]);
-            today.map(|o| block_of_os[o as usize])
+        let home = |o: &Option<OsProcessId>| {
+            let today = o.and_then(|o| numbers[o.index()]);
+            today.map(|o| block_of_os[o.index()])
         };
         let cost = |price: &Option<f64>| {
             let price = price.unwrap_or(self.migration);
@@ -174,8 +180,8 @@ impl Homes {
             if was != is {
                 moves.push(Move {
                     process: id,
-                    from: targets.place_of[was as usize],
-                    to: targets.place_of[is as usize],
+                    from: targets.os_process_of[was as usize],
+                    to: targets.os_process_of[is as usize],
                 });
             }
         }
@@ -189,7 +195,7 @@ impl Homes {
             staying += channel.traffic * far(a, b);
             now += channel.traffic * far(block_of[ends.0], block_of[ends.1]);
         }
-        let each: Vec<u32> = (0..machine.len() as u32).collect();
+        let each: Vec<_> = (0..machine.len()).map(OsProcessId::from_index).collect();
         let total = network.processes.values().map(|p| p.load).sum();
         let shares = shares(machine, &each, total, &loads).into_iter();
         Since {

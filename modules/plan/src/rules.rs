@@ -10,6 +10,7 @@ use crate::translate::{Beside, Targets, Weights};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Constraint as Declared, ModuleId};
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::network::{KindId, ProcessId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_partition::Constraint;
@@ -81,7 +82,7 @@ impl<'a> Rules<'a> {
         };
         let spots = Spots {
             platform,
-            places: &targets.places,
+            slots: &targets.slots,
             named: request.named_hosts,
             processes: network.processes.len(),
         };
@@ -108,7 +109,12 @@ impl<'a> Rules<'a> {
         self.spans.push(span);
     }
 
-    fn pin(&mut self, vertices: impl IntoIterator<Item = u32>, os_processes: &[u32], span: Span) {
+    fn pin(
+        &mut self,
+        vertices: impl IntoIterator<Item = u32>,
+        os_processes: &[OsProcessId],
+        span: Span,
+    ) {
         let blocks: Arc<[u32]> = self.targets.blocks(os_processes).into();
         for vertex in vertices {
             let blocks = Arc::clone(&blocks);
@@ -134,8 +140,8 @@ impl<'a> Rules<'a> {
                         self.pin(vertices, &there, said.span);
                     }
                 }
-                Declared::OsProcess(o) if (*o as usize) < spots.places.len() => {
-                    self.pin(vertices, &[*o], said.span);
+                Declared::OsProcess(o) if (*o as usize) < spots.slots.len() => {
+                    self.pin(vertices, &[OsProcessId::from_index(*o as usize)], said.span);
                 }
                 Declared::OsProcess(o) => {
                     found.push(spots.no_os_process(*o, said.span));
@@ -220,7 +226,7 @@ impl<'a> Rules<'a> {
     }
 
     /// No two in one of these places; by default in one OS process.
-    fn apart(&mut self, vertices: Vec<u32>, there: &[Vec<Vec<u32>>], span: Span) {
+    fn apart(&mut self, vertices: Vec<u32>, there: &[Vec<Vec<OsProcessId>>], span: Span) {
         if there.is_empty() {
             let places = Vec::new();
             self.push(Constraint::Apart { vertices, places }, span);
@@ -238,7 +244,7 @@ impl<'a> Rules<'a> {
         &mut self,
         vertices: Vec<u32>,
         (least, most): (u32, u32),
-        there: &[Vec<Vec<u32>>],
+        there: &[Vec<Vec<OsProcessId>>],
         span: Span,
     ) {
         let count = |vertices, places| Constraint::Count {
@@ -248,7 +254,7 @@ impl<'a> Rules<'a> {
             most,
         };
         if there.is_empty() {
-            let all = 0..self.targets.place_of.len() as u32;
+            let all = 0..self.targets.os_process_of.len() as u32;
             self.push(count(vertices, all.map(|b| vec![b]).collect()), span);
             return;
         }
@@ -258,7 +264,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn blocks_of(&self, places: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    fn blocks_of(&self, places: &[Vec<OsProcessId>]) -> Vec<Vec<u32>> {
         places.iter().map(|p| self.targets.blocks(p)).collect()
     }
 

@@ -1,9 +1,11 @@
 //! Where OS processes are, for those who name them.
 
 use crate::codes;
-use crate::language::{Place, Rule, Said};
+use crate::language::{Rule, Said, Where};
 use crate::pattern::Pattern;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 use graphmap_platform::{self as platform, Platform};
@@ -12,7 +14,7 @@ use graphmap_platform::{self as platform, Platform};
 pub(crate) struct Spots<'a> {
     pub(crate) platform: &'a Platform,
     /// By OS process.
-    pub(crate) places: &'a [platform::Place],
+    pub(crate) slots: &'a [platform::Slot],
     /// Whether the hosts have names that mean something.
     pub(crate) named: bool,
     /// How many processes there are: as many OS processes there are at the most.
@@ -24,7 +26,7 @@ pub(crate) struct Memory {
     /// That of OS processes.
     pub(crate) own: Vec<Option<u64>>,
     /// That of hosts: their OS processes, bytes, and where it is said.
-    pub(crate) hosts: Vec<(Vec<u32>, u64, Span)>,
+    pub(crate) hosts: Vec<(Vec<OsProcessId>, u64, Span)>,
 }
 
 impl Spots<'_> {
@@ -35,7 +37,7 @@ impl Spots<'_> {
             .iter()
             .map(|h| h.memory.map(|bytes| (bytes, Span::NONE)))
             .collect();
-        let mut own = vec![None; self.places.len()];
+        let mut own = vec![None; self.slots.len()];
         for rule in rules {
             let Said::Memory(places, bytes) = &rule.said else {
                 continue;
@@ -44,18 +46,18 @@ impl Spots<'_> {
                 let there = self.of(std::slice::from_ref(place), found);
                 for o in there.unwrap_or_default() {
                     match place {
-                        Place::Host(_) => {
-                            let host = self.places[o as usize].host as usize;
+                        Where::Host(_) => {
+                            let host = self.slots[o.index()].host as usize;
                             of_host[host] = Some((*bytes, rule.span));
                         }
-                        Place::OsProcess(..) => own[o as usize] = Some(*bytes),
+                        Where::OsProcess(..) => own[o.index()] = Some(*bytes),
                     }
                 }
             }
         }
         let on = self.by_host(|_| true).into_iter();
         let hosts = on.filter_map(|there| {
-            let host = self.places[*there.first()? as usize].host as usize;
+            let host = self.slots[there.first()?.index()].host as usize;
             of_host[host].map(|(bytes, span)| (there, bytes, span))
         });
         Memory {
@@ -65,11 +67,11 @@ impl Spots<'_> {
     }
 
     /// The OS processes on each host that is wanted, where there are any.
-    fn by_host(&self, wanted: impl Fn(usize) -> bool) -> Vec<Vec<u32>> {
+    fn by_host(&self, wanted: impl Fn(usize) -> bool) -> Vec<Vec<OsProcessId>> {
         let mut there = vec![Vec::new(); self.platform.hosts().len()];
-        for (o, place) in self.places.iter().enumerate() {
-            if wanted(place.host as usize) {
-                there[place.host as usize].push(o as u32);
+        for (o, slot) in self.slots.iter().enumerate() {
+            if wanted(slot.host as usize) {
+                there[slot.host as usize].push(OsProcessId::from_index(o));
             }
         }
         there.retain(|list| !list.is_empty());
@@ -81,18 +83,18 @@ impl Spots<'_> {
     /// one is of nothing, and `found` says why.
     pub(crate) fn each(
         &self,
-        places: &[Place],
+        places: &[Where],
         found: &mut Diagnostics,
-    ) -> Option<Vec<Vec<Vec<u32>>>> {
-        let (hosts, own): (Vec<Place>, Vec<Place>) = places
+    ) -> Option<Vec<Vec<Vec<OsProcessId>>>> {
+        let (hosts, own): (Vec<Where>, Vec<Where>) = places
             .iter()
             .cloned()
-            .partition(|place| matches!(place, Place::Host(_)));
+            .partition(|place| matches!(place, Where::Host(_)));
         let mut lists = Vec::new();
         if !hosts.is_empty() {
             let mut wanted = vec![false; self.platform.hosts().len()];
             for o in self.of(&hosts, found)? {
-                wanted[self.places[o as usize].host as usize] = true;
+                wanted[self.slots[o.index()].host as usize] = true;
             }
             lists.push(self.by_host(|host| wanted[host]));
         }
@@ -104,17 +106,17 @@ impl Spots<'_> {
     }
 
     /// The OS processes at some places, ascending. `None`: there are none, and `found` says why.
-    pub(crate) fn of(&self, places: &[Place], found: &mut Diagnostics) -> Option<Vec<u32>> {
-        let mut here = vec![false; self.places.len()];
+    pub(crate) fn of(&self, places: &[Where], found: &mut Diagnostics) -> Option<Vec<OsProcessId>> {
+        let mut here = vec![false; self.slots.len()];
         for place in places {
             match place {
-                Place::Host(name) => {
+                Where::Host(name) => {
                     let shown = format!("host `{}`", name.text);
                     for o in self.on(name, &shown, found)? {
-                        here[o as usize] = true;
+                        here[o.index()] = true;
                     }
                 }
-                Place::OsProcess(first, last, span) => {
+                Where::OsProcess(first, last, span) => {
                     if *last as usize >= here.len() {
                         found.push(self.no_os_process(*last, *span));
                         return None;
@@ -123,8 +125,8 @@ impl Spots<'_> {
                 }
             }
         }
-        let all = 0..here.len() as u32;
-        Some(all.filter(|&o| here[o as usize]).collect())
+        let all = (0..here.len()).map(OsProcessId::from_index);
+        Some(all.filter(|o| here[o.index()]).collect())
     }
 
     /// The OS processes on the hosts of a name.
@@ -133,7 +135,7 @@ impl Spots<'_> {
         name: &Pattern,
         shown: &str,
         found: &mut Diagnostics,
-    ) -> Option<Vec<u32>> {
+    ) -> Option<Vec<OsProcessId>> {
         let (text, span) = (&name.text, name.span);
         if !self.named {
             let message = format!("{shown} has no effect: there are no hosts to choose from");
@@ -158,13 +160,14 @@ impl Spots<'_> {
             });
             return None;
         }
-        let here = |o: &u32| fits[self.places[*o as usize].host as usize];
-        let there: Vec<u32> = (0..self.places.len() as u32).filter(here).collect();
+        let here = |o: &OsProcessId| fits[self.slots[o.index()].host as usize];
+        let all = (0..self.slots.len()).map(OsProcessId::from_index);
+        let there: Vec<OsProcessId> = all.filter(here).collect();
         if there.is_empty() {
-            let count = self.places.len();
+            let count = self.slots.len();
             let message = format!("host `{text}` has none of the {count} OS processes");
-            let mut all = self.platform.places_for(self.processes).into_iter();
-            let first = all.position(|place| fits[place.host as usize]);
+            let mut all = self.platform.slots_for(self.processes).into_iter();
+            let first = all.position(|slot| fits[slot.host as usize]);
             let help = match first {
                 Some(first) => format!("say `-n {}` or more, or list this host sooner", first + 1),
                 // There are no more OS processes than processes.
@@ -183,7 +186,7 @@ impl Spots<'_> {
 
     /// That there is no OS process of this number.
     pub(crate) fn no_os_process(&self, o: u32, span: Span) -> Diagnostic {
-        let (count, processes) = (self.places.len(), self.processes);
+        let (count, processes) = (self.slots.len(), self.processes);
         let numbers = match count {
             0 => String::new(),
             1 => "there is one alone, 0".to_owned(),

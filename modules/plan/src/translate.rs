@@ -3,13 +3,13 @@
 use crate::codes;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::mapping::Place as OsPlace;
+use graphmap_kpn::mapping::{Binding, OsProcessId};
 use graphmap_kpn::network::{PortId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
     Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Tree, decimals_of, scale,
 };
-use graphmap_platform::{Class, Place, Platform};
+use graphmap_platform::{Class, Platform, Slot};
 
 /// Traffic times distance must stay far below what a `u64` takes; see [`graphmap_partition::Problem::check`].
 const LARGEST_COST: f64 = (1u64 << 58) as f64;
@@ -150,15 +150,20 @@ pub(crate) fn distance_factor(distances: &[f64; 6]) -> f64 {
     (1000.0 / smallest).min(1e9 / largest)
 }
 
-/// Of each place its load relative to its share of a total, which follows from its speed; `place_of` says
-/// which place each block is.
-pub(crate) fn shares(machine: &Machine, place_of: &[u32], total: f64, loads: &[f64]) -> Vec<f64> {
+/// Of each OS process its load relative to its share of a total, which follows from its speed; `os_process_of` says
+/// which one each block is.
+pub(crate) fn shares(
+    machine: &Machine,
+    os_process_of: &[OsProcessId],
+    total: f64,
+    loads: &[f64],
+) -> Vec<f64> {
     let speed: f64 = machine.blocks().iter().map(|b| f64::from(b.speed)).sum();
     let mut shares = vec![0.0; loads.len()];
-    for (block, &place) in machine.blocks().iter().zip(place_of) {
+    for (block, o) in machine.blocks().iter().zip(os_process_of) {
         let share = total * f64::from(block.speed) / speed;
         if share > 0.0 {
-            shares[place as usize] = loads[place as usize] / share;
+            shares[o.index()] = loads[o.index()] / share;
         }
     }
     shares
@@ -169,8 +174,9 @@ pub(crate) struct Targets {
     pub(crate) machine: Machine,
     /// The OS process of each block: blocks are numbered along the tree, OS processes in the order
     /// of the hostfile.
-    pub(crate) place_of: Vec<u32>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) os_process_of: Vec<OsProcessId>,
+    /// The slot of each OS process.
+    pub(crate) slots: Vec<Slot>,
 }
 
 impl Targets {
@@ -178,43 +184,43 @@ impl Targets {
     /// one of the platform's.
     pub(crate) fn of(
         platform: &Platform,
-        places: Vec<Place>,
+        slots: Vec<Slot>,
         memory: &[Option<u64>],
         unit: f64,
     ) -> Result<Targets, Error> {
-        let n = places.len();
-        let mut place_of: Vec<u32> = (0..places.len() as u32).collect();
-        let path = |p: u32| {
-            let [cache, socket, host, group] = places[p as usize].path;
+        let n = slots.len();
+        let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
+        let path = |o: OsProcessId| {
+            let [cache, socket, host, group] = slots[o.index()].path;
             [group, host, socket, cache]
         };
-        place_of.sort_by_key(|&p| path(p));
-        // Overcommitted places share their speed: the hostfile is gone through again and again.
-        let slots = platform.slots();
-        let uses = |p: u32| (n - p as usize % slots).div_ceil(slots) as f64;
-        let speeds: Vec<f64> = place_of
+        os_process_of.sort_by_key(|&o| path(o));
+        // Overcommitted slots share their speed: the hostfile is gone through again and again.
+        let all = platform.slot_count();
+        let uses = |o: OsProcessId| (n - o.index() % all).div_ceil(all) as f64;
+        let speeds: Vec<f64> = os_process_of
             .iter()
-            .map(|&p| places[p as usize].speed / uses(p))
+            .map(|&o| slots[o.index()].speed / uses(o))
             .collect();
         let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
         let even = speeds.iter().all(|&s| s == slowest);
-        let blocks: Vec<Block> = place_of
+        let blocks: Vec<Block> = os_process_of
             .iter()
             .zip(&speeds)
-            .map(|(&p, &speed)| Block {
+            .map(|(o, &speed)| Block {
                 // Two digits of a ratio are more than anybody knows of a machine.
                 speed: if even {
                     1
                 } else {
                     (speed / slowest * 100.0).round() as u32
                 },
-                memory: memory[p as usize],
+                memory: memory[o.index()],
                 slots: None,
             })
             .collect();
         let distances = platform.distances().as_array();
         let distance = |class: Class| (distances[class as usize] * unit).round() as u32;
-        let paths: Vec<[u32; 4]> = place_of.iter().map(|&p| path(p)).collect();
+        let paths: Vec<[u32; 4]> = os_process_of.iter().map(|&o| path(o)).collect();
         let levels = [
             Class::Apart,
             Class::Group,
@@ -224,45 +230,50 @@ impl Targets {
         ];
         let tree = tree(&blocks, &paths, 0, &levels.map(distance));
         let mut listed = vec![0; n];
-        for (block, &place) in place_of.iter().enumerate() {
-            listed[place as usize] = block as u32;
+        for (block, o) in os_process_of.iter().enumerate() {
+            listed[o.index()] = block as u32;
         }
         let machine = Machine::new(&tree, distance(Class::Collocated))?.listed(listed)?;
         Ok(Targets {
             machine,
-            place_of,
-            places,
+            os_process_of,
+            slots,
         })
     }
 
     /// The blocks of OS processes, ascending.
-    pub(crate) fn blocks(&self, os_processes: &[u32]) -> Vec<u32> {
-        let mut wanted = vec![false; self.place_of.len()];
-        os_processes.iter().for_each(|&o| wanted[o as usize] = true);
-        let blocks = 0..self.place_of.len() as u32;
+    pub(crate) fn blocks(&self, os_processes: &[OsProcessId]) -> Vec<u32> {
+        let mut wanted = vec![false; self.os_process_of.len()];
+        os_processes.iter().for_each(|o| wanted[o.index()] = true);
+        let blocks = 0..self.os_process_of.len() as u32;
         blocks
-            .filter(|&b| wanted[self.place_of[b as usize] as usize])
+            .filter(|&b| wanted[self.os_process_of[b as usize].index()])
             .collect()
     }
 
-    pub(crate) fn name(&self, block: u32) -> String {
-        format!("OS process {}", self.place_of[block as usize])
+    /// The slot of a block's OS process.
+    pub(crate) fn slot(&self, block: u32) -> &Slot {
+        &self.slots[self.os_process_of[block as usize].index()]
     }
 
-    /// The place of each OS process.
-    pub(crate) fn places(&self, platform: &Platform, named: bool) -> Vec<OsPlace> {
-        let place = |p: &Place| OsPlace {
-            host: named.then(|| platform.hosts()[p.host as usize].name.clone()),
-            cores: p.cpu.into_iter().collect(),
+    pub(crate) fn name(&self, block: u32) -> String {
+        format!("OS process {}", self.os_process_of[block as usize])
+    }
+
+    /// Where each OS process runs.
+    pub(crate) fn bindings<T: FromIterator<Binding>>(&self, platform: &Platform, named: bool) -> T {
+        let binding = |slot: &Slot| Binding {
+            host: named.then(|| platform.hosts()[slot.host as usize].name.clone()),
+            cores: slot.cpu.into_iter().collect(),
         };
-        self.places.iter().map(place).collect()
+        self.slots.iter().map(binding).collect()
     }
 
     /// Names of the hosts that are used, in the order of their first OS process.
     pub(crate) fn hosts(&self, platform: &Platform) -> Vec<String> {
         let mut seen = vec![false; platform.hosts().len()];
         let first = self
-            .places
+            .slots
             .iter()
             .filter(|p| !std::mem::replace(&mut seen[p.host as usize], true));
         first

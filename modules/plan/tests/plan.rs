@@ -1,7 +1,9 @@
 //! From a drawn network and hosts to a plan, and what is said when there is none.
 
 use graphmap_dot::dialect::load;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Code, Diagnostics};
+use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::{SourceMap, Span};
 use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
@@ -83,13 +85,11 @@ fn constraints_of_the_graph_are_kept() {
     let (plan, _) = planned(text, &hosts(&["x", "y"]), &request);
     let mapping = plan.mapped.mapping();
     assert_eq!(
-        mapping.places[mapping.os_process[0] as usize]
-            .host
-            .as_deref(),
+        mapping.bindings[mapping.os_process[0]].host.as_deref(),
         Some("y")
     );
     assert_eq!(mapping.os_process[1], mapping.os_process[2]);
-    assert_eq!(mapping.os_process[3], 0);
+    assert_eq!(mapping.os_process[3].index(), 0);
 }
 
 #[test]
@@ -175,6 +175,10 @@ fn odd_requests_are_met_with_a_warning() {
     );
 }
 
+fn numbered(number: Option<usize>) -> Option<OsProcessId> {
+    number.map(OsProcessId::from_index)
+}
+
 #[test]
 fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     let platform = hosts(&["x", "y"]);
@@ -186,7 +190,7 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     previous.os_process.swap(1, 2);
     let yesterday = |migration| Previous {
         os_process: previous.os_process.iter().map(|&o| Some(o)).collect(),
-        places: previous.places.clone(),
+        bindings: previous.bindings.clone(),
         migration,
     };
     let (dear, free) = (yesterday(1e6), yesterday(0.0));
@@ -214,7 +218,7 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     let today = hosts(&["z", "y"]);
     let grown = PIPELINE.replace("c -> d", "c -> e");
     let half = Previous {
-        os_process: vec![Some(0), Some(2), Some(3), None],
+        os_process: [Some(0), Some(2), Some(3), None].map(numbered).into(),
         ..yesterday(1e6)
     };
     let (plan_today, _) = planned(&grown, &today, &request(&half));
@@ -228,7 +232,8 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
         ["a", "e"]
     );
     assert!(since.moves.is_empty());
-    assert_eq!(plan_today.mapped.mapping().os_process[1..3], [2, 3]);
+    let numbers: Vec<u32> = plan_today.mapped.mapping().numbers().collect();
+    assert_eq!(numbers[1..3], [2, 3]);
 
     let other = network("digraph { a -> b }");
     let found = plan(&other, &platform, &request(&dear))
@@ -266,9 +271,9 @@ fn ruled(
 /// How many of some processes are in each OS process.
 fn held(plan: &Plan, processes: impl Fn(&str) -> bool) -> Vec<usize> {
     let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
-    let mut held = vec![0; mapping.places.len()];
+    let mut held = vec![0; mapping.bindings.len()];
     for id in network.processes.ids() {
-        held[mapping.of(id) as usize] += usize::from(processes(network.process_name(id)));
+        held[mapping.of(id).index()] += usize::from(processes(network.process_name(id)));
     }
     held
 }
@@ -458,9 +463,9 @@ fn a_previous_mapping_with_fractions_of_a_price_is_exact() {
     let network = network("digraph { a -> b [traffic=2]; c -> d [traffic=2] }");
     let hosts = hosts(&["x", "y"]);
     let previous = Previous {
-        os_process: vec![Some(0), Some(1), Some(0), Some(1)],
-        places: hosts
-            .places_for(2)
+        os_process: [0, 1, 0, 1].map(|o| numbered(Some(o))).into(),
+        bindings: hosts
+            .slots_for(2)
             .iter()
             .map(|_| Default::default())
             .collect(),
@@ -485,9 +490,12 @@ fn round_robin_follows_the_order_in_which_hosts_are_listed() {
     request.options.strategy = graphmap_plan::strategy("round-robin", &[]).unwrap();
     let (plan, _) = planned("digraph { a -> b -> c -> d -> e }", &platform, &request);
     let mapping = plan.mapped.mapping();
-    assert_eq!(mapping.os_process, [0, 1, 2, 3, 0]);
-    let on = |o: u32| mapping.places[o as usize].host.clone().unwrap();
-    assert_eq!([0, 1, 2, 3].map(on), ["x", "y", "x", "y"]);
+    assert!(mapping.numbers().eq([0, 1, 2, 3, 0]));
+    let on = mapping
+        .bindings
+        .values()
+        .map(|b| b.host.as_deref().unwrap());
+    assert!(on.eq(["x", "y", "x", "y"]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! A [`Platform`] says where OS processes can run: hosts with their [slots](Host::slots), inside
 //! them sockets, groups of cores that share a cache, and cores; what each can hold and how fast it
-//! is; and how far apart two places are ([`Class`], [`Distances`]).
+//! is; and how far apart two slots are ([`Class`], [`Distances`]).
 //!
 //! Where it comes from:
 //!
@@ -21,9 +21,9 @@
 //! [`Diagnostics`](graphmap_kpn::diagnostic::Diagnostics) (codes `G0410` to `G0429`, listed in
 //! [`codes`]), and a reader returns a platform only when there was no error.
 //!
-//! Who places OS processes asks for plain numbers: [`Platform::places`] gives each slot its speed,
+//! Who places OS processes asks for plain numbers: [`Platform::slots`] gives each slot its speed,
 //! its share of memory and a path of ids, [`Platform::distances`] one number a level, and
-//! [`TopologyTree::of`] turns places into a tree.
+//! [`TopologyTree::of`] turns slots into a tree.
 
 mod build;
 pub mod codes;
@@ -38,9 +38,9 @@ mod model;
 pub mod mpich;
 pub mod nodelist;
 pub mod openmpi;
-mod place;
 mod read;
 mod report;
+mod slot;
 pub mod slurm;
 pub mod synthetic;
 mod text;
@@ -48,5 +48,5 @@ mod text;
 pub use dialect::Dialect;
 pub use distance::{BadDistances, Class, Distances};
 pub use model::{BadPlatform, CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Run, Socket};
-pub use place::{Place, TopologyTree};
 pub use read::read;
+pub use slot::{Slot, TopologyTree};

@@ -261,7 +261,7 @@ impl Platform {
     }
 
     /// How many slots all hosts have together.
-    pub fn slots(&self) -> usize {
+    pub fn slot_count(&self) -> usize {
         self.hosts.iter().map(|h| h.slots as usize).sum()
     }
 
@@ -345,7 +345,7 @@ mod tests {
         let b = Platform::new(vec![Host::new("b", 1), far]).unwrap();
         let both = a.clone().join(b).unwrap();
         let groups: Vec<_> = both.hosts().iter().map(|h| h.group).collect();
-        assert_eq!((both.slots(), groups), (4, vec![0, 1, 2]));
+        assert_eq!((both.slot_count(), groups), (4, vec![0, 1, 2]));
         assert_eq!(a.clone().join(a), Err(BadPlatform::Twice("a".into())));
     }
 }

@@ -1,4 +1,4 @@
-//! The slots of a platform as plain numbers, for whoever places OS processes.
+//! The slots of a platform as plain numbers, for whoever maps OS processes.
 
 use crate::distance::Class;
 use crate::model::Platform;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// Where one OS process can stand: one slot of a host.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct Slot {
     /// Index of the host.
     pub host: u32,
     /// Which slot of its host it is, from 0.
@@ -20,47 +20,47 @@ pub struct Place {
     /// Its share of the host's memory in bytes, if known.
     pub memory: Option<u64>,
     /// Ids, unique in the platform, of what it stands in: cache group, socket, host, group of
-    /// hosts. Two places differ up to the level where they are apart and agree from there on; a
-    /// level that is not known has an id for each place.
+    /// hosts. Two slots differ up to the level where they are apart and agree from there on; a
+    /// level that is not known has an id for each slot.
     pub path: [u32; 4],
 }
 
-impl Place {
-    /// The class of distance between two places of one platform. A place and itself are
-    /// [`Class::Cache`] apart: whether two processes share an OS process is not the place's to say.
-    pub fn class(&self, other: &Place) -> Class {
+impl Slot {
+    /// The class of distance between two slots of one platform. A slot and itself are
+    /// [`Class::Cache`] apart: whether two processes share an OS process is not the slot's to say.
+    pub fn class(&self, other: &Slot) -> Class {
         let level = self.path.iter().zip(&other.path).position(|(a, b)| a == b);
         level.map_or(Class::Apart, |level| Class::ALL[level + 1])
     }
 }
 
-/// Places as a tree, outermost groups first: the form partitioners take.
+/// Slots as a tree, outermost groups first: the form partitioners take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TopologyTree {
-    /// Index of a place in the slice the tree was made from.
-    Place(u32),
+    /// Index of a slot in the slice the tree was made from.
+    Slot(u32),
     /// At least two members that are a class of distance apart.
     Group {
-        /// The class between places of different members.
+        /// The class between slots of different members.
         class: Class,
-        /// The members, each in the order of its first place.
+        /// The members, each in the order of its first slot.
         members: Vec<TopologyTree>,
     },
 }
 
 impl TopologyTree {
-    /// Groups places by what they stand in. Groups of one member are left out. `None` for no place.
-    pub fn of(places: &[Place]) -> Option<TopologyTree> {
+    /// Groups slots by what they stand in. Groups of one member are left out. `None` for no slot.
+    pub fn of(slots: &[Slot]) -> Option<TopologyTree> {
         // Joined from the inside out: at each level the trees with one id of it become one tree.
-        let mut trees: Vec<(u32, TopologyTree)> = (0..places.len() as u32)
-            .map(|i| (i, TopologyTree::Place(i)))
+        let mut trees: Vec<(u32, TopologyTree)> = (0..slots.len() as u32)
+            .map(|i| (i, TopologyTree::Slot(i)))
             .collect();
         for level in 0..=4 {
             let mut index = FxHashMap::default();
             let mut joined: Vec<(u32, Vec<TopologyTree>)> = Vec::new();
             for (first, tree) in trees {
                 // Beyond the groups of hosts there is only the platform.
-                let id = places[first as usize].path.get(level).copied().unwrap_or(0);
+                let id = slots[first as usize].path.get(level).copied().unwrap_or(0);
                 let slot = *index.entry(id).or_insert(joined.len());
                 if slot == joined.len() {
                     joined.push((first, Vec::new()));
@@ -77,10 +77,10 @@ impl TopologyTree {
         trees.pop().map(|(_, tree)| tree)
     }
 
-    /// The indices of its places, in the order of the tree.
+    /// The indices of its slots, in the order of the tree.
     pub fn leaves(&self) -> Vec<u32> {
         match self {
-            TopologyTree::Place(place) => vec![*place],
+            TopologyTree::Slot(slot) => vec![*slot],
             // Six levels at most: recursion is bounded.
             TopologyTree::Group { members, .. } => {
                 members.iter().flat_map(TopologyTree::leaves).collect()
@@ -94,41 +94,41 @@ impl Platform {
     ///
     /// This is all a partitioner needs: the hierarchy as `path`s with
     /// [`distances`](Platform::distances) for the levels, speed and memory for the capacities.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn slots(&self) -> Vec<Slot> {
         let mut next = vec![0u32; self.hosts().len()];
-        let mut places = Vec::with_capacity(self.slots());
+        let mut slots = Vec::with_capacity(self.slot_count());
         let tables = self.core_tables();
         for run in self.order() {
             let (h, host) = (run.host as usize, &self.hosts()[run.host as usize]);
             for _ in 0..run.count {
-                let slot = next[h];
+                let number = next[h];
                 next[h] += 1;
-                places.push(Place {
+                slots.push(Slot {
                     host: run.host,
-                    slot,
+                    slot: number,
                     cpu: None,
                     core: None,
                     speed: host.speed,
                     memory: host.memory.map(|m| m / u64::from(host.slots)),
                     path: [0, 0, run.host, host.group],
                 });
-                let place = places.last_mut().expect("just pushed");
-                tables[h].fill(place, host.slots);
+                let slot = slots.last_mut().expect("just pushed");
+                tables[h].fill(slot, host.slots);
             }
         }
-        places
+        slots
     }
 
-    /// `n` places in rank order, starting again from the first slot when there are fewer, as MPICH
-    /// does: compare `n` with [`slots`](Platform::slots) to know whether hosts are overcommitted.
-    pub fn places_for(&self, n: usize) -> Vec<Place> {
-        let mut places = self.places();
-        let slots = places.len();
-        places.truncate(n);
-        while places.len() < n {
-            places.push(places[places.len() - slots].clone());
+    /// `n` slots in rank order, starting again from the first slot when there are fewer, as MPICH
+    /// does: compare `n` with [`slot_count`](Platform::slot_count) to know whether hosts are overcommitted.
+    pub fn slots_for(&self, n: usize) -> Vec<Slot> {
+        let mut slots = self.slots();
+        let all = slots.len();
+        slots.truncate(n);
+        while slots.len() < n {
+            slots.push(slots[slots.len() - all].clone());
         }
-        places
+        slots
     }
 
     /// The class of distance between two hosts.
@@ -180,20 +180,20 @@ struct Cores {
 }
 
 impl Cores {
-    fn fill(&self, place: &mut Place, slots: u32) {
+    fn fill(&self, slot: &mut Slot, slots: u32) {
         let count = self.cores.len() as u32;
         if count == 0 {
-            place.path[0] = self.first_cache + place.slot;
-            place.path[1] = self.first_socket + place.slot;
+            slot.path[0] = self.first_cache + slot.slot;
+            slot.path[1] = self.first_socket + slot.slot;
             return;
         }
-        let core = place.slot % count;
+        let core = slot.slot % count;
         let (socket, cache, cpu, speed) = self.cores[core as usize];
-        place.path[0] = self.first_cache + cache;
-        place.path[1] = self.first_socket + socket;
-        (place.core, place.cpu) = (Some(core), cpu);
+        slot.path[0] = self.first_cache + cache;
+        slot.path[1] = self.first_socket + socket;
+        (slot.core, slot.cpu) = (Some(core), cpu);
         let sharing = slots / count + u32::from(core < slots % count);
-        place.speed *= speed / f64::from(sharing);
+        slot.speed *= speed / f64::from(sharing);
     }
 }
 
@@ -222,32 +222,32 @@ mod tests {
     }
 
     #[test]
-    fn places_know_how_far_apart_they_are() {
+    fn slots_know_how_far_apart_they_are() {
         let mut far = Host::new("c", 1);
         far.group = 1;
         let hosts = vec![host("a", 8, 2, 2, 2), host("b", 1, 1, 1, 1), far];
-        let places = Platform::new(hosts).unwrap().places();
-        let class = |a: usize, b: usize| places[a].class(&places[b]);
+        let slots = Platform::new(hosts).unwrap().slots();
+        let class = |a: usize, b: usize| slots[a].class(&slots[b]);
         assert_eq!(class(0, 1), Class::Cache);
         assert_eq!(class(0, 2), Class::Socket);
         assert_eq!(class(0, 4), Class::Host);
         assert_eq!(class(0, 8), Class::Group);
         assert_eq!(class(9, 8), Class::Apart);
-        assert_eq!(places[7].cpu, Some(7));
+        assert_eq!(slots[7].cpu, Some(7));
     }
 
     #[test]
     fn slots_without_known_cores_are_only_on_one_host() {
         let platform = Platform::new(vec![Host::new("a", 2), Host::new("b", 2)]).unwrap();
-        let places = platform.places();
-        assert_eq!(places[0].class(&places[1]), Class::Host);
-        assert_eq!(places[0].class(&places[2]), Class::Group);
-        assert_eq!(platform.places_for(5)[4], places[0]);
-        assert_eq!(platform.places_for(1).len(), 1);
+        let slots = platform.slots();
+        assert_eq!(slots[0].class(&slots[1]), Class::Host);
+        assert_eq!(slots[0].class(&slots[2]), Class::Group);
+        assert_eq!(platform.slots_for(5)[4], slots[0]);
+        assert_eq!(platform.slots_for(1).len(), 1);
     }
 
     #[test]
-    fn places_nest() {
+    fn slots_nest() {
         let run = |host, count| Run {
             host,
             count,
@@ -255,9 +255,9 @@ mod tests {
         };
         let hosts = vec![host("a", 3, 1, 2, 2), Host::new("b", 2)];
         let order = vec![run(0, 2), run(1, 2), run(0, 1)];
-        let places = Platform::with_order(hosts, order).unwrap().places();
+        let slots = Platform::with_order(hosts, order).unwrap().slots();
         let group = |class, members| TopologyTree::Group { class, members };
-        let leaf = TopologyTree::Place;
+        let leaf = TopologyTree::Slot;
         let expected = group(
             Class::Group,
             vec![
@@ -268,22 +268,22 @@ mod tests {
                 group(Class::Host, vec![leaf(2), leaf(3)]),
             ],
         );
-        let tree = TopologyTree::of(&places).unwrap();
+        let tree = TopologyTree::of(&slots).unwrap();
         assert_eq!(tree, expected);
         assert_eq!(tree.leaves(), [0, 1, 4, 2, 3]);
         assert_eq!(TopologyTree::of(&[]), None);
-        assert_eq!(TopologyTree::of(&places[..1]), Some(leaf(0)));
+        assert_eq!(TopologyTree::of(&slots[..1]), Some(leaf(0)));
     }
 
     #[test]
     fn slots_beyond_the_cores_share_them() {
         let mut a = host("a", 3, 1, 1, 2);
         (a.speed, a.memory) = (2.0, Some(300));
-        let places = Platform::new(vec![a]).unwrap().places();
-        let speeds: Vec<_> = places.iter().map(|p| p.speed).collect();
+        let slots = Platform::new(vec![a]).unwrap().slots();
+        let speeds: Vec<_> = slots.iter().map(|p| p.speed).collect();
         assert_eq!(speeds, [1.0, 2.0, 1.0]);
-        assert_eq!(places[2].core, Some(0));
-        assert_eq!(places[1].memory, Some(100));
+        assert_eq!(slots[2].core, Some(0));
+        assert_eq!(slots[1].memory, Some(100));
     }
 
     #[test]
@@ -295,8 +295,8 @@ mod tests {
         };
         let hosts = vec![host("a", 3, 1, 1, 4), Host::new("b", 1)];
         let order = vec![run(0, 2), run(1, 1), run(0, 1)];
-        let places = Platform::with_order(hosts, order).unwrap().places();
-        let seen: Vec<_> = places.iter().map(|p| (p.host, p.slot)).collect();
+        let slots = Platform::with_order(hosts, order).unwrap().slots();
+        let seen: Vec<_> = slots.iter().map(|p| (p.host, p.slot)).collect();
         assert_eq!(seen, [(0, 0), (0, 1), (1, 0), (0, 2)]);
     }
 }

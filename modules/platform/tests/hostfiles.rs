@@ -40,7 +40,7 @@ fn all_mistakes_of_a_file_are_told_at_once() {
 fn names_are_as_long_as_names_can_be() {
     let longest = "a".repeat(253);
     for text in [format!("{longest}:2"), format!("{}[1-2],b", &longest[1..])] {
-        assert!(good(None, &text).slots() >= 2);
+        assert!(good(None, &text).slot_count() >= 2);
     }
     let long = format!(
         "G0416 error 1:1 `{}...` is too long for the name of a host",
@@ -306,13 +306,13 @@ fn the_environment_of_a_slurm_job() {
     assert_eq!(platform.hosts()[0].memory, Some(1 << 30));
 
     let (platform, _) = environment(&[nodes, ("SLURM_JOB_CPUS_PER_NODE", "2(x4)")]);
-    assert_eq!(platform.unwrap().slots(), 8);
+    assert_eq!(platform.unwrap().slot_count(), 8);
     let (platform, _) = environment(&[nodes, ("SLURM_NTASKS_PER_NODE", "3")]);
-    assert_eq!(platform.unwrap().slots(), 12);
+    assert_eq!(platform.unwrap().slot_count(), 12);
     let (platform, _) = environment(&[("SLURM_JOB_NODELIST", "a"), ("SLURM_CPUS_ON_NODE", "5")]);
-    assert_eq!(platform.unwrap().slots(), 5);
+    assert_eq!(platform.unwrap().slot_count(), 5);
     let (platform, found) = environment(&[nodes]);
-    assert_eq!(platform.unwrap().slots(), 4);
+    assert_eq!(platform.unwrap().slot_count(), 4);
     assert!(found[0].starts_with("G0427 note 1:1"), "{found:?}");
 }
 
@@ -353,7 +353,7 @@ fn large_inputs_stay_linear_and_bounded() {
     for i in 0..200_000 {
         text.push_str(&format!("host{i}:2\n"));
     }
-    assert_eq!(good(None, &text).slots(), 400_000);
+    assert_eq!(good(None, &text).slot_count(), 400_000);
     // Nothing but mistakes: the first are kept, the others counted.
     let found = findings(Some(Dialect::Mpich), &"a:0\n".repeat(100_000));
     assert_eq!(found.len(), 51);
@@ -366,7 +366,7 @@ fn large_inputs_stay_linear_and_bounded() {
     // What would take minutes if the time grew with the square: a line of many keys, a name of many
     // brackets.
     let keys = format!("a{}", " slots=1".repeat(200_000));
-    assert_eq!(good(None, &keys).slots(), 1);
+    assert_eq!(good(None, &keys).slot_count(), 1);
     let brackets = format!("a{}", "[1]".repeat(200_000));
     assert_eq!(
         findings(Some(Dialect::Slurm), &brackets).len(),

@@ -17,13 +17,13 @@ fn inside(host: &Host) -> (usize, usize, usize) {
 #[test]
 fn the_example_of_the_issue() {
     let platform = good(None, "hosts=4:sockets=2:cores=8 distance=100:10:1");
-    assert_eq!((platform.hosts().len(), platform.slots()), (4, 64));
+    assert_eq!((platform.hosts().len(), platform.slot_count()), (4, 64));
     assert_eq!(inside(&platform.hosts()[3]), (2, 16, 16));
     assert_eq!(
         platform.distances().as_array(),
         [0.0, 1.0, 1.0, 10.0, 100.0, 100.0]
     );
-    let places = platform.places();
+    let places = platform.slots();
     let distance = |a: usize, b: usize| platform.distances().get(places[a].class(&places[b]));
     assert_eq!(
         (distance(0, 7), distance(0, 8), distance(0, 16)),
@@ -68,9 +68,12 @@ fn levels_that_are_left_out() {
         (1, (1, 2, 8))
     );
     let flat = good(None, "hosts=3 slots=2,1,4 distance=7");
-    assert_eq!((flat.slots(), inside(&flat.hosts()[0])), (7, (0, 0, 0)));
+    assert_eq!(
+        (flat.slot_count(), inside(&flat.hosts()[0])),
+        (7, (0, 0, 0))
+    );
     let named = good(Some(Dialect::Synthetic), "names=a,b slots=2");
-    assert_eq!((named.hosts().len(), named.slots()), (2, 4));
+    assert_eq!((named.hosts().len(), named.slot_count()), (2, 4));
     assert_eq!(named.hosts()[1].name, "b");
 }
 
@@ -308,7 +311,7 @@ fn deeply_nested_xml_overflows_no_stack() {
         "<topology version=\"2.0\"><object type=\"Machine\">{open}<object type=\"PU\" os_index=\"0\"/>{close}</object></topology>"
     );
     let (platform, found) = common::try_read(None, &text);
-    assert_eq!(platform.map(|p| p.slots()), Some(1), "{found:?}");
+    assert_eq!(platform.map(|p| p.slot_count()), Some(1), "{found:?}");
 }
 
 /// A folder that looks like `/` of a machine: each cpu with its package, siblings, last cache.
@@ -393,7 +396,7 @@ fn this_machine() {
     }
     let (platform, found) = read_local(Path::new("/"));
     let platform = platform.unwrap_or_else(|| panic!("{found:?}"));
-    assert!(platform.slots() >= 1);
+    assert!(platform.slot_count() >= 1);
     let again = good(None, &hwloc::print(&platform.hosts()[0]));
     assert_eq!(again, platform.without_spans());
 }

@@ -8,7 +8,8 @@
 //! what flows between. A large network is shown by kinds, since nobody can read (and no layout
 //! program can place) ten thousand nodes.
 
-use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::mapping::{Mapped, OsProcessId};
 use graphmap_kpn::network::{ChannelId, KindId, ProcessId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -122,13 +123,13 @@ impl Scene {
         let (network, mapping) = (mapped.network(), mapped.mapping());
         let mut scene = Scene {
             hosts: Vec::new(),
-            os_processes: vec![OsProcess::default(); mapping.places.len()],
+            os_processes: vec![OsProcess::default(); mapping.bindings.len()],
             nodes: Vec::new(),
             flows: Vec::new(),
         };
-        for (i, place) in mapping.places.iter().enumerate() {
-            scene.os_processes[i].cores.clone_from(&place.cores);
-            let name = place.host.clone().unwrap_or_default();
+        for (i, binding) in mapping.bindings.values().enumerate() {
+            scene.os_processes[i].cores.clone_from(&binding.cores);
+            let name = binding.host.clone().unwrap_or_default();
             match scene.hosts.iter_mut().find(|h| h.name == name) {
                 Some(host) => host.os_processes.push(i),
                 None => scene.hosts.push(Host {
@@ -138,7 +139,7 @@ impl Scene {
             }
         }
         let mut node_of: Vec<usize> = Vec::with_capacity(network.processes.len());
-        let mut group: FxHashMap<(u32, KindId), usize> = FxHashMap::default();
+        let mut group: FxHashMap<(OsProcessId, KindId), usize> = FxHashMap::default();
         for (id, process) in network.processes.iter() {
             let os_process = mapping.of(id);
             let made = scene.nodes.len();
@@ -150,15 +151,15 @@ impl Scene {
                 scene.nodes.push(SceneNode {
                     label: label(mapped, id, detail),
                     kind: network.kind_name(id).to_owned(),
-                    os_process: os_process as usize,
+                    os_process: os_process.index(),
                     processes: 0,
                     load: 0.0,
                 });
-                scene.os_processes[os_process as usize].nodes.push(node);
+                scene.os_processes[os_process.index()].nodes.push(node);
             }
             scene.nodes[node].processes += 1;
             scene.nodes[node].load += process.load;
-            let home = &mut scene.os_processes[os_process as usize];
+            let home = &mut scene.os_processes[os_process.index()];
             home.processes += 1;
             home.load += process.load;
             node_of.push(node);
@@ -168,7 +169,6 @@ impl Scene {
     }
 
     fn add_flows(&mut self, mapped: &Mapped, node_of: &[usize]) {
-        use graphmap_kpn::arena::Id;
         let network = mapped.network();
         let ends = |c: ChannelId| {
             (

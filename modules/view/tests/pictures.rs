@@ -2,7 +2,7 @@
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::Diagnostics;
-use graphmap_kpn::mapping::{Mapped, Mapping, Place};
+use graphmap_kpn::mapping::{Binding, Mapped, Mapping};
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
 use graphmap_testing::{Need, skip};
@@ -27,11 +27,16 @@ fn farm() -> Mapped {
         .unwrap_or_else(|d| panic!("{d:#?}"))
         .0;
     let mut mapping = Mapping::stack(network.processes.len(), 3);
-    let place = |host: &str, cores: &[u32]| Place {
+    let binding = |host: &str, cores: &[u32]| Binding {
         host: Some(host.into()),
         cores: cores.to_vec(),
     };
-    mapping.places = vec![place("a", &[0, 1, 2]), place("b", &[]), place("a", &[4])];
+    let all = [
+        binding("a", &[0, 1, 2]),
+        binding("b", &[]),
+        binding("a", &[4]),
+    ];
+    mapping.bindings = all.into_iter().collect();
     Mapped::new(network, mapping).unwrap()
 }
 

@@ -73,9 +73,9 @@ pub(super) fn to_hosts(
     let told = shown(from_here.unwrap_or(program));
     let program = std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
     let names = mapping
-        .places
-        .iter()
-        .filter_map(|place| place.host.as_deref());
+        .bindings
+        .values()
+        .filter_map(|binding| binding.host.as_deref());
     let here = this_host();
     let hosts: BTreeSet<&str> = names.filter(|name| !is_here(name, &here)).collect();
     let hosts: Vec<&str> = hosts.into_iter().collect();

@@ -18,18 +18,22 @@ pub(super) fn onto(
     mapping: &mut Mapping,
     platform: &Platform,
 ) -> Outcome<()> {
-    if mapping.places.iter().all(|place| place.host.is_none()) {
+    if mapping
+        .bindings
+        .values()
+        .all(|binding| binding.host.is_none())
+    {
         let slots = platform.order().iter().flat_map(|run| {
             let name = &platform.hosts()[run.host as usize].name;
             std::iter::repeat_n(name, run.count as usize)
         });
-        for (place, host) in mapping.places.iter_mut().zip(slots.cycle()) {
-            place.host = Some(host.clone());
+        for (binding, host) in mapping.bindings.values_mut().zip(slots.cycle()) {
+            binding.host = Some(host.clone());
         }
     }
     let mut used: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (os_process, place) in mapping.places.iter().enumerate() {
-        let host = place.host.as_deref().unwrap_or_default();
+    for (os_process, binding) in mapping.bindings.values().enumerate() {
+        let host = binding.host.as_deref().unwrap_or_default();
         used.entry(host).or_default().push(os_process);
     }
     let path = path.display();

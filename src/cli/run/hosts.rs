@@ -113,7 +113,8 @@ pub(crate) fn describe(
     }
     let placed = processes_hash(mapped.network());
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
-    let placement = graphmap_wiring::sequence::encode(&mapped.mapping().os_process);
+    let numbers: Vec<u32> = mapped.mapping().numbers().collect();
+    let placement = graphmap_wiring::sequence::encode(&numbers);
     if placement.len() <= MOST {
         options.insert("env.GRAPHMAP_PLACEMENT".to_owned(), placement);
         return;

@@ -75,7 +75,7 @@ pub(crate) fn obeyed(
     network: &Verified,
 ) -> Outcome<Mapping> {
     let mapping = session.mapping_file(path, network)?;
-    let (count, file) = (mapping.places.len(), word(&args.file));
+    let (count, file) = (mapping.bindings.len(), word(&args.file));
     match args.os_processes {
         Some(asked) if asked.get() as usize != count => {
             let path = path.display();

@@ -2,8 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use graphmap_binding::{Launch, OsProcess};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
-use graphmap_kpn::mapping::{Mapped, Mapping, Place};
+use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand, infer, resolve, verify};
@@ -22,14 +23,17 @@ pub(crate) fn network(dot: &str) -> Verified {
 }
 
 /// A network in a mapping: the OS process of each rank, and of each OS process host and cores.
-pub(crate) fn mapped(dot: &str, os_process: &[u32], places: &[(Option<&str>, &[u32])]) -> Mapped {
-    let place = |(host, cores): &(Option<&str>, &[u32])| Place {
+pub(crate) fn mapped(dot: &str, os_process: &[u32], bindings: &[(Option<&str>, &[u32])]) -> Mapped {
+    let binding = |(host, cores): &(Option<&str>, &[u32])| Binding {
         host: host.map(str::to_string),
         cores: cores.to_vec(),
     };
     let mapping = Mapping {
-        os_process: os_process.to_vec(),
-        places: places.iter().map(place).collect(),
+        os_process: os_process
+            .iter()
+            .map(|&o| OsProcessId::from_index(o as usize))
+            .collect(),
+        bindings: bindings.iter().map(binding).collect(),
         strategy: "test".into(),
     };
     Mapped::new(network(dot), mapping).expect("it fits")

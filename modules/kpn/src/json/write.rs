@@ -5,7 +5,7 @@ use crate::arena::Id;
 use crate::bundles;
 use crate::controls;
 use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction, Flow};
-use crate::mapping::{Mapping, Place};
+use crate::mapping::{Binding, Mapping};
 use crate::network::{BundleId, ChannelId, Joined, Network, PortId};
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -291,26 +291,26 @@ fn kinds(network: &Network) -> impl Iterator<Item = KindJson<'_>> {
 
 #[derive(serde::Serialize)]
 struct MappingJson<'a> {
-    os_process: &'a [u32],
-    places: Vec<PlaceJson<'a>>,
+    os_process: Vec<u32>,
+    bindings: Vec<BindingJson<'a>>,
     strategy: &'a str,
 }
 
 #[derive(serde::Serialize)]
-struct PlaceJson<'a> {
+struct BindingJson<'a> {
     host: Option<&'a str>,
     cores: &'a [u32],
 }
 
 impl<'a> MappingJson<'a> {
     fn of(mapping: &'a Mapping) -> MappingJson<'a> {
-        let place = |place: &'a Place| PlaceJson {
-            host: place.host.as_deref(),
-            cores: &place.cores,
+        let binding = |binding: &'a Binding| BindingJson {
+            host: binding.host.as_deref(),
+            cores: &binding.cores,
         };
         MappingJson {
-            os_process: &mapping.os_process,
-            places: mapping.places.iter().map(place).collect(),
+            os_process: mapping.numbers().collect(),
+            bindings: mapping.bindings.values().map(binding).collect(),
             strategy: &mapping.strategy,
         }
     }

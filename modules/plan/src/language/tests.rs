@@ -23,12 +23,12 @@ fn shown(said: &Said) -> String {
         Of::Module => format!("module:{}", name(&t.name)),
     };
     let terms = |list: &[Term]| list.iter().map(term).collect::<Vec<_>>().join(",");
-    let place = |p: &Place| match p {
-        Place::Host(p) => format!("host:{}", name(p)),
-        Place::OsProcess(a, b, _) => format!("{a}-{b}"),
+    let place = |p: &Where| match p {
+        Where::Host(p) => format!("host:{}", name(p)),
+        Where::OsProcess(a, b, _) => format!("{a}-{b}"),
     };
-    let places = |list: &[Place]| list.iter().map(place).collect::<Vec<_>>().join(",");
-    let at = |list: &[Place]| match list {
+    let places = |list: &[Where]| list.iter().map(place).collect::<Vec<_>>().join(",");
+    let at = |list: &[Where]| match list {
         [] => String::new(),
         _ => format!("@{}", places(list)),
     };
