@@ -34,6 +34,7 @@ pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use crate::tuning::bounds::ONE_FOREST;
 use flow::Flow;
 use hubs::Hubs;
 use levels::{Level, levels};
@@ -46,9 +47,6 @@ pub(crate) struct Effort {
     pub(crate) stop_at: Option<Instant>,
 }
 
-/// From so many vertices on, only one forest is looked at.
-const LARGE: usize = 50_000;
-
 /// A lower bound on the search cost of all feasible mappings; not much more than `enough`. Time:
 /// nearly linear in the edges, times levels, times load units (fewer for large instances, and none
 /// where their vertices are light), and the effort asked for.
@@ -60,13 +58,13 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     let levels = levels(inst);
     let (around, hubs) = (Stars::new(inst, &levels), Hubs::new(inst));
     let total = inst.total_load();
-    let trees: Vec<i64> = if n > LARGE && levels.iter().all(|l| is_fine(inst, l)) {
+    let trees: Vec<i64> = if n > ONE_FOREST && levels.iter().all(|l| is_fine(inst, l)) {
         let fewest: Vec<i64> = levels.iter().map(|l| l.fewest(total)).collect();
         let most = fewest.iter().max().map_or(0, |&f| f as usize);
         let lightest = Lightest::new(inst, most);
         fewest.into_iter().map(|f| lightest.cut(f)).collect()
     } else {
-        let forests = forests(inst, if n > LARGE { 1 } else { 3 });
+        let forests = forests(inst, if n > ONE_FOREST { 1 } else { 3 });
         let cut = |l| forests.iter().map(|f| f.cut(inst, l)).sum();
         levels.iter().map(cut).collect()
     };

@@ -6,9 +6,7 @@ use crate::exact::limit::Limit;
 use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::problem::{Constraint, Problem};
-
-/// Tries until a proof about loads is given up.
-const TRIES: u64 = 100_000;
+use crate::tuning::proofs::LOADS;
 
 /// Whether no mapping has a smaller largest load, relative to the speeds, and the bound on the cost
 /// holds for all mappings that have the same.
@@ -39,7 +37,7 @@ pub(crate) fn least_load(inst: &Instance, machine: &Machine, loads: &[u64]) -> b
         return true;
     }
     let limit = Limit {
-        nodes: TRIES,
+        nodes: LOADS,
         stop_at: None,
         watch: None,
     };

@@ -3,6 +3,10 @@
 //! better when the mean of `J` falls over all networks of the suite, for three seeds and more, and no suite
 //! named gets worse. What follows from memory, from the size of numbers or from a proof stands where it is used.
 
+mod proving;
+
+pub(crate) use proving::{bounds, proofs};
+
 /// The search for small networks: what is tried, how often, and when.
 ///
 /// `benches/mapping/run small --ours auto@100,auto@1000,auto#4000000 --tries 3`
@@ -74,7 +78,9 @@ pub(crate) mod small {
 ///
 /// `benches/mapping/run tight --ours auto@1000`, `benches/mapping/run small --ours auto#4000000`
 pub(crate) mod divisions {
-    // refine/exchange.rs
+    // refine/exchange.rs, refine/state.rs
+    /// Excess that a pair in one block counts that should be apart, in mean blocks.
+    pub(crate) const TOGETHER: f64 = 0.25;
     /// Most vertices that are divided anew among two, three and four blocks.
     pub(crate) const MOST: [usize; 3] = [14, 10, 8];
     /// Tries of a division until the cheapest one met counts.

@@ -14,6 +14,7 @@ use std::collections::BinaryHeap;
 
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::tuning::bounds::GROWTH;
 
 /// The network with one number for both directions of an edge.
 pub(crate) struct Flow {
@@ -27,8 +28,6 @@ pub(crate) struct Flow {
 
 /// Flow of one unit on the edge that is first full.
 const UNIT: i64 = 1 << 32;
-/// How much longer an edge gets that was filled once.
-const GROWTH: f64 = 0.5;
 
 struct Paths {
     length: Vec<f64>,

@@ -7,13 +7,8 @@
 //! does not depend on the level, only how much of it must cross does.
 
 use crate::instance::Instance;
+use crate::tuning::bounds::{HUB, HUB_LEAST, HUBS};
 
-/// A vertex is a hub if at least one in so many of all vertices is beside it.
-const FEW: usize = 32;
-/// Smaller networks have no hubs: other bounds do well there.
-const LEAST: usize = 64;
-/// At most so many are looked at, those with the most neighbours.
-const MOST: usize = 4;
 /// What rounding may have cost, far beyond what it can: sums are of a few terms, and exact before
 /// they are weighted.
 const ROUNDED: f64 = 1e-12;
@@ -33,10 +28,10 @@ struct Sum {
 impl Hubs {
     pub(crate) fn new(inst: &Instance) -> Self {
         let n = inst.len();
-        let is_hub = |&v: &u32| n >= LEAST && inst.degree(v) * FEW >= n;
+        let is_hub = |&v: &u32| n >= HUB_LEAST && inst.degree(v) * HUB >= n;
         let mut hubs: Vec<u32> = (0..n as u32).filter(is_hub).collect();
         hubs.sort_by_key(|&v| (std::cmp::Reverse(inst.degree(v)), v));
-        hubs.truncate(MOST);
+        hubs.truncate(HUBS);
         let mut flow = vec![
             0.0;
             if hubs.is_empty() {
@@ -165,7 +160,7 @@ mod tests {
         let mut random = Random::new(9);
         let mut tells = 0;
         for _ in 0..200 {
-            let n = LEAST as u32 + random.below(40) as u32;
+            let n = HUB_LEAST as u32 + random.below(40) as u32;
             let load = (0..n).map(|_| random.below(4) as u64).collect();
             let mut channels = Vec::new();
             for v in 2..n {

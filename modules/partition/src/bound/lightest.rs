@@ -5,11 +5,8 @@
 //! are joined in any order, and only the few lightest are taken by weight (Kruskal 1956).
 
 use crate::instance::Instance;
+use crate::tuning::bounds::MORE;
 use crate::union::find;
-
-/// So many times as many light edges as are wanted are looked at first, and again so many times
-/// as many while too few of them are in the forest.
-const MORE: usize = 16;
 
 /// The lightest edges of a heaviest spanning forest.
 pub(super) struct Lightest {

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use super::relaxation::{Prices, Relaxation};
 use super::table::LARGEST;
+use crate::tuning::bounds::{IDLE, MOVES, PATIENCE, PROGRESS};
 
 /// A group met, with its multiplicity.
 struct Column {
@@ -26,14 +27,6 @@ struct Column {
     /// Rounds for which it was not used.
     idle: u32,
 }
-
-/// Columns unused for so many rounds are dropped.
-const IDLE: u32 = 25;
-/// Most exchanges for one step.
-const MOVES: usize = 400;
-/// Rounds that must gain this share of what is missing.
-const PATIENCE: u64 = 40;
-const PROGRESS: f64 = 0.02;
 
 pub(crate) struct Master {
     columns: Vec<Column>,

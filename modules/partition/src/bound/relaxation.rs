@@ -18,12 +18,10 @@ use super::levels::{Level, levels};
 use super::sweep::Sweep;
 use super::table::{LARGEST, Loads, NEVER, Table};
 use crate::instance::Instance;
+use crate::tuning::bounds::MET;
 
 /// Weights are scaled so that they sum to about this.
 const FINE: i64 = 1 << 24;
-
-/// Most groups of a kind that a round yields, beside the most expensive.
-const MET: usize = 16;
 
 /// Groups of a level with one capacity.
 #[derive(Debug)]

@@ -11,11 +11,10 @@
 
 use crate::instance::Instance;
 use crate::random::Random;
+use crate::tuning::bounds::GREEDY;
 
 /// Fronts are never wider.
 pub(crate) const WIDEST: usize = 12;
-/// Greedy tries.
-const TRIES: usize = 6;
 
 /// The vertices in order, with what each changes at the front.
 #[derive(Debug)]
@@ -85,7 +84,7 @@ impl Sweep {
         let mut starts: Vec<u32> = (0..n as u32).collect();
         random.shuffle(&mut starts);
         starts.sort_by_key(|&v| inst.degree(v));
-        let tries = if n <= 2_000 { TRIES } else { 1 };
+        let tries = if n <= 2_000 { GREEDY } else { 1 };
         for &start in starts.iter().take(tries) {
             consider(greedy(inst, start));
         }

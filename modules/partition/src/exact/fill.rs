@@ -12,19 +12,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::limit::Limit;
 use crate::instance::Instance;
+use crate::tuning::proofs::{REMEMBERED, SIZES, WAYS};
 
 /// Up to so many blocks: each is a level of recursion.
 const BLOCKS: usize = 512;
-
-/// Up to so many sizes.
-const SIZES: usize = 400;
-
-/// Remainders that are remembered.
-const REMEMBERED: usize = 200_000;
-
-/// Ways to fill a block that are kept to be tried; more would hardly all be tried anyhow. Where some
-/// are left out, that none of the others fits proves nothing.
-const WAYS: usize = 10_000;
 
 /// What is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

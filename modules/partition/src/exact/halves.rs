@@ -9,15 +9,13 @@
 
 use super::limit::{Limit, NEVER, Outcome};
 use crate::instance::Instance;
-
-/// Up to so many vertices: all cuts are listed, 16 bytes each.
-const MOST: usize = 20;
+use crate::tuning::proofs::{HALVED, SIDE};
 
 /// Searches for the optimum like [`super::branch::solve`]; `known` is the cost of a feasible
 /// mapping. `None` when the machine or the graph is not of the kind.
 pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit<'_>) -> Option<Outcome> {
     let (sides, far) = sides(inst)?;
-    if inst.len() > MOST || inst.len() < 2 || inst.shared.has_places() {
+    if inst.len() > HALVED || inst.len() < 2 || inst.shared.has_places() {
         return None;
     }
     let mut search = Search::new(inst, limit);
@@ -32,7 +30,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit<'_>) -> Op
             break;
         }
         let mut cost = cut;
-        let mut split = [[0; PARTS]; 2];
+        let mut split = [[0; SIDE]; 2];
         for (i, members) in [here, everyone & !here].into_iter().enumerate() {
             match search.split(&sides[i], members, best - cost) {
                 Some((paid, first)) => {
@@ -73,10 +71,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit<'_>) -> Op
     })
 }
 
-/// Most blocks of a side.
-const PARTS: usize = 3;
 /// Members of each block of a side, as bits.
-type Sets = [u32; PARTS];
+type Sets = [u32; SIDE];
 
 /// One to three blocks and what is between any two of them.
 struct Side {
@@ -282,7 +278,7 @@ impl<'a> Search<'a> {
     /// The cheapest split of the members of a side below `limit`: its cost and the members in each
     /// of its blocks.
     fn split(&mut self, side: &Side, members: u32, limit: i64) -> Option<(i64, Sets)> {
-        let blocks: [Option<u32>; PARTS] = std::array::from_fn(|i| side.blocks.get(i).copied());
+        let blocks: [Option<u32>; SIDE] = std::array::from_fn(|i| side.blocks.get(i).copied());
         // In units of weight; any split of a side without distance costs nothing.
         let limit = match side.near {
             0 => i64::from(limit > 0),
@@ -295,8 +291,8 @@ impl<'a> Search<'a> {
         let mut halves = Halves {
             blocks,
             room: blocks.map(|b| room(b, self)),
-            inside: [0; PARTS],
-            ties: [[0; PARTS]; MOST],
+            inside: [0; SIDE],
+            ties: [[0; SIDE]; HALVED],
             open: members,
             floor: 0,
             best: limit,
@@ -307,7 +303,7 @@ impl<'a> Search<'a> {
                     (Some(a), Some(b)) => self.alike(a, b),
                     _ => false,
                 });
-                earlier.unwrap_or(PARTS)
+                earlier.unwrap_or(SIDE)
             }),
         };
         self.descend(&mut halves, 0);
@@ -331,7 +327,7 @@ impl<'a> Search<'a> {
         let size = self.inst.size_of(self.order[v]);
         let all: i64 = ties.iter().sum();
         // The cheaper block is the one it is tied to more.
-        let mut order: [usize; PARTS] = std::array::from_fn(|i| i);
+        let mut order: [usize; SIDE] = std::array::from_fn(|i| i);
         order.sort_by_key(|&i| -ties[i]);
         for half in order {
             let Some(block) = halves.blocks[half] else {
@@ -340,7 +336,7 @@ impl<'a> Search<'a> {
             // Of empty blocks that are alike only the first is tried.
             let earlier = halves.alike[half];
             let empty = |i: usize| halves.inside[i] == 0;
-            if (earlier < PARTS && empty(half) && empty(earlier))
+            if (earlier < SIDE && empty(half) && empty(earlier))
                 || self.allowed[block as usize] >> v & 1 == 0
                 || self.apart[v] & halves.inside[half] != 0
                 || halves.room[half]
@@ -391,7 +387,7 @@ impl<'a> Search<'a> {
 
     fn enough(&self, halves: &Halves) -> bool {
         self.inst.shared.lower.is_empty()
-            || (0..PARTS).all(|half| {
+            || (0..SIDE).all(|half| {
                 let Some(block) = halves.blocks[half] else {
                     return true;
                 };
@@ -402,17 +398,17 @@ impl<'a> Search<'a> {
 }
 
 /// What a vertex pays at least: all ties but the strongest.
-fn least(ties: &[i64; PARTS]) -> i64 {
+fn least(ties: &[i64; SIDE]) -> i64 {
     ties.iter().sum::<i64>() - ties.iter().max().expect("there are blocks")
 }
 
 /// A side while it is split.
 struct Halves {
-    blocks: [Option<u32>; PARTS],
-    room: [Vec<i64>; PARTS],
+    blocks: [Option<u32>; SIDE],
+    room: [Vec<i64>; SIDE],
     inside: Sets,
     /// Weight from each open vertex to the blocks.
-    ties: [[i64; PARTS]; MOST],
+    ties: [[i64; SIDE]; HALVED],
     open: u32,
     /// What the open vertices pay at least to those that lie.
     floor: i64,
@@ -420,8 +416,8 @@ struct Halves {
     found: Option<Sets>,
     /// Whether the blocks have a distance at all.
     weighs: bool,
-    /// The last block before each that cannot be told from it; `PARTS` when there is none.
-    alike: [usize; PARTS],
+    /// The last block before each that cannot be told from it; `SIDE` when there is none.
+    alike: [usize; SIDE],
 }
 
 #[cfg(test)]

@@ -11,13 +11,11 @@ pub(crate) mod symmetry;
 use limit::{Limit, Outcome};
 
 use crate::instance::Instance;
-
-/// Branch and bound has so many tries before all halves are gone through instead, where they can.
-const TRIES: u64 = 20_000;
+use crate::tuning::proofs::BRANCHES;
 
 /// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
 pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<'_>) -> Outcome {
-    let nodes = limit.nodes.min(TRIES);
+    let nodes = limit.nodes.min(BRANCHES);
     let brief = branch::solve(inst, known, Limit { nodes, ..limit });
     if brief.complete {
         return brief;

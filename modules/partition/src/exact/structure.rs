@@ -11,20 +11,8 @@ use crate::bound::relaxation::Relaxation;
 use crate::bound::sweep::Sweep;
 use crate::feasibility::keeps;
 use crate::instance::Instance;
+use crate::tuning::proofs::{ENTRIES, FEWEST, NEAR, ROUNDS, STRUCTURED, WIDER, WIDTH};
 
-/// Up to so many vertices.
-const MOST: usize = 5_000;
-/// Up to so many pairs of a vertex and a block a proof is near.
-const NEAR: usize = 4_000;
-/// Entries of the tables, which take about a nanosecond each in every round.
-const ENTRIES: usize = 9_000_000;
-/// Rounds that there must be time for.
-const FEWEST: u64 = 40;
-/// Most rounds of pricing.
-const ROUNDS: u64 = 2_000;
-/// Beginnings of a length kept in the first pass, and how many times as many in the next.
-const WIDTH: usize = 100;
-const WIDER: usize = 6;
 /// Beginnings kept in all, 8 bytes each.
 const KEPT: usize = 12_000_000;
 /// Cells of all that may follow on the beginnings of one length, 4 bytes each.
@@ -44,7 +32,7 @@ pub(crate) fn solve(
     effort: Effort,
     log: &mut Vec<String>,
 ) -> Option<Outcome> {
-    if inst.len() > MOST || inst.k() < 2 {
+    if inst.len() > STRUCTURED || inst.k() < 2 {
         return None;
     }
     let sweep = Sweep::new(inst)?;

@@ -12,10 +12,7 @@ use super::anneal::{Best, Schedule, typical};
 use super::state::State;
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::tuning::divisions::{EPOCH, MOST, PACE, TRIES};
-
-/// Excess that a pair in one block counts that should be apart, as in [`State`].
-const TOGETHER: f64 = 0.25;
+use crate::tuning::divisions::{EPOCH, MOST, PACE, TOGETHER, TRIES};
 
 /// A division in the making: lists by item (vertex), choice (block) and sum (of what is limited).
 struct Division {

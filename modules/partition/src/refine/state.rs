@@ -1,6 +1,7 @@
 //! A mapping under change: loads, cost, and what every vertex would cost in every block.
 
 use crate::instance::{Instance, NO_LIMIT};
+use crate::tuning::divisions::TOGETHER;
 
 /// A mapping with everything needed to judge a move in constant time. Takes 8 bytes for each
 /// vertex and block, so it serves small instances and the coarse levels of large ones.
@@ -22,9 +23,6 @@ pub(crate) struct State<'a> {
     /// Load is all that limits a block.
     plain: bool,
 }
-
-/// Excess that a pair in one block counts that should be apart, in mean blocks.
-const TOGETHER: f64 = 0.25;
 
 impl<'a> State<'a> {
     pub(crate) fn new(inst: &'a Instance, block: Vec<u32>) -> Self {

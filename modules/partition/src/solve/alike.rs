@@ -12,11 +12,8 @@ use rustc_hash::FxHasher;
 
 use crate::clusters::members;
 use crate::instance::Instance;
+use crate::tuning::bounds::{ALIKE, TAKEN_OUT};
 
-/// From so many neighbours on a vertex is taken out.
-const MANY: usize = 5;
-/// Larger components are seldom like another.
-const LARGEST: usize = 64;
 const NONE: u32 = u32::MAX;
 
 /// Exchanges what is alike.
@@ -58,7 +55,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(inst: &'a Instance) -> Self {
         let n = inst.len();
-        let alone = |v: u32| inst.degree(v) >= MANY;
+        let alone = |v: u32| inst.degree(v) >= TAKEN_OUT;
         let mut part = vec![NONE; n];
         let mut count = 0;
         let mut open = Vec::new();
@@ -133,7 +130,7 @@ impl<'a> Parts<'a> {
         let mut hashed = Vec::new();
         for part in 0..self.start.len() as u32 - 1 {
             let members = self.members(part);
-            if members.len() > LARGEST || members.iter().any(apart) {
+            if members.len() > ALIKE || members.iter().any(apart) {
                 continue;
             }
             self.describe(part, &mut words);
