@@ -25,14 +25,16 @@ pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
         rank[b as usize] = i as u32;
     }
     for class in parts.classes() {
-        let places = |part: u32| -> Vec<u32> {
-            let members = parts.members(part).iter();
-            members.map(|&v| rank[block[v as usize] as usize]).collect()
+        // One after the other, as long each: a list for each of many parts would take longer than all else.
+        let of = |part: &u32| {
+            let members = parts.members(*part).iter();
+            members.map(|&v| rank[block[v as usize] as usize])
         };
-        let mut places: Vec<Vec<u32>> = class.iter().map(|&part| places(part)).collect();
+        let places: Vec<u32> = class.iter().flat_map(of).collect();
+        let mut places: Vec<&[u32]> = places.chunks(places.len() / class.len()).collect();
         places.sort_unstable();
         for (&part, places) in class.iter().zip(places) {
-            for (&v, place) in parts.members(part).iter().zip(places) {
+            for (&v, &place) in parts.members(part).iter().zip(places) {
                 block[v as usize] = order[place as usize];
             }
         }
