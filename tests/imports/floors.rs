@@ -368,9 +368,4 @@ pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
         &["map", "map::joined"],
         "a map may be made of maps",
     ),
-    (
-        "partition",
-        &["strategy::inside", "strategy::small", "strategy::team"],
-        "a search may search parts of the network, and is one of a team",
-    ),
 ];

@@ -7,8 +7,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use super::team::Team;
-use super::{Context, small};
+use super::Context;
 use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::machine::Machine;
@@ -26,11 +25,14 @@ struct Inside {
 
 /// Searches each of the uppermost groups by itself, from how it is divided in a mapping, for a share
 /// of the budget in all; returns the steps that it may have taken.
+///
+/// How a group is searched the caller says, who may search groups of groups by this again.
 pub(super) fn improve(
     inst: &Instance,
     best: &mut Best,
     (budget, share): (&Budget<'_>, f64),
     random: &mut Random,
+    search: impl Fn(&mut Context<'_>) -> Best,
 ) -> u64 {
     if inst.len() < LARGE || !best.feasible() || !fits(inst) {
         return 0;
@@ -64,7 +66,7 @@ pub(super) fn improve(
         };
         let starts = vec![group.pick(&best.block)];
         let mut context = Context::new(&group.inst, part, Random::new(random.next()), starts);
-        let found = small::search(&mut context, &Team::inside(), 1);
+        let found = search(&mut context);
         spent += steps;
         if found.feasible() && found.cost < cost {
             group.put(&found.block, &mut best.block);
@@ -138,6 +140,7 @@ mod tests {
     use crate::graph::{Channel, Graph};
     use crate::machine::{Block, Tree};
     use crate::problem::Problem;
+    use crate::refine::exchange;
     use crate::refine::state::State;
 
     /// A ring with chords on three hosts: of four cores in two sockets, of three, of one.
@@ -201,7 +204,11 @@ mod tests {
             threads: NonZeroUsize::MIN,
             watch: None,
         };
-        improve(&inst, &mut best, (&budget, 0.5), &mut random);
+        let search = |context: &mut Context<'_>| {
+            let first = Best::of(&State::new(context.inst, context.starts[0].clone()));
+            exchange::improve(context.inst, &first, 40_000, None, &mut context.random).0
+        };
+        improve(&inst, &mut best, (&budget, 0.5), &mut random, search);
         assert!(best.cost < before);
         assert_eq!(best.cost, inst.cost(&best.block));
         assert!(keeps(&inst, &best.block));

@@ -19,6 +19,7 @@ mod inside;
 pub(crate) mod metis;
 mod operators;
 mod outside;
+mod parallel;
 mod round_robin;
 pub(crate) mod rounds;
 mod small;

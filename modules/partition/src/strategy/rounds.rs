@@ -9,8 +9,8 @@
 use std::time::{Duration, Instant};
 
 use super::small::{Round, Search};
-use super::team::{self, Team};
-use super::{Context, Found};
+use super::team::Team;
+use super::{Context, Found, parallel};
 use crate::bound::Effort;
 use crate::budget::Budget;
 use crate::exact::structure;
@@ -127,7 +127,7 @@ fn timed(mut search: Search<'_>, context: &mut Context<'_>, time: Duration) -> F
         };
         if !search.is_proved() && rest.used() < 1.0 {
             let round = Round::of(rest, search.spent);
-            team::search(&mut search, context, &round);
+            parallel::search(&mut search, context, &round);
         }
         if !search.best.feasible() {
             break;

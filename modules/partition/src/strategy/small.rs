@@ -375,7 +375,8 @@ impl<'a> Search<'a> {
             }
             if at > OUTER && !std::mem::replace(&mut inner, true) {
                 let random = &mut context.random;
-                self.spent += inside::improve(inst, &mut self.best, (&budget, INNER), random);
+                self.spent +=
+                    inside::improve(inst, &mut self.best, (&budget, INNER), random, search_part);
                 self.now = self.best.clone();
                 continue;
             }
@@ -474,4 +475,9 @@ pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> B
     let round = Round::of(context.budget, 0);
     search.round(context, &round, (team, member));
     search.best
+}
+
+/// One search of a part of an instance.
+fn search_part(context: &mut Context<'_>) -> Best {
+    search(context, &Team::inside(), 1)
 }
