@@ -340,17 +340,6 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
 /// Files that import each other in a circle, by crate, and why they do today. There are to be no others.
 pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
     (
-        "mpi",
-        &[
-            "topology::cartesian",
-            "topology::communicator",
-            "topology::intercommunicator",
-            "topology::process",
-            "topology::simple",
-        ],
-        "as in rsmpi, a communicator gives processes, groups and communicators of other kinds, and each gives its communicator",
-    ),
-    (
         "dot",
         &[
             "dialect",

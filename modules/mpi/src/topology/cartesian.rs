@@ -3,9 +3,8 @@
 use graphmap_runtime::mpi as core;
 
 use super::Rank;
-use super::communicator::{AsCommunicator, Communicator};
 use super::group::rank;
-use super::simple::{IntoTopology, SimpleCommunicator};
+use super::simple::SimpleCommunicator;
 use crate::abi::MPI_Comm;
 use crate::fiber::wait;
 use crate::raw::{AsRaw, FromRaw};
@@ -42,14 +41,13 @@ impl CartesianCommunicator {
             return None;
         }
         // SAFETY: as the caller says.
-        match unsafe { SimpleCommunicator::from_raw(raw) }.into_topology() {
-            IntoTopology::Cartesian(cartesian) => Some(cartesian),
-            other => {
-                // It stays with the caller.
-                std::mem::forget(other);
-                None
-            }
+        let simple = unsafe { SimpleCommunicator::from_raw(raw) };
+        if simple.as_handle().0.grid.is_none() {
+            // It stays with the caller.
+            std::mem::forget(simple);
+            return None;
         }
+        Some(CartesianCommunicator(simple))
     }
 
     fn cartesian(&self) -> &core::Cartesian {
@@ -165,7 +163,7 @@ impl CartesianCommunicator {
     /// If there is no such rank.
     #[track_caller]
     pub fn rank_to_coordinates(&self, rank: Rank) -> Vec<Count> {
-        let size = self.size();
+        let size = super::group::rank(self.as_handle().0.known().size());
         assert!(
             rank >= 0 && rank < size,
             "rank ({rank}) must be in the range [0,{size})"
@@ -258,19 +256,5 @@ impl FromRaw for CartesianCommunicator {
 impl AsHandle for CartesianCommunicator {
     fn as_handle(&self) -> &CommunicatorHandle {
         self.0.as_handle()
-    }
-}
-
-impl Communicator for CartesianCommunicator {
-    fn target_size(&self) -> Rank {
-        self.size()
-    }
-}
-
-impl AsCommunicator for CartesianCommunicator {
-    type Out = CartesianCommunicator;
-
-    fn as_communicator(&self) -> &Self::Out {
-        self
     }
 }

@@ -17,28 +17,6 @@ use crate::place::{Place, packed};
 use crate::shared::{AsHandle, CommunicatorHandle};
 use crate::{Count, Tag, done};
 
-/// Something that has a communicator.
-pub trait AsCommunicator {
-    /// The type of the communicator.
-    type Out: Communicator;
-
-    /// The communicator.
-    fn as_communicator(&self) -> &Self::Out;
-}
-
-/// How ranks of a communicator are neighbours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Topology {
-    /// A graph.
-    Graph,
-    /// A grid.
-    Cartesian,
-    /// A graph that each rank knows a part of.
-    DistributedGraph,
-    /// It is not said.
-    Undefined,
-}
-
 /// Which part of a split a rank wants to be in.
 #[derive(Debug, Clone, Copy)]
 pub struct Color(Option<u32>);
@@ -383,4 +361,34 @@ pub enum CommunicatorRelation {
     Similar,
     /// They have different ranks.
     Unequal,
+}
+
+impl Communicator for SimpleCommunicator {
+    fn target_size(&self) -> Rank {
+        self.size()
+    }
+}
+
+impl Communicator for CartesianCommunicator {
+    fn target_size(&self) -> Rank {
+        self.size()
+    }
+}
+
+impl Communicator for InterCommunicator {
+    fn target_size(&self) -> Rank {
+        self.remote_size()
+    }
+}
+
+impl Communicator for Process<'_> {
+    fn target_size(&self) -> Rank {
+        self.size()
+    }
+}
+
+impl Communicator for AnyProcess<'_> {
+    fn target_size(&self) -> Rank {
+        self.size()
+    }
 }

@@ -1,13 +1,11 @@
 //! Communicators between two groups of ranks.
 
-use super::communicator::{AsCommunicator, Communicator};
+use super::Rank;
 use super::group::UserGroup;
 use super::simple::SimpleCommunicator;
 use crate::abi::MPI_Comm;
 use crate::raw::AsRaw;
 use crate::shared::{AsHandle, CommunicatorHandle};
-
-use super::Rank;
 
 /// A communicator between two groups of ranks. rsmpi makes them by spawning ranks only, which is not to be had here, so there are none.
 pub struct InterCommunicator {
@@ -52,20 +50,6 @@ unsafe impl AsRaw for InterCommunicator {
 impl AsHandle for InterCommunicator {
     fn as_handle(&self) -> &CommunicatorHandle {
         &self.handle
-    }
-}
-
-impl Communicator for InterCommunicator {
-    fn target_size(&self) -> Rank {
-        self.remote_size()
-    }
-}
-
-impl AsCommunicator for InterCommunicator {
-    type Out = InterCommunicator;
-
-    fn as_communicator(&self) -> &Self::Out {
-        self
     }
 }
 

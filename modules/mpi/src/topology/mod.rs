@@ -1,21 +1,23 @@
 //! Communicators: who sends messages to whom.
 
+mod as_communicator;
 mod cartesian;
 mod communicator;
 mod group;
 mod intercommunicator;
 mod process;
 mod simple;
+mod virtual_topology;
 
+pub use as_communicator::AsCommunicator;
 pub use cartesian::{CartesianCommunicator, CartesianLayout};
-pub use communicator::{
-    AnyCommunicator, AsCommunicator, Color, Communicator, CommunicatorRelation, Key, Topology,
-};
+pub use communicator::{AnyCommunicator, Color, Communicator, CommunicatorRelation, Key};
 pub use group::{Group, GroupRelation, SystemGroup, UserGroup};
 pub use intercommunicator::{InterCommunicator, MergeOrder};
 pub use process::{AnyProcess, Process};
-pub use simple::{
-    DistributedGraphCommunicator, GraphCommunicator, IntoTopology, SimpleCommunicator,
+pub use simple::SimpleCommunicator;
+pub use virtual_topology::{
+    DistributedGraphCommunicator, GraphCommunicator, IntoTopology, Topology,
 };
 
 /// The number of a process in a communicator, from 0.

@@ -1,21 +1,20 @@
 //! Ranks of a communicator, as others see them.
 
-use super::communicator::{AsCommunicator, Communicator};
+use super::Rank;
+use super::group::rank;
 use crate::abi::MPI_Comm;
 use crate::raw::AsRaw;
 use crate::shared::{AsHandle, CommunicatorHandle};
 
-use super::Rank;
-
 /// A rank of a communicator.
 #[derive(Clone, Copy)]
 pub struct Process<'a> {
-    comm: AnyProcess<'a>,
+    pub(super) comm: AnyProcess<'a>,
     rank: Rank,
 }
 
 impl<'a> Process<'a> {
-    pub(super) fn new<C: Communicator + ?Sized>(comm: &'a C, rank: Rank) -> Self {
+    pub(super) fn new<C: AsHandle + ?Sized>(comm: &'a C, rank: Rank) -> Self {
         let comm = AnyProcess::new(comm);
         Process { comm, rank }
     }
@@ -27,7 +26,7 @@ impl<'a> Process<'a> {
 
     /// Whether it is the one that calls this.
     pub fn is_self(&self) -> bool {
-        self.comm.rank() == self.rank
+        rank(self.as_handle().0.known().rank()) == self.rank
     }
 }
 
@@ -36,7 +35,7 @@ impl<'a> Process<'a> {
 pub struct AnyProcess<'a>(&'a CommunicatorHandle);
 
 impl<'a> AnyProcess<'a> {
-    pub(super) fn new<C: Communicator + ?Sized>(comm: &'a C) -> Self {
+    pub(super) fn new<C: AsHandle + ?Sized>(comm: &'a C) -> Self {
         AnyProcess(comm.as_handle())
     }
 }
@@ -56,20 +55,6 @@ impl AsHandle for Process<'_> {
     }
 }
 
-impl Communicator for Process<'_> {
-    fn target_size(&self) -> Rank {
-        self.size()
-    }
-}
-
-impl<'a> AsCommunicator for Process<'a> {
-    type Out = AnyProcess<'a>;
-
-    fn as_communicator(&self) -> &Self::Out {
-        &self.comm
-    }
-}
-
 // SAFETY: that of the communicator.
 unsafe impl AsRaw for AnyProcess<'_> {
     type Raw = MPI_Comm;
@@ -82,19 +67,5 @@ unsafe impl AsRaw for AnyProcess<'_> {
 impl AsHandle for AnyProcess<'_> {
     fn as_handle(&self) -> &CommunicatorHandle {
         self.0
-    }
-}
-
-impl Communicator for AnyProcess<'_> {
-    fn target_size(&self) -> Rank {
-        self.size()
-    }
-}
-
-impl<'a> AsCommunicator for AnyProcess<'a> {
-    type Out = AnyProcess<'a>;
-
-    fn as_communicator(&self) -> &Self::Out {
-        self
     }
 }

@@ -1,13 +1,9 @@
 //! Communicators whose ranks are one group.
 
-use super::cartesian::CartesianCommunicator;
-use super::communicator::{AsCommunicator, Communicator, Topology};
 use crate::abi::MPI_Comm;
 use crate::rank;
 use crate::raw::{AsRaw, FromRaw};
 use crate::shared::{AsHandle, CommunicatorHandle, Kind, Shared};
-
-use super::Rank;
 
 /// A communicator whose ranks are one group.
 pub struct SimpleCommunicator(pub(super) CommunicatorHandle);
@@ -34,22 +30,6 @@ impl SimpleCommunicator {
     pub fn self_comm() -> SimpleCommunicator {
         SimpleCommunicator(CommunicatorHandle(rank::communicator(Kind::Itself)))
     }
-
-    /// How its ranks are neighbours.
-    pub fn topology(&self) -> Topology {
-        match self.0.0.grid {
-            Some(_) => Topology::Cartesian,
-            None => Topology::Undefined,
-        }
-    }
-
-    /// The communicator as what it is.
-    pub fn into_topology(self) -> IntoTopology {
-        match self.topology() {
-            Topology::Cartesian => IntoTopology::Cartesian(CartesianCommunicator(self)),
-            _ => IntoTopology::Undefined(self),
-        }
-    }
 }
 
 // SAFETY: that of the handle.
@@ -72,40 +52,4 @@ impl AsHandle for SimpleCommunicator {
     fn as_handle(&self) -> &CommunicatorHandle {
         &self.0
     }
-}
-
-impl Communicator for SimpleCommunicator {
-    fn target_size(&self) -> Rank {
-        self.size()
-    }
-}
-
-impl AsCommunicator for SimpleCommunicator {
-    type Out = SimpleCommunicator;
-
-    fn as_communicator(&self) -> &Self::Out {
-        self
-    }
-}
-
-/// A communicator whose ranks are a graph. There are none yet.
-#[derive(Debug)]
-#[allow(missing_copy_implementations)]
-pub struct GraphCommunicator;
-
-/// A communicator whose ranks are a graph that each knows a part of. There are none yet.
-#[derive(Debug)]
-#[allow(missing_copy_implementations)]
-pub struct DistributedGraphCommunicator;
-
-/// A communicator as what it is.
-pub enum IntoTopology {
-    /// A graph.
-    Graph(GraphCommunicator),
-    /// A grid.
-    Cartesian(CartesianCommunicator),
-    /// A graph that each rank knows a part of.
-    DistributedGraph(DistributedGraphCommunicator),
-    /// Ranks, and nothing more.
-    Undefined(SimpleCommunicator),
 }

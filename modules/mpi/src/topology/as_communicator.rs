@@ -1,0 +1,56 @@
+//! What has a communicator: each communicator itself, and a process of one.
+
+use super::cartesian::CartesianCommunicator;
+use super::communicator::Communicator;
+use super::intercommunicator::InterCommunicator;
+use super::process::{AnyProcess, Process};
+use super::simple::SimpleCommunicator;
+
+/// Something that has a communicator.
+pub trait AsCommunicator {
+    /// The type of the communicator.
+    type Out: Communicator;
+
+    /// The communicator.
+    fn as_communicator(&self) -> &Self::Out;
+}
+
+impl AsCommunicator for SimpleCommunicator {
+    type Out = SimpleCommunicator;
+
+    fn as_communicator(&self) -> &Self::Out {
+        self
+    }
+}
+
+impl AsCommunicator for CartesianCommunicator {
+    type Out = CartesianCommunicator;
+
+    fn as_communicator(&self) -> &Self::Out {
+        self
+    }
+}
+
+impl AsCommunicator for InterCommunicator {
+    type Out = InterCommunicator;
+
+    fn as_communicator(&self) -> &Self::Out {
+        self
+    }
+}
+
+impl<'a> AsCommunicator for Process<'a> {
+    type Out = AnyProcess<'a>;
+
+    fn as_communicator(&self) -> &Self::Out {
+        &self.comm
+    }
+}
+
+impl<'a> AsCommunicator for AnyProcess<'a> {
+    type Out = AnyProcess<'a>;
+
+    fn as_communicator(&self) -> &Self::Out {
+        self
+    }
+}
