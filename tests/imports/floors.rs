@@ -72,6 +72,7 @@ const RANKMAP: &[&str] = &[
     "progression",
     "form",
     "map",
+    "representation",
     "memory",
     "survey",
     "choose",
@@ -351,10 +352,5 @@ pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[
             "dialect::node",
         ],
         "what the dialect says of each subject is a file of methods of one `Dialect`",
-    ),
-    (
-        "rankmap",
-        &["map", "map::joined"],
-        "a map may be made of maps",
     ),
 ];

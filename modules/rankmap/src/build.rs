@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::choose::{
-    Estimate, Representation, Strategy, around_diagram, estimates, of_diagram, time,
-};
+use crate::choose::{Estimate, Strategy, around_diagram, estimates, of_diagram, time};
 use crate::error::Error;
 use crate::form::bitmap::Bitmap;
 use crate::form::diagram::{Diagram, Unique, height_of};
@@ -14,9 +12,9 @@ use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
-use crate::map::joined::{COMPLEMENTS, Complement, Composition};
-use crate::map::{Form, RankMap};
+use crate::map::{COMPLEMENTS, Complement, Composition, Form, RankMap};
 use crate::progression::{Grouping, Progression};
+use crate::representation::Representation;
 use crate::survey::Survey;
 
 /// Calls back with ranks, as often as it is asked.
@@ -424,29 +422,6 @@ impl RankMap {
     /// heap.
     pub fn range(start: u32, step: i64, len: u64) -> Result<Self, Error> {
         Progression::new(start, step, len).map(RankMap::from)
-    }
-
-    /// Which form this map has.
-    pub fn representation(&self) -> Representation {
-        match &self.form {
-            Form::Progression(_) => Representation::Progression,
-            Form::Grid(_) => Representation::Grid,
-            Form::Runs(_) => Representation::Runs,
-            Form::RunLengths(_) => Representation::RunLengths,
-            Form::Bitmap(bitmap) if bitmap.is_indexed() => Representation::Bitmap,
-            Form::Bitmap(_) => Representation::BareBitmap,
-            Form::EliasFano(_) => Representation::EliasFano,
-            Form::List(_) => Representation::List,
-            Form::Permutation(permutation) if permutation.has_inverse() => Representation::Inverse,
-            Form::Permutation(_) => Representation::Shortcuts,
-            Form::Wavelet(_) => Representation::Wavelet,
-            Form::Diagram(_) => Representation::DecisionDiagram,
-            #[cfg(feature = "roaring")]
-            Form::Roaring(_) => Representation::Roaring,
-            Form::Complement(_) => Representation::Complement,
-            Form::Composition(_) => Representation::Composition,
-            Form::Concatenation(_) => Representation::Concatenation,
-        }
     }
 }
 

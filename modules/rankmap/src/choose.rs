@@ -1,7 +1,5 @@
 //! Which form: what each would cost, told from a survey without building it, and weighed by a strategy.
 
-use std::fmt;
-
 use crate::form::bitmap::Bitmap;
 use crate::form::diagram::Diagram;
 use crate::form::elias_fano::EliasFano;
@@ -11,71 +9,9 @@ use crate::form::permutation::Permutation;
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
-use crate::map::RankMap;
+use crate::map::{Complement, Composition, Form, RankMap};
+use crate::representation::Representation;
 use crate::survey::Survey;
-
-/// The forms that a rank map can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Representation {
-    /// A range with a stride; the identity is one.
-    Progression,
-    /// Nested ranges with strides: a regular section, as Cartesian topologies make.
-    Grid,
-    /// Progressions one after the other.
-    Runs,
-    /// Ranges of neighbours: beginnings and lengths as gaps.
-    RunLengths,
-    /// A bit for each rank, with a directory.
-    Bitmap,
-    /// A bit for each rank, without one.
-    BareBitmap,
-    /// Gaps by Elias and Fano.
-    EliasFano,
-    /// A packed array.
-    List,
-    /// A packed array of where each rank of a set goes, with shortcuts back.
-    Shortcuts,
-    /// A packed array of where each rank of a set goes, and one of where each comes from.
-    Inverse,
-    /// The merges that would sort a permutation of few ascending sequences: the wavelet tree on runs.
-    Wavelet,
-    /// Halves of halves, of which equal ones are there once: a binary decision diagram.
-    DecisionDiagram,
-    /// A roaring bitmap, of the crate `roaring`; with the feature of that name.
-    #[cfg(feature = "roaring")]
-    Roaring,
-    /// What another map leaves out.
-    Complement,
-    /// One map after the other: a set and a permutation, or a child and its parent.
-    Composition,
-    /// Maps one behind the other.
-    Concatenation,
-}
-
-impl fmt::Display for Representation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Representation::Progression => "progression",
-            Representation::Grid => "grid",
-            Representation::Runs => "runs",
-            Representation::RunLengths => "run lengths",
-            Representation::Bitmap => "bitmap",
-            Representation::BareBitmap => "bare bitmap",
-            Representation::EliasFano => "Elias-Fano",
-            Representation::List => "packed array",
-            Representation::Shortcuts => "permutation with shortcuts",
-            Representation::Inverse => "permutation with inverse",
-            Representation::Wavelet => "wavelet tree on runs",
-            Representation::DecisionDiagram => "decision diagram",
-            #[cfg(feature = "roaring")]
-            Representation::Roaring => "roaring",
-            Representation::Complement => "complement",
-            Representation::Composition => "composition",
-            Representation::Concatenation => "concatenation",
-        })
-    }
-}
 
 /// What to look at when there are several ways to represent a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -205,7 +141,7 @@ pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Est
         };
         let set = match full && survey.min == 0 {
             true => 0,
-            false => set + 2 * size_of::<usize>() + size_of::<crate::map::joined::Composition>(),
+            false => set + 2 * size_of::<usize>() + size_of::<Composition>(),
         };
         let mut with = |representation, bytes, (select, rank): time::Time| {
             add(
@@ -268,7 +204,7 @@ pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Est
             weight(a).total_cmp(&weight(b))
         });
         if let Some(best) = best {
-            let bytes = best.bytes + around::<crate::map::joined::Complement>();
+            let bytes = best.bytes + around::<Complement>();
             let time = time::complement(complement.len, best.select, best.rank);
             add(Representation::Complement, bytes, time);
         }
@@ -295,7 +231,6 @@ pub(crate) fn of_diagram(diagram: &Diagram) -> Estimate {
 impl RankMap {
     /// How long SELECT and RANK of random ranks take, in nanoseconds, as far as the form tells.
     pub(crate) fn time(&self) -> (f64, f64) {
-        use crate::map::Form;
         match &self.form {
             Form::Progression(_) => time::PROGRESSION,
             Form::Grid(grid) => time::grid(grid.axes().count()),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::build::Builder;
-use crate::choose::{Estimate, Representation};
+use crate::choose::Estimate;
 use crate::error::Error;
 use crate::form::grid::{Axis, Grid};
-use crate::map::joined::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, PARTS};
-use crate::map::{Form, RankMap};
+use crate::map::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, Form, PARTS, RankMap};
 use crate::progression::Progression;
+use crate::representation::Representation;
 
 /// Up to how many progressions are looked at to find a shorter form of what is known already.
 const WORTH: u64 = 1 << 22;

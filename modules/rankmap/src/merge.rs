@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::build::Builder;
-use crate::choose::{Representation, estimates};
+use crate::choose::estimates;
 use crate::form::wavelet::Wavelet;
-use crate::map::joined::Composition;
-use crate::map::{Form, RankMap};
+use crate::map::{Composition, Form, RankMap};
 use crate::progression::Progression;
+use crate::representation::Representation;
 use crate::survey::Survey;
 
 /// Calls back with all members of ascending maps that have nothing in common, the least first, and in which map each is.

@@ -16,8 +16,7 @@ use crate::form::permutation::images::{BLOCK, Images};
 use crate::form::run_lengths::RunLengths;
 use crate::form::runs::Runs;
 use crate::form::wavelet::Wavelet;
-use crate::map::joined::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, PARTS};
-use crate::map::{Form, RankMap};
+use crate::map::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, Form, PARTS, RankMap};
 use crate::progression::Progression;
 use crate::wire::tags::{
     BARE_BITMAP, BITMAP, COMPLEMENT, COMPOSITION, CONCATENATION, DIAGRAM, ELIAS_FANO, GRID,

@@ -1,51 +1,121 @@
-//! Maps made of maps: a complement, a composition, a concatenation.
+//! Going through the members of a map in the order of the group, as progressions or written out.
 
-use crate::map::RankMap;
-use crate::progression::Progression;
+use super::{Complement, Composition, Concatenation, Form, RankMap};
+use crate::progression::{Grouping, Progression};
 
-/// How many maps one behind the other are asked before they are put into one.
-pub(crate) const PARTS: usize = 16;
-/// How many maps may be in each other before a group of a group is written down by itself.
-pub(crate) const DEEP: usize = 16;
-/// How many complements may be in each other: SELECT of each asks the one within some thirty times.
-pub(crate) const COMPLEMENTS: usize = 2;
+/// How many ranks are read at a time.
+pub(super) const CHUNK: usize = 64;
 
-/// The ranks from 0 up to before an end that an ascending map does not have.
-///
-/// SELECT halves the members of the map: the logarithm of their number, times their SELECT. RANK is theirs.
-pub(crate) struct Complement {
-    pub(crate) of: RankMap,
-    pub(crate) end: u64,
+impl RankMap {
+    /// The world ranks from a rank of the group on; there are so many.
+    pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
+        match &self.form {
+            Form::Bitmap(bitmap) => bitmap.read(from, out),
+            Form::EliasFano(gaps) => gaps.read(from, out),
+            Form::Diagram(diagram) => diagram.read(from, out),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => roaring.read(from, out),
+            Form::List(list) => list.read(from, out),
+            Form::Permutation(permutation) => permutation.read(from, out),
+            Form::Wavelet(wavelet) => {
+                for (rank, out) in (from as u32..).zip(out) {
+                    *out = wavelet.at(rank);
+                }
+            }
+            Form::Composition(both) => both.read(from, out),
+            Form::Complement(complement) => complement.read(from, out),
+            _ => {
+                let (mut at, to) = (0, from + out.len() as u64);
+                self.each(from, to, &mut |piece| {
+                    let len = piece.len() as usize;
+                    let (step, mut rank) = (piece.step(), i64::from(piece.start()));
+                    for out in &mut out[at..at + len] {
+                        *out = rank as u32;
+                        rank += step;
+                    }
+                    at += len;
+                });
+            }
+        }
+    }
+
+    /// The world ranks from a rank of the group up to before another, as progressions, without writing them
+    /// out.
+    pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
+        let to = to.min(self.len());
+        if from >= to {
+            return;
+        }
+        match &self.form {
+            Form::Progression(progression) => give(progression.slice(from, to)),
+            Form::Grid(grid) => grid.each(from, to, give),
+            Form::Runs(runs) => runs.each(from, to, give),
+            Form::RunLengths(runs) => runs.each(from, to, give),
+            Form::Diagram(diagram) => diagram.each(from, to, give),
+            Form::Complement(complement) => complement.each(from, to, give),
+            Form::Composition(both) => both.each(from, to, give),
+            Form::Concatenation(parts) => parts.each(from, to, give),
+            _ => {
+                let mut grouping = Grouping::new();
+                let mut at = from;
+                let mut some = [0; CHUNK];
+                while at < to {
+                    let len = (to - at).min(CHUNK as u64) as usize;
+                    self.read(at, &mut some[..len]);
+                    for rank in &some[..len] {
+                        grouping.push(Progression::valid(*rank, 1, 1), give);
+                    }
+                    at += len as u64;
+                }
+                grouping.finish(give);
+            }
+        }
+    }
+
+    /// All world ranks as progressions.
+    pub(crate) fn all(&self, give: &mut dyn FnMut(Progression)) {
+        self.each(0, self.len(), give);
+    }
+
+    /// At most how many progressions [`RankMap::each`] gives: what it costs to go through the map.
+    pub(crate) fn pieces(&self) -> u64 {
+        match &self.form {
+            Form::Progression(_) => 1,
+            Form::Grid(grid) => grid.pieces(),
+            Form::Runs(runs) => runs.count() as u64,
+            Form::RunLengths(runs) => runs.count(),
+            Form::Diagram(diagram) => diagram.ranges(),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(_) => self.len(),
+            Form::Bitmap(_)
+            | Form::EliasFano(_)
+            | Form::List(_)
+            | Form::Permutation(_)
+            | Form::Wavelet(_) => self.len(),
+            Form::Complement(complement) => complement.pieces(),
+            Form::Composition(both) => both.pieces(),
+            Form::Concatenation(parts) => parts.pieces(),
+        }
+    }
+
+    /// Whether [`RankMap::each`] knows progressions without reading rank by rank.
+    pub(crate) fn in_pieces(&self) -> bool {
+        #[cfg(feature = "roaring")]
+        if let Form::Roaring(_) = self.form {
+            return false;
+        }
+        !matches!(
+            self.form,
+            Form::Bitmap(_)
+                | Form::EliasFano(_)
+                | Form::List(_)
+                | Form::Permutation(_)
+                | Form::Wavelet(_)
+        )
+    }
 }
 
 impl Complement {
-    pub(crate) fn len(&self) -> u64 {
-        self.end - self.of.len()
-    }
-
-    #[inline]
-    pub(crate) fn at(&self, index: u32) -> u32 {
-        // Before the k-th member of the map, `member - k` are not in it.
-        let (mut low, mut high) = (0, self.of.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            if u64::from(self.of.at(middle as u32)) - middle <= u64::from(index) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        (u64::from(index) + low) as u32
-    }
-
-    pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
-        if rank >= self.end {
-            return (self.len(), false);
-        }
-        let (below, equal) = self.of.find(rank);
-        (rank - below, !equal)
-    }
-
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         if from >= to {
             return;
@@ -105,39 +175,7 @@ impl Complement {
     }
 }
 
-/// One map after the other: a set in another order, or a group of a group, stored relative to its parent.
-///
-/// SELECT and RANK cost what both cost.
-pub(crate) struct Composition {
-    pub(crate) outer: RankMap,
-    pub(crate) inner: RankMap,
-}
-
 impl Composition {
-    pub(crate) fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    #[inline]
-    pub(crate) fn at(&self, index: u32) -> u32 {
-        self.outer.at(self.inner.at(index))
-    }
-
-    #[inline]
-    pub(crate) fn rank(&self, rank: u32) -> Option<u32> {
-        self.inner.rank(self.outer.rank(rank)?)
-    }
-
-    pub(crate) fn is_ascending(&self) -> bool {
-        self.outer.is_ascending() && self.inner.is_ascending()
-    }
-
-    pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
-        let (below, equal) = self.outer.find(rank);
-        let (index, inside) = self.inner.find(below);
-        (index, equal && inside)
-    }
-
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         self.inner.each(from, to, &mut |piece| match piece.step() {
             1 => {
@@ -199,76 +237,7 @@ impl Composition {
     }
 }
 
-/// Maps one after the other that have nothing in common.
-///
-/// SELECT halves the parts, RANK asks them all.
-pub(crate) struct Concatenation {
-    parts: Vec<RankMap>,
-    /// The group rank at which each begins.
-    first: Vec<u32>,
-    len: u64,
-    ascending: bool,
-}
-
 impl Concatenation {
-    /// Parts of which none is empty and no two have a member in common.
-    pub(crate) fn new(parts: Vec<RankMap>) -> Self {
-        let (mut first, mut len) = (Vec::with_capacity(parts.len()), 0);
-        for part in &parts {
-            first.push(len as u32);
-            len += part.len();
-        }
-        let ascending = parts.iter().all(RankMap::is_ascending)
-            && parts
-                .windows(2)
-                .all(|pair| pair[0].last() < pair[1].first());
-        Concatenation {
-            parts,
-            first,
-            len,
-            ascending,
-        }
-    }
-
-    pub(crate) fn parts(&self) -> &[RankMap] {
-        &self.parts
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
-    pub(crate) fn is_ascending(&self) -> bool {
-        self.ascending
-    }
-
-    fn part_of(&self, index: u32) -> usize {
-        self.first.partition_point(|first| *first <= index) - 1
-    }
-
-    #[inline]
-    pub(crate) fn at(&self, index: u32) -> u32 {
-        let part = self.part_of(index);
-        self.parts[part].at(index - self.first[part])
-    }
-
-    #[inline]
-    pub(crate) fn rank(&self, rank: u32) -> Option<u32> {
-        let mut parts = self.parts.iter().zip(&self.first);
-        parts.find_map(|(part, first)| Some(first + part.rank(rank)?))
-    }
-
-    pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
-        let part = self
-            .parts
-            .partition_point(|part| part.first().is_some_and(|first| u64::from(first) <= rank));
-        let Some(part) = part.checked_sub(1) else {
-            return (0, false);
-        };
-        let (below, equal) = self.parts[part].find(rank);
-        (u64::from(self.first[part]) + below, equal)
-    }
-
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let mut from = from;
         while from < to.min(self.len) {
@@ -282,10 +251,5 @@ impl Concatenation {
 
     pub(crate) fn pieces(&self) -> u64 {
         self.parts.iter().map(RankMap::pieces).sum()
-    }
-
-    /// The bytes on the heap, without those of the parts.
-    pub(crate) fn bytes(&self) -> usize {
-        self.parts.capacity() * size_of::<RankMap>() + self.first.capacity() * 4
     }
 }

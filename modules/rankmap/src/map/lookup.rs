@@ -1,0 +1,270 @@
+//! SELECT and RANK: whichever form there is is asked, and one that is made of maps asks these.
+
+use super::{Complement, Composition, Concatenation, Form, RankMap};
+
+/// Runs an expression for whichever form there is.
+macro_rules! each_form {
+    ($form:expr, $inner:ident => $do:expr) => {
+        match $form {
+            Form::Progression($inner) => $do,
+            Form::Grid($inner) => $do,
+            Form::Runs($inner) => $do,
+            Form::RunLengths($inner) => $do,
+            Form::Bitmap($inner) => $do,
+            Form::EliasFano($inner) => $do,
+            Form::List($inner) => $do,
+            Form::Permutation($inner) => $do,
+            Form::Wavelet($inner) => $do,
+            Form::Diagram($inner) => $do,
+            #[cfg(feature = "roaring")]
+            Form::Roaring($inner) => $do,
+            Form::Complement($inner) => $do,
+            Form::Composition($inner) => $do,
+            Form::Concatenation($inner) => $do,
+        }
+    };
+}
+
+impl RankMap {
+    /// How many members there are. Constant time.
+    pub fn len(&self) -> u64 {
+        each_form!(&self.form, form => form.len())
+    }
+
+    /// Whether there is none. Constant time.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// SELECT: the world rank of a rank of the group, if the group has so many. For the cost see the
+    /// [crate](crate).
+    #[inline(always)]
+    pub fn select(&self, rank: u32) -> Option<u32> {
+        // One look at the form, not two, where that is most of the cost.
+        let known = u64::from(rank);
+        match &self.form {
+            Form::Progression(form) => (known < form.len()).then(|| form.at(rank)),
+            Form::Grid(form) => (known < form.len()).then(|| form.at(rank)),
+            Form::EliasFano(form) => form.select(rank),
+            _ => self.select_else(rank),
+        }
+    }
+
+    /// SELECT of the forms that are not so short that they are a part of their caller.
+    #[inline(never)]
+    fn select_else(&self, rank: u32) -> Option<u32> {
+        (u64::from(rank) < self.len()).then(|| self.at(rank))
+    }
+
+    /// SELECT of a rank that there is.
+    #[inline]
+    pub(crate) fn at(&self, rank: u32) -> u32 {
+        each_form!(&self.form, form => form.at(rank))
+    }
+
+    /// RANK: the rank in the group of a world rank, if it is a member. For the cost see the [crate](crate).
+    #[inline]
+    pub fn rank(&self, world: u32) -> Option<u32> {
+        match &self.form {
+            Form::Progression(progression) => progression.index_of(world),
+            Form::Grid(grid) => grid.rank(world),
+            Form::Runs(runs) => runs.rank(world),
+            Form::RunLengths(runs) => found(runs.find(u64::from(world))),
+            Form::Bitmap(bitmap) => match bitmap.contains(world) {
+                true => found(bitmap.find(u64::from(world))),
+                false => None,
+            },
+            Form::EliasFano(gaps) => found(gaps.find(u64::from(world))),
+            Form::List(list) => list.find(u64::from(world)).1,
+            Form::Permutation(permutation) => permutation.rank(world),
+            Form::Wavelet(wavelet) => wavelet.rank(world),
+            Form::Diagram(diagram) => found(diagram.find(u64::from(world))),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => found(roaring.find(u64::from(world))),
+            Form::Complement(complement) => found(complement.find(u64::from(world))),
+            Form::Composition(both) => both.rank(world),
+            Form::Concatenation(parts) => parts.rank(world),
+        }
+    }
+
+    /// Whether a world rank is a member. At most the cost of RANK.
+    pub fn contains(&self, world: u32) -> bool {
+        match &self.form {
+            Form::Bitmap(bitmap) => bitmap.contains(world),
+            _ => self.rank(world).is_some(),
+        }
+    }
+
+    /// Whether the world ranks ascend with the ranks of the group: whether it is a set. Constant time.
+    pub fn is_ascending(&self) -> bool {
+        match &self.form {
+            Form::Progression(progression) => progression.step() > 0,
+            Form::Grid(grid) => grid.is_ascending(),
+            Form::Runs(runs) => runs.is_ascending(),
+            Form::List(list) => list.is_ascending(),
+            Form::Permutation(_) => self.len() < 2,
+            Form::Wavelet(wavelet) => wavelet.sequences() < 2,
+            #[cfg(feature = "roaring")]
+            Form::Roaring(_) => true,
+            Form::RunLengths(_)
+            | Form::Bitmap(_)
+            | Form::EliasFano(_)
+            | Form::Diagram(_)
+            | Form::Complement(_) => true,
+            Form::Composition(both) => both.is_ascending(),
+            Form::Concatenation(parts) => parts.is_ascending(),
+        }
+    }
+
+    /// Of an ascending map: how many members are below a number, and whether the number is one.
+    pub(crate) fn find(&self, world: u64) -> (u64, bool) {
+        let is = |world: u64| u32::try_from(world).is_ok_and(|world| self.rank(world).is_some());
+        match &self.form {
+            Form::Progression(progression) => (progression.below(world), is(world)),
+            Form::Grid(grid) => (grid.below(world), is(world)),
+            Form::Runs(runs) => (runs.below(world), is(world)),
+            Form::RunLengths(runs) => runs.find(world),
+            Form::Bitmap(bitmap) => bitmap.find(world),
+            Form::EliasFano(gaps) => gaps.find(world),
+            Form::Diagram(diagram) => diagram.find(world),
+            #[cfg(feature = "roaring")]
+            Form::Roaring(roaring) => roaring.find(world),
+            Form::List(list) => {
+                let (below, equal) = list.find(world);
+                (below, equal.is_some())
+            }
+            // Of such, only the identity ascends.
+            Form::Permutation(_) | Form::Wavelet(_) => (world.min(self.len()), is(world)),
+            Form::Complement(complement) => complement.find(world),
+            Form::Composition(both) => both.find(world),
+            Form::Concatenation(parts) => parts.find(world),
+        }
+    }
+
+    /// The smallest rank of an ascending map.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.select(0)
+    }
+
+    /// The largest rank of an ascending map.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.len().checked_sub(1).map(|last| self.at(last as u32))
+    }
+}
+
+/// What [`RankMap::find`] says, as RANK.
+#[inline]
+fn found((below, equal): (u64, bool)) -> Option<u32> {
+    equal.then_some(below as u32)
+}
+
+impl Complement {
+    pub(crate) fn len(&self) -> u64 {
+        self.end - self.of.len()
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> u32 {
+        // Before the k-th member of the map, `member - k` are not in it.
+        let (mut low, mut high) = (0, self.of.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if u64::from(self.of.at(middle as u32)) - middle <= u64::from(index) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (u64::from(index) + low) as u32
+    }
+
+    pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
+        if rank >= self.end {
+            return (self.len(), false);
+        }
+        let (below, equal) = self.of.find(rank);
+        (rank - below, !equal)
+    }
+}
+
+impl Composition {
+    pub(crate) fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> u32 {
+        self.outer.at(self.inner.at(index))
+    }
+
+    #[inline]
+    pub(crate) fn rank(&self, rank: u32) -> Option<u32> {
+        self.inner.rank(self.outer.rank(rank)?)
+    }
+
+    pub(crate) fn is_ascending(&self) -> bool {
+        self.outer.is_ascending() && self.inner.is_ascending()
+    }
+
+    pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
+        let (below, equal) = self.outer.find(rank);
+        let (index, inside) = self.inner.find(below);
+        (index, equal && inside)
+    }
+}
+
+impl Concatenation {
+    /// Parts of which none is empty and no two have a member in common.
+    pub(crate) fn new(parts: Vec<RankMap>) -> Self {
+        let (mut first, mut len) = (Vec::with_capacity(parts.len()), 0);
+        for part in &parts {
+            first.push(len as u32);
+            len += part.len();
+        }
+        let ascending = parts.iter().all(RankMap::is_ascending)
+            && parts
+                .windows(2)
+                .all(|pair| pair[0].last() < pair[1].first());
+        Concatenation {
+            parts,
+            first,
+            len,
+            ascending,
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn is_ascending(&self) -> bool {
+        self.ascending
+    }
+
+    pub(super) fn part_of(&self, index: u32) -> usize {
+        self.first.partition_point(|first| *first <= index) - 1
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> u32 {
+        let part = self.part_of(index);
+        self.parts[part].at(index - self.first[part])
+    }
+
+    #[inline]
+    pub(crate) fn rank(&self, rank: u32) -> Option<u32> {
+        let mut parts = self.parts.iter().zip(&self.first);
+        parts.find_map(|(part, first)| Some(first + part.rank(rank)?))
+    }
+
+    pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
+        let part = self
+            .parts
+            .partition_point(|part| part.first().is_some_and(|first| u64::from(first) <= rank));
+        let Some(part) = part.checked_sub(1) else {
+            return (0, false);
+        };
+        let (below, equal) = self.parts[part].find(rank);
+        (u64::from(self.first[part]) + below, equal)
+    }
+}
