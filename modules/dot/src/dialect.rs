@@ -22,24 +22,28 @@ use crate::decode::{Encoding, decode};
 use crate::events::{Attribute, Header, Target};
 use crate::graph::{Builder, End, Graph, Preset, Scope};
 use crate::parser::parse;
-use crate::recent::Recent;
 use crate::token::Text;
-use graphmap_kpn::declared::{Declared, ModuleId, NodeId};
+use cluster::Scopes;
+use edge::Edges;
+use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::names::{Names, Symbol};
 use graphmap_kpn::source::{Source, SourceMap, Span};
-use hashbrown::HashMap;
 use keys::{Element, Key};
-use report::Report;
+use node::Nodes;
+use reading::Reading;
 
 mod attributes;
 mod bundle;
 mod cluster;
+mod constraint;
 mod drawn;
 mod edge;
 mod explicit;
+mod join;
 pub(crate) mod keys;
 mod node;
+mod reading;
 mod report;
 mod slip;
 mod value;
@@ -130,155 +134,40 @@ pub fn declare(
 
 /// Builds a [`Declared`] of what [`Graph`] tells.
 struct Dialect<'a> {
-    text: Text<'a>,
-    out: Declared,
-    report: Report,
-    /// Names that come again and again.
-    known: Known,
-    scopes: Vec<cluster::ScopePlace>,
-    modules: cluster::Tree,
-    /// What each node is, by number; see [`node`].
-    flags: Vec<u8>,
-    bundles: HashMap<u32, bundle::BundleDraft>,
-    /// The constraint of a target and kind, to be overridden by a later one.
-    constraints: HashMap<(u32, bool, Key), usize>,
-    /// What statements say of nodes, and of scopes.
-    explicit_of_nodes: explicit::Explicit,
-    explicit_of_scopes: explicit::Explicit,
-    /// Nodes found in two modules, in order.
-    torn: Vec<node::Torn>,
-    /// Attributes of the edge statement being told.
-    edge: edge::EdgeDraft,
-    /// Which keys edges have from defaults.
-    defaulted: drawn::Defaulted,
-    /// Room for the attributes of one list.
-    list: explicit::List,
-    /// What attributes of edges came to before.
-    edges: edge::Before,
-    /// What names of attributes are on each element; they were not worth reporting.
-    keys: [Recent<Option<Key>>; Element::COUNT],
-    /// Symbols of values.
-    symbols: Recent<Option<Symbol>>,
-    /// Ports written `node:port`; `None` for those that are compass points.
-    ports: Recent<Option<Symbol>>,
-    /// Number of node statements so far.
-    statements: u32,
-    last_mention: Span,
-    /// The module around it.
-    last_module: Option<ModuleId>,
+    reading: Reading<'a>,
+    scopes: Scopes,
+    nodes: Nodes,
+    edges: Edges,
     graphs: u32,
-}
-
-struct Known {
-    out: Symbol,
-    into: Symbol,
-    null: Symbol,
 }
 
 impl<'a> Dialect<'a> {
     fn new(text: Text<'a>, sources: &SourceMap) -> Dialect<'a> {
-        let mut out = Declared {
-            sources: sources.clone(),
-            ..Declared::default()
-        };
-        let known = Known {
-            out: out.names.intern("out"),
-            into: out.names.intern("in"),
-            null: out.names.intern("NULL"),
-        };
         Dialect {
-            text,
-            edge: edge::EdgeDraft::default(),
-            defaulted: drawn::Defaulted::default(),
-            list: explicit::List::new(),
-            edges: edge::Before::default(),
-            keys: Default::default(),
-            symbols: Recent::default(),
-            ports: Recent::default(),
-            out,
-            report: Report::default(),
-            known,
-            scopes: Vec::new(),
-            modules: cluster::Tree::default(),
-            flags: Vec::new(),
-            bundles: HashMap::new(),
-            constraints: HashMap::new(),
-            explicit_of_nodes: explicit::Explicit::default(),
-            explicit_of_scopes: explicit::Explicit::default(),
-            torn: Vec::new(),
-            statements: 0,
-            last_mention: Span::NONE,
-            last_module: None,
+            reading: Reading::new(text, sources),
+            scopes: Scopes::default(),
+            nodes: Nodes::new(),
+            edges: Edges::default(),
             graphs: 0,
         }
     }
 
-    /// The key of an attribute, if it may stand on the element; reports it otherwise.
-    fn key(&mut self, element: Element, attribute: &Attribute) -> Option<Key> {
-        let place = attribute.name.span;
-        if let Some((_, key)) = self.keys[element as usize].get(self.text, place) {
-            return key;
-        }
-        let name = self.text.value(attribute.name);
-        let told = self.report.told();
-        let key = match Key::of(&name) {
-            Some(key) if key.fits(element) => Some(key),
-            Some(key) => {
-                self.report.misplaced(element, key, &name, attribute);
-                None
-            }
-            None => {
-                self.report.unknown(element, &name, attribute);
-                None
-            }
-        };
-        // What is wrong is to be told of every place.
-        if told == self.report.told() {
-            self.keys[element as usize].put(self.text, place, key);
-        }
-        key
-    }
-
-    /// The value of an attribute, read by `read`; reports it where it does not fit.
-    fn read<T>(
-        &mut self,
-        attribute: &Attribute,
-        read: impl FnOnce(&str) -> Result<T, value::Misfit>,
-    ) -> Option<T> {
-        let value = self.text.value(attribute.value);
-        match read(&value) {
-            Ok(read) => Some(read),
-            Err(misfit) => {
-                let name = self.text.value(attribute.name);
-                self.report.misfit(&name, &value, attribute, misfit);
-                None
-            }
-        }
-    }
-
-    /// The symbol of an attribute's value, which must not be empty.
-    fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
-        let place = attribute.value.span;
-        if let Some((_, symbol)) = self.symbols.get(self.text, place) {
-            return symbol;
-        }
-        let value = self.text.value(attribute.value);
-        if value.is_empty() {
-            self.read(attribute, |v| value::name(v).map(drop))?;
-        }
-        let symbol = Some(self.out.names.intern(&value));
-        self.symbols.put(self.text, place, symbol);
-        symbol
-    }
-
-    fn finish(mut self, findings: &mut Diagnostics) -> Declared {
-        self.tell_slips();
-        self.finish_explicit();
-        self.finish_nodes();
-        self.finish_bundles();
-        self.drop_what_is_no_process();
-        self.report.finish(findings);
-        self.out
+    fn finish(self, findings: &mut Diagnostics) -> Declared {
+        let Dialect {
+            mut reading,
+            scopes,
+            nodes,
+            edges,
+            ..
+        } = self;
+        reading.tell_slips();
+        nodes.explicit.finish(&mut reading);
+        scopes.explicit.finish(&mut reading);
+        nodes.finish(&mut reading);
+        reading.join_bundles(nodes.bundles, &edges.defaulted);
+        reading.drop_what_is_no_process();
+        reading.report.finish(findings);
+        reading.out
     }
 
     #[inline]
@@ -291,25 +180,26 @@ impl Builder for Dialect<'_> {
     type Key = Key;
 
     fn names(&mut self) -> &mut Names {
-        &mut self.out.names
+        &mut self.reading.out.names
     }
 
     fn open_graph(&mut self, header: &Header) {
         self.graphs += 1;
         if self.later_graph() {
-            self.report.several_graphs(header.span);
+            self.reading.report.several_graphs(header.span);
             return;
         }
         if let Some(name) = header.name {
-            self.out.name = self.text.value(name).into_owned();
+            self.reading.out.name = self.reading.text.value(name).into_owned();
         }
-        self.report.header(header);
-        self.scopes.push(cluster::ScopePlace::default());
+        self.reading.report.header(header);
+        self.scopes.open_graph();
     }
 
     fn defaults(&mut self, target: Target, attributes: &[Attribute]) {
         if !self.later_graph() {
-            self.list_of_defaults(element_of(target), attributes);
+            self.reading
+                .list_of_defaults(element_of(target), attributes);
         }
     }
 
@@ -318,10 +208,10 @@ impl Builder for Dialect<'_> {
             return None;
         }
         let element = element_of(target);
-        let key = self.key(element, attribute)?;
+        let key = self.reading.key(element, attribute)?;
         if element == Element::Node && key.is_of_bundle_node() {
-            let name = self.text.value(attribute.name);
-            self.report.no_default(&name, attribute);
+            let name = self.reading.text.value(attribute.name);
+            self.reading.report.no_default(&name, attribute);
             return None;
         }
         Some(key)
@@ -329,13 +219,13 @@ impl Builder for Dialect<'_> {
 
     fn open_scope(&mut self, number: u32, scope: &Scope, again: bool) {
         if !self.later_graph() {
-            self.open_place(number, scope, again);
+            self.scopes.open(&mut self.reading, number, scope, again);
         }
     }
 
     fn scope_attribute(&mut self, scope: u32, attribute: &Attribute) {
         if !self.later_graph() {
-            self.place_attribute(scope, attribute);
+            self.scopes.attribute(&mut self.reading, scope, attribute);
         }
     }
 
@@ -343,14 +233,15 @@ impl Builder for Dialect<'_> {
         if self.later_graph() {
             return;
         }
-        let number = self.add_node(name, span);
-        self.scopes[scope as usize].touched = true;
-        if name == self.known.null {
+        let number = self.reading.add_node(name, span);
+        self.scopes.touch(scope);
+        if name == self.reading.known.null {
             // Defaults are for processes; only what is written on it itself is a mistake.
             return;
         }
         for preset in defaults {
-            self.node_key(number, preset.key, &preset.attribute);
+            self.nodes
+                .key(&mut self.reading, number, preset.key, &preset.attribute);
         }
     }
 
@@ -359,32 +250,30 @@ impl Builder for Dialect<'_> {
         if self.later_graph() {
             return;
         }
-        self.last_mention = span;
-        let place = &mut self.scopes[scope as usize];
-        place.touched = true;
-        self.last_module = place.module;
-        if let Some(module) = place.module {
-            self.put(node, module, span);
-        }
+        let module = self.scopes.touch(scope);
+        let modules = &self.scopes.modules;
+        self.nodes
+            .mention(&mut self.reading, modules, (node, span), module);
     }
 
     fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]) {
         if !self.later_graph() {
-            self.node_statement(nodes, attributes);
+            self.nodes.statement(&mut self.reading, nodes, attributes);
         }
     }
 
     #[inline]
     fn edges(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute], _: Span) {
         if !self.later_graph() {
-            self.edge_statement(defaults, attributes);
+            self.edges
+                .statement(&mut self.reading, defaults, attributes);
         }
     }
 
     #[inline]
     fn edge(&mut self, tail: &End, head: &End) {
         if !self.later_graph() {
-            self.channel(tail, head);
+            self.edges.channel(&mut self.reading, tail, head);
         }
     }
 }
@@ -395,9 +284,4 @@ fn element_of(target: Target) -> Element {
         Target::Edge => Element::Edge,
         _ => Element::Node,
     }
-}
-
-/// The id of a node's number.
-fn node_id(number: u32) -> NodeId {
-    graphmap_kpn::arena::Id::from_index(number as usize)
 }

@@ -1,54 +1,36 @@
-//! Bundles written as nodes.
+//! Bundles written as nodes: what their statements say.
 
-use super::drawn::DrawnEdge;
-use super::edge;
-use super::keys::{Element, Key};
-use super::node::{BUNDLE, ENVIRONMENT};
-use super::{Dialect, node_id, value};
-use crate::codes;
+use super::edge::EdgeDraft;
+use super::keys::Key;
+use super::reading::{BUNDLE, Reading};
+use super::value;
 use crate::events::Attribute;
-use graphmap_kpn::arena::Id as _;
-use graphmap_kpn::declared::{
-    BundleKind, ChannelDecl, ChannelExtra, Direction, EndDecl, ModuleId, NodeId, kind_of_name,
-};
-use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::declared::{BundleKind, ModuleId};
 use graphmap_kpn::source::Span;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 /// What the node of a bundle says.
 pub(super) struct BundleDraft {
-    kind: Option<(BundleKind, Span)>,
+    pub(super) kind: Option<(BundleKind, Span)>,
     /// The statement with its first member: number, name there.
-    said: Option<(u32, Span)>,
+    pub(super) said: Option<(u32, Span)>,
     /// A second statement that gives a member anew: name there, module around it.
-    twice: Option<(Span, Option<ModuleId>)>,
-    members: Vec<Member>,
+    pub(super) twice: Option<(Span, Option<ModuleId>)>,
+    pub(super) members: Vec<Member>,
     by_number: HashMap<(bool, u32), usize>,
     /// What all its channels have.
-    channel: edge::EdgeDraft,
+    pub(super) channel: EdgeDraft,
     /// What only bundles may say, in case it is none.
-    only_bundles: Vec<(Key, Attribute)>,
+    pub(super) only_bundles: Vec<(Key, Attribute)>,
 }
 
 /// A member written as an attribute.
-struct Member {
-    reads: bool,
-    number: u32,
-    process: Option<Attribute>,
-    port: Option<Attribute>,
+pub(super) struct Member {
+    pub(super) reads: bool,
+    pub(super) number: u32,
+    pub(super) process: Option<Attribute>,
+    pub(super) port: Option<Attribute>,
 }
-
-/// One end of a bundle's channels, written or drawn.
-struct BundleEnd {
-    end: EndDecl,
-    span: Span,
-    /// The edge that draws it.
-    edge: Option<DrawnEdge>,
-}
-
-/// Those who write to a bundle, and those who read from it.
-type DrawnEnds = (Vec<BundleEnd>, Vec<BundleEnd>);
 
 impl BundleDraft {
     fn new() -> BundleDraft {
@@ -58,13 +40,9 @@ impl BundleDraft {
             twice: None,
             members: Vec::new(),
             by_number: HashMap::new(),
-            channel: edge::EdgeDraft::default(),
+            channel: EdgeDraft::default(),
             only_bundles: Vec::new(),
         }
-    }
-
-    pub(super) fn is_twice(&self) -> bool {
-        self.twice.is_some()
     }
 
     fn member(&mut self, reads: bool, number: u32) -> &mut Member {
@@ -82,21 +60,43 @@ impl BundleDraft {
     }
 }
 
-impl Dialect<'_> {
+/// A place where something is said of a node.
+#[derive(Clone, Copy)]
+pub(super) struct Mention {
+    /// The number of the statement.
+    pub(super) statement: u32,
+    /// The name there.
+    pub(super) name: Span,
+    /// The module around it.
+    pub(super) module: Option<ModuleId>,
+}
+
+/// The nodes that are bundles, or may be.
+#[derive(Default)]
+pub(super) struct Bundles {
+    pub(super) drafts: HashMap<u32, BundleDraft>,
+}
+
+impl Bundles {
+    /// Whether a bundle is declared twice.
+    pub(super) fn is_twice(&self, number: u32) -> bool {
+        let draft = self.drafts.get(&number);
+        draft.is_some_and(|draft| draft.twice.is_some())
+    }
+
     /// One attribute of a bundle's node.
-    pub(super) fn bundle_key(&mut self, number: u32, key: Key, attribute: &Attribute) {
-        if self.flags[number as usize] & ENVIRONMENT != 0 {
-            self.environment_attribute(attribute);
-            return;
-        }
+    pub(super) fn key(
+        &mut self,
+        reading: &mut Reading<'_>,
+        (number, mention): (u32, Mention),
+        key: Key,
+        attribute: &Attribute,
+    ) {
         let kind = match key {
-            Key::Bundle => self.read(attribute, value::bundle),
+            Key::Bundle => reading.read(attribute, value::bundle),
             _ => None,
         };
-        let mut draft = self
-            .bundles
-            .remove(&number)
-            .unwrap_or_else(BundleDraft::new);
+        let mut draft = self.drafts.remove(&number).unwrap_or_else(BundleDraft::new);
         let (reads, member, is_port) = match key {
             Key::Reader(n) => (true, n, false),
             Key::ReaderPort(n) => (true, n, true),
@@ -104,22 +104,21 @@ impl Dialect<'_> {
             Key::WriterPort(n) => (false, n, true),
             _ => {
                 if key == Key::Bundle {
-                    self.flags[number as usize] |= BUNDLE;
+                    reading.flags[number as usize] |= BUNDLE;
                     draft.kind = kind.map(|kind| (kind, attribute.value.span)).or(draft.kind);
                 } else {
-                    self.channel_key(&mut draft.channel, key, attribute);
+                    draft.channel.channel_key(reading, key, attribute);
                     // Once each: there may be many statements.
                     if draft.only_bundles.iter().all(|(k, _)| *k != key) {
                         draft.only_bundles.push((key, *attribute));
                     }
                 }
-                self.bundles.insert(number, draft);
+                self.drafts.insert(number, draft);
                 return;
             }
         };
-        self.flags[number as usize] |= BUNDLE;
-        let name_here = self.last_mention;
-        let (statement, _) = *draft.said.get_or_insert((self.statements, name_here));
+        reading.flags[number as usize] |= BUNDLE;
+        let (statement, _) = *draft.said.get_or_insert((mention.statement, mention.name));
         let entry = draft.member(reads, member);
         let field = if is_port {
             &mut entry.port
@@ -129,358 +128,12 @@ impl Dialect<'_> {
         let earlier = *field;
         field.get_or_insert(*attribute);
         if let Some(earlier) = earlier {
-            if statement == self.statements {
-                self.contradiction(key, &earlier, attribute);
+            if statement == mention.statement {
+                reading.contradiction(key, &earlier, attribute);
             } else {
-                draft.twice.get_or_insert((name_here, self.last_module));
+                draft.twice.get_or_insert((mention.name, mention.module));
             }
         }
-        self.bundles.insert(number, draft);
-    }
-
-    /// Makes channels of the bundles.
-    pub(super) fn finish_bundles(&mut self) {
-        let mut bundles: Vec<(u32, BundleDraft)> = self.bundles.drain().collect();
-        bundles.sort_unstable_by_key(|(number, _)| *number);
-        let is_bundle = |dialect: &Self, n: u32| dialect.flags[n as usize] & BUNDLE != 0;
-        for (number, draft) in &bundles {
-            if !is_bundle(self, *number) {
-                for (key, attribute) in &draft.only_bundles {
-                    let name = self.text.value(attribute.name);
-                    self.report.misplaced(Element::Node, *key, &name, attribute);
-                }
-            }
-        }
-        bundles.retain(|(number, _)| is_bundle(self, *number));
-        if bundles.is_empty() {
-            return;
-        }
-        let (mut drawn, tangled) = self.drawn();
-        let by_name = self.nodes_by_name();
-        for (number, draft) in bundles {
-            if draft.twice.is_some() {
-                self.report_twice(number, &draft);
-                continue;
-            }
-            if tangled.contains(&number) {
-                continue;
-            }
-            let (writers, readers) = drawn.remove(&number).unwrap_or_default();
-            let mut ends = [writers, readers];
-            let mut members: Vec<&Member> = draft.members.iter().collect();
-            members.sort_by_key(|m| m.number);
-            let mut complete = true;
-            for member in members {
-                match self.member_end(number, member, &by_name) {
-                    Some(end) => ends[usize::from(member.reads)].push(end),
-                    None => complete = false,
-                }
-            }
-            if !complete {
-                continue;
-            }
-            let [writers, readers] = ends;
-            self.join_bundle(number, &draft, writers, readers);
-        }
-        self.out.channels.sort_by_key(|c| c.span.start);
-    }
-
-    /// Takes the edges at bundles out of the channels: who writes to each, who reads from it; and
-    /// which are joined to each other, so that nothing more can be said of them.
-    fn drawn(&mut self) -> (HashMap<u32, DrawnEnds>, HashSet<u32>) {
-        let mut drawn: HashMap<u32, DrawnEnds> = HashMap::new();
-        let mut tangled = HashSet::new();
-        let flags = &self.flags;
-        let bundle = |end: &EndDecl| {
-            let node = end.node?.index();
-            (flags[node] & BUNDLE != 0).then_some(node as u32)
-        };
-        let report = &mut self.report;
-        let mut edges = 0..;
-        self.out.channels.retain(|channel| {
-            let number = edges.next().unwrap_or_default();
-            let (from, to) = (bundle(&channel.from), bundle(&channel.to));
-            let end = |end| BundleEnd {
-                end,
-                span: channel.span,
-                edge: Some(DrawnEdge {
-                    channel: channel.clone(),
-                    defaulted: self.defaulted.of(number),
-                }),
-            };
-            match (from, to) {
-                (None, None) => return true,
-                (None, Some(to)) => drawn.entry(to).or_default().0.push(end(channel.from)),
-                (Some(from), None) => drawn.entry(from).or_default().1.push(end(channel.to)),
-                (Some(from), Some(to)) => {
-                    tangled.extend([from, to]);
-                    report.push(
-                        Diagnostic::error(
-                            codes::BUNDLE_TO_BUNDLE,
-                            "two bundles joined to each other",
-                        )
-                        .at(channel.span, "a bundle at both ends")
-                        .help("a bundle joins processes: put a process between the two"),
-                    );
-                }
-            }
-            false
-        });
-        (drawn, tangled)
-    }
-
-    fn nodes_by_name(&self) -> Vec<Option<NodeId>> {
-        let mut by_name = vec![None; self.out.names.len()];
-        for (id, node) in self.out.nodes.iter() {
-            by_name[node.name.index()] = Some(id);
-        }
-        by_name
-    }
-
-    fn member_end(
-        &mut self,
-        bundle: u32,
-        member: &Member,
-        by_name: &[Option<NodeId>],
-    ) -> Option<BundleEnd> {
-        let Some(process) = &member.process else {
-            let port = member.port?;
-            let name = self.text.value(port.name);
-            let side = if member.reads { "dst" } else { "src" };
-            let n = member.number;
-            self.report.push(
-                Diagnostic::error(
-                    codes::PORT_WITHOUT_MEMBER,
-                    format!("`{name}` names the port of a member that is not there"),
-                )
-                .at(port.span(), format!("member {n} has no process"))
-                .help(format!("write both in one: `{side}{n}=\"process:port\"`")),
-            );
-            return None;
-        };
-        let value = self.text.value(process.value);
-        let lookup = |name: &str| {
-            let symbol = self.out.names.get(name)?;
-            *by_name.get(symbol.index())?
-        };
-        let (node, port) = match (lookup(&value), value.rsplit_once(':')) {
-            (Some(node), _) => (Some(node), None),
-            (None, Some((name, port))) => (lookup(name), Some(port)),
-            (None, None) => (None, None),
-        };
-        let Some(node) = node.filter(|n| self.flags[n.index()] & BUNDLE == 0) else {
-            let name = value.rsplit_once(':').map_or(&*value, |(name, _)| name);
-            self.report_unknown_member(bundle, name, process);
-            return None;
-        };
-        let said = member.port.and_then(|port| self.symbol(&port));
-        let usual = if member.reads {
-            self.known.into
-        } else {
-            self.known.out
-        };
-        let port = match (port.filter(|port| !port.is_empty()), said) {
-            (None, said) => said.unwrap_or(usual),
-            (Some(port), said) => {
-                let port = self.out.names.intern(port);
-                if let (Some(said), Some(place)) = (said, member.port)
-                    && said != port
-                {
-                    self.report_port_twice((port, process.value.span), (said, place.span()));
-                }
-                port
-            }
-        };
-        Some(BundleEnd {
-            end: EndDecl {
-                node: Some(node),
-                port,
-            },
-            span: process.span(),
-            edge: None,
-        })
-    }
-
-    fn report_unknown_member(&mut self, bundle: u32, name: &str, process: &Attribute) {
-        let names = &self.out.names;
-        let bundle_name = names.name(self.out.nodes[node_id(bundle)].name);
-        let candidates = self.out.nodes.iter().zip(&self.flags);
-        let candidates = candidates
-            .filter(|(_, flags)| **flags & BUNDLE == 0)
-            .map(|((_, node), _)| names.name(node.name));
-        let near = nearest(name, candidates);
-        let nodes = self.out.nodes.iter().map(|(_, node)| node);
-        let faces: Vec<String> = nodes
-            .filter(|n| n.process.is_some_and(|p| names.name(p) == name))
-            .map(|n| format!("`{}`", names.name(n.name)))
-            .collect();
-        if !faces.is_empty() {
-            let shown = faces[..faces.len().min(8)].join(", ");
-            let more = if faces.len() > 8 { ", .." } else { "" };
-            self.report.push(
-                Diagnostic::error(
-                    codes::UNKNOWN_MEMBER,
-                    format!(
-                        "bundle `{bundle_name}` names `{name}`, which is no node but a process drawn as faces"
-                    ),
-                )
-                .at(process.value.span, "which of its faces?")
-                .help(format!("name the one that has the port: {shown}{more}")),
-            );
-            return;
-        }
-        let finding = Diagnostic::error(
-            codes::UNKNOWN_MEMBER,
-            format!("bundle `{bundle_name}` names `{name}`, which is no process of the graph"),
-        )
-        .at(process.value.span, "no such process");
-        self.report.push(match near {
-            Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding,
-        });
-    }
-
-    fn report_twice(&mut self, number: u32, draft: &BundleDraft) {
-        let Some((again, module)) = draft.twice else {
-            return;
-        };
-        let names = &self.out.names;
-        let name = names.name(self.out.nodes[node_id(number)].name);
-        let base = kind_of_name(name);
-        // In `cluster_3` the third would be meant.
-        let of_module = module.and_then(|m| {
-            let module = names.name(self.out.modules[m].name);
-            module[kind_of_name(module).len()..].parse::<u32>().ok()
-        });
-        let free = of_module
-            .into_iter()
-            .chain(1..)
-            .map(|n| format!("{base}{n}"))
-            .find(|candidate| names.get(candidate).is_none())
-            .unwrap_or_default();
-        let place = module.map_or(Span::NONE, |m| self.out.modules[m].span);
-        let first = draft.said.map_or(Span::NONE, |s| s.1);
-        self.report.push(
-            Diagnostic::error(
-                codes::BUNDLE_TWICE,
-                format!("the bundle `{name}` is declared twice"),
-            )
-            .at(again, "declared again, with other members")
-            .also(first, "declared first here")
-            .also(place, "the second one is in this cluster")
-            .help(format!("rename the second one, for example `{free}`"))
-            .with_note(
-                "a name is one node in the whole file, whatever cluster it is written in: Graphviz \
-                 draws one node with the members of the second",
-            ),
-        );
-    }
-
-    fn join_bundle(
-        &mut self,
-        number: u32,
-        draft: &BundleDraft,
-        writers: Vec<BundleEnd>,
-        readers: Vec<BundleEnd>,
-    ) {
-        let symbol = self.out.nodes[node_id(number)].name;
-        let span = draft
-            .said
-            .map_or(self.out.nodes[node_id(number)].span, |s| s.1);
-        let name = self.out.names.name(symbol).to_owned();
-        let (w, r) = (writers.len(), readers.len());
-        let kind = match (draft.kind, w, r) {
-            (Some((kind, _)), _, _) => kind,
-            (None, 1, 2..) => {
-                self.report.push(
-                    Diagnostic::error(
-                        codes::BUNDLE_KIND_MISSING,
-                        format!("bundle `{name}` has one writer and {r} readers, and does not say how they share"),
-                    )
-                    .at(span, "`bundle=` is missing")
-                    .help("`bundle=broadcast`: each reader gets a copy")
-                    .help("`bundle=scatter`: each reader gets its part")
-                    .help("`bundle=switch`: the writer names the one that gets the token")
-                    .help("`bundle=share`: whoever is ready takes the token"),
-                );
-                return;
-            }
-            (None, _, _) => BundleKind::Select,
-        };
-        let wrong = match kind.direction() {
-            _ if w == 0 => Some("has no writer".to_owned()),
-            _ if r == 0 => Some("has no reader".to_owned()),
-            Direction::Input if r > 1 => Some(format!(
-                "is a {}, which has one reader, but {r} are named",
-                kind.name()
-            )),
-            Direction::Output if w > 1 => Some(format!(
-                "is a {}, which has one writer, but {w} are named",
-                kind.name()
-            )),
-            _ => None,
-        };
-        if let Some(wrong) = wrong {
-            let place = draft.kind.map_or(Span::NONE, |k| k.1);
-            self.report.push(
-                Diagnostic::error(codes::BUNDLE_SHAPE, format!("bundle `{name}` {wrong}"))
-                    .at(span, "this bundle")
-                    .also(place, "its kind")
-                    .help("`src1=`, `src2=`.. name the writers, `dst1=`, `dst2=`.. the readers")
-                    .with_note("select, gather and reduce have one reader; broadcast, scatter, switch and share one writer"),
-            );
-            return;
-        }
-        let (one, many) = match kind.direction() {
-            Direction::Input => (&readers[0], &writers),
-            Direction::Output => (&writers[0], &readers),
-        };
-        for other in many {
-            let (from, to) = match kind.direction() {
-                Direction::Input => (other.end, one.end),
-                Direction::Output => (one.end, other.end),
-            };
-            let kind = (kind, draft.kind.map_or(span, |k| k.1));
-            let edges = [other.edge.as_ref(), one.edge.as_ref()];
-            let plain = || {
-                let extra = ChannelExtra {
-                    bundle: Some(kind.0),
-                    span,
-                    ..ChannelExtra::default()
-                };
-                (None, extra)
-            };
-            let drawn = self.both_edges(edges, kind);
-            let (drawn, mut extra) = drawn.map_or_else(plain, |(c, extra)| (Some(c), extra));
-            let drawn = drawn.as_ref();
-            let ty = drawn.and_then(|c| c.ty);
-            if let (Some(drawn), Some(ty), Some(said)) = (drawn, ty, draft.channel.ty)
-                && ty != said
-            {
-                let of_node = draft.only_bundles.iter().find(|(key, _)| *key == Key::Type);
-                let first = of_node.map_or(span, |(_, attribute)| attribute.span());
-                let message = format!("bundle `{name}` and an edge of it say two types");
-                self.contradict(message, first, drawn.span);
-            }
-            if extra.span == ChannelExtra::default().span {
-                extra.span = span;
-            }
-            extra.bundle_name = Some(symbol);
-            extra.tag = extra.tag.or(draft.channel.tag);
-            extra.flow = extra.flow.or(draft.channel.flow);
-            let extra = self.out.add_extra(extra);
-            let initial = drawn.map(|c| c.initial).filter(|n| *n > 0);
-            let traffic = drawn.map(|c| c.traffic).filter(|t| *t != 1.0);
-            self.out.channels.push(ChannelDecl {
-                from,
-                to,
-                ty: ty.or(draft.channel.ty),
-                capacity: drawn.and_then(|c| c.capacity).or(draft.channel.capacity),
-                initial: initial.or(draft.channel.initial).unwrap_or(0),
-                extra,
-                traffic: traffic.or(draft.channel.traffic).unwrap_or(1.0),
-                span: other.span,
-            });
-        }
+        self.drafts.insert(number, draft);
     }
 }

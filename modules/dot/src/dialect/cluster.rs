@@ -1,14 +1,15 @@
 //! Scopes and modules.
 
+use super::constraint::Constraints;
+use super::explicit::Explicit;
 use super::keys::{Element, Key};
-use super::{Dialect, value};
+use super::reading::Reading;
+use super::value;
 use crate::codes;
 use crate::events::Attribute;
 use crate::graph::Scope;
 use graphmap_kpn::arena::Id as _;
-use graphmap_kpn::declared::{
-    Constraint, ConstraintDecl, ConstraintTarget, ModuleDecl, ModuleId, kind_of_name,
-};
+use graphmap_kpn::declared::{ConstraintTarget, ModuleDecl, ModuleId, kind_of_name};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::names::Symbol;
@@ -16,13 +17,13 @@ use graphmap_kpn::source::Span;
 
 /// What a scope is to the dialect.
 #[derive(Clone, Copy, Default)]
-pub(super) struct ScopePlace {
+struct ScopePlace {
     /// The innermost module around what stands in it.
-    pub(super) module: Option<ModuleId>,
+    module: Option<ModuleId>,
     /// It is that module itself.
     own: bool,
     /// Something stands in it.
-    pub(super) touched: bool,
+    touched: bool,
     name: Option<Symbol>,
     /// Its head, for when it says `cluster=true`.
     span: Span,
@@ -76,76 +77,111 @@ impl Tree {
     }
 }
 
-impl Dialect<'_> {
-    pub(super) fn open_place(&mut self, number: u32, scope: &Scope, again: bool) {
+/// The scopes of a file, of which some are modules.
+#[derive(Default)]
+pub(super) struct Scopes {
+    places: Vec<ScopePlace>,
+    pub(super) modules: Tree,
+    constraints: Constraints,
+    /// What statements say of them.
+    pub(super) explicit: Explicit,
+}
+
+impl Scopes {
+    /// The graph itself, which is the first.
+    pub(super) fn open_graph(&mut self) {
+        self.places.push(ScopePlace::default());
+    }
+
+    /// Something stands in a scope; the innermost module around that.
+    #[inline]
+    pub(super) fn touch(&mut self, scope: u32) -> Option<ModuleId> {
+        let place = &mut self.places[scope as usize];
+        place.touched = true;
+        place.module
+    }
+
+    pub(super) fn open(
+        &mut self,
+        reading: &mut Reading<'_>,
+        number: u32,
+        scope: &Scope,
+        again: bool,
+    ) {
         if again {
             return;
         }
-        let parent = &mut self.scopes[scope.parent as usize];
-        parent.touched = true;
-        let around = parent.module;
-        debug_assert_eq!(self.scopes.len(), number as usize);
-        self.scopes.push(ScopePlace {
+        let around = self.touch(scope.parent);
+        debug_assert_eq!(self.places.len(), number as usize);
+        self.places.push(ScopePlace {
             module: around,
             own: false,
             touched: false,
             name: scope.name,
             span: scope.span,
         });
-        let name = scope.name.map_or("", |name| self.out.names.name(name));
+        let name = scope.name.map_or("", |name| reading.out.names.name(name));
         if name.starts_with("cluster") {
             let name = name.to_owned();
-            self.make_module(number, &name);
+            self.make_module(reading, number, &name);
         }
     }
 
     /// Makes a module of a scope.
-    fn make_module(&mut self, number: u32, name: &str) {
-        let place = self.scopes[number as usize];
+    fn make_module(&mut self, reading: &mut Reading<'_>, number: u32, name: &str) {
+        let place = self.places[number as usize];
         let parent = place.module;
         let named = name.strip_prefix("cluster").unwrap_or(name);
         let kind = kind_of_name(named.trim_start_matches('_')).trim_end_matches('_');
         let only_number = kind.chars().all(|c| c.is_ascii_digit());
         let kind = if only_number { "cluster" } else { kind };
-        let kind = self.out.names.intern(kind);
-        let name = self.out.names.intern(name);
+        let kind = reading.out.names.intern(kind);
+        let name = reading.out.names.intern(name);
         self.modules.add(parent.map(|p| p.index()));
-        let id = self.out.modules.push(ModuleDecl {
+        let id = reading.out.modules.push(ModuleDecl {
             name,
             kind,
             parent,
             replicas: None,
             span: place.span,
         });
-        let place = &mut self.scopes[number as usize];
+        let place = &mut self.places[number as usize];
         place.module = Some(id);
         place.own = true;
     }
 
-    pub(super) fn place_attribute(&mut self, scope: u32, attribute: &Attribute) {
-        let place = self.scopes[scope as usize];
+    pub(super) fn attribute(
+        &mut self,
+        reading: &mut Reading<'_>,
+        scope: u32,
+        attribute: &Attribute,
+    ) {
+        let place = self.places[scope as usize];
         let element = match (scope, place.own) {
             (0, _) => Element::Graph,
             (_, true) => Element::Cluster,
             _ => Element::Subgraph,
         };
-        let Some(key) = self.key(element, attribute) else {
+        let Some(key) = reading.key(element, attribute) else {
             return;
         };
-        self.explicit_of_scopes.note(scope, key, attribute);
+        self.explicit.note(scope, key, attribute);
         if key == Key::Cluster {
-            self.cluster_attribute(scope, attribute);
+            self.cluster_attribute(reading, scope, attribute);
             return;
         }
         if key == Key::Skeleton {
-            let value = self.text.value(attribute.value).into_owned();
-            if self.read(attribute, |v| value::name(v).map(drop)).is_some() {
-                self.out.skeleton = Some((value, attribute.value.span));
+            let value = reading.text.value(attribute.value).into_owned();
+            if reading
+                .read(attribute, |v| value::name(v).map(drop))
+                .is_some()
+            {
+                reading.out.skeleton = Some((value, attribute.value.span));
             }
             return;
         }
         if let Key::Level(level) = key {
-            self.levels(level, attribute);
+            reading.levels(level, attribute);
             return;
         }
         let Some(module) = place.module else {
@@ -153,19 +189,54 @@ impl Dialect<'_> {
         };
         match key {
             Key::Module => {
-                if let Some(kind) = self.symbol(attribute) {
-                    self.out.modules[module].kind = kind;
+                if let Some(kind) = reading.symbol(attribute) {
+                    reading.out.modules[module].kind = kind;
                 }
             }
             Key::Replicas => {
-                if let Some(replicas) = self.read(attribute, value::count) {
-                    self.out.modules[module].replicas = Some(replicas);
+                if let Some(replicas) = reading.read(attribute, value::count) {
+                    reading.out.modules[module].replicas = Some(replicas);
                 }
             }
-            _ => self.constrain(ConstraintTarget::Module(module), key, attribute),
+            _ => self
+                .constraints
+                .add(reading, ConstraintTarget::Module(module), key, attribute),
         }
     }
 
+    fn cluster_attribute(&mut self, reading: &mut Reading<'_>, scope: u32, attribute: &Attribute) {
+        let place = self.places[scope as usize];
+        match reading.read(attribute, value::truth) {
+            Some(true) if place.touched && !place.own => {
+                reading.report.push(
+                    Diagnostic::error(
+                        codes::LATE_CLUSTER,
+                        "`cluster=true` comes after what stands in the subgraph",
+                    )
+                    .at(attribute.span(), "comes too late")
+                    .also(place.span, "of this subgraph")
+                    .help("write it first in the subgraph, or let the name begin with `cluster`"),
+                );
+            }
+            Some(true) if !place.own => {
+                let name = match place.name {
+                    Some(name) => reading.out.names.name(name).to_owned(),
+                    None => format!("cluster{}", reading.out.modules.len() + 1),
+                };
+                self.make_module(reading, scope, &name);
+            }
+            Some(false) if place.own => reading.report.push(
+                Diagnostic::error(codes::BAD_VALUE, "this subgraph is a cluster by its name")
+                    .at(attribute.span(), "says that it is none")
+                    .also(place.span, "its name begins with `cluster`")
+                    .help("rename it"),
+            ),
+            _ => {}
+        }
+    }
+}
+
+impl Reading<'_> {
     /// `allow="G0305,G0314"`: each code with its own place.
     fn levels(&mut self, level: Level, attribute: &Attribute) {
         let Some(value) = self.read(attribute, |v| value::codes(v).map(str::to_owned)) else {
@@ -184,81 +255,6 @@ impl Dialect<'_> {
             from = at.map_or(from, |at| at + code.len());
             let code = code.to_owned();
             self.out.levels.push(LevelDecl { level, code, span });
-        }
-    }
-
-    fn cluster_attribute(&mut self, scope: u32, attribute: &Attribute) {
-        let place = self.scopes[scope as usize];
-        match self.read(attribute, value::truth) {
-            Some(true) if place.touched && !place.own => {
-                self.report.push(
-                    Diagnostic::error(
-                        codes::LATE_CLUSTER,
-                        "`cluster=true` comes after what stands in the subgraph",
-                    )
-                    .at(attribute.span(), "comes too late")
-                    .also(place.span, "of this subgraph")
-                    .help("write it first in the subgraph, or let the name begin with `cluster`"),
-                );
-            }
-            Some(true) if !place.own => {
-                let name = match place.name {
-                    Some(name) => self.out.names.name(name).to_owned(),
-                    None => format!("cluster{}", self.out.modules.len() + 1),
-                };
-                self.make_module(scope, &name);
-            }
-            Some(false) if place.own => self.report.push(
-                Diagnostic::error(codes::BAD_VALUE, "this subgraph is a cluster by its name")
-                    .at(attribute.span(), "says that it is none")
-                    .also(place.span, "its name begins with `cluster`")
-                    .help("rename it"),
-            ),
-            _ => {}
-        }
-    }
-
-    /// Adds a constraint, or replaces an earlier one of its kind on the same element.
-    pub(super) fn constrain(&mut self, target: ConstraintTarget, key: Key, attribute: &Attribute) {
-        let value = self.text.value(attribute.value).into_owned();
-        let constraint = match key {
-            Key::OsProcess => self
-                .read(attribute, value::count)
-                .map(Constraint::OsProcess),
-            Key::Hold => self
-                .read(attribute, value::range)
-                .map(|(least, most)| Constraint::Hold { least, most }),
-            Key::Whole => self
-                .read(attribute, value::truth)
-                .and_then(|whole| whole.then_some(Constraint::Whole)),
-            Key::Prefer => self.read(attribute, value::amount).map(Constraint::Prefer),
-            _ => {
-                let valid = self.read(attribute, |v| value::name(v).map(drop));
-                match (valid, key) {
-                    (Some(()), Key::Host) => Some(Constraint::Host(value)),
-                    (Some(()), Key::Colocate) => Some(Constraint::Colocate(value)),
-                    (Some(()), Key::Separate) => Some(Constraint::Separate(value)),
-                    _ => None,
-                }
-            }
-        };
-        let Some(constraint) = constraint else {
-            return;
-        };
-        let decl = ConstraintDecl {
-            target,
-            constraint,
-            span: attribute.span(),
-        };
-        let of = match target {
-            ConstraintTarget::Node(node) => (node.index() as u32, false, key),
-            ConstraintTarget::Module(module) => (module.index() as u32, true, key),
-        };
-        let next = self.out.constraints.len();
-        let index = *self.constraints.entry(of).or_insert(next);
-        match self.out.constraints.get_mut(index) {
-            Some(earlier) => *earlier = decl,
-            None => self.out.constraints.push(decl),
         }
     }
 }

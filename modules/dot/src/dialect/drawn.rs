@@ -3,8 +3,8 @@
 //! Either edge may say what the channel is like. What both say must be the same; what one says goes
 //! before a default of the other.
 
-use super::Dialect;
 use super::keys::Key;
+use super::reading::Reading;
 use graphmap_kpn::declared::{BundleKind, ChannelDecl, ChannelExtra};
 use graphmap_kpn::source::Span;
 
@@ -66,7 +66,7 @@ impl Pair<'_> {
     }
 }
 
-impl Dialect<'_> {
+impl Reading<'_> {
     /// What the edges of one channel say together, and what only few channels say beside it; the
     /// ends and the place are those of the first. `kind` is that of the bundle, with its place.
     pub(super) fn both_edges(

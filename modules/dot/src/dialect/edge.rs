@@ -1,7 +1,10 @@
 //! Edges: channels.
 
+use super::drawn::Defaulted;
+use super::explicit::List;
 use super::keys::{Element, Key};
-use super::{Dialect, node_id, value};
+use super::reading::{Reading, node_id};
+use super::value;
 use crate::codes;
 use crate::events::Attribute;
 use crate::graph::{End, Preset};
@@ -28,6 +31,69 @@ pub(super) struct EdgeDraft {
     defaulted: u32,
     /// Index of what is unusual, made once for all edges of the statement.
     extra: Option<NonZeroU32>,
+}
+
+impl EdgeDraft {
+    /// One attribute of an edge.
+    fn key(
+        &mut self,
+        reading: &mut Reading<'_>,
+        unusual: &mut Unusual,
+        key: Key,
+        attribute: &Attribute,
+    ) {
+        let place = attribute.span();
+        let named = |symbol: Option<Symbol>| symbol.map(|s| (s, place));
+        match key {
+            Key::Src => self.src = named(reading.symbol(attribute)).or(self.src),
+            Key::Dst => self.dst = named(reading.symbol(attribute)).or(self.dst),
+            Key::Bundle => unusual.bundle = reading.read(attribute, value::bundle),
+            Key::At => unusual.at = reading.read(attribute, value::at),
+            Key::Step => unusual.step = reading.read(attribute, value::step),
+            Key::Wrap => unusual.wrap = reading.read(attribute, value::truth),
+            Key::Beyond => unusual.beyond = reading.read(attribute, value::beyond),
+            _ => self.channel_key(reading, key, attribute),
+        }
+        match key {
+            Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond => unusual.span = place,
+            Key::Tag | Key::Flow if unusual.span.is_none() => unusual.span = place,
+            _ => {}
+        }
+        if unusual.wrap == Some(true) && unusual.beyond == Some(true) {
+            reading.report.push(
+                Diagnostic::error(
+                    codes::BAD_VALUE,
+                    "steps past the last instance lead to the first or to `NULL`, not to both",
+                )
+                .at(place, "`wrap=true` and `beyond=NULL` contradict"),
+            );
+        }
+    }
+
+    /// The attributes that the channels of a bundle's node take too.
+    pub(super) fn channel_key(
+        &mut self,
+        reading: &mut Reading<'_>,
+        key: Key,
+        attribute: &Attribute,
+    ) {
+        match key {
+            Key::Type => {
+                let ty = reading.symbol(attribute);
+                if let Some(ty) = ty.filter(|_| ty != self.ty) {
+                    let first = reading.out.types.entry(ty);
+                    first.or_insert(attribute.value.span);
+                }
+                self.ty = ty.or(self.ty);
+            }
+            Key::Capacity => self.capacity = reading.read(attribute, value::capacity),
+            Key::Initial => self.initial = reading.read(attribute, value::count),
+            Key::Traffic => self.traffic = reading.read(attribute, value::bytes),
+            Key::Tag => self.tag = reading.read(attribute, value::tag),
+            Key::Flow => self.flow = reading.read(attribute, value::flow),
+            _ => {}
+        }
+    }
 }
 
 /// What only few channels say.
@@ -80,39 +146,64 @@ impl Before {
     }
 }
 
-impl Dialect<'_> {
+/// The edges of a file.
+#[derive(Default)]
+pub(super) struct Edges {
+    /// Attributes of the statement being told.
+    now: EdgeDraft,
+    /// Which keys edges have from defaults.
+    pub(super) defaulted: Defaulted,
+    /// Room for the attributes of one list.
+    list: List,
+    /// What attributes came to before.
+    before: Before,
+    /// Ports written `node:port`; `None` for those that are compass points.
+    ports: Recent<Option<Symbol>>,
+}
+
+impl Edges {
     #[inline]
-    pub(super) fn edge_statement(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) {
-        self.edges.under(defaults);
+    pub(super) fn statement(
+        &mut self,
+        reading: &mut Reading<'_>,
+        defaults: &[Preset<Key>],
+        attributes: &[Attribute],
+    ) {
+        self.before.under(defaults);
         let list = match attributes {
             [] => None,
             [first, .., last] => Some(first.name.span.to(last.value.span)),
             [one] => Some(one.span()),
         };
         let known = match list {
-            None => self.edges.bare,
+            None => self.before.bare,
             // The names and values are the same where the text from the first to the last is.
-            Some(list) => self.edges.find(self.text, list),
+            Some(list) => self.before.find(reading.text, list),
         };
         if let Some(draft) = known {
-            self.edge = draft;
+            self.now = draft;
             return;
         }
-        let told = self.report.told();
-        self.edge = self.edge_draft(defaults, attributes);
+        let told = reading.report.told();
+        self.now = self.draft(reading, defaults, attributes);
         // What is unusual knows its place, and what is wrong is to be told of every place.
-        if self.edge.extra.is_none() && told == self.report.told() {
+        if self.now.extra.is_none() && told == reading.report.told() {
             match list {
-                None => self.edges.bare = Some(self.edge),
+                None => self.before.bare = Some(self.now),
                 Some(list) => {
-                    let made = (self.edges.number, self.edge);
-                    self.edges.lists.put(self.text, list, made);
+                    let made = (self.before.number, self.now);
+                    self.before.lists.put(reading.text, list, made);
                 }
             }
         }
     }
 
-    fn edge_draft(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute]) -> EdgeDraft {
+    fn draft(
+        &mut self,
+        reading: &mut Reading<'_>,
+        defaults: &[Preset<Key>],
+        attributes: &[Attribute],
+    ) -> EdgeDraft {
         let mut draft = EdgeDraft::default();
         let mut unusual = Unusual {
             bundle: None,
@@ -123,14 +214,14 @@ impl Dialect<'_> {
             span: Span::NONE,
         };
         for preset in defaults {
-            self.edge_key(&mut draft, &mut unusual, preset.key, &preset.attribute);
+            draft.key(reading, &mut unusual, preset.key, &preset.attribute);
         }
         let mut list = std::mem::take(&mut self.list);
         for attribute in attributes {
-            if let Some(key) = self.key(Element::Edge, attribute)
-                && self.list(&mut list, key, attribute)
+            if let Some(key) = reading.key(Element::Edge, attribute)
+                && reading.list(&mut list, key, attribute)
             {
-                self.edge_key(&mut draft, &mut unusual, key, attribute);
+                draft.key(reading, &mut unusual, key, attribute);
             }
         }
         let bits = |keys: &mut dyn Iterator<Item = Key>| {
@@ -157,73 +248,18 @@ impl Dialect<'_> {
                 lone: false,
                 span: unusual.span,
             };
-            draft.extra = self.out.add_extra(extra);
+            draft.extra = reading.out.add_extra(extra);
         }
         draft
     }
 
-    fn edge_key(
-        &mut self,
-        draft: &mut EdgeDraft,
-        unusual: &mut Unusual,
-        key: Key,
-        attribute: &Attribute,
-    ) {
-        let place = attribute.span();
-        let named = |symbol: Option<Symbol>| symbol.map(|s| (s, place));
-        match key {
-            Key::Src => draft.src = named(self.symbol(attribute)).or(draft.src),
-            Key::Dst => draft.dst = named(self.symbol(attribute)).or(draft.dst),
-            Key::Bundle => unusual.bundle = self.read(attribute, value::bundle),
-            Key::At => unusual.at = self.read(attribute, value::at),
-            Key::Step => unusual.step = self.read(attribute, value::step),
-            Key::Wrap => unusual.wrap = self.read(attribute, value::truth),
-            Key::Beyond => unusual.beyond = self.read(attribute, value::beyond),
-            _ => self.channel_key(draft, key, attribute),
-        }
-        match key {
-            Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond => unusual.span = place,
-            Key::Tag | Key::Flow if unusual.span.is_none() => unusual.span = place,
-            _ => {}
-        }
-        if unusual.wrap == Some(true) && unusual.beyond == Some(true) {
-            self.report.push(
-                Diagnostic::error(
-                    codes::BAD_VALUE,
-                    "steps past the last instance lead to the first or to `NULL`, not to both",
-                )
-                .at(place, "`wrap=true` and `beyond=NULL` contradict"),
-            );
-        }
-    }
-
-    /// The attributes that the channels of a bundle's node take too.
-    pub(super) fn channel_key(&mut self, draft: &mut EdgeDraft, key: Key, attribute: &Attribute) {
-        match key {
-            Key::Type => {
-                let ty = self.symbol(attribute);
-                if let Some(ty) = ty.filter(|_| ty != draft.ty) {
-                    let first = self.out.types.entry(ty);
-                    first.or_insert(attribute.value.span);
-                }
-                draft.ty = ty.or(draft.ty);
-            }
-            Key::Capacity => draft.capacity = self.read(attribute, value::capacity),
-            Key::Initial => draft.initial = self.read(attribute, value::count),
-            Key::Traffic => draft.traffic = self.read(attribute, value::bytes),
-            Key::Tag => draft.tag = self.read(attribute, value::tag),
-            Key::Flow => draft.flow = self.read(attribute, value::flow),
-            _ => {}
-        }
-    }
-
     #[inline]
-    pub(super) fn channel(&mut self, tail: &End, head: &End) {
-        let from = self.port(tail, self.edge.src, self.known.out);
-        let to = self.port(head, self.edge.dst, self.known.into);
-        let draft = &self.edge;
+    pub(super) fn channel(&mut self, reading: &mut Reading<'_>, tail: &End, head: &End) {
+        let from = self.port(reading, tail, self.now.src, reading.known.out);
+        let to = self.port(reading, head, self.now.dst, reading.known.into);
+        let draft = &self.now;
         self.defaulted
-            .push(self.out.channels.len(), draft.defaulted);
+            .push(reading.out.channels.len(), draft.defaulted);
         let channel = ChannelDecl {
             from,
             to,
@@ -234,31 +270,49 @@ impl Dialect<'_> {
             traffic: draft.traffic.unwrap_or(1.0),
             span: tail.span.to(head.span),
         };
-        self.out.channels.push(channel);
+        reading.out.channels.push(channel);
     }
 
     #[inline]
-    fn port(&mut self, end: &End, said: Option<(Symbol, Span)>, usual: Symbol) -> EndDecl {
+    fn port(
+        &mut self,
+        reading: &mut Reading<'_>,
+        end: &End,
+        said: Option<(Symbol, Span)>,
+        usual: Symbol,
+    ) -> EndDecl {
         let node = Some(node_id(end.node));
         let drawn = end
             .port
-            .and_then(|port| Some((port, self.drawn_port(port)?)));
+            .and_then(|port| Some((port, self.drawn_port(reading, port)?)));
         let Some((port, symbol)) = drawn else {
             let port = said.map_or(usual, |s| s.0);
             return EndDecl { node, port };
         };
         let port = match said {
             Some((other, place)) if other != symbol => {
-                self.report_port_twice((symbol, port.span), (other, place));
+                reading.report_port_twice((symbol, port.span), (other, place));
                 other
             }
             _ => symbol,
         };
         EndDecl { node, port }
     }
+
+    /// The name of a port written `node:port`; `None` for a compass point.
+    #[inline]
+    fn drawn_port(&mut self, reading: &mut Reading<'_>, port: Id) -> Option<Symbol> {
+        if let Some((_, symbol)) = self.ports.get(reading.text, port.span) {
+            return symbol;
+        }
+        let name = reading.text.value(port);
+        let symbol = (!is_compass(&name)).then(|| reading.out.names.intern(&name));
+        self.ports.put(reading.text, port.span, symbol);
+        symbol
+    }
 }
 
-impl Dialect<'_> {
+impl Reading<'_> {
     /// Reports two names of one port, each with its place.
     pub(super) fn report_port_twice(&mut self, one: (Symbol, Span), other: (Symbol, Span)) {
         let name = |symbol| self.out.names.name(symbol);
@@ -273,18 +327,6 @@ impl Dialect<'_> {
                 .also(other.1, "another")
                 .help("name the port once; `node:port` may stay if it is the same name"),
         );
-    }
-
-    /// The name of a port written `node:port`; `None` for a compass point.
-    #[inline]
-    fn drawn_port(&mut self, port: Id) -> Option<Symbol> {
-        if let Some((_, symbol)) = self.ports.get(self.text, port.span) {
-            return symbol;
-        }
-        let name = self.text.value(port);
-        let symbol = (!is_compass(&name)).then(|| self.out.names.intern(&name));
-        self.ports.put(self.text, port.span, symbol);
-        symbol
     }
 }
 

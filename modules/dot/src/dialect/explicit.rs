@@ -5,7 +5,8 @@
 //! says the same again, in either spelling (`process=p, PIproc=p`).
 
 use super::keys::{Element, Key};
-use super::{Dialect, value};
+use super::reading::Reading;
+use super::value;
 use crate::codes;
 use crate::events::Attribute;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -45,9 +46,35 @@ impl Explicit {
         self.keys[index] |= bit;
         list.push((element, *attribute));
     }
+
+    /// Reports what is said twice.
+    pub(super) fn finish(&self, reading: &mut Reading<'_>) {
+        let key = |attribute: &Attribute| Key::of(&reading.text.value(attribute.name));
+        let again = self.again.iter();
+        let mut first: HashMap<(u32, Key), Option<Attribute>> = again
+            .filter_map(|(element, attribute)| Some(((*element, key(attribute)?), None)))
+            .collect();
+        if first.is_empty() {
+            return;
+        }
+        for (element, attribute) in &self.first {
+            let found = key(attribute).and_then(|key| first.get_mut(&(*element, key)));
+            if let Some(found) = found {
+                found.get_or_insert(*attribute);
+            }
+        }
+        for (element, attribute) in &self.again {
+            let Some(key) = Key::of(&reading.text.value(attribute.name)) else {
+                continue;
+            };
+            if let Some(Some(earlier)) = first.get(&(*element, key)) {
+                reading.contradiction(key, earlier, attribute);
+            }
+        }
+    }
 }
 
-impl Dialect<'_> {
+impl Reading<'_> {
     /// Notes an attribute of a list; `false` if its key is there already. Reports it if it
     /// contradicts the one that is there.
     pub(super) fn list(&mut self, list: &mut List, key: Key, attribute: &Attribute) -> bool {
@@ -94,35 +121,5 @@ impl Dialect<'_> {
                 .also(first, "said first here")
                 .help("take one of them away"),
         );
-    }
-
-    /// Reports what statements say twice of nodes, and of scopes.
-    pub(super) fn finish_explicit(&mut self) {
-        let nodes = std::mem::take(&mut self.explicit_of_nodes);
-        let scopes = std::mem::take(&mut self.explicit_of_scopes);
-        for said in [nodes, scopes] {
-            let key = |attribute: &Attribute| Key::of(&self.text.value(attribute.name));
-            let again = said.again.iter();
-            let mut first: HashMap<(u32, Key), Option<Attribute>> = again
-                .filter_map(|(element, attribute)| Some(((*element, key(attribute)?), None)))
-                .collect();
-            if first.is_empty() {
-                continue;
-            }
-            for (element, attribute) in &said.first {
-                let found = key(attribute).and_then(|key| first.get_mut(&(*element, key)));
-                if let Some(found) = found {
-                    found.get_or_insert(*attribute);
-                }
-            }
-            for (element, attribute) in &said.again {
-                let Some(key) = Key::of(&self.text.value(attribute.name)) else {
-                    continue;
-                };
-                if let Some(Some(earlier)) = first.get(&(*element, key)) {
-                    self.contradiction(key, earlier, attribute);
-                }
-            }
-        }
     }
 }

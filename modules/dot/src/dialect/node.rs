@@ -1,8 +1,12 @@
 //! Nodes: processes, faces, the environment.
 
-use super::explicit::List;
+use super::bundle::{Bundles, Mention};
+use super::cluster::Tree;
+use super::constraint::Constraints;
+use super::explicit::{Explicit, List};
 use super::keys::{Element, Key};
-use super::{Dialect, node_id, value};
+use super::reading::{BUNDLE, ENVIRONMENT, HAS_KIND, Reading, STATED, TORN, node_id};
+use super::value;
 use crate::codes;
 use crate::events::Attribute;
 use graphmap_kpn::arena::{Arena, Id as _};
@@ -12,19 +16,8 @@ use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 
-/// It says its kind.
-const HAS_KIND: u8 = 1;
-/// It is the environment.
-pub(super) const ENVIRONMENT: u8 = 2;
-/// It is a bundle.
-pub(super) const BUNDLE: u8 = 4;
-/// It is already known to lie in two modules.
-const TORN: u8 = 8;
-/// It has a statement of its own.
-pub(super) const STATED: u8 = 16;
-
 /// A node found in a second module.
-pub(super) struct Torn {
+struct Torn {
     node: u32,
     /// Where.
     span: Span,
@@ -32,7 +25,222 @@ pub(super) struct Torn {
     second: ModuleId,
 }
 
-impl Dialect<'_> {
+/// The nodes of a file.
+pub(super) struct Nodes {
+    pub(super) bundles: Bundles,
+    constraints: Constraints,
+    /// What statements say of them.
+    pub(super) explicit: Explicit,
+    /// Those found in two modules, in order.
+    torn: Vec<Torn>,
+    /// Where one was named last, and the number of node statements so far.
+    last: Mention,
+}
+
+impl Nodes {
+    pub(super) fn new() -> Nodes {
+        Nodes {
+            bundles: Bundles::default(),
+            constraints: Constraints::default(),
+            explicit: Explicit::default(),
+            torn: Vec::new(),
+            last: Mention {
+                statement: 0,
+                name: Span::NONE,
+                module: None,
+            },
+        }
+    }
+
+    /// A node is named, inside this module.
+    #[inline]
+    pub(super) fn mention(
+        &mut self,
+        reading: &mut Reading<'_>,
+        modules: &Tree,
+        (node, span): (u32, Span),
+        module: Option<ModuleId>,
+    ) {
+        self.last.name = span;
+        self.last.module = module;
+        if let Some(module) = module {
+            self.put(reading, modules, (node, span), module);
+        }
+    }
+
+    /// A node is mentioned in a module: it belongs to the deepest.
+    fn put(
+        &mut self,
+        reading: &mut Reading<'_>,
+        tree: &Tree,
+        (node, span): (u32, Span),
+        module: ModuleId,
+    ) {
+        if reading.flags[node as usize] & ENVIRONMENT != 0 {
+            return;
+        }
+        let declared = &mut reading.out.nodes[node_id(node)];
+        let Some(before) = declared.module else {
+            declared.module = Some(module);
+            return;
+        };
+        if before == module {
+            return;
+        }
+        let modules = &reading.out.modules;
+        let parent = |m: ModuleId| modules[m].parent;
+        if tree.nests(module, before, parent) {
+            declared.module = Some(module);
+        } else if !tree.nests(before, module, parent) && reading.flags[node as usize] & TORN == 0 {
+            reading.flags[node as usize] |= TORN;
+            self.torn.push(Torn {
+                node,
+                span,
+                first: before,
+                second: module,
+            });
+        }
+    }
+
+    pub(super) fn statement(
+        &mut self,
+        reading: &mut Reading<'_>,
+        nodes: &[u32],
+        attributes: &[Attribute],
+    ) {
+        self.last.statement += 1;
+        for &node in nodes {
+            reading.flags[node as usize] |= STATED;
+        }
+        // Each key counts once, and there are few. Members of bundles are many, and go where they
+        // belong at once.
+        let mut list = List::new();
+        for attribute in attributes {
+            let Some(key) = reading.key(Element::Node, attribute) else {
+                continue;
+            };
+            if key.is_of_bundle_node() {
+                match nodes {
+                    [node] => {
+                        self.explicit.note(*node, key, attribute);
+                        if !reading.is_of_environment(*node, attribute) {
+                            self.bundles
+                                .key(reading, (*node, self.last), key, attribute);
+                        }
+                    }
+                    _ => {
+                        let name = reading.text.value(attribute.name);
+                        reading.report.no_default(&name, attribute);
+                    }
+                }
+                continue;
+            }
+            reading.list(&mut list, key, attribute);
+        }
+        for node in nodes {
+            for (key, attribute) in &list {
+                self.explicit.note(*node, *key, attribute);
+                self.key(reading, *node, *key, attribute);
+            }
+        }
+    }
+
+    /// One attribute of one node.
+    pub(super) fn key(
+        &mut self,
+        reading: &mut Reading<'_>,
+        number: u32,
+        key: Key,
+        attribute: &Attribute,
+    ) {
+        let id = node_id(number);
+        if reading.is_of_environment(number, attribute) {
+            return;
+        }
+        match key {
+            Key::Bundle => self
+                .bundles
+                .key(reading, (number, self.last), key, attribute),
+            Key::Process => {
+                if let Some(process) = reading.symbol(attribute) {
+                    reading.out.nodes[id].process = Some(process);
+                }
+            }
+            Key::Kind => {
+                if let Some(kind) = reading.symbol(attribute) {
+                    reading.out.nodes[id].kind = kind;
+                    reading.flags[number as usize] |= HAS_KIND;
+                }
+            }
+            Key::Replicas => {
+                if let Some(replicas) = reading.read(attribute, value::count) {
+                    reading.out.nodes[id].replicas = Some(replicas);
+                }
+            }
+            Key::Load => {
+                if let Some(load) = reading.read(attribute, value::amount) {
+                    reading.out.nodes[id].load = load;
+                }
+            }
+            Key::Mem => {
+                if let Some(mem) = reading.read(attribute, value::bytes) {
+                    reading.out.nodes[id].mem = mem;
+                }
+            }
+            _ => self
+                .constraints
+                .add(reading, ConstraintTarget::Node(id), key, attribute),
+        }
+    }
+
+    /// Kinds, nodes in two modules, and nodes called like a module.
+    pub(super) fn finish(&self, reading: &mut Reading<'_>) {
+        reading.report_nodes_like_clusters();
+        // Most nodes are of the kind of the one before.
+        let mut last = (String::new(), None);
+        for (node, flags) in reading.out.nodes.values_mut().zip(&reading.flags) {
+            if flags & HAS_KIND != 0 {
+                continue;
+            }
+            let own = node.process.unwrap_or(node.name);
+            let name = reading.out.names.name(own);
+            let kind = kind_of_name(name);
+            node.kind = match last.1 {
+                _ if kind.len() == name.len() => own,
+                Some(symbol) if last.0 == kind => symbol,
+                _ => {
+                    kind.clone_into(&mut last.0);
+                    *last.1.insert(reading.out.names.intern(&last.0))
+                }
+            };
+        }
+        for torn in &self.torn {
+            if self.bundles.is_twice(torn.node) {
+                continue;
+            }
+            let node = &reading.out.nodes[node_id(torn.node)];
+            let modules = &reading.out.modules;
+            let (first, second) = (&modules[torn.first], &modules[torn.second]);
+            let (name, first_name, second_name) = (
+                reading.out.names.name(node.name),
+                reading.out.names.name(first.name),
+                reading.out.names.name(second.name),
+            );
+            reading.report.push(
+                Diagnostic::error(
+                    codes::TWO_MODULES,
+                    format!("`{name}` lies in two modules, `{first_name}` and `{second_name}`"),
+                )
+                .at(torn.span, format!("named in `{second_name}` here"))
+                .also(first.span, format!("it is in `{first_name}` already"))
+                .also(node.span, "its first mention")
+                .help("a name is one node in the whole file: rename one, or move the edge out of the cluster"),
+            );
+        }
+    }
+}
+
+impl Reading<'_> {
     pub(super) fn add_node(&mut self, name: Symbol, span: Span) -> u32 {
         let number = self.flags.len() as u32;
         self.out.nodes.push(NodeDecl {
@@ -61,169 +269,14 @@ impl Dialect<'_> {
         number
     }
 
-    /// A node is mentioned in a module: it belongs to the deepest.
-    pub(super) fn put(&mut self, node: u32, module: ModuleId, span: Span) {
-        if self.flags[node as usize] & ENVIRONMENT != 0 {
-            return;
+    /// Whether an attribute stands on the environment, which has none: then it is reported.
+    fn is_of_environment(&mut self, number: u32, attribute: &Attribute) -> bool {
+        let environment = self.flags[number as usize] & ENVIRONMENT != 0;
+        if environment {
+            let name = self.text.value(attribute.name);
+            self.report.of_environment(&name, attribute);
         }
-        let declared = &mut self.out.nodes[node_id(node)];
-        let Some(before) = declared.module else {
-            declared.module = Some(module);
-            return;
-        };
-        if before == module {
-            return;
-        }
-        let modules = &self.out.modules;
-        let parent = |m: ModuleId| modules[m].parent;
-        if self.modules.nests(module, before, parent) {
-            declared.module = Some(module);
-        } else if !self.modules.nests(before, module, parent)
-            && self.flags[node as usize] & TORN == 0
-        {
-            self.flags[node as usize] |= TORN;
-            self.torn.push(Torn {
-                node,
-                span,
-                first: before,
-                second: module,
-            });
-        }
-    }
-
-    pub(super) fn node_statement(&mut self, nodes: &[u32], attributes: &[Attribute]) {
-        self.statements += 1;
-        for &node in nodes {
-            self.flags[node as usize] |= STATED;
-        }
-        // Each key counts once, and there are few. Members of bundles are many, and go where they
-        // belong at once.
-        let mut list = List::new();
-        for attribute in attributes {
-            let Some(key) = self.key(Element::Node, attribute) else {
-                continue;
-            };
-            if key.is_of_bundle_node() {
-                match nodes {
-                    [node] => {
-                        self.explicit_of_nodes.note(*node, key, attribute);
-                        self.bundle_key(*node, key, attribute);
-                    }
-                    _ => {
-                        let name = self.text.value(attribute.name);
-                        self.report.no_default(&name, attribute);
-                    }
-                }
-                continue;
-            }
-            self.list(&mut list, key, attribute);
-        }
-        for node in nodes {
-            for (key, attribute) in &list {
-                self.explicit_of_nodes.note(*node, *key, attribute);
-                self.node_key(*node, *key, attribute);
-            }
-        }
-    }
-
-    /// One attribute of one node.
-    pub(super) fn node_key(&mut self, number: u32, key: Key, attribute: &Attribute) {
-        let id = node_id(number);
-        if self.flags[number as usize] & ENVIRONMENT != 0 {
-            self.environment_attribute(attribute);
-            return;
-        }
-        match key {
-            Key::Bundle => self.bundle_key(number, key, attribute),
-            Key::Process => {
-                if let Some(process) = self.symbol(attribute) {
-                    self.out.nodes[id].process = Some(process);
-                }
-            }
-            Key::Kind => {
-                if let Some(kind) = self.symbol(attribute) {
-                    self.out.nodes[id].kind = kind;
-                    self.flags[number as usize] |= HAS_KIND;
-                }
-            }
-            Key::Replicas => {
-                if let Some(replicas) = self.read(attribute, value::count) {
-                    self.out.nodes[id].replicas = Some(replicas);
-                }
-            }
-            Key::Load => {
-                if let Some(load) = self.read(attribute, value::amount) {
-                    self.out.nodes[id].load = load;
-                }
-            }
-            Key::Mem => {
-                if let Some(mem) = self.read(attribute, value::bytes) {
-                    self.out.nodes[id].mem = mem;
-                }
-            }
-            _ => self.constrain(ConstraintTarget::Node(id), key, attribute),
-        }
-    }
-
-    pub(super) fn environment_attribute(&mut self, attribute: &Attribute) {
-        let name = self.text.value(attribute.name);
-        self.report.push(
-            Diagnostic::error(
-                codes::MISPLACED_ATTRIBUTE,
-                format!("`{name}` means nothing on `NULL`"),
-            )
-            .at(
-                attribute.name.span,
-                "`NULL` is the environment, not a process",
-            ),
-        );
-    }
-
-    /// Kinds, nodes in two modules, and nodes called like a module.
-    pub(super) fn finish_nodes(&mut self) {
-        self.report_nodes_like_clusters();
-        // Most nodes are of the kind of the one before.
-        let mut last = (String::new(), None);
-        for (node, flags) in self.out.nodes.values_mut().zip(&self.flags) {
-            if flags & HAS_KIND != 0 {
-                continue;
-            }
-            let own = node.process.unwrap_or(node.name);
-            let name = self.out.names.name(own);
-            let kind = kind_of_name(name);
-            node.kind = match last.1 {
-                _ if kind.len() == name.len() => own,
-                Some(symbol) if last.0 == kind => symbol,
-                _ => {
-                    kind.clone_into(&mut last.0);
-                    *last.1.insert(self.out.names.intern(&last.0))
-                }
-            };
-        }
-        for torn in std::mem::take(&mut self.torn) {
-            let twice = self.bundles.get(&torn.node);
-            if twice.is_some_and(|bundle| bundle.is_twice()) {
-                continue;
-            }
-            let node = &self.out.nodes[node_id(torn.node)];
-            let modules = &self.out.modules;
-            let (first, second) = (&modules[torn.first], &modules[torn.second]);
-            let (name, first_name, second_name) = (
-                self.out.names.name(node.name),
-                self.out.names.name(first.name),
-                self.out.names.name(second.name),
-            );
-            self.report.push(
-                Diagnostic::error(
-                    codes::TWO_MODULES,
-                    format!("`{name}` lies in two modules, `{first_name}` and `{second_name}`"),
-                )
-                .at(torn.span, format!("named in `{second_name}` here"))
-                .also(first.span, format!("it is in `{first_name}` already"))
-                .also(node.span, "its first mention")
-                .help("a name is one node in the whole file: rename one, or move the edge out of the cluster"),
-            );
-        }
+        environment
     }
 
     /// Graphviz draws an edge to the name of a cluster as one to a node of that name.

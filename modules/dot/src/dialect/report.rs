@@ -166,6 +166,20 @@ impl Report {
         );
     }
 
+    /// An attribute on the environment.
+    pub(super) fn of_environment(&mut self, name: &str, attribute: &Attribute) {
+        self.push(
+            Diagnostic::error(
+                codes::MISPLACED_ATTRIBUTE,
+                format!("`{name}` means nothing on `NULL`"),
+            )
+            .at(
+                attribute.name.span,
+                "`NULL` is the environment, not a process",
+            ),
+        );
+    }
+
     pub(super) fn misfit(
         &mut self,
         name: &str,

@@ -4,8 +4,7 @@
 //! told. Only what is rarely another name counts: a letter that is missing, doubled, or in the other order. If the one that was
 //! meant has no channel at all, that is told of it by `verify`, and nothing here.
 
-use super::Dialect;
-use super::node::{BUNDLE, ENVIRONMENT, STATED};
+use super::reading::{BUNDLE, ENVIRONMENT, Reading, STATED};
 use crate::codes;
 use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::declared::{ChannelDecl, NodeId};
@@ -18,7 +17,7 @@ const MOST: usize = 20;
 /// The shortest name, in letters, that is thought to be a slip.
 const SHORTEST: usize = 4;
 
-impl Dialect<'_> {
+impl Reading<'_> {
     pub(super) fn tell_slips(&mut self) {
         let stated = |flags: &u8| flags & STATED != 0;
         let unstated = |flags: &u8| flags & (STATED | ENVIRONMENT | BUNDLE) == 0;
