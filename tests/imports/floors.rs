@@ -1,7 +1,7 @@
-//! On which floor each module of a crate stands, and which files import each other in a circle all the same.
+//! On which floor each module of a crate stands.
 
 /// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
-/// in the same folder, where [`CYCLES`] says what may stand in a circle.
+/// in the same folder.
 const RUNTIME: &[&str] = &[
     "visible",
     "os_signal",
@@ -337,6 +337,3 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("link-mpi", LINK_MPI),
     ("testing", &["lib"]),
 ];
-
-/// Files that import each other in a circle, by crate, and why they do today. There are to be no others.
-pub(crate) const CYCLES: &[(&str, &[&str], &str)] = &[];
