@@ -150,6 +150,7 @@ const KPN: &[&str] = &[
     "source",
     "level",
     "diagnostic",
+    "told",
     "names",
     "codes",
     "declared",

@@ -33,6 +33,7 @@ mod scopes;
 /// # Errors
 /// All findings, if one of them is an error; else the warnings come with the result.
 pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
+    declared.check_parts()?;
     let mut diagnostics = Diagnostics::new();
     let scopes = Scopes::of(&declared, &mut diagnostics);
     check_faces(&declared, &mut diagnostics);

@@ -28,15 +28,13 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
 use crate::network::Network;
 use crate::source::Span;
+use crate::told::Told;
 
 mod joins;
 mod members;
 mod numbers;
 #[cfg(test)]
 mod tests;
-
-/// How many breaks of one code are told singly: a pass that breaks one process breaks a million.
-const MOST: usize = 10;
 
 /// What is wrong with the parts of a network; empty if nothing is.
 pub fn check(network: &Network) -> Diagnostics {
@@ -51,24 +49,9 @@ pub fn check(network: &Network) -> Diagnostics {
     check.constraints();
     check.constraint_numbers();
     let mut found = Diagnostics::new();
-    for told in [check.parts, check.numbers] {
-        let more = told.count - told.findings.len();
-        let last = told.findings.len().saturating_sub(1);
-        for (i, mut finding) in told.findings.into_iter().enumerate() {
-            if more > 0 && i == last {
-                finding.notes.push(format!("and {more} more of this kind"));
-            }
-            found.push(finding);
-        }
-    }
+    check.parts.add_to(&mut found);
+    check.numbers.add_to(&mut found);
     found
-}
-
-/// Findings of one code, and how many there were.
-#[derive(Default)]
-struct Told {
-    findings: Vec<Diagnostic>,
-    count: usize,
 }
 
 struct Check<'n> {
@@ -80,22 +63,17 @@ struct Check<'n> {
 impl Check<'_> {
     /// Two parts do not fit together.
     fn part(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
-        self.parts.count += 1;
-        if self.parts.findings.len() < MOST {
-            let finding = Diagnostic::error(codes::BROKEN_NETWORK, message(self.network))
+        self.parts.tell(|| {
+            Diagnostic::error(codes::BROKEN_NETWORK, message(self.network))
                 .at(span, "")
-                .help("only what changes a network can do so: see the pass or the program that made it");
-            self.parts.findings.push(finding);
-        }
+                .help("only what changes a network can do so: see the pass or the program that made it")
+        });
     }
 
     /// A number means nothing.
     fn number(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
-        self.numbers.count += 1;
-        if self.numbers.findings.len() < MOST {
-            let finding = Diagnostic::error(codes::BAD_NUMBER, message(self.network));
-            self.numbers.findings.push(finding.at(span, ""));
-        }
+        self.numbers
+            .tell(|| Diagnostic::error(codes::BAD_NUMBER, message(self.network)).at(span, ""));
     }
 
     #[inline]

@@ -34,4 +34,5 @@ pub mod pipeline;
 pub mod resolve;
 pub mod size;
 pub mod source;
+mod told;
 pub mod verify;

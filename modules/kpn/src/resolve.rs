@@ -29,6 +29,7 @@ mod ids;
 /// # Errors
 /// All findings, if one of them is an error; else the warnings come with the result.
 pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics> {
+    declared.check_parts()?;
     let mut diagnostics = Diagnostics::new();
     let Declared {
         name,

@@ -150,7 +150,7 @@ impl Check<'_> {
             let what = "what is joined to the environment is no port";
             self.part(Span::NONE, |_| what.to_owned());
         }
-        if self.parts.count > 0 {
+        if !self.parts.is_empty() {
             return;
         }
         // Ports agree with what they are joined to, and name no end of a channel twice: if they name

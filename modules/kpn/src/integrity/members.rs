@@ -112,7 +112,7 @@ impl Check<'_> {
 
     pub(super) fn constraints(&mut self) {
         let n = self.network;
-        if self.parts.count > 0 {
+        if !self.parts.is_empty() {
             return;
         }
         for constraint in &n.constraints {
@@ -145,7 +145,7 @@ impl Check<'_> {
                 _ => {}
             }
         }
-        if self.parts.count > 0 {
+        if !self.parts.is_empty() {
             return;
         }
         let inside = processes_of_modules(n, n.constraints.iter().map(|c| &c.declared));

@@ -1,0 +1,131 @@
+//! That what is declared fits together: [`crate::expand`] and [`crate::resolve`] follow its ids.
+//!
+//! Front ends of this project declare nothing else; one of somebody's own may.
+
+use super::{ConstraintTarget, Declared, EndDecl};
+use crate::arena::Id;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::names::Symbol;
+use crate::source::Span;
+use crate::told::Told;
+
+/// What is wrong with the parts of what is declared; empty if nothing is. Each id, symbol and index is one of
+/// what is there, and a module comes after the one it lies in. The cost is linear.
+pub(super) fn check(declared: &Declared) -> Diagnostics {
+    let mut check = Check {
+        declared,
+        told: Told::default(),
+    };
+    check.modules();
+    check.nodes();
+    check.channels();
+    check.constraints();
+    let mut found = Diagnostics::new();
+    check.told.add_to(&mut found);
+    found
+}
+
+struct Check<'d> {
+    declared: &'d Declared,
+    told: Told,
+}
+
+impl Check<'_> {
+    fn wrong(&mut self, span: Span, message: impl FnOnce() -> String) {
+        self.told.tell(|| {
+            Diagnostic::error(codes::BROKEN_NETWORK, message())
+                .at(span, "")
+                .help("the mistake is in what declared it: a front end, or a program")
+        });
+    }
+
+    #[inline]
+    fn is_name(&self, symbol: Symbol) -> bool {
+        symbol.index() < self.declared.names.len()
+    }
+
+    fn nameless(&mut self, span: Span, what: &str, index: usize) {
+        self.wrong(span, || {
+            format!("{what} {index} has a name that the table of names does not know")
+        });
+    }
+
+    fn modules(&mut self) {
+        for (id, module) in self.declared.modules.iter() {
+            if !self.is_name(module.name) || !self.is_name(module.kind) {
+                self.nameless(module.span, "module", id.index());
+            }
+            if module.parent.is_some_and(|p| p.index() >= id.index()) {
+                self.wrong(module.span, || {
+                    let id = id.index();
+                    format!("module {id} lies in one that does not come before it")
+                });
+            }
+        }
+    }
+
+    fn nodes(&mut self) {
+        let modules = self.declared.modules.len();
+        for (id, node) in self.declared.nodes.iter() {
+            let named = self.is_name(node.name) && self.is_name(node.kind);
+            if !named || node.process.is_some_and(|p| !self.is_name(p)) {
+                self.nameless(node.span, "node", id.index());
+            }
+            if node.module.is_some_and(|m| m.index() >= modules) {
+                self.wrong(node.span, || {
+                    format!("node {} lies in a module that is not there", id.index())
+                });
+            }
+        }
+    }
+
+    fn channels(&mut self) {
+        let declared = self.declared;
+        let nodes = declared.nodes.len();
+        let there = |end: EndDecl| end.node.is_none_or(|n| n.index() < nodes);
+        for (index, channel) in declared.channels.iter().enumerate() {
+            if !there(channel.from) || !there(channel.to) {
+                self.wrong(channel.span, || {
+                    format!("channel {index} ends at a node that is not there")
+                });
+            }
+            let ports = [channel.from, channel.to];
+            let mut ports = ports.iter().filter(|e| e.node.is_some()).map(|e| e.port);
+            if !ports.all(|p| self.is_name(p)) || channel.ty.is_some_and(|t| !self.is_name(t)) {
+                self.wrong(channel.span, || {
+                    format!(
+                        "channel {index} has a port or a type that the table of names does not know"
+                    )
+                });
+            }
+            if channel.extra.is_some() && declared.extra(channel).is_none() {
+                self.wrong(channel.span, || {
+                    format!("what channel {index} says beside is not there")
+                });
+            }
+        }
+        for extra in &declared.extras {
+            if extra.bundle_name.is_some_and(|name| !self.is_name(name)) {
+                self.wrong(extra.span, || {
+                    "a bundle has a name that the table of names does not know".to_owned()
+                });
+            }
+        }
+    }
+
+    fn constraints(&mut self) {
+        let declared = self.declared;
+        for constraint in &declared.constraints {
+            let there = match constraint.target {
+                ConstraintTarget::Node(node) => node.index() < declared.nodes.len(),
+                ConstraintTarget::Module(module) => module.index() < declared.modules.len(),
+            };
+            if !there {
+                self.wrong(constraint.span, || {
+                    "a constraint is about a node or a module that is not there".to_owned()
+                });
+            }
+        }
+    }
+}

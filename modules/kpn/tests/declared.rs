@@ -1,0 +1,160 @@
+//! What a front end of somebody's own may leave behind: each part that is not there is told, and followed by nobody.
+
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::codes::BROKEN_NETWORK;
+use graphmap_kpn::declared::{
+    ChannelDecl, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl, ModuleDecl,
+    ModuleId, NodeDecl, NodeId,
+};
+use graphmap_kpn::names::Symbol;
+use graphmap_kpn::pipeline;
+use graphmap_kpn::resolve::resolve;
+use graphmap_kpn::source::Span;
+
+/// Two processes, one of them in a module within a module, a channel that says more, and a constraint.
+fn sound(replicas: Option<u32>) -> Declared {
+    let mut declared = Declared::default();
+    let mut name = |text: &str| declared.names.intern(text);
+    let (outer, inner, a, b, out, ty) = (
+        name("outer"),
+        name("inner"),
+        name("a"),
+        name("b"),
+        name("out"),
+        name("u8"),
+    );
+    let module = |name, parent| ModuleDecl {
+        name,
+        kind: name,
+        parent,
+        replicas,
+        span: Span::NONE,
+    };
+    let first = declared.modules.push(module(outer, None));
+    let second = declared.modules.push(module(inner, Some(first)));
+    let node = |name, module| NodeDecl {
+        name,
+        process: None,
+        kind: name,
+        module,
+        replicas: None,
+        load: 1.0,
+        mem: 0.0,
+        span: Span::NONE,
+    };
+    let from = declared.nodes.push(node(a, Some(second)));
+    let to = declared.nodes.push(node(b, Some(second)));
+    let end = |node| EndDecl {
+        node: Some(node),
+        port: out,
+    };
+    let extra = declared.add_extra(graphmap_kpn::declared::ChannelExtra {
+        tag: Some(1),
+        ..Default::default()
+    });
+    declared.channels.push(ChannelDecl {
+        from: end(from),
+        to: end(to),
+        ty: Some(ty),
+        capacity: None,
+        initial: 0,
+        extra,
+        traffic: 1.0,
+        span: Span::NONE,
+    });
+    declared.constraints.push(ConstraintDecl {
+        target: ConstraintTarget::Module(first),
+        constraint: Constraint::Whole,
+        span: Span::NONE,
+    });
+    declared
+}
+
+type Break = (&'static str, fn(&mut Declared));
+
+/// What is broken, as it is told, and how.
+fn breaks() -> Vec<Break> {
+    fn nowhere<I: Id>() -> I {
+        I::from_index(999)
+    }
+    fn node(d: &mut Declared) -> &mut NodeDecl {
+        &mut d.nodes[NodeId::from_index(1)]
+    }
+    fn module(d: &mut Declared) -> &mut ModuleDecl {
+        &mut d.modules[ModuleId::from_index(1)]
+    }
+    vec![
+        ("channel 0 ends", |d| {
+            d.channels[0].from.node = Some(nowhere());
+        }),
+        ("channel 0 ends", |d| {
+            d.channels[0].to.node = Some(nowhere());
+        }),
+        ("channel 0 has a port", |d| {
+            d.channels[0].to.port = nowhere();
+        }),
+        ("channel 0 has a port", |d| {
+            d.channels[0].ty = Some(nowhere());
+        }),
+        ("what channel 0 says", |d| {
+            d.channels[0].extra = std::num::NonZeroU32::new(77);
+        }),
+        ("a bundle has a name", |d| {
+            d.extras[1].bundle_name = Some(nowhere());
+        }),
+        ("node 1 has a name", |d| node(d).name = nowhere()),
+        ("node 1 has a name", |d| node(d).kind = nowhere()),
+        ("node 1 has a name", |d| node(d).process = Some(nowhere())),
+        ("node 1 lies", |d| node(d).module = Some(nowhere())),
+        ("module 1 has a name", |d| module(d).name = nowhere()),
+        ("module 1 has a name", |d| module(d).kind = nowhere()),
+        ("module 1 lies", |d| module(d).parent = Some(nowhere())),
+        ("module 1 lies", |d| {
+            module(d).parent = Some(ModuleId::from_index(1));
+        }),
+        ("a constraint is about", |d| {
+            d.constraints[0].target = ConstraintTarget::Node(nowhere());
+        }),
+        ("a constraint is about", |d| {
+            d.constraints[0].target = ConstraintTarget::Module(nowhere());
+        }),
+    ]
+}
+
+#[test]
+fn parts_that_are_not_there_are_told() {
+    for replicas in [None, Some(2)] {
+        let sound = sound(replicas);
+        assert!(pipeline::check(sound.clone(), &mut Vec::new()).is_ok());
+        for (told, break_it) in breaks() {
+            let mut broken = sound.clone();
+            break_it(&mut broken);
+            let expanded = pipeline::check(broken.clone(), &mut Vec::new()).map(drop);
+            for result in [expanded, resolve(broken).map(drop)] {
+                let found = result.expect_err(told);
+                let all: Vec<_> = found.iter().map(|d| (d.code, &*d.message)).collect();
+                assert!(
+                    matches!(&all[..], [(BROKEN_NETWORK, message)] if message.starts_with(told)),
+                    "{told}: {all:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn of_many_such_parts_the_first_are_told() {
+    let mut declared = sound(None);
+    let channel = ChannelDecl {
+        ty: Some(Symbol::from_index(999)),
+        ..declared.channels[0].clone()
+    };
+    declared.channels = vec![channel; 1000];
+    let found = pipeline::check(declared, &mut Vec::new()).unwrap_err();
+    let last = found.iter().last().unwrap();
+    assert_eq!(last.code, BROKEN_NETWORK);
+    assert_eq!(
+        (found.len(), &*last.notes[0]),
+        (10, "and 990 more of this kind")
+    );
+}
