@@ -362,6 +362,8 @@ impl Session<'_> {
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
             rules: &rules,
+            // What is found is shown with the texts of the run.
+            texts: None,
             previous: previous.as_ref(),
         };
         if let Some(exit) = broken {

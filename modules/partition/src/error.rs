@@ -26,6 +26,13 @@ pub enum Error {
     },
     /// A solver failed; what it said.
     Solver(String),
+    /// A strategy of somebody's own failed, or gave what is no mapping.
+    Strategy {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        said: String,
+    },
 }
 
 /// Constraints that cannot all hold.
@@ -84,6 +91,7 @@ impl fmt::Display for Error {
                 "the strategy `{name}` is not compiled in: it comes with the feature `{feature}`"
             ),
             Self::Solver(message) => write!(f, "solver: {message}"),
+            Self::Strategy { name, said } => write!(f, "the strategy `{name}` failed: {said}"),
         }
     }
 }

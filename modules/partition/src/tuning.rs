@@ -309,8 +309,14 @@ pub(crate) mod narrow {
 ///
 /// `benches/mapping/run small --ours auto@100,auto@1000`, `benches/mapping/run large --ours auto@1000`
 pub(crate) mod time {
+    use std::num::NonZeroUsize;
     use std::time::Duration;
 
+    // solve/stages.rs
+    /// The longest time that is searched, some thirty years: instants end somewhere.
+    pub(crate) const LONGEST: Duration = Duration::from_secs(1 << 30);
+    /// The most threads that a search takes.
+    pub(crate) const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(1 << 10).unwrap();
     // budget.rs
     /// Steps of a search that is given neither time nor steps.
     pub(crate) const STEPS: u64 = 4_000_000;

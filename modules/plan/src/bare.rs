@@ -1,7 +1,7 @@
 //! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
 
 use crate::codes;
-use crate::failure::solver;
+use crate::failure::{of_strategy, solver};
 use crate::translate::{Targets, distance_factor, shares};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -244,6 +244,7 @@ fn numbers_of_blocks(wanted: usize, k: usize, request: &BareRequest<'_>) -> Diag
 fn failure(error: &Error) -> Diagnostic {
     match error {
         Error::Solver(said) => solver(said),
+        Error::Strategy { .. } => of_strategy(error),
         Error::Infeasible(conflict) => {
             let how = match conflict.proved {
                 true => "no partition keeps the balance bound",

@@ -20,7 +20,7 @@ pub const INFEASIBLE: Code = Code(456);
 pub const IMBALANCE: Code = Code(457);
 /// Weights or options that the engine cannot compute with.
 pub const WEIGHTS: Code = Code(458);
-/// A solver that failed.
+/// A solver, or a strategy of somebody's own, that failed.
 pub const SOLVER: Code = Code(459);
 /// A previous mapping that is for another network or platform.
 pub const PREVIOUS: Code = Code(460);

@@ -32,6 +32,7 @@ pub(crate) fn failure(
 ) -> Diagnostic {
     match error {
         Error::Solver(said) => solver(said),
+        Error::Strategy { .. } => of_strategy(error),
         Error::Infeasible(conflict) => infeasible(conflict, rules, targets, platform, network),
         // Input that the engine refuses, and whatever else it may come to say, in its own words.
         _ => weights_error(error),
@@ -42,6 +43,12 @@ pub(crate) fn failure(
 pub(crate) fn solver(said: &str) -> Diagnostic {
     Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
         .help("use `--strategy auto`, which needs none")
+}
+
+/// That a strategy of somebody's own failed.
+pub(crate) fn of_strategy(error: &Error) -> Diagnostic {
+    Diagnostic::error(codes::SOLVER, error.to_string())
+        .help("the mistake is in the strategy; `auto` takes every network")
 }
 
 /// The strategy of a name: one of somebody's `own`, or of the engine.
@@ -387,18 +394,19 @@ fn words(reason: &str, targets: &Targets, network: &Verified) -> String {
     while let Some(word) = words.next() {
         let number = words.peek().and_then(|next| next.parse::<u32>().ok());
         said.push(match (word, number) {
-            ("vertex", Some(v)) => {
+            // A strategy of somebody's own may speak of what is not there.
+            ("vertex", Some(v)) if (v as usize) < network.processes.len() => {
                 words.next();
                 let process = ProcessId::from_index(v as usize);
                 format!("process `{}`", network.process_name(process))
             }
-            ("block", Some(b)) => {
+            ("block", Some(b)) if (b as usize) < targets.machine.len() => {
                 words.next();
                 targets.name(b)
             }
-            ("vertex", None) => "process".to_owned(),
+            ("vertex", _) => "process".to_owned(),
             ("vertices", _) => "processes".to_owned(),
-            ("block", None) => "OS process".to_owned(),
+            ("block", _) => "OS process".to_owned(),
             ("blocks", _) => "OS processes".to_owned(),
             _ => word.to_owned(),
         });

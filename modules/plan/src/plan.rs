@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::failure::{failure, raised, weights_error};
 use crate::previous::Since;
-use crate::request::Request;
+use crate::request::{Modules, Request};
 use crate::rules::{Rules, beside};
 use crate::spots::Spots;
 use crate::translate::{Rounded, Targets, Weights, shares as relative};
@@ -16,12 +16,15 @@ use graphmap_partition::{
 };
 use graphmap_platform::{Class, Platform};
 
+/// The largest imbalance that the engine takes.
+const MOST_IMBALANCE: f64 = 1000.0;
 /// One of so many parts of a time limit is for each strategy that a plan is compared with.
 const BESIDE: u32 = 50;
 
 /// A mapping and what is known about it. Costs and traffic are in the units of the graph and of
 /// the platform's distances.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// The network with its mapping.
     pub mapped: Mapped,
@@ -70,6 +73,7 @@ pub struct Plan {
 
 /// What another strategy gives.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Other {
     /// Its name.
     pub strategy: &'static str,
@@ -115,6 +119,7 @@ fn numbers(
     n: usize,
     found: &mut Diagnostics,
 ) -> Result<(Weights, Targets), Diagnostic> {
+    said_in(request)?;
     Weights::check(network).map_err(|e| *e)?;
     let mut drawn = beside(network, request);
     if let Some(previous) = request.previous {
@@ -131,6 +136,32 @@ fn numbers(
     let memory = spots.memory(request.rules, found);
     let targets = Targets::of(platform, slots, &memory.own, weights.distance);
     Ok((weights, targets.map_err(|e| weights_error(&e))?))
+}
+
+/// Whether the numbers of a request mean something.
+#[allow(clippy::result_large_err)] // Once a plan.
+fn said_in(request: &Request<'_>) -> Result<(), Diagnostic> {
+    let prefer = match request.modules {
+        Modules::Prefer(traffic) => traffic,
+        Modules::Ignore | Modules::Atom => 0.0,
+    };
+    let migration = request.previous.map_or(0.0, |previous| previous.migration);
+    for (what, number, most) in [
+        ("imbalance", request.imbalance, MOST_IMBALANCE),
+        ("modules: prefer", prefer, f64::MAX),
+        ("migration", migration, f64::MAX),
+    ] {
+        // Nothing compares with NaN.
+        if !(0.0..=most).contains(&number) {
+            let message = format!("`{what}` of the request is {number}");
+            let help = match most {
+                f64::MAX => "it must be finite, and at least 0".to_owned(),
+                most => format!("it must be from 0 to {most}"),
+            };
+            return Err(Diagnostic::error(codes::WEIGHTS, message).help(help));
+        }
+    }
+    Ok(())
 }
 
 /// Maps a network onto a platform.
@@ -183,9 +214,11 @@ pub fn plan(
     }
     for remark in &solution.remarks {
         let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
-        found.push(match request.options.strategy.kind.is_own_search() {
-            true => finding,
-            false => finding.help("give a solver more `--time`; `--strategy auto` needs none"),
+        found.push(match request.options.strategy.kind {
+            Kind::Program => {
+                finding.help("give a solver more `--time`; `--strategy auto` needs none")
+            }
+            _ => finding,
         });
     }
     let judged = &solution.evaluation;

@@ -23,6 +23,7 @@ pub struct Previous {
 
 /// What became of a previous mapping. Costs are in the units of [`crate::Plan`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Since {
     /// Processes that are elsewhere now, and where they were.
     pub moves: Vec<Move>,

@@ -2,6 +2,7 @@
 
 use crate::language::Rule;
 use crate::previous::Previous;
+use graphmap_kpn::source::SourceMap;
 use graphmap_partition::{Objective, Options};
 
 /// What is asked for.
@@ -21,6 +22,9 @@ pub struct Request<'a> {
     pub modules: Modules,
     /// Rules beside those of the graph.
     pub rules: &'a [Rule],
+    /// The texts that the rules stand in, for whoever shows what is wrong with them: those of the network and, after
+    /// them, their own. By default there are those of the network alone.
+    pub texts: Option<&'a SourceMap>,
     /// The mapping in use, to stay near to.
     pub previous: Option<&'a Previous>,
 }
@@ -35,6 +39,7 @@ impl Default for Request<'_> {
             imbalance: 0.03,
             modules: Modules::Ignore,
             rules: &[],
+            texts: None,
             previous: None,
         }
     }

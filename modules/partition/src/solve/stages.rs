@@ -22,11 +22,12 @@ use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
 use crate::strategy::{
-    Context, FAST, Found, Kind, Other, Run, SearchLimits, Strategy, auto, metis, strategies,
+    Context, FAST, Found, Kind, Other, Run, SearchLimits, Strategy, auto, metis, other, strategies,
 };
 use crate::tuning::small::NETWORK;
 use crate::tuning::time::{
-    AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEF_PACKING, BRIEFLY, PACKING, PATIENCE,
+    AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEF_PACKING, BRIEFLY, LONGEST, MOST_THREADS,
+    PACKING, PATIENCE,
 };
 
 /// What the stages share. They are taken in the order in which they stand.
@@ -62,7 +63,8 @@ impl<'a> Stages<'a> {
             .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
         let searches = options.strategy.kind.is_bounded();
         let bounding = searches && inst.len() <= NETWORK;
-        let share = match options.time {
+        let time = options.time.map(|t| t.min(LONGEST));
+        let share = match time {
             _ if !bounding => 1.0,
             Some(time) if time <= Duration::from_millis(100) => 1.0 - BRIEFLY,
             _ => 1.0 - BOUNDING,
@@ -74,18 +76,18 @@ impl<'a> Stages<'a> {
             bounding,
             budget: Budget {
                 start,
-                time: options.time.map(|t| t.mul_f64(share)),
+                time: time.map(|t| t.mul_f64(share)),
                 steps: options.steps,
-                threads: options.threads,
+                threads: options.threads.min(MOST_THREADS),
                 watch: options.watch.as_deref(),
             },
             effort: Effort {
-                looks: match options.time {
+                looks: match time {
                     _ if !bounding => 0,
                     Some(_) => u64::MAX,
                     None => options.steps,
                 },
-                stop_at: options.time.map(|t| start + t),
+                stop_at: time.map(|t| start + t),
             },
             inst,
             group,
@@ -239,19 +241,18 @@ impl<'a> Stages<'a> {
 
     /// Runs what is none of our own strategies; a mapping that breaks a rule is packed anew.
     fn run_other(&mut self, run: &Other) -> Result<Found, Error> {
-        let (problem, options) = (self.problem, self.options);
+        let options = self.options;
         let limits = SearchLimits {
             time: options.time,
             steps: options.steps,
             seed: options.seed,
             threads: options.threads,
         };
-        let block_of = run(problem, &limits)?;
-        if evaluate(problem, &block_of)?.allowed() {
+        let name = &options.strategy.name;
+        if let Some(block_of) = other::run(run, name, self.problem, &limits)? {
             let block = in_instance(&self.inst, &self.group, |v| Some(block_of[v]));
             return Ok(block.into());
         }
-        let name = &options.strategy.name;
         self.remarks.push(format!(
             "the mapping of the strategy `{name}` breaks a rule: another is used that was packed by size"
         ));

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::problem::Problem;
 
 pub(crate) use context::{Context, Found};
+pub(crate) use other::Other;
 pub use outside::Launch;
 
 pub(crate) mod auto;
@@ -18,6 +19,7 @@ mod ilp;
 mod inside;
 pub(crate) mod metis;
 mod operators;
+pub(crate) mod other;
 mod outside;
 mod parallel;
 mod round_robin;
@@ -50,9 +52,6 @@ pub(crate) enum Run {
     /// By somebody else, on the problem as it was given.
     Other(Arc<Other>),
 }
-
-pub(crate) type Other =
-    dyn Fn(&Problem<'_>, &SearchLimits) -> Result<Vec<u32>, Error> + Send + Sync;
 
 /// How long a strategy may search, and by which random numbers.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +98,11 @@ impl Kind {
 impl Strategy {
     /// A strategy of one's own: `run` gives the block of each vertex. It is judged as all others are:
     /// where it breaks a rule another mapping is packed by size, and it is told so. The balance bound it
-    /// may break ([`Kind::Engine`]).
+    /// may break ([`Kind::Engine`]). An error that it gives is told in its name; an [`Error::Infeasible`] is taken as
+    /// what it found, not as a proof.
+    ///
+    /// It is called on the thread of whoever maps: nobody ends it when its time is over, and a panic in it is the
+    /// caller's.
     ///
     /// ```
     /// use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, solve};
