@@ -64,6 +64,7 @@ mod dot;
 mod emitters;
 mod flow;
 mod front_end;
+mod identity;
 mod picture;
 mod program;
 mod registry;

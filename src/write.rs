@@ -1,11 +1,14 @@
 //! Writes sets of files, all of a set or none, each whole or not at all.
 
 use crate::codes;
+use crate::identity::{Identity, target};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::File;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became, or would become, of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +52,27 @@ impl Failed {
 pub(crate) struct Plan<'f>(Vec<(&'f Path, &'f File, Fate)>);
 
 /// Looks what there is where files are to be written; writes nothing.
+///
+/// # Errors
+/// Where one cannot be written, and where two paths mean one file, which cannot hold two things.
 pub(crate) fn plan<'f>(
     files: impl Iterator<Item = (&'f Path, &'f File)>,
 ) -> Result<Plan<'f>, Failed> {
-    let fates = files.map(|(path, file)| {
+    let mut plan = Plan(Vec::new());
+    let mut known: HashMap<Identity, (&Path, &File)> = HashMap::new();
+    for (path, file) in files {
         let fate = fate(path, file).map_err(Failed::at(path))?;
-        Ok((path, file, fate))
-    });
-    Ok(Plan(fates.collect::<Result<_, Failed>>()?))
+        if matches!(fate, Fate::Created | Fate::Replaced | Fate::Unchanged)
+            && let Some((other, earlier)) = known.insert(Identity::of_file(path), (path, file))
+            && earlier.content != file.content
+        {
+            let other = other.display();
+            let why = format!("`{other}` is the same file, and is to hold something else");
+            return Err(Failed::at(path)(io::Error::other(why)));
+        }
+        plan.0.push((path, file, fate));
+    }
+    Ok(plan)
 }
 
 impl Plan<'_> {
@@ -147,38 +163,45 @@ struct Transaction {
 struct Staged {
     temporary: PathBuf,
     target: PathBuf,
-    /// What stood at the target.
-    before: Option<Vec<u8>>,
+    /// What stood at the target, while another file has not taken its place yet.
+    before: Option<PathBuf>,
+}
+
+/// A name for a file beside another one. Several threads may write at once, and what was killed may have left one.
+fn beside(target: &Path) -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    // Without the name of the other one, which may be as long as a name can be.
+    target.with_file_name(format!(".graphmap-{}-{number}", std::process::id()))
+}
+
+/// Does something with a new file beside another one.
+fn with_new<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+    loop {
+        let path = beside(target);
+        match make(&path) {
+            Ok(made) => return Ok((path, made)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 impl Transaction {
     fn stage(&mut self, path: &Path, file: &File) -> io::Result<()> {
         // A link stays a link: what it points to is replaced.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let folder = match target.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        self.make_folder(folder)?;
-        let before = match fs::read(&target) {
-            Ok(before) => Some(before),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = folder.join(format!(
-            ".{name}.graphmap-{}-{}",
-            std::process::id(),
-            self.staged.len()
-        ));
-        let mut out = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)?;
+        let target = target(path);
+        if let Some(folder) = target.parent() {
+            self.make_folder(folder)?;
+        }
+        let (temporary, mut out) = with_new(&target, |path| {
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create_new(true).open(path)
+        })?;
         self.staged.push(Staged {
             temporary: temporary.clone(),
             target: target.clone(),
-            before,
+            before: None,
         });
         out.write_all(&file.content)?;
         if let Ok(found) = fs::metadata(&target) {
@@ -203,26 +226,58 @@ impl Transaction {
         if let Some(parent) = folder.parent() {
             self.make_folder(parent)?;
         }
-        fs::create_dir(folder)?;
-        self.folders.push(folder.to_owned());
+        match fs::create_dir(folder) {
+            Ok(()) => self.folders.push(folder.to_owned()),
+            // Somebody else has made it by now.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
     fn commit(mut self) -> Result<(), (PathBuf, io::Error)> {
-        for (done, staged) in self.staged.iter().enumerate() {
-            if let Err(error) = fs::rename(&staged.temporary, &staged.target) {
+        let last = self.staged.len().saturating_sub(1);
+        for done in 0..self.staged.len() {
+            let staged = &mut self.staged[done];
+            // Nothing can go wrong any more after the last one.
+            let placed = match done < last {
+                true => staged.keep(),
+                false => Ok(()),
+            };
+            let placed = placed.and_then(|()| fs::rename(&staged.temporary, &staged.target));
+            if let Err(error) = placed {
                 let failed = staged.target.clone();
-                for earlier in &self.staged[..done] {
-                    let _ = match &earlier.before {
-                        Some(before) => fs::write(&earlier.target, before),
+                for earlier in &mut self.staged[..done] {
+                    let _ = match earlier.before.take() {
+                        Some(before) => fs::rename(before, &earlier.target),
                         None => fs::remove_file(&earlier.target),
                     };
                 }
                 return Err((failed, error));
             }
         }
-        self.staged.clear();
         self.folders.clear();
+        Ok(())
+    }
+}
+
+impl Staged {
+    /// Keeps what stands at the target under another name, so that putting it back needs no room on the disk.
+    fn keep(&mut self) -> io::Result<()> {
+        let linked = with_new(&self.target, |path| fs::hard_link(&self.target, path));
+        self.before = match linked {
+            Ok((path, ())) => Some(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // Nothing takes its place.
+            Err(_) if self.target.is_dir() => None,
+            // There are disks without such links, and files that only their owner may link to.
+            Err(_) => {
+                let path = beside(&self.target);
+                self.before = Some(path.clone());
+                fs::copy(&self.target, &path)?;
+                Some(path)
+            }
+        };
         Ok(())
     }
 }
@@ -231,6 +286,9 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         for staged in &self.staged {
             let _ = fs::remove_file(&staged.temporary);
+            if let Some(before) = &staged.before {
+                let _ = fs::remove_file(before);
+            }
         }
         for folder in self.folders.iter().rev() {
             let _ = fs::remove_dir(folder);

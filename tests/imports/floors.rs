@@ -181,6 +181,7 @@ const FACE: &[&str] = &[
     "visible",
     "render",
     "report",
+    "identity",
     "write",
     "dot",
     "emitters",
