@@ -1,16 +1,14 @@
 //! Networks made in Rust, without a drawing.
 
 use graphmap_kpn::declared::{
-    At, BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, ModuleDecl, ModuleId, NodeDecl,
-    NodeId, kind_of_name,
+    At, BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget,
+    Declared, EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
 };
 use graphmap_kpn::source::{SourceMap, Span};
-use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Text is kept for diagnostics up to so many bytes; what is declared after that has no place.
-const MOST_TEXT: usize = 1 << 30;
+mod lines;
 
 /// Declares a network a process and a channel at a time, as a front end does from a file.
 ///
@@ -40,8 +38,6 @@ pub struct Builder {
     /// Which builder it is, or is a copy of.
     number: u64,
     declared: Declared,
-    /// A line of a drawing for each declaration.
-    text: String,
 }
 
 /// A process that was declared, or all that are declared at once.
@@ -59,7 +55,7 @@ pub struct Module {
 }
 
 /// An end of a channel: a port of a process, or the environment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct End(Option<(Node, String)>);
 
 impl Node {
@@ -83,12 +79,10 @@ impl Builder {
             name: name.into(),
             ..Declared::default()
         };
-        let text = format!("digraph {:?} {{\n", declared.name);
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         Builder {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             declared,
-            text,
         }
     }
 
@@ -110,15 +104,28 @@ impl Builder {
     /// When that is a module of another builder.
     #[track_caller]
     pub fn module(&mut self, name: &str, parent: Option<Module>) -> Module {
+        self.module_of(name, parent, None)
+    }
+
+    /// A module that stands so many times where it is, with all that lies in it.
+    ///
+    /// # Panics
+    /// When it is to lie in a module of another builder.
+    #[track_caller]
+    pub fn replicated_module(&mut self, name: &str, parent: Option<Module>, count: u32) -> Module {
+        self.module_of(name, parent, Some(count))
+    }
+
+    #[track_caller]
+    fn module_of(&mut self, name: &str, parent: Option<Module>, replicas: Option<u32>) -> Module {
         let parent = parent.map(|parent| self.own_module(parent));
-        let span = self.line(&format!("subgraph cluster_{name};"));
         let name = self.declared.names.intern(name);
         let id = self.declared.modules.push(ModuleDecl {
             name,
             kind: name,
             parent,
-            replicas: None,
-            span,
+            replicas,
+            span: Span::NONE,
         });
         Module {
             builder: self.number,
@@ -136,12 +143,17 @@ impl Builder {
         self.node(name, Some(module), None)
     }
 
+    /// So many processes in a module, as [`Builder::replicated`] has them.
+    ///
+    /// # Panics
+    /// When it is a module of another builder.
+    #[track_caller]
+    pub fn replicated_in(&mut self, module: Module, name: &str, count: u32) -> Node {
+        let module = self.own_module(module);
+        self.node(name, Some(module), Some(count))
+    }
+
     fn node(&mut self, name: &str, module: Option<ModuleId>, replicas: Option<u32>) -> Node {
-        let said = match replicas {
-            Some(count) => format!("{name:?} [replicas={count}];"),
-            None => format!("{name:?};"),
-        };
-        let span = self.line(&said);
         let names = &mut self.declared.names;
         let kind = names.intern(kind_of_name(name));
         let id = self.declared.nodes.push(NodeDecl {
@@ -152,7 +164,7 @@ impl Builder {
             replicas,
             load: 1.0,
             mem: 0.0,
-            span,
+            span: Span::NONE,
         });
         Node {
             builder: self.number,
@@ -208,6 +220,39 @@ impl Builder {
         self
     }
 
+    /// Says what a mapping must do with a process; of those that are declared at once, with each.
+    ///
+    /// # Panics
+    /// When it is a process of another builder.
+    #[track_caller]
+    pub fn constrain(&mut self, node: Node, constraint: Constraint) -> &mut Builder {
+        let target = ConstraintTarget::Node(self.own(node));
+        self.constrain_target(target, constraint)
+    }
+
+    /// Says what a mapping must do with all processes of a module.
+    ///
+    /// # Panics
+    /// When it is a module of another builder.
+    #[track_caller]
+    pub fn constrain_module(&mut self, module: Module, constraint: Constraint) -> &mut Builder {
+        let target = ConstraintTarget::Module(self.own_module(module));
+        self.constrain_target(target, constraint)
+    }
+
+    fn constrain_target(
+        &mut self,
+        target: ConstraintTarget,
+        constraint: Constraint,
+    ) -> &mut Builder {
+        self.declared.constraints.push(ConstraintDecl {
+            target,
+            constraint,
+            span: Span::NONE,
+        });
+        self
+    }
+
     /// A channel from one end to another, of which more can be said.
     ///
     /// # Panics
@@ -215,8 +260,6 @@ impl Builder {
     #[track_caller]
     pub fn channel(&mut self, from: End, to: End) -> ChannelBuilder<'_> {
         let nodes = [&from, &to].map(|end| Some(self.own(end.0.as_ref()?.0)));
-        let line = self.edge(&from, &to);
-        let span = self.line(&line);
         let mut end = |End(end): End, node| EndDecl {
             node,
             port: self
@@ -233,53 +276,16 @@ impl Builder {
             initial: 0,
             extra: None,
             traffic: 1.0,
-            span,
+            span: Span::NONE,
         });
         ChannelBuilder { builder: self }
-    }
-
-    fn edge(&self, from: &End, to: &End) -> String {
-        let name = |end: &End| match &end.0 {
-            Some((node, _)) => {
-                format!(
-                    "{:?}",
-                    self.declared.name(self.declared.nodes[node.id].name)
-                )
-            }
-            None => "NULL".to_owned(),
-        };
-        let mut line = format!("{} -> {}", name(from), name(to));
-        let ports = [("src", from), ("dst", to)];
-        let ports = ports.map(|(key, end)| Some(format!("{key}={:?}", end.0.as_ref()?.1)));
-        let ports: Vec<String> = ports.into_iter().flatten().collect();
-        if !ports.is_empty() {
-            let _ = write!(line, " [{}]", ports.join(", "));
-        }
-        line + ";"
-    }
-
-    /// Adds a line to the text of the drawing; where it is.
-    fn line(&mut self, line: &str) -> Span {
-        if self.text.len() + line.len() > MOST_TEXT {
-            return Span::NONE;
-        }
-        self.text += "    ";
-        let start = self.text.len() as u32;
-        self.text += line;
-        let end = self.text.len() as u32;
-        self.text.push('\n');
-        Span::new(start, end)
     }
 }
 
 impl From<Builder> for Declared {
     fn from(builder: Builder) -> Declared {
-        let Builder {
-            mut declared,
-            mut text,
-            ..
-        } = builder;
-        text += "}\n";
+        let mut declared = builder.declared;
+        let text = lines::place(&mut declared);
         let mut sources = SourceMap::new();
         let name = format!("{} (built in memory)", declared.name);
         if sources.add(name, text).is_ok() {
@@ -305,7 +311,7 @@ impl ChannelBuilder<'_> {
         let channel = self.decl().clone();
         let declared = &mut self.builder.declared;
         let mut extra = declared.extra(&channel).cloned().unwrap_or_default();
-        extra.span = channel.span;
+        extra.span = Span::NONE;
         say(&mut extra);
         let index = declared.add_extra(extra);
         self.decl().extra = index;
@@ -342,6 +348,11 @@ impl ChannelBuilder<'_> {
         self.say(|extra| extra.bundle = Some(kind))
     }
 
+    /// That it is flow-controlled, and how.
+    pub fn flow(self, flow: Flow) -> Self {
+        self.say(|extra| extra.flow = Some(flow))
+    }
+
     /// Its MPI tag.
     pub fn tag(self, tag: i32) -> Self {
         self.say(|extra| extra.tag = Some(tag))
@@ -360,6 +371,16 @@ impl ChannelBuilder<'_> {
     /// From each of the processes that were declared at once to the one so many further.
     pub fn step(self, step: i32) -> Self {
         self.say(|extra| extra.step = vec![step])
+    }
+
+    /// The same where both ends lie in several modules that are repeated: a step for each, the outermost first.
+    pub fn steps(self, steps: impl Into<Vec<i32>>) -> Self {
+        self.say(|extra| extra.step = steps.into())
+    }
+
+    /// Steps past the last lead to the environment, and what no step reaches is joined to it.
+    pub fn beyond(self) -> Self {
+        self.say(|extra| extra.beyond = true)
     }
 
     /// Steps past the last go on at the first.
@@ -384,7 +405,7 @@ mod tests {
         let text = check(graph.clone()).unwrap_err().to_string();
         assert!(
             text.contains("ring (built in memory):2:5")
-                && text.contains(r#""cell" -> "cell" [src="next", dst="previous"];"#),
+                && text.contains(r#"[src="next", dst="previous", type="u64", step="1"];"#),
             "{text}"
         );
         let mut graph = Builder::new("ring");
