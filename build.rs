@@ -1,4 +1,4 @@
-//! Lists the pages of the error index, which the command carries with it for `graphmap explain`.
+//! Lists the pages of the error index, which the command carries with it for `graphmap explain`, and their codes.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,10 +19,14 @@ fn main() -> io::Result<()> {
     }
     pages.sort();
     let mut list = String::from("&[\n");
+    let mut codes = String::from("&[\n");
     for (number, path) in pages {
         let _ = writeln!(list, "    ({number}, include_str!({path:?})),");
+        let _ = writeln!(codes, "    {number},");
     }
     list.push_str("]\n");
+    codes.push_str("]\n");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
-    fs::write(Path::new(&out).join("pages.rs"), list)
+    fs::write(Path::new(&out).join("pages.rs"), list)?;
+    fs::write(Path::new(&out).join("codes.rs"), codes)
 }

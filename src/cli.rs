@@ -17,7 +17,6 @@ mod identity;
 mod import;
 mod input;
 mod inputs;
-mod levels;
 mod load;
 mod mapping;
 mod misspelt;

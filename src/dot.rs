@@ -8,16 +8,19 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::bundles;
 use graphmap_kpn::declared::{Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name};
 use graphmap_kpn::network::{
-    BundleId, ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId,
+    BundleId, ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId, Verified,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// A network as DOT, with everything that is repeated written out; it is read back to the same network.
+/// A network as DOT, with everything that is repeated written out; it is read back to the same network, as far as DOT
+/// has a way to write its names.
 ///
-/// This is what `graphmap expand` writes.
+/// It has none for a name that ends with a backslash, or has one before a quote or a zero byte in it, nor for a port, a
+/// kind or a type whose name is empty. Names of modules get the `cluster` before them that Graphviz wants. This is what
+/// `graphmap expand` writes; [`emit`](crate::emit) of a path that ends in `.json` writes every name.
 #[must_use]
-pub fn to_dot(network: &Network) -> String {
+pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);
     printer.network();
     printer.out

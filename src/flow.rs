@@ -1,7 +1,9 @@
 //! The flow as functions, a stage each: [`read`], [`check`], [`map`], [`emit`], [`write()`].
 
+use crate::builder::Builder;
 use crate::codes;
 use crate::front_end::FrontEnd;
+use crate::levels::Levels;
 use crate::registry::Registry;
 use crate::report::{Diagnosed, Error, Report};
 use crate::write::{self, Fate};
@@ -15,7 +17,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pipeline;
 use graphmap_kpn::source::SourceMap;
-use graphmap_plan::{Plan, Request};
+use graphmap_plan::{Plan, Request, Rule};
 use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -65,14 +67,15 @@ impl Registry {
         declared(found, name, text.into())
     }
 
-    /// Runs a pass on a network, and verifies what comes out.
+    /// Runs a pass on a network, and verifies what comes out. What was found before comes back with what the pass adds
+    /// to it.
     ///
     /// # Errors
     /// When there is no pass of that name, when it fails, and when it leaves a network behind that is not
     /// sound.
     pub fn transform(
         &self,
-        network: Verified,
+        network: impl Into<Diagnosed<Verified>>,
         pass: &str,
         options: &Options,
     ) -> Result<Diagnosed<Verified>, Error> {
@@ -81,10 +84,11 @@ impl Registry {
             let all = self.passes().map(|p| p.name());
             unknown(Diagnostic::error(codes::UNKNOWN_PASS, message), pass, all)
         })?;
-        let sources = network.sources.clone();
-        let known = Diagnostics::new();
-        let result = pipeline::run(&[found], network, options, None, &known, &mut Vec::new());
-        diagnosed(result, &sources)
+        let Diagnosed { value, report } = network.into();
+        let sources = value.sources.clone();
+        let known = report.diagnostics();
+        let result = pipeline::run(&[found], value, options, None, known, &mut Vec::new());
+        Diagnosed::of(result, &sources, report)
     }
 
     /// Fills a set of files by the emitter that writes files with such a path. Writes nothing: that
@@ -141,12 +145,18 @@ pub fn read(path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
 /// Repeats what is declared once for many, joins the ends of channels, finds out kinds and types, and
 /// verifies what comes out.
 ///
+/// What [`read`] found comes back with what is found here, and both are taken as the drawing says (`deny="G0314"`).
+///
 /// # Errors
 /// All that is wrong with the network.
-pub fn check(declared: impl Into<Declared>) -> Result<Diagnosed<Verified>, Error> {
-    let declared = declared.into();
-    let sources = declared.sources.clone();
-    diagnosed(pipeline::check(declared, &mut Vec::new()), &sources)
+pub fn check(declared: impl Into<Diagnosed<Declared>>) -> Result<Diagnosed<Verified>, Error> {
+    let Diagnosed { value, report } = declared.into();
+    let sources = value.sources.clone();
+    let mut levels = Levels::default();
+    // Whoever read the drawing has told what it says of findings that are not there.
+    levels.take_drawing(&value.levels);
+    let result = pipeline::check(value, &mut Vec::new());
+    Diagnosed::of(taken(result, &levels), &sources, report)
 }
 
 /// Hosts to run on: a description such as `hosts=2:cores=4`, or the text of a hostfile.
@@ -176,7 +186,7 @@ fn described(name: &str, text: &str) -> Result<Diagnosed<Platform>, Error> {
         .map_err(|why| too_large(name, &why.to_string()))?;
     let mut found = Diagnostics::new();
     match graphmap_platform::read(&source, None, &mut found) {
-        Some(platform) => diagnosed(Ok((platform, found)), &sources),
+        Some(platform) => Diagnosed::of(Ok((platform, found)), &sources, Report::default()),
         None => Err(Error::new(found, &sources)),
     }
 }
@@ -192,7 +202,39 @@ pub fn map(
     request: &Request<'_>,
 ) -> Result<Diagnosed<Plan>, Error> {
     let found = graphmap_plan::plan(network, platform, request);
-    diagnosed(found, &network.sources)
+    let sources = request.texts.unwrap_or(&network.sources);
+    Diagnosed::of(found, sources, Report::default())
+}
+
+/// Rules of a mapping, one a line, as `graphmap partition --rules` reads them; `name` is what people know the text by.
+/// They are for a [`Request`], which shows what is wrong with them if it has their texts:
+///
+/// ```
+/// # fn main() -> Result<(), graphmap::Error> {
+/// let drawing = graphmap::Registry::new().read_text("dot", "two.dot", "digraph { a -> b [type=u8]; }")?;
+/// let network = graphmap::check(drawing)?;
+/// let rules = graphmap::rules(&network, "two.rules", "together a,b\npin c=0")?;
+/// let request = graphmap::Request {
+///     rules: &rules,
+///     texts: Some(rules.report.sources()),
+///     ..Default::default()
+/// };
+/// let error = graphmap::map(&network, &*graphmap::platform("hosts=1:cores=2")?, &request).unwrap_err();
+/// assert!(error.to_string().contains("two.rules:2:5"), "{error}");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// All rules that cannot be understood.
+pub fn rules(network: &Verified, name: &str, text: &str) -> Result<Diagnosed<Vec<Rule>>, Error> {
+    let mut sources = network.sources.clone();
+    let source = sources
+        .add(name, text)
+        .map_err(|why| too_large(name, &why.to_string()))?;
+    let mut found = Diagnostics::new();
+    let rules = graphmap_plan::read_rules(&source, &mut found);
+    Diagnosed::of(Ok((rules, found)), &sources, Report::default())
 }
 
 /// The mapping of all processes into one OS process.
@@ -230,6 +272,12 @@ pub fn write(files: &Files) -> Result<Vec<(PathBuf, Fate)>, Error> {
         .collect())
 }
 
+impl From<Builder> for Diagnosed<Declared> {
+    fn from(built: Builder) -> Diagnosed<Declared> {
+        Declared::from(built).into()
+    }
+}
+
 impl From<Diagnosed<Declared>> for Declared {
     fn from(read: Diagnosed<Declared>) -> Declared {
         read.value
@@ -248,8 +296,26 @@ fn declared(
     bytes: Vec<u8>,
 ) -> Result<Diagnosed<Declared>, Error> {
     let mut sources = SourceMap::new();
-    let result = front_end.read(name, bytes, &mut sources);
-    diagnosed(result, &sources)
+    let mut levels = Levels::default();
+    let result = front_end
+        .read(name, bytes, &mut sources)
+        .map(|(declared, mut found)| {
+            found.append(levels.take_drawing(&declared.levels));
+            (declared, found)
+        });
+    Diagnosed::of(taken(result, &levels), &sources, Report::default())
+}
+
+/// What a stage gives, with what it found taken as the drawing says.
+fn taken<T>(
+    result: Result<(T, Diagnostics), Diagnostics>,
+    levels: &Levels,
+) -> Result<(T, Diagnostics), Diagnostics> {
+    let taken = |found: Diagnostics| found.filter_map(|one| levels.apply(one));
+    match result {
+        Ok((value, found)) => Ok((value, taken(found))),
+        Err(found) => Err(taken(found)),
+    }
 }
 
 fn emitted(
@@ -260,12 +326,8 @@ fn emitted(
     platform: Option<&Hardware>,
 ) -> Result<Diagnosed<Files>, Error> {
     let (mut files, mut found) = (Files::new(), Diagnostics::new());
-    let mut context = EmitContext {
-        path,
-        options,
-        platform,
-        diagnostics: &mut found,
-    };
+    let mut context = EmitContext::new(path, options, &mut found);
+    context.platform = platform;
     let result = emitter.emit(mapped, &mut context, &mut files);
     let result = match result {
         Ok(()) => Ok((files, found)),
@@ -274,20 +336,7 @@ fn emitted(
             Err(found)
         }
     };
-    diagnosed(result, &mapped.network().sources)
-}
-
-fn diagnosed<T>(
-    result: Result<(T, Diagnostics), Diagnostics>,
-    sources: &SourceMap,
-) -> Result<Diagnosed<T>, Error> {
-    match result {
-        Ok((value, found)) => Ok(Diagnosed {
-            value,
-            report: Report::new(found, sources.clone()),
-        }),
-        Err(found) => Err(Error::new(found, sources)),
-    }
+    Diagnosed::of(result, &mapped.network().sources, Report::default())
 }
 
 fn unknown<'n>(finding: Diagnostic, name: &str, all: impl Iterator<Item = &'n str>) -> Error {

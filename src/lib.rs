@@ -65,6 +65,7 @@ mod emitters;
 mod flow;
 mod front_end;
 mod identity;
+mod levels;
 mod picture;
 mod program;
 mod registry;
@@ -78,7 +79,7 @@ mod write;
 
 pub use builder::{Builder, ChannelBuilder, End, Module, Node};
 pub use dot::to_dot;
-pub use flow::{Options, check, collocate, emit, map, platform, read, read_platform, write};
+pub use flow::{Options, check, collocate, emit, map, platform, read, read_platform, rules, write};
 pub use front_end::FrontEnd;
 pub use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 pub use graphmap_kpn::emit::{EmitContext, Emitter, Files};

@@ -1,6 +1,6 @@
 //! Pictures of networks before they are mapped.
 
-use graphmap_kpn::network::Network;
+use graphmap_kpn::network::Verified;
 use graphmap_view::MOST_PROCESSES;
 use graphmap_view::network::draw;
 use graphmap_view::picture::Picture;
@@ -11,7 +11,7 @@ use graphmap_view::picture::Picture;
 /// This is what `graphmap view FILE -o PATH.svg` writes; a picture of a mapping is what [`emit`](crate::emit)
 /// makes of a path that ends in `.svg`.
 #[must_use]
-pub fn to_svg(network: &Network) -> String {
+pub fn to_svg(network: &Verified) -> String {
     draw(&match network.processes.len() > MOST_PROCESSES {
         true => Picture::of_kinds(network),
         false => Picture::of_processes(network),

@@ -1,11 +1,12 @@
 //! What graphmap can read, do and write, by name.
 
 use crate::front_end::{self, FrontEnd};
+use crate::report::Error;
 use crate::{emitters, weights};
-use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Emitter;
 use graphmap_kpn::pass::Pass;
 use graphmap_partition::Strategy;
+use std::fmt;
 use std::path::Path;
 
 /// Front ends, passes, strategies and emitters, each found by its name; front ends and emitters also by the paths
@@ -19,6 +20,20 @@ pub struct Registry {
     emitters: Vec<Box<dyn Emitter + Send + Sync>>,
     /// Beside those of the engine.
     strategies: Vec<Strategy>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let front_ends: Vec<&str> = self.front_ends().map(|f| f.name()).collect();
+        let passes: Vec<&str> = self.passes().map(|p| p.name()).collect();
+        let emitters: Vec<&str> = self.emitters().map(|e| e.name()).collect();
+        f.debug_struct("Registry")
+            .field("front_ends", &front_ends)
+            .field("passes", &passes)
+            .field("emitters", &emitters)
+            .field("strategies", &self.strategies)
+            .finish()
+    }
 }
 
 impl Default for Registry {
@@ -100,6 +115,13 @@ impl Registry {
         self.emitters.iter().map(|e| &**e as _)
     }
 
+    /// All strategies: those that were added, in that order, and those of the engine.
+    pub fn strategies(&self) -> impl Iterator<Item = &Strategy> {
+        let engine = graphmap_partition::strategies();
+        let engine = engine.map(|strategy| -> &Strategy { strategy });
+        self.strategies.iter().chain(engine)
+    }
+
     /// The front end of a name.
     pub fn front_end_named(&self, name: &str) -> Option<&dyn FrontEnd> {
         self.front_ends().find(|f| f.name() == name)
@@ -118,10 +140,9 @@ impl Registry {
     /// The strategy of a name, for [`Request::options`](crate::Request::options).
     ///
     /// # Errors
-    /// That there is none, with the name that is nearest.
-    #[allow(clippy::result_large_err)] // Once a mapping.
-    pub fn strategy_named(&self, name: &str) -> Result<Strategy, Diagnostic> {
-        graphmap_plan::strategy(name, &self.strategies)
+    /// That there is none, with the name that is nearest, or that it is not compiled in.
+    pub fn strategy_named(&self, name: &str) -> Result<Strategy, Error> {
+        graphmap_plan::strategy(name, &self.strategies).map_err(Error::without_text)
     }
 
     /// The emitter of a name.

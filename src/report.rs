@@ -30,6 +30,22 @@ impl Report {
         }
     }
 
+    /// With what an earlier stage found. Where the two have no texts in common, its places are told in words.
+    #[must_use]
+    pub(crate) fn after(mut self, earlier: Report) -> Report {
+        let Report {
+            diagnostics: mut all,
+            sources,
+        } = earlier;
+        if self.sources.begins(&sources) {
+            self.sources = sources;
+        } else if !sources.begins(&self.sources) {
+            all = all.filter_map(|one| Some(in_words(one, &sources)));
+        }
+        all.append(self.diagnostics);
+        Report::new(all, self.sources)
+    }
+
     /// What was found.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.diagnostics
@@ -52,6 +68,16 @@ impl Report {
             crate::visible::json(&value, false) + "\n"
         });
         lines.collect()
+    }
+}
+
+/// A finding whose place is a note, for whoever does not have the text.
+fn in_words(mut finding: Diagnostic, sources: &SourceMap) -> Diagnostic {
+    finding.secondary.clear();
+    let place = finding.primary.take();
+    match place.and_then(|label| sources.location(label.span)) {
+        Some(place) => finding.with_note(format!("found at {place}")),
+        None => finding,
     }
 }
 
@@ -88,7 +114,8 @@ impl fmt::Debug for Report {
 pub struct Error(Box<Report>);
 
 impl Error {
-    /// What was found; at least one diagnostic is an error.
+    /// What was found; at least one diagnostic is an error, unless a front end, a pass or an emitter of somebody's own
+    /// failed and did not say why.
     pub fn report(&self) -> &Report {
         &self.0
     }
@@ -111,7 +138,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.to_string().trim_end())
+        match self.0.diagnostics.has_errors() {
+            true => f.write_str(self.0.to_string().trim_end()),
+            false => write!(f, "{}it failed, and did not say why", self.0),
+        }
     }
 }
 
@@ -131,11 +161,38 @@ impl std::error::Error for Error {}
 pub struct Diagnosed<T> {
     /// What was made.
     pub value: T,
-    /// Warnings and notes of this stage.
+    /// Warnings and notes of the stage, and of those before it that were handed on to it.
     pub report: Report,
 }
 
+/// What nothing was found of.
+impl<T> From<T> for Diagnosed<T> {
+    fn from(value: T) -> Diagnosed<T> {
+        Diagnosed {
+            value,
+            report: Report::default(),
+        }
+    }
+}
+
 impl<T> Diagnosed<T> {
+    /// What a stage gives: an error among what it found is one, whatever it made.
+    pub(crate) fn of(
+        result: Result<(T, Diagnostics), Diagnostics>,
+        sources: &SourceMap,
+        earlier: Report,
+    ) -> Result<Diagnosed<T>, Error> {
+        let (value, found) = match result {
+            Ok((value, found)) if !found.has_errors() => (Some(value), found),
+            Ok((_, found)) | Err(found) => (None, found),
+        };
+        let report = Report::new(found, sources.clone()).after(earlier);
+        match value {
+            Some(value) => Ok(Diagnosed { value, report }),
+            None => Err(Error(Box::new(report))),
+        }
+    }
+
     /// What was made, alone.
     pub fn into_value(self) -> T {
         self.value

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 ///     graphmap::Tool::new().pass(Heavier).main()
 /// }
 /// ```
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Tool {
     registry: Registry,
 }

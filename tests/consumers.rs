@@ -156,12 +156,7 @@ impl Consumers {
         let mut written = 0;
         for emitter in &self.emitters {
             let (mut said, mut files) = (Diagnostics::new(), Files::new());
-            let mut context = EmitContext {
-                path: Path::new("out"),
-                options: &options,
-                platform: None,
-                diagnostics: &mut said,
-            };
+            let mut context = EmitContext::new(Path::new("out"), &options, &mut said);
             match emitter.emit(mapped, &mut context, &mut files) {
                 Ok(()) => written += usize::from(files.get("out").is_some()),
                 Err(told) => said.append(told),

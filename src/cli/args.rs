@@ -1,6 +1,6 @@
 //! What several verbs take on the command line.
 
-use super::levels::{self, Lint, Said};
+use crate::levels::{self, Lint, Said};
 use clap::{Args, ValueEnum};
 use graphmap_kpn::level::Level;
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
-use super::levels::Lint;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
+use crate::levels::Lint;
 use crate::visible;
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::level::Level;

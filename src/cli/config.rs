@@ -1,10 +1,10 @@
 //! `graphmap.toml`: what a project fixes, so that it need not be typed each time.
 
 use super::exit::Exit;
-use super::levels::{self, Said};
 use super::paths;
 use super::session::{Outcome, Session};
 use crate::codes;
+use crate::levels::{self, Said};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::level::Level;

@@ -101,12 +101,8 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         let mut findings = Diagnostics::new();
         let name = emitter.as_emitter().name().to_owned();
         let result = session.timed(&name, |_| {
-            let mut context = EmitContext {
-                path: &path,
-                options: &options,
-                platform: hardware.as_ref(),
-                diagnostics: &mut findings,
-            };
+            let mut context = EmitContext::new(&path, &options, &mut findings);
+            context.platform = hardware.as_ref();
             emitter.as_emitter().emit(&mapped, &mut context, &mut own)
         });
         session.find_all(findings);

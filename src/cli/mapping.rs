@@ -153,7 +153,9 @@ impl MappingArgs {
         watch: Option<&Arc<Watch>>,
     ) -> Result<Options, Diagnostics> {
         Ok(Options {
-            strategy: registry.strategy_named(&self.strategy)?,
+            strategy: registry
+                .strategy_named(&self.strategy)
+                .map_err(|error| error.report().diagnostics().clone())?,
             time: self.time,
             threads: self.threads(),
             seed: self.seed,

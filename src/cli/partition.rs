@@ -88,12 +88,9 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             let Some(emitter) = session.registry.emitters().find(|e| e.name() == name) else {
                 continue;
             };
-            let mut context = EmitContext {
-                path: &folder.join(file),
-                options: &options,
-                platform: target.hardware.as_ref(),
-                diagnostics: &mut found,
-            };
+            let path = folder.join(file);
+            let mut context = EmitContext::new(&path, &options, &mut found);
+            context.platform = target.hardware.as_ref();
             if let Err(failed) = emitter.emit(&plan.mapped, &mut context, &mut files) {
                 session.find_all(found);
                 session.find_all(failed);

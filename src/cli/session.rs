@@ -3,14 +3,13 @@
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::inputs::Inputs;
-use super::levels::{self, Levels};
 use super::{graph_format, talk};
+use crate::levels::Levels;
 use crate::render;
 use crate::{FrontEnd, Registry, codes, visible};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::input::Limit;
-use graphmap_kpn::level::LevelDecl;
 use graphmap_kpn::source::{SourceMap, Span};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -157,24 +156,11 @@ impl<'t> Session<'t> {
             s.levels.drawing.clear();
             let result = front_end.read(&name, bytes, &mut s.sources);
             if let Ok((declared, _)) = &result {
-                s.take_levels(&declared.levels);
+                let unknown = s.levels.take_drawing(&declared.levels);
+                s.find_all(unknown);
             }
             s.take(Exit::Graph, result)
         })
-    }
-
-    /// Takes findings as the drawing says.
-    fn take_levels(&mut self, levels: &[LevelDecl]) {
-        let mut unknown = Diagnostics::new();
-        for LevelDecl { level, code, span } in levels {
-            match levels::lint(code) {
-                Ok(lint) => self.levels.drawing.push((*level, lint)),
-                Err(wrong) => {
-                    unknown.push(Diagnostic::warning(codes::UNKNOWN_CODE, wrong).at(*span, ""));
-                }
-            }
-        }
-        self.find_all(unknown);
     }
 
     /// A graph file in its canonical layout.

@@ -181,6 +181,7 @@ const FACE: &[&str] = &[
     "visible",
     "render",
     "report",
+    "levels",
     "identity",
     "write",
     "dot",

@@ -234,12 +234,7 @@ fn emit(mapped: &Mapped, name: &str, path: &str, options: &[(&str, &str)]) -> (F
     let own = |(k, v): &(&str, &str)| (k.to_string(), v.to_string());
     let options: BTreeMap<String, String> = options.iter().map(own).collect();
     let mut diagnostics = Diagnostics::new();
-    let mut context = EmitContext {
-        path: Path::new(path),
-        options: &options,
-        platform: None,
-        diagnostics: &mut diagnostics,
-    };
+    let mut context = EmitContext::new(Path::new(path), &options, &mut diagnostics);
     let all = emitters();
     let emitter = all.iter().find(|e| e.name() == name).expect("an emitter");
     let mut files = Files::new();

@@ -84,6 +84,7 @@ impl Files {
 }
 
 /// What an emitter is told besides the network.
+#[non_exhaustive]
 pub struct EmitContext<'a> {
     /// Where the main file goes, as the user gave it; relative paths of other files are beside it.
     pub path: &'a Path,
@@ -93,6 +94,22 @@ pub struct EmitContext<'a> {
     pub platform: Option<&'a Hardware>,
     /// Findings that do not keep the emitter from its work.
     pub diagnostics: &'a mut Diagnostics,
+}
+
+impl<'a> EmitContext<'a> {
+    /// For a main file; what the network is to run on is not known.
+    pub fn new(
+        path: &'a Path,
+        options: &'a BTreeMap<String, String>,
+        diagnostics: &'a mut Diagnostics,
+    ) -> EmitContext<'a> {
+        EmitContext {
+            path,
+            options,
+            platform: None,
+            diagnostics,
+        }
+    }
 }
 
 /// Writes one kind of file from a mapped network.

@@ -204,6 +204,12 @@ impl SourceMap {
         Ok(source)
     }
 
+    /// Whether another map begins with the texts of this one: spans mean the same in both then.
+    pub fn begins(&self, other: &SourceMap) -> bool {
+        let mut both = self.sources.iter().zip(&other.sources);
+        self.sources.len() <= other.sources.len() && both.all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
     /// All texts, in the order they were added.
     pub fn sources(&self) -> impl Iterator<Item = &Source> {
         self.sources.iter().map(|s| &**s)

@@ -20,12 +20,8 @@ fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     let pilot = built_in().find(|emitter| emitter.accepts(path)).unwrap();
     assert_eq!(pilot.name(), "pilot");
     let mut files = Files::new();
-    let mut context = EmitContext {
-        path,
-        options: &BTreeMap::new(),
-        platform: None,
-        diagnostics: &mut Diagnostics::new(),
-    };
+    let (options, mut found) = (BTreeMap::new(), Diagnostics::new());
+    let mut context = EmitContext::new(path, &options, &mut found);
     pilot.emit(mapped, &mut context, &mut files)?;
     Ok(String::from_utf8(files.get(path).unwrap().content.clone()).unwrap())
 }

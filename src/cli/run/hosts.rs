@@ -279,12 +279,8 @@ fn write(
         let Some(emitter) = session.registry.emitters().find(|e| e.name() == name) else {
             continue;
         };
-        let mut context = EmitContext {
-            path: &path,
-            options: &options,
-            platform,
-            diagnostics: &mut found,
-        };
+        let mut context = EmitContext::new(&path, &options, &mut found);
+        context.platform = platform;
         if let Err(failed) = emitter.emit(mapped, &mut context, &mut files) {
             session.find_all(found);
             session.find_all(failed);

@@ -5,9 +5,9 @@
 //! says two things of a code, the stricter holds. What is a warning after that is taken as
 //! `warnings` says, which means all of them. An error stays one.
 
-use super::page::PAGES;
-use graphmap_kpn::diagnostic::{Code, Diagnostic, Severity};
-use graphmap_kpn::level::Level;
+use crate::codes;
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::nearest::nearest;
 
 /// What a level is for.
@@ -18,6 +18,9 @@ pub(crate) enum Lint {
     /// All warnings.
     Warnings,
 }
+
+/// The codes that there are, in order.
+static CODES: &[u16] = include!(concat!(env!("OUT_DIR"), "/codes.rs"));
 
 /// The word for all warnings.
 const WARNINGS: &str = "warnings";
@@ -31,9 +34,9 @@ pub(crate) fn lint(text: &str) -> Result<Lint, String> {
         return Ok(Lint::Warnings);
     }
     let number = text.strip_prefix(['G', 'g']).and_then(|n| n.parse().ok());
-    let known = number.filter(|n| PAGES.binary_search_by_key(n, |(n, _)| *n).is_ok());
+    let known = number.filter(|n| CODES.binary_search(n).is_ok());
     known.map(|n| Lint::Code(Code(n))).ok_or_else(|| {
-        let codes: Vec<String> = PAGES.iter().map(|(n, _)| Code(*n).to_string()).collect();
+        let codes: Vec<String> = CODES.iter().map(|n| Code(*n).to_string()).collect();
         let words = codes.iter().map(String::as_str).chain([WARNINGS]);
         let near = nearest(text, words);
         let hint = near.map_or_else(
@@ -56,6 +59,21 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
+    /// Takes what a drawing says; what it says of a finding that is not there is told.
+    pub(crate) fn take_drawing(&mut self, said: &[LevelDecl]) -> Diagnostics {
+        let mut unknown = Diagnostics::new();
+        self.drawing.clear();
+        for LevelDecl { level, code, span } in said {
+            match lint(code) {
+                Ok(lint) => self.drawing.push((*level, lint)),
+                Err(wrong) => {
+                    unknown.push(Diagnostic::warning(codes::UNKNOWN_CODE, wrong).at(*span, ""));
+                }
+            }
+        }
+        unknown
+    }
+
     /// The level of a lint, and how it was said.
     fn of(&self, lint: Lint) -> Option<(Level, String)> {
         let name = match lint {
