@@ -120,8 +120,8 @@ fn numbers_of_a_request_mean_something() {
     let network = chain(3);
     let platform = graphmap::platform("hosts=1:cores=2").unwrap();
     let previous = |migration| Previous {
-        os_process: vec![Some(0); 3],
-        places: vec![graphmap::kpn::mapping::Place::default(); 2],
+        os_process: vec![None; 3],
+        bindings: Default::default(),
         migration,
     };
     for number in [f64::NAN, f64::INFINITY, -1.0] {

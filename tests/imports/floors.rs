@@ -154,6 +154,7 @@ const KPN: &[&str] = &[
     "names",
     "codes",
     "declared",
+    "parts",
     "network",
     "expand",
     "bundles",

@@ -6,13 +6,10 @@
 //! The sizes here matter: a graph of a million channels keeps one [`ChannelDecl`] for each.
 
 use crate::arena::{Arena, define_id};
-use crate::diagnostic::Diagnostics;
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
 use crate::source::{SourceMap, Span};
 use rustc_hash::FxHashMap;
-
-mod parts;
 
 define_id!(
     /// A node of the source: a process, or one face of it.
@@ -350,20 +347,6 @@ pub enum Constraint {
 }
 
 impl Declared {
-    /// What is wrong with its parts, as only a front end or a program of somebody's own leaves them: ids, names and
-    /// indices of what is not there. What is declared wrongly in any other way [`crate::expand`] and
-    /// [`crate::resolve`] tell, which look at this first.
-    ///
-    /// # Errors
-    /// All of it, as [`BROKEN_NETWORK`](crate::codes::BROKEN_NETWORK).
-    pub fn check_parts(&self) -> Result<(), Diagnostics> {
-        let found = parts::check(self);
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(found),
-        }
-    }
-
     /// What a channel says beyond the ordinary.
     pub fn extra(&self, channel: &ChannelDecl) -> Option<&ChannelExtra> {
         self.extras.get(channel.extra?.get() as usize)

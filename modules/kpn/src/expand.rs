@@ -18,6 +18,7 @@ use crate::declared::{
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
+use crate::parts;
 use crate::source::Span;
 pub use limit::LIMIT;
 use pattern::Pattern;
@@ -33,7 +34,7 @@ mod scopes;
 /// # Errors
 /// All findings, if one of them is an error; else the warnings come with the result.
 pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
-    declared.check_parts()?;
+    parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
     let scopes = Scopes::of(&declared, &mut diagnostics);
     check_faces(&declared, &mut diagnostics);

@@ -29,6 +29,7 @@ pub mod mapping;
 pub mod names;
 pub mod nearest;
 pub mod network;
+mod parts;
 pub mod pass;
 pub mod pipeline;
 pub mod resolve;

@@ -16,6 +16,7 @@ use crate::network::{
     Bundle, Channel, ChannelId, Closed, ClosedId, DEFAULT_CAPACITY, Join, Module, Network,
     NetworkConstraint, Port, PortId, Process, ProcessId, Terms, TermsId,
 };
+use crate::parts;
 use crate::source::Span;
 use faces::Faces;
 use ids::Ids;
@@ -29,7 +30,7 @@ mod ids;
 /// # Errors
 /// All findings, if one of them is an error; else the warnings come with the result.
 pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics> {
-    declared.check_parts()?;
+    parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
     let Declared {
         name,

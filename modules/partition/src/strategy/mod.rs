@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::error::Error;
 use crate::problem::Problem;
 
 pub(crate) use context::{Context, Found};
 pub(crate) use other::Other;
+pub use other::SearchLimits;
 pub use outside::Launch;
 
 pub(crate) mod auto;
@@ -51,19 +50,6 @@ pub(crate) enum Run {
     Engine(fn(&mut Context<'_>) -> Result<Found, Error>),
     /// By somebody else, on the problem as it was given.
     Other(Arc<Other>),
-}
-
-/// How long a strategy may search, and by which random numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct SearchLimits {
-    /// Time to search; without one steps count.
-    pub time: Option<Duration>,
-    /// Steps to search where there is no time, each about as long as a proposed move.
-    pub steps: u64,
-    /// Seed of all random choices.
-    pub seed: u64,
-    /// Threads to search on.
-    pub threads: NonZeroUsize,
 }
 
 /// What a strategy is.

@@ -1,9 +1,24 @@
 //! Strategies of somebody's own: what is believed of what they say.
 
-use super::SearchLimits;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
 use crate::error::{Error, Part};
 use crate::evaluate::evaluate;
 use crate::problem::Problem;
+
+/// How long a strategy may search, and by which random numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchLimits {
+    /// Time to search; without one steps count.
+    pub time: Option<Duration>,
+    /// Steps to search where there is no time, each about as long as a proposed move.
+    pub steps: u64,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Threads to search on.
+    pub threads: NonZeroUsize,
+}
 
 /// What gives the block of each vertex.
 pub(crate) type Other =

@@ -2,17 +2,17 @@
 //!
 //! Front ends of this project declare nothing else; one of somebody's own may.
 
-use super::{ConstraintTarget, Declared, EndDecl};
 use crate::arena::Id;
 use crate::codes;
+use crate::declared::{ConstraintTarget, Declared, EndDecl};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
 use crate::source::Span;
 use crate::told::Told;
 
-/// What is wrong with the parts of what is declared; empty if nothing is. Each id, symbol and index is one of
+/// Looks whether the parts of what is declared are there: each id, symbol and index is one of
 /// what is there, and a module comes after the one it lies in. The cost is linear.
-pub(super) fn check(declared: &Declared) -> Diagnostics {
+pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     let mut check = Check {
         declared,
         told: Told::default(),
@@ -23,7 +23,10 @@ pub(super) fn check(declared: &Declared) -> Diagnostics {
     check.constraints();
     let mut found = Diagnostics::new();
     check.told.add_to(&mut found);
-    found
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(found),
+    }
 }
 
 struct Check<'d> {
