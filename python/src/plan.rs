@@ -3,6 +3,7 @@
 use crate::diagnostics::all;
 use crate::files::Files;
 use crate::network::Network;
+use graphmap::kpn::arena::Id;
 use graphmap::{Diagnosed, Options, Report};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
