@@ -42,6 +42,14 @@ pub(crate) fn vertices(count: u64) -> String {
     }
 }
 
+/// "1 edge", "7 edges".
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
 /// Whether any vertex, and any edge, weighs something else than 1.
 pub(crate) fn weighted(graph: &Graph) -> (bool, bool) {
     let mut vertices = 0..graph.vertices() as u32;

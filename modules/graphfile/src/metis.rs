@@ -15,7 +15,7 @@
 
 use crate::codes;
 use crate::edges::{Rows, Sum};
-use crate::file::{GraphFile, Names, vertices, weighted};
+use crate::file::{GraphFile, Names, counted, vertices, weighted};
 use crate::text::Word;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Source;
@@ -68,14 +68,14 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
             _ => " and a half",
         };
         let message = format!(
-            "the header says {} edges, and there are {}{half}",
-            header.m,
+            "the header says {}, and there are {}{half}",
+            counted(header.m, "edge"),
             rows.ends() / 2
         );
         let finding = Diagnostic::error(codes::COUNT, message).at(header.edges.span(), "");
         let note = format!(
-            "the lines have {} neighbours in all, two an edge",
-            rows.ends()
+            "the lines have {} in all, two an edge",
+            counted(rows.ends() as u64, "neighbour")
         );
         out.push(finding.with_note(note));
     }

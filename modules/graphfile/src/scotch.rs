@@ -59,10 +59,11 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
     let out = reader.out;
     if rows.ends() as u64 != header.said {
         let there = rows.ends();
-        let message = format!(
-            "the header says {} ends of edges, and there are {there}",
-            header.said
-        );
+        let said = match header.said {
+            1 => "1 end of an edge".to_owned(),
+            n => format!("{n} ends of edges"),
+        };
+        let message = format!("the header says {said}, and there are {there}");
         let finding = Diagnostic::error(codes::COUNT, message).at(header.ends.span(), "");
         out.push(match header.said.checked_mul(2) == Some(there as u64) {
             true => finding.help("each edge has two ends, and counts twice"),

@@ -161,9 +161,13 @@ fn counts_that_are_not_those_of_the_header() {
         "2 2\n2\n1\n",
         &["G0471 1:3 the header says 2 edges, and there are 1"],
     );
+    metis(
+        "3 1\n2 3\n1\n1\n",
+        &["G0471 1:3 the header says 1 edge, and there are 2"],
+    );
     scotch(
         "0\n2 1\n0 0\n1 1\n1 0\n",
-        &["G0471 2:3 the header says 1 ends of edges, and there are 2"],
+        &["G0471 2:3 the header says 1 end of an edge, and there are 2"],
     );
     scotch(
         "0\n2 2\n0 0\n1 1\n",
