@@ -316,3 +316,27 @@ fn lines_of_other_systems_and_what_is_no_text() {
         .status(2)
         .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not text in UTF-8");
 }
+
+/// The partition is called as the graph is, also where that is no Unicode.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_of_bytes_is_kept() {
+    use std::os::unix::ffi::OsStrExt;
+    let test = Test::new();
+    for (graph, text, written) in [
+        (
+            &b"a\xff.graph"[..],
+            "2 1\n2\n1\n",
+            &b"a\xff.graph.part.2"[..],
+        ),
+        (b"a\xff.grf", "0 2 2 0 0 1 1 1 0", b"a\xff.map"),
+    ] {
+        let [graph, written] = [graph, written].map(std::ffi::OsStr::from_bytes);
+        std::fs::write(test.folder().join(graph), text).unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        command.args("partition -n 2 --quiet -o .".split(' '));
+        let done = command.arg(graph).current_dir(test.folder()).output();
+        assert!(done.unwrap().status.success());
+        assert!(test.folder().join(written).exists());
+    }
+}

@@ -12,6 +12,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::Limit;
 use graphmap_plan::{BarePlan, BareRequest, plan_bare};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(
@@ -108,28 +109,23 @@ fn written(
     plan: &BarePlan,
     folder: &Path,
 ) -> (PathBuf, String) {
-    let name = match is_standard(path) {
-        true => "graph".to_owned(),
-        false => path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+    // As the system has it, which need not be Unicode.
+    let mut name: OsString = match is_standard(path) {
+        true => "graph".into(),
+        false => path.file_name().unwrap_or_default().to_owned(),
     };
     match format {
         Format::Metis => {
-            let blocks = plan.bindings.len();
-            (
-                folder.join(format!("{name}.part.{blocks}")),
-                partition(&plan.block_of),
-            )
+            name.push(format!(".part.{}", plan.bindings.len()));
+            (folder.join(name), partition(&plan.block_of))
         }
         Format::Scotch => {
-            let stem = name.strip_suffix(".grf").unwrap_or(&name);
-            (
-                folder.join(format!("{stem}.map")),
-                mapping(file, &plan.block_of),
-            )
+            let bare = Path::new(&name);
+            if bare.extension().is_some_and(|ending| ending == "grf") {
+                name = bare.file_stem().unwrap_or_default().to_owned();
+            }
+            name.push(".map");
+            (folder.join(name), mapping(file, &plan.block_of))
         }
     }
 }

@@ -121,7 +121,7 @@ impl Emitter for &'static Row {
     }
 
     fn accepts(&self, path: &Path) -> bool {
-        let called = path.file_name().and_then(|f| f.to_str()).unwrap_or("");
+        let called = path.file_name().unwrap_or_default().to_string_lossy();
         let is = |file: &&str| {
             let stem = called.strip_suffix(file);
             stem.is_some_and(|stem| stem.is_empty() || stem.ends_with('.'))
