@@ -103,7 +103,7 @@ impl Registry {
             let message = format!("no emitter is known to write files like `{shown}`");
             let known = names(self.emitters().map(|e| e.name()));
             let finding = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
-            Error::without_text(finding.help(format!("name one to `emit_as`: {known}")))
+            Error::without_text(finding.help(format!("say which emitter is meant: {known}")))
         })?;
         emitted(emitter, mapped, path, &Options::new(), None)
     }

@@ -56,7 +56,8 @@ impl Pass for Weights {
     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
         let Some(file) = context.options.get(FILE) else {
             let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, "no file with weights is named");
-            return Err(Diagnostics::from(diagnostic.help("say `--weights FILE`")));
+            let help = "say `--weights FILE`; in a program, give the pass the option `weights`";
+            return Err(Diagnostics::from(diagnostic.help(help)));
         };
         let bytes = match context.options.get(UNIT).map(String::as_str) {
             None | Some("bytes") => true,
