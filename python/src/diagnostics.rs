@@ -6,6 +6,7 @@ use graphmap::{Diagnostics, Error, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pyo3::create_exception!(
@@ -39,7 +40,7 @@ pub(crate) fn all<'py>(py: Python<'py>, report: &Arc<Report>) -> PyResult<Bound<
 }
 
 /// A finding: an error, a warning or a note. `str` shows it with the lines that it is about.
-#[pyclass(frozen, module = "graphmap")]
+#[pyclass(frozen, eq, hash, module = "graphmap")]
 pub(crate) struct Diagnostic {
     /// Its code, such as `G0305`: `graphmap explain G0305` tells more.
     #[pyo3(get)]
@@ -65,7 +66,26 @@ enum Shown {
     Text(String),
 }
 
+impl PartialEq for Diagnostic {
+    fn eq(&self, other: &Diagnostic) -> bool {
+        self.said() == other.said()
+    }
+}
+
+impl Hash for Diagnostic {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.said().hash(state);
+    }
+}
+
 impl Diagnostic {
+    /// All that it says. How it is shown tells no more of it, only the lines that it is about.
+    fn said(&self) -> impl PartialEq + Hash + '_ {
+        let (place, also) = (&self.place, &self.also);
+        let words = (&self.code, &self.severity, &self.message);
+        (words, place, also, &self.help, &self.notes)
+    }
+
     fn of(report: &Arc<Report>, index: usize, found: &graphmap::Diagnostic) -> Diagnostic {
         let place = |label: &Label| Place::of(label, report.sources());
         let severity = match found.severity {
@@ -188,8 +208,8 @@ impl Diagnostic {
 }
 
 /// A stretch of a text, and what is said of it.
-#[pyclass(frozen, get_all, module = "graphmap")]
-#[derive(Clone)]
+#[pyclass(frozen, get_all, eq, hash, module = "graphmap")]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// The name of the text: the path of a file, say.
     pub(crate) file: String,

@@ -2,17 +2,20 @@
 
 use crate::REGISTRY;
 use crate::diagnostics::{all, raised};
+use crate::waiting::{ended, waited};
 use graphmap::{Fate, Mapped, Options, Report};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyTuple};
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyTuple};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Files that were made and are not yet written: a mapping from paths to contents.
 #[pyclass(frozen, mapping, module = "graphmap")]
 pub(crate) struct Files {
-    files: graphmap::Files,
+    files: Arc<graphmap::Files>,
     found: Arc<Report>,
 }
 
@@ -20,28 +23,30 @@ impl Files {
     /// What an emitter makes: that of a name, else the one that writes files with such a path.
     pub(crate) fn emitted(
         py: Python<'_>,
-        mapped: &Mapped,
+        mapped: Mapped,
         path: PathBuf,
         emitter: Option<&str>,
         options: Option<Options>,
     ) -> PyResult<Files> {
-        let made = py.detach(|| match (emitter, options) {
-            (None, None) => REGISTRY.emit(mapped, path),
+        let emitter = emitter.map(str::to_owned);
+        let make = move || match (emitter, options) {
+            (None, None) => REGISTRY.emit(&mapped, path),
             (Some(emitter), options) => {
-                REGISTRY.emit_as(emitter, mapped, path, &options.unwrap_or_default(), None)
+                let options = options.unwrap_or_default();
+                REGISTRY.emit_as(&emitter, &mapped, path, &options, None)
             }
             (None, Some(options)) => {
                 // An emitter that is not known is an error of the call without options, too.
                 let emitter = REGISTRY.emitter_of(&path).map(|emitter| emitter.name());
                 match emitter {
-                    Some(emitter) => REGISTRY.emit_as(emitter, mapped, path, &options, None),
-                    None => REGISTRY.emit(mapped, path),
+                    Some(emitter) => REGISTRY.emit_as(emitter, &mapped, path, &options, None),
+                    None => REGISTRY.emit(&mapped, path),
                 }
             }
-        });
-        let made = made.map_err(|error| raised(py, error))?;
+        };
+        let made = waited(py, make)?.map_err(|error| raised(py, error))?;
         Ok(Files {
-            files: made.value,
+            files: Arc::new(made.value),
             found: Arc::new(made.report),
         })
     }
@@ -53,10 +58,10 @@ impl Files {
         String::from_utf8_lossy(bytes).into_owned()
     }
 
-    /// Each path as text; what is no Unicode in it is replaced, as paths that were given as text have none.
-    fn paths(&self) -> Vec<String> {
+    /// Each path as Python has it: what is no Unicode in it is kept, so that it finds its file again.
+    fn paths(&self) -> Vec<&OsStr> {
         let paths = self.files.iter();
-        paths.map(|(path, _)| path.display().to_string()).collect()
+        paths.map(|(path, _)| path.as_os_str()).collect()
     }
 }
 
@@ -89,7 +94,9 @@ impl Files {
 
     /// Writes them; see graphmap.write.
     pub(crate) fn write<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let fates = py.detach(|| graphmap::write(&self.files));
+        let files = Arc::clone(&self.files);
+        // Files that are being written are written before the interpreter goes on; a pipe may have no reader.
+        let fates = ended(py, move || graphmap::write(&files), || ())?;
         let dict = PyDict::new(py);
         for (path, fate) in fates.map_err(|error| raised(py, error))? {
             let fate = match fate {
@@ -100,7 +107,7 @@ impl Files {
                 Fate::Special => "special",
                 _ => "written",
             };
-            dict.set_item(path.display().to_string(), fate)?;
+            dict.set_item(path.as_os_str(), fate)?;
         }
         Ok(dict)
     }
@@ -116,15 +123,55 @@ impl Files {
 
     fn __getitem__<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.files.get(&path);
-        let file = file.ok_or_else(|| PyKeyError::new_err(path.display().to_string()))?;
+        let file = file.ok_or_else(|| PyKeyError::new_err(path.into_os_string()))?;
         Ok(PyBytes::new(py, &file.content))
+    }
+
+    /// The content of a path, or else a default.
+    #[pyo3(signature = (path, default = None, /))]
+    fn get<'py>(
+        &self,
+        path: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> Option<Bound<'py, PyAny>> {
+        let file = path.extract::<PathBuf>().ok();
+        let file = file.and_then(|path| self.files.get(path));
+        file.map_or(default, |file| {
+            Some(PyBytes::new(path.py(), &file.content).into_any())
+        })
+    }
+
+    /// The same as any mapping with these paths and contents.
+    fn __eq__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = other.py();
+        let Ok(other) = other.cast::<PyMapping>() else {
+            return Ok(py.NotImplemented().into_bound(py));
+        };
+        let (own, its) = (
+            PyDict::from_sequence(self.items(py)?.as_any())?,
+            PyDict::new(py),
+        );
+        its.update(other)?;
+        own.rich_compare(its, CompareOp::Eq)
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         self.keys(py)?.try_iter()
     }
 
+    /// Nothing changes it, so it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_known, /))]
+    fn __deepcopy__(slf: Py<Self>, _known: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
-        format!("<graphmap.Files {}>", self.paths().join(", "))
+        let paths = self.files.iter();
+        let paths: Vec<_> = paths.map(|(path, _)| path.display().to_string()).collect();
+        format!("<graphmap.Files {}>", paths.join(", "))
     }
 }

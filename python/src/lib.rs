@@ -1,22 +1,28 @@
 //! graphmap for Python: `import graphmap`. The stages of the library as methods of what each makes; the
 //! stubs in `graphmap.pyi` tell Python's tools the same as the doc comments here tell `help()`.
 
+mod arguments;
 mod diagnostics;
 mod files;
 mod from_networkx;
 mod network;
+mod parts;
 mod plan;
 mod search;
+mod shown;
 mod to_networkx;
+mod waiting;
 
 use diagnostics::{Diagnostic, GraphmapError, Place, raised};
 use files::Files;
-use network::{Channel, Module, Network, Process};
+use network::Network;
+use parts::{Channel, Module, Process};
 use plan::{OsProcess, Plan};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use waiting::waited;
 
 /// What graphmap can read, do and write.
 static REGISTRY: LazyLock<graphmap::Registry> = LazyLock::new(graphmap::Registry::new);
@@ -27,7 +33,7 @@ static REGISTRY: LazyLock<graphmap::Registry> = LazyLock::new(graphmap::Registry
 #[pyfunction]
 #[pyo3(signature = (path, /))]
 fn read(py: Python<'_>, path: PathBuf) -> PyResult<Network> {
-    let network = py.detach(|| Network::checked(REGISTRY.read(path)?));
+    let network = waited(py, || Network::checked(REGISTRY.read(path)?))?;
     network.map_err(|error| raised(py, error))
 }
 
@@ -43,7 +49,9 @@ fn read_text(text: &Bound<'_, PyAny>, format: &str, name: &str) -> PyResult<Netw
         Ok(bytes) => bytes.as_bytes().to_vec(),
         Err(_) => text.extract::<String>()?.into_bytes(),
     };
-    let network = py.detach(|| Network::checked(REGISTRY.read_text(format, name, bytes)?));
+    let (format, name) = (format.to_owned(), name.to_owned());
+    let read = move || Network::checked(REGISTRY.read_text(&format, &name, bytes)?);
+    let network = waited(py, read)?;
     network.map_err(|error| raised(py, error))
 }
 
@@ -64,7 +72,8 @@ fn package(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let about = "From a drawing of a parallel program to its mapping: read, check, map, draw.";
     module.setattr("__doc__", about)?;
-    module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
+    // Added, and not only set: the package around this module takes what `__all__` names.
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     let error = py.get_type::<GraphmapError>();
     // An error that was not raised by a stage has found nothing.
     error.setattr("diagnostics", PyTuple::empty(py))?;
@@ -82,5 +91,8 @@ fn package(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_text, module)?)?;
     module.add_function(wrap_pyfunction!(write, module)?)?;
     module.add_function(wrap_pyfunction!(from_networkx::from_networkx, module)?)?;
+    // What asks whether it is a mapping is told so.
+    let mapping = py.import("collections.abc")?.getattr("Mapping")?;
+    mapping.call_method1("register", (py.get_type::<Files>(),))?;
     Ok(())
 }

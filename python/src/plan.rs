@@ -8,6 +8,7 @@ use graphmap::{Diagnosed, Options, Report};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ impl Plan {
     }
 
     /// The files that the emitter of a name makes, else the one that writes files with such a path: `wiring.rs`,
-    /// `hostfile`, `rankfile`, `mapping.json`, `.svg`, `.dot` and others. Nothing is written yet: that
+    /// `hostfile`, `rankfile`, `mapping.json`, `.svg`, `mapped.dot` and others. Nothing is written yet: that
     /// `graphmap.write` does. `options` are what `--set` says to the command.
     ///
     /// Raises GraphmapError where there is no such emitter, and where it fails.
@@ -184,12 +185,22 @@ impl Plan {
         emitter: Option<&str>,
         options: Option<Options>,
     ) -> PyResult<Files> {
-        Files::emitted(py, &self.plan.mapped, path, emitter, options)
+        Files::emitted(py, self.plan.mapped.clone(), path, emitter, options)
     }
 
     /// What a notebook shows.
     fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
         self.to_svg(py)
+    }
+
+    /// Nothing changes it, so it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_known, /))]
+    fn __deepcopy__(slf: Py<Self>, _known: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {
@@ -210,13 +221,14 @@ impl Plan {
 
 impl Plan {
     fn one(&self, py: Python<'_>, path: &str) -> PyResult<String> {
-        let files = Files::emitted(py, &self.plan.mapped, path.into(), None, None)?;
+        let files = Files::emitted(py, self.plan.mapped.clone(), path.into(), None, None)?;
         Ok(files.text(path))
     }
 }
 
 /// An OS process of a plan.
-#[pyclass(frozen, get_all, module = "graphmap")]
+#[pyclass(frozen, get_all, eq, hash, module = "graphmap")]
+#[derive(PartialEq)]
 pub(crate) struct OsProcess {
     /// Its number, from 0.
     number: usize,
@@ -232,6 +244,12 @@ pub(crate) struct OsProcess {
     processes: Vec<String>,
 }
 
+impl Hash for OsProcess {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.number, &self.host, &self.processes).hash(state);
+    }
+}
+
 #[pymethods]
 impl OsProcess {
     fn __len__(&self) -> usize {
@@ -241,6 +259,16 @@ impl OsProcess {
     /// One without processes is there all the same.
     fn __bool__(&self) -> bool {
         true
+    }
+
+    /// Nothing changes it, so it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_known, /))]
+    fn __deepcopy__(slf: Py<Self>, _known: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

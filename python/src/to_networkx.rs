@@ -1,6 +1,6 @@
 //! Networks as graphs of NetworkX.
 
-use crate::network::bundle;
+use crate::parts::bundle;
 use graphmap::Verified;
 use graphmap::kpn::declared::{BundleKind, ModuleId};
 use pyo3::prelude::*;

@@ -1,6 +1,9 @@
 """Networks that are read, checked, drawn and written, and what is said of those that are wrong."""
 
+import collections.abc
 import copy
+import json
+import os
 import pathlib
 import pickle
 import tempfile
@@ -87,11 +90,43 @@ class Reading(unittest.TestCase):
             self.assertEqual([repr(place) for place in again.also], [repr(place) for place in found.also])
             self.assertEqual(again.place.end_column, found.place.end_column)
         network = graphmap.read_text(FARM)
-        for copied in [pickle.loads(pickle.dumps(network)), copy.deepcopy(network)]:
-            self.assertEqual(copied.name, "farm")
-            self.assertEqual([repr(c) for c in copied.channels], [repr(c) for c in network.channels])
+        copied = pickle.loads(pickle.dumps(network))
+        self.assertEqual(copied.name, "farm")
+        self.assertEqual([repr(c) for c in copied.channels], [repr(c) for c in network.channels])
         with self.assertRaises(TypeError):
             pickle.dumps(network.map())
+
+    def test_what_is_asked_for_twice_is_the_same(self):
+        network = graphmap.read_text(FARM)
+        plan = network.map("hosts=2:cores=2", imbalance=0.5)
+        for ask in [lambda: network.processes, lambda: network.channels, lambda: network.modules,
+                    lambda: network.warnings, lambda: plan.os_processes, lambda: [n.place for n in network.warnings]]:
+            first, again = ask(), ask()
+            self.assertTrue(first)
+            self.assertEqual(list(first), list(again))
+            self.assertEqual(set(first), set(again))
+            self.assertEqual(len(set(first)), len(first))
+        parent = graphmap.read_text(
+            "digraph { subgraph cluster_a { subgraph cluster_b { x -> y [type=u8] } } }"
+        ).modules[1].parent
+        self.assertNotIn(parent, network.modules)
+        # Those of another network are others, though all that they tell is the same.
+        self.assertNotEqual(network.processes, graphmap.read_text(FARM).processes)
+        self.assertNotEqual(network.processes[0], network.channels[0])
+        error = self.assertRaises(graphmap.GraphmapError)
+        with error as caught:
+            graphmap.read_text("digraph { a -> b [capcity=1] }")
+        found = caught.exception.diagnostics
+        self.assertEqual(pickle.loads(pickle.dumps(found)), found)
+
+    def test_what_nothing_changes_is_its_own_copy(self):
+        network = graphmap.read_text(FARM)
+        plan = network.map(os_processes=2, imbalance=1)
+        for one in [network, plan, plan.emit("a.svg"), network.processes[0], network.channels[0],
+                    network.modules[0], plan.os_processes[0]]:
+            with self.subTest(one):
+                self.assertIs(copy.copy(one), one)
+                self.assertIs(copy.deepcopy({"one": one})["one"], one)
 
     def test_what_cannot_be_read_says_so(self):
         for path, code in [("no such file.dot", "G0001"), ("farm.yaml", "G0004"), ("nul\0.dot", "G0001")]:
@@ -153,6 +188,12 @@ class Writing(unittest.TestCase):
             self.assertEqual(path.read_bytes(), files[path])
             with self.assertRaisesRegex(graphmap.GraphmapError, "G0005"):
                 graphmap.write(network.emit(folder, emitter="svg"))
+        self.assertIsInstance(files, collections.abc.Mapping)
+        self.assertEqual((files.get(path), files.get("x"), files.get("x", 7)), (files[path], None, 7))
+        self.assertEqual(files, network.emit(path))
+        self.assertEqual(files, {str(path): files[path]})
+        self.assertNotEqual(files, {str(path): b""})
+        self.assertNotEqual(files, 7)
         svg = network.emit("a.svg", options={"detail": "kinds"})["a.svg"]
         self.assertNotIn(b"work3", svg)
         for wrong in [("farm.xyz",), ("x", "svgg")]:
@@ -163,12 +204,32 @@ class Writing(unittest.TestCase):
         with self.assertRaisesRegex(graphmap.GraphmapError, "detail"):
             network.emit("a.svg", options={"detail": "everything"})
 
+    def test_paths_that_are_no_unicode_are_kept(self):
+        network = graphmap.read_text(FARM)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a\udcff.json")
+            files = network.emit(path)
+            self.assertEqual(list(files), [path])
+            self.assertEqual([files[path] for path in files], files.values())
+            self.assertEqual(graphmap.write(files), {path: "created"})
+            self.assertEqual(os.listdir(os.fsencode(folder)), [b"a\xff.json"])
+            self.assertEqual(len(graphmap.read(path)), len(network))
+            for name in ["svg", "mapped.dot", "hostfile", "mapping.json"]:
+                self.assertEqual(len(network.map("names=a slots=1").emit(f"{folder}/\udcff.{name}")), 1)
+
     def test_a_pass_changes_a_network(self):
         network = graphmap.read_text(FARM)
+        with tempfile.TemporaryDirectory() as folder:
+            profile = pathlib.Path(folder) / "profile.json"
+            profile.write_text(json.dumps({"processes": [{"name": "put", "load": 7}], "channels": []}))
+            measured = network.transform("weights", {"weights": str(profile)})
+        self.assertEqual([p.load for p in measured.processes if p.name == "put"], [7.0])
+        with self.assertRaisesRegex(graphmap.GraphmapError, "the option `weights`"):
+            network.transform("weights")
         with self.assertRaisesRegex(graphmap.GraphmapError, "did you mean `weights`"):
             network.transform("wieghts")
         with self.assertRaises(graphmap.GraphmapError):
-            network.transform("weights", {"weights.from": "no such file"})
+            network.transform("weights", {"weights": "no such file"})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib.metadata
 import inspect
 import os
 import pathlib
@@ -86,6 +87,13 @@ class Stubs(unittest.TestCase):
         simple = lambda parameters: [(p.name, p.kind, p.default) for p in parameters]
         positional = [(n, inspect.Parameter.POSITIONAL_ONLY if n == "self" else k, d) for n, k, d in simple(told)]
         self.assertEqual(positional, simple(there), stub.name)
+
+    def test_what_a_star_imports_is_told(self):
+        (told,) = [node.value for node in self.stubs.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
+        self.assertEqual(ast.literal_eval(told), graphmap.__all__)
+
+    def test_the_version_is_that_of_the_wheel(self):
+        self.assertEqual(graphmap.__version__, importlib.metadata.version("graphmap"))
 
     def test_the_wheel_has_them(self):
         folder = pathlib.Path(graphmap.__file__).parent

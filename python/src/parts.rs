@@ -1,0 +1,285 @@
+//! What a network consists of, for Python: processes, channels and modules.
+
+use graphmap::Verified;
+use graphmap::kpn::arena::Id;
+use graphmap::kpn::declared::{BundleKind, ModuleId};
+use graphmap::kpn::network::{ChannelId, Join, PortId, ProcessId};
+use graphmap::kpn::source::Span;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::hash::{Hash, Hasher};
+use std::ptr;
+
+/// A part of a network, by its number: the same as another if it is that part of that very network, since
+/// Python is given a new object whenever it asks.
+#[derive(Clone)]
+pub(crate) struct Part<I> {
+    network: Verified,
+    id: I,
+}
+
+impl<I> Part<I> {
+    /// All parts of a network with these numbers.
+    pub(crate) fn all<T>(
+        network: &Verified,
+        ids: impl Iterator<Item = I>,
+        part: impl Fn(Part<I>) -> T,
+    ) -> Vec<T> {
+        let parts = ids.map(|id| {
+            let network = network.clone();
+            part(Part { network, id })
+        });
+        parts.collect()
+    }
+}
+
+impl<I: PartialEq> PartialEq for Part<I> {
+    fn eq(&self, other: &Part<I>) -> bool {
+        self.id == other.id && ptr::eq(self.network.network(), other.network.network())
+    }
+}
+
+impl<I: Hash> Hash for Part<I> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        ptr::hash(self.network.network(), state);
+        self.id.hash(state);
+    }
+}
+
+/// A process of a network.
+#[pyclass(frozen, eq, hash, module = "graphmap")]
+#[derive(PartialEq, Hash)]
+pub(crate) struct Process(pub(crate) Part<ProcessId>);
+
+#[pymethods]
+impl Process {
+    /// Its name, which no other process has.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.network.process_name(self.0.id)
+    }
+
+    /// Its number, from 0.
+    #[getter]
+    fn rank(&self) -> usize {
+        self.0.id.index()
+    }
+
+    /// The name of its kind: processes of one have the same ports and the same function.
+    #[getter]
+    fn kind(&self) -> &str {
+        self.0.network.kind_name(self.0.id)
+    }
+
+    /// The name of the innermost module it lies in; None in none.
+    #[getter]
+    fn module(&self) -> Option<&str> {
+        let module = self.0.network.processes[self.0.id].module?;
+        Some(self.0.network.name(self.0.network.modules[module].name))
+    }
+
+    /// What it costs to compute, in seconds or relative to the others.
+    #[getter]
+    fn load(&self) -> f64 {
+        self.0.network.processes[self.0.id].load
+    }
+
+    /// Memory that it needs, in bytes.
+    #[getter]
+    fn memory(&self) -> f64 {
+        self.0.network.processes[self.0.id].mem
+    }
+
+    /// The names of its ports, in the order of first appearance.
+    #[getter]
+    fn ports<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let ports = self.0.network.ports_of(self.0.id);
+        let names = ports.map(|port| self.0.network.name(self.0.network.ports[port].name));
+        PyTuple::new(py, names)
+    }
+
+    /// File, line and column of its declaration; None where it stands in no text.
+    #[getter]
+    fn location(&self) -> Option<(String, u32, u32)> {
+        location(&self.0.network, self.0.network.processes[self.0.id].span)
+    }
+
+    /// Nothing changes it, so it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_known, /))]
+    fn __deepcopy__(slf: Py<Self>, _known: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<graphmap.Process {}: {:?}>", self.rank(), self.name())
+    }
+}
+
+/// A channel between ports of processes.
+#[pyclass(frozen, eq, hash, module = "graphmap")]
+#[derive(PartialEq, Hash)]
+pub(crate) struct Channel(pub(crate) Part<ChannelId>);
+
+impl Channel {
+    fn ends(&self) -> (PortId, PortId) {
+        let channel = &self.0.network.channels[self.0.id];
+        (channel.from, channel.to)
+    }
+
+    fn port(&self, port: PortId) -> &str {
+        self.0.network.name(self.0.network.ports[port].name)
+    }
+}
+
+#[pymethods]
+impl Channel {
+    /// The name of the process that writes it.
+    #[getter]
+    fn writer(&self) -> &str {
+        self.0
+            .network
+            .process_name(self.0.network.writer(self.0.id))
+    }
+
+    /// The name of the process that reads it.
+    #[getter]
+    fn reader(&self) -> &str {
+        self.0
+            .network
+            .process_name(self.0.network.reader(self.0.id))
+    }
+
+    /// The port that writes it.
+    #[getter]
+    fn src(&self) -> &str {
+        self.port(self.ends().0)
+    }
+
+    /// The port that reads it.
+    #[getter]
+    fn dst(&self) -> &str {
+        self.port(self.ends().1)
+    }
+
+    /// The type of its tokens; None where it says none.
+    #[getter]
+    fn r#type(&self) -> Option<&str> {
+        let ty = self.0.network.channels[self.0.id].ty?;
+        Some(self.0.network.name(ty))
+    }
+
+    /// How many tokens it holds at the most.
+    #[getter]
+    fn capacity(&self) -> u32 {
+        self.0.network.terms(self.0.id).capacity
+    }
+
+    /// How many tokens it holds at the start.
+    #[getter]
+    fn initial(&self) -> u32 {
+        self.0.network.terms(self.0.id).initial
+    }
+
+    /// Its MPI tag; None where it has none.
+    #[getter]
+    fn tag(&self) -> Option<i32> {
+        self.0.network.terms(self.0.id).tag
+    }
+
+    /// Its traffic: bytes or messages, or relative to the others.
+    #[getter]
+    fn traffic(&self) -> f64 {
+        self.0.network.channels[self.0.id].traffic
+    }
+
+    /// How it works with the others of a port that it shares with them, `share` or `select` say; None where it
+    /// shares none.
+    #[getter]
+    fn bundle(&self) -> Option<&'static str> {
+        bundle(&self.0.network, self.0.id).map(BundleKind::name)
+    }
+
+    /// File, line and column of its declaration; None where it stands in no text.
+    #[getter]
+    fn location(&self) -> Option<(String, u32, u32)> {
+        location(&self.0.network, self.0.network.channels[self.0.id].span)
+    }
+
+    /// Nothing changes it, so it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_known, /))]
+    fn __deepcopy__(slf: Py<Self>, _known: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __repr__(&self) -> String {
+        let network = &self.0.network;
+        let ends = <[PortId; 2]>::from(self.ends());
+        let [from, to] = ends.map(|port| network.port_name(port));
+        format!("<graphmap.Channel {from} -> {to}>")
+    }
+}
+
+/// A module: processes, and other modules, that belong together.
+#[pyclass(frozen, eq, hash, module = "graphmap")]
+#[derive(PartialEq, Hash)]
+pub(crate) struct Module(pub(crate) Part<ModuleId>);
+
+#[pymethods]
+impl Module {
+    /// Its name, which no other module of the same parent has.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.network.name(self.0.network.modules[self.0.id].name)
+    }
+
+    /// The name of its kind.
+    #[getter]
+    fn kind(&self) -> &str {
+        self.0.network.name(self.0.network.modules[self.0.id].kind)
+    }
+
+    /// The module that it lies in; None in none.
+    #[getter]
+    fn parent(&self) -> Option<Module> {
+        let id = self.0.network.modules[self.0.id].parent?;
+        let network = self.0.network.clone();
+        Some(Module(Part { network, id }))
+    }
+
+    /// Nothing changes it, so it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (_known, /))]
+    fn __deepcopy__(slf: Py<Self>, _known: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<graphmap.Module {:?}>", self.name())
+    }
+}
+
+/// The kind of the bundle that a channel is a member of, at whichever of its ends.
+pub(crate) fn bundle(network: &Verified, channel: ChannelId) -> Option<BundleKind> {
+    let channel = &network.channels[channel];
+    let of = |port: PortId| match network.ports[port].join {
+        Join::Bundle(bundle) => Some(network.bundles[bundle].kind),
+        Join::Channel(_) | Join::Environment(_) => None,
+    };
+    of(channel.from).or_else(|| of(channel.to))
+}
+
+fn location(network: &Verified, span: Span) -> Option<(String, u32, u32)> {
+    let location = network.location(span)?;
+    Some((location.file, location.line, location.column))
+}
