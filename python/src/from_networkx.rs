@@ -4,19 +4,23 @@
 //! gives a kind are of one kind if their ports are alike: so any directed graph is a network.
 
 mod attributes;
+mod kinds;
 mod shapes;
 
 use crate::diagnostics::{exception, raised};
 use crate::network::Network;
+use crate::shown::shortened;
+use crate::waiting::waited;
 use attributes::{Attributes, Read};
 use graphmap::kpn::codes::NAME_COLLISION;
 use graphmap::kpn::declared::BundleKind;
 use graphmap::kpn::source::SourceMap;
 use graphmap::{Builder, Diagnosed, Diagnostic, Diagnostics, Module, Node, Report};
+use kinds::{Kind, kinds};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use shapes::{Edge, shape};
+use shapes::{Edge, name_ports};
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -85,13 +89,14 @@ pub(crate) fn from_networkx(
         Some(name) => name,
         None => name_of(graph)?,
     };
-    let network = py.detach(move || {
+    let builder = reader.builder(&name);
+    let network = waited(py, || {
         let read = Diagnosed {
-            value: reader.builder(&name).into(),
+            value: builder.into(),
             report: Report::default(),
         };
         Network::checked(read)
-    });
+    })?;
     network.map_err(|error| raised(py, error))
 }
 
@@ -137,7 +142,7 @@ impl Reader<'_> {
             let (node, attributes): (Bound<'py, PyAny>, Bound<'py, PyDict>) = item?.extract()?;
             let name = text_of(&node)?;
             let mut said = Attributes::new(&attributes, &mut self.found);
-            let whose = || format!("node `{name}`");
+            let whose = || format!("node `{}`", shortened(&name));
             let vertex = Vertex {
                 is_text: node.is_instance_of::<PyString>(),
                 load: said.number(self.read.load, &whose)?,
@@ -148,7 +153,7 @@ impl Reader<'_> {
             };
             self.read.node(&attributes)?;
             if names.insert(name.clone(), self.nodes.len()).is_some() {
-                let message = format!("two nodes are called `{name}`");
+                let message = format!("two nodes are called `{}`", shortened(&name));
                 let finding = Diagnostic::error(NAME_COLLISION, message);
                 self.found.push(finding.help(
                     "nodes are known by `str(node)`, as 1 and \"1\" are by one name: relabel one \
@@ -180,7 +185,7 @@ impl Reader<'_> {
             };
             let (from, to) = (place(&from)?, place(&to)?);
             let whose = || {
-                let [from, to] = [from, to].map(|end| &self.nodes[end].name);
+                let [from, to] = [from, to].map(|end| shortened(&self.nodes[end].name));
                 format!("edge `{from}` to `{to}`")
             };
             let mut said = Attributes::new(&attributes, &mut self.found);
@@ -226,11 +231,12 @@ impl Reader<'_> {
     fn builder(mut self, name: &str) -> Builder {
         let names = self.nodes.iter().map(|node| node.name.as_str());
         let said = self.nodes.iter().map(|node| match &node.kind {
-            Some(kind) => shapes::Kind::Said(kind),
-            None if node.is_text => shapes::Kind::OfName,
-            None => shapes::Kind::None,
+            Some(kind) => Kind::Said(kind),
+            None if node.is_text => Kind::OfName,
+            None => Kind::None,
         });
-        let kinds = shape(names.zip(said), &mut self.edges);
+        name_ports(self.nodes.len(), &mut self.edges);
+        let kinds = kinds(names.zip(said), &self.edges);
         let mut graph = Builder::new(name);
         let mut modules: HashMap<String, Module> = HashMap::new();
         let mut placed: Vec<Node> = Vec::with_capacity(self.nodes.len());
@@ -286,19 +292,16 @@ fn module_of(
     path: &str,
 ) -> Option<Module> {
     let mut module = None;
-    let mut end = 0;
-    for part in path.split('/') {
-        end += part.len();
-        let whole = &path[..end];
-        end += 1;
-        if part.is_empty() {
-            continue;
-        }
-        let found = match known.get(whole) {
+    let mut whole = String::new();
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        // The names alone: `a/b`, `a//b` and `/a/b/` are one.
+        whole.push('/');
+        whole += part;
+        let found = match known.get(&whole) {
             Some(found) => *found,
             None => {
                 let made = graph.module(part, module);
-                known.insert(whole.to_owned(), made);
+                known.insert(whole.clone(), made);
                 made
             }
         };

@@ -58,6 +58,59 @@ class FromNetworkX(unittest.TestCase):
         network = graphmap.from_networkx(nx.DiGraph([("w1", "w2"), ("w2", "w3")]))
         self.assertEqual([p.kind for p in network.processes], ["w_in0_out1", "w_in1_out1", "w_in1_out0"])
 
+    def test_processes_that_differ_are_of_different_kinds(self):
+        kinds = lambda graph: [p.kind for p in graphmap.from_networkx(graph).processes]
+        types = [("u8", "u16"), ("u8", "u8"), ("u8", None)]
+        found = [kinds(nx.DiGraph([(0, 1, {"type": a}), (2, 3, {"type": b})])) for a, b in types]
+        put, get = "process_in0_out1", "process_in1_out0"
+        self.assertEqual(found[0], [put, get, f"{put}_2", f"{get}_2"])
+        found = [kinds(nx.DiGraph([("put1", "get1", {"type": a}), ("put2", "get2", {"type": b})])) for a, b in types]
+        self.assertEqual(found[1:], [["put", "get", "put", "get"]] * 2)
+        self.assertEqual(found[0], ["put_in0_out1", "get_in1_out0", "put_in0_out1_2", "get_in1_out0_2"])
+        # As many ports, and other ones.
+        self.assertEqual(kinds(nx.DiGraph([(0, 1, {"src": "x"}), (2, 3, {"src": "y"})])), [put, get, f"{put}_2", get])
+        # Other bundles.
+        bundles = [(f"put{i}", get, {"bundle": kind}) for i, kind in [(1, "share"), (2, "broadcast")] for get in "ab"]
+        self.assertEqual(kinds(nx.DiGraph(bundles))[::3], ["put_in0_out1", "put_in0_out1_2"])
+        # A kind that somebody says is theirs, and so is a name that we would choose.
+        graph = nx.DiGraph([("put1", "sink"), ("put2", "sink")])
+        graph.nodes["sink"]["kind"] = "put"
+        self.assertEqual(kinds(graph), ["put_in0_out1", "put", "put_in0_out1"])
+        graph.nodes["sink"]["kind"] = "put_in0_out1"
+        graph.add_node("put3")
+        self.assertEqual(kinds(graph), ["put_in0_out1_2", "put_in0_out1", "put_in0_out1_2", "put_in0_out0"])
+        many = nx.DiGraph([(2 * i, 2 * i + 1, {"src": f"p{i}"}) for i in range(20_000)])
+        self.assertEqual(len(set(kinds(many))), 20_001)
+
+    def test_ports_that_are_named_here_have_names_of_their_own(self):
+        graph = nx.DiGraph([("a", "b", {"src": "out1"}), ("a", "c"), ("a", "d")])
+        self.assertEqual([c.src for c in graphmap.from_networkx(graph).channels], ["out1", "out2", "out3"])
+        graph = nx.DiGraph([("a", "b", {"dst": "out"}), ("b", "c", {"dst": "in"}), ("d", "c")])
+        self.assertEqual(channels(graphmap.from_networkx(graph)),
+                         [("a", "out", "b", "out"), ("b", "out1", "c", "in"), ("d", "out", "c", "in1")])
+        graph = nx.DiGraph([("a", "b", {"dst": "out"}), *(("b", c, {"bundle": "share"}) for c in "cd"), ("b", "e")])
+        self.assertEqual([c.src for c in graphmap.from_networkx(graph).channels], ["out", "out1", "out1", "out2"])
+
+    def test_modules_are_known_by_their_names(self):
+        graph = nx.DiGraph([("a", "b"), ("b", "c")])
+        for node, module in [("a", "x/y"), ("b", "x//y/"), ("c", "/x")]:
+            graph.nodes[node]["module"] = module
+        network = graphmap.from_networkx(graph)
+        self.assertEqual([m.name for m in network.modules], ["x", "y"])
+        self.assertEqual([p.module for p in network.processes], ["y", "y", "x"])
+        self.assertEqual(network.modules[1].parent, network.modules[0])
+
+    def test_ctrl_c_in_a_value_is_no_value(self):
+        class Stopped:
+            def __float__(self):
+                raise KeyboardInterrupt
+
+            __index__ = __float__
+
+        for name in ["traffic", "capacity"]:
+            with self.assertRaises(KeyboardInterrupt):
+                graphmap.from_networkx(nx.DiGraph([("a", "b", {name: Stopped()})]))
+
     def test_many_edges_between_two_are_many_channels(self):
         graph = nx.MultiDiGraph([("a", "b", {"traffic": 1}), ("a", "b", {"traffic": 2}), ("a", "a", {"initial": 1})])
         network = graphmap.from_networkx(graph)
@@ -116,6 +169,11 @@ class FromNetworkX(unittest.TestCase):
             self.assertIn(part, text)
         self.assertEqual(len(caught.exception.diagnostics), 13)
         self.assertLess(max(len(d.message) for d in caught.exception.diagnostics), 200)
+        graph = nx.DiGraph([("x" * 10_000, "y" * 10_000, {"tag": ""})])
+        graph.add_node("x" * 10_000, load="")
+        with self.assertRaises(graphmap.GraphmapError) as caught:
+            graphmap.from_networkx(graph)
+        self.assertLess(max(len(d.message) for d in caught.exception.diagnostics), 250)
 
     def test_what_the_check_finds_is_shown_as_the_line_that_would_declare_it(self):
         graph = nx.DiGraph([("a", "b", {"src": "out", "type": "u8"}), ("a", "c", {"src": "out"})])

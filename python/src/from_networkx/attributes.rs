@@ -1,16 +1,16 @@
 //! Attributes of nodes and edges: values that fit, and words about those that do not.
 
+use crate::shown::{shortened, shown};
 use graphmap::kpn::diagnostic::Code;
 use graphmap::kpn::nearest::nearest;
 use graphmap::{Diagnostic, Diagnostics};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
 use std::collections::BTreeMap;
 
 /// A value that does not fit its attribute.
 const BAD_VALUE: Code = Code(206);
-/// Characters of a value that are shown.
-const SHOWN: usize = 60;
 
 /// What is read of edges beside their traffic.
 const OF_EDGES: [&str; 7] = ["capacity", "initial", "type", "src", "dst", "tag", "bundle"];
@@ -124,8 +124,8 @@ impl<'a, 'py> Attributes<'a, 'py> {
         let Some(value) = self.value(name)? else {
             return Ok(None);
         };
-        match value.extract::<f64>() {
-            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+        match fitting(&value, value.extract::<f64>())? {
+            Some(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
             _ => self.misfit(name, whose, &value, "a number of at least 0"),
         }
     }
@@ -143,7 +143,10 @@ impl<'a, 'py> Attributes<'a, 'py> {
         };
         // What is whole without being an `int` is so by `__index__`, as NumPy's are.
         let whole = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
-        let number = whole.then(|| value.extract::<i64>().ok()).flatten();
+        let number = match whole {
+            true => fitting(&value, value.extract::<i64>())?,
+            false => None,
+        };
         let number = number.filter(|number| (least..=most).contains(number));
         match number.and_then(|number| T::try_from(number).ok()) {
             Some(number) => Ok(Some(number)),
@@ -203,22 +206,10 @@ impl<'a, 'py> Attributes<'a, 'py> {
     }
 }
 
-/// A value for people; of one that cannot show itself the type.
-fn shown(value: &Bound<'_, PyAny>) -> String {
-    if let Ok(text) = value.repr() {
-        return shortened(&text.to_string_lossy());
+/// What was taken of a value, if it is of that sort. What it raises that is no error, as Ctrl-C is none, goes on.
+fn fitting<T>(value: &Bound<'_, PyAny>, taken: PyResult<T>) -> PyResult<Option<T>> {
+    match taken {
+        Err(other) if !other.is_instance_of::<PyException>(value.py()) => Err(other),
+        taken => Ok(taken.ok()),
     }
-    let name = value.get_type().name();
-    name.map_or_else(
-        |_| "a value".to_owned(),
-        |name| format!("a value of {name}"),
-    )
-}
-
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(SHOWN).collect();
-    if short.len() < text.len() {
-        short.push_str("...");
-    }
-    short
 }

@@ -1,6 +1,6 @@
-//! Ports for edges that name none, and kinds for processes that say none.
+//! Edges as they are read, and ports for those that name none.
 
-use graphmap::kpn::declared::{BundleKind, Direction, kind_of_name};
+use graphmap::kpn::declared::{BundleKind, Direction};
 use std::collections::{HashMap, HashSet};
 
 /// An edge as it is read.
@@ -18,9 +18,13 @@ pub(super) struct Edge {
     pub(super) bundle: Option<BundleKind>,
 }
 
+/// Both ends of an edge, with what ports there are called that nobody has named.
+const ENDS: [(Direction, &str); 2] = [(Direction::Output, "out"), (Direction::Input, "in")];
+
 impl Edge {
-    fn is_bundled(&self, at: Direction) -> bool {
-        self.bundle.is_some_and(|bundle| bundle.direction() == at)
+    /// The bundle that it is a member of at one of its ends.
+    pub(super) fn bundle_at(&self, at: Direction) -> Option<BundleKind> {
+        self.bundle.filter(|bundle| bundle.direction() == at)
     }
 
     /// The process and the port at one of its ends.
@@ -32,118 +36,81 @@ impl Edge {
     }
 }
 
-/// What is known of the kind of a process.
-pub(super) enum Kind<'a> {
-    /// Its name.
-    Said(&'a str),
-    /// That the name of the process tells it.
-    OfName,
-    /// Nothing: the node is a number, say, or a tuple.
-    None,
-}
-
-/// What processes are called whose kind nobody knows.
-const UNKNOWN: &str = "process";
-
-/// Names the ports of all edges; gives the kind of each process.
-pub(super) fn shape<'a>(
-    processes: impl Iterator<Item = (&'a str, Kind<'a>)>,
-    edges: &mut [Edge],
-) -> Vec<String> {
-    let processes: Vec<_> = processes.collect();
-    for (at, word) in [(Direction::Output, "out"), (Direction::Input, "in")] {
-        name_ports(processes.len(), edges, at, word);
-    }
-    let mut ports = vec![Ports::default(); processes.len()];
-    for edge in edges {
-        let (from, src) = edge.end(Direction::Output);
-        ports[from].outputs.extend(src.clone());
-        let (to, dst) = edge.end(Direction::Input);
-        ports[to].inputs.extend(dst.clone());
-    }
-    ports.iter_mut().for_each(Ports::settle);
-    // Of each name of a kind that is not said: the ports of its first process, and whether all others'
-    // are the same.
-    let mut alike: HashMap<&str, (&Ports, bool)> = HashMap::new();
-    let base = |(name, kind): &(&'a str, Kind<'a>)| match kind {
-        Kind::Said(_) => None,
-        Kind::OfName if !is_number(name) => Some(kind_of_name(name)),
-        Kind::OfName | Kind::None => Some(UNKNOWN),
-    };
-    for (process, ports) in processes.iter().zip(&ports) {
-        if let Some(base) = base(process) {
-            let (first, same) = alike.entry(base).or_insert((ports, true));
-            *same &= *first == ports;
-        }
-    }
-    let kinds =
-        processes
-            .iter()
-            .zip(&ports)
-            .map(|(process, ports)| match (base(process), &process.1) {
-                (_, Kind::Said(kind)) => (*kind).to_owned(),
-                (Some(base), _) if alike[base].1 => base.to_owned(),
-                (base, _) => format!(
-                    "{}_in{}_out{}",
-                    base.unwrap_or(UNKNOWN),
-                    ports.inputs.len(),
-                    ports.outputs.len()
-                ),
-            });
-    kinds.collect()
-}
-
-fn is_number(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// Ports of a process, sorted, each once.
-#[derive(Clone, Default, PartialEq)]
-struct Ports {
-    inputs: Vec<String>,
-    outputs: Vec<String>,
-}
-
-impl Ports {
-    fn settle(&mut self) {
-        for names in [&mut self.inputs, &mut self.outputs] {
-            names.sort_unstable();
-            names.dedup();
-        }
-    }
-}
-
-/// Names the ports at one end of all edges: members of a bundle share one, the only other edge of a process has
-/// the same name, several are numbered.
-fn name_ports(processes: usize, edges: &mut [Edge], at: Direction, word: &str) {
-    let mut unnamed = vec![0_u32; processes];
-    let mut shared: HashSet<usize> = HashSet::new();
+/// Names the ports of all edges: members of a bundle share one, the only other edge of a process has the same
+/// name, several are numbered. A name that the process says for another port is passed over.
+pub(super) fn name_ports(processes: usize, edges: &mut [Edge]) {
+    let mut said = Said::default();
     for edge in edges.iter_mut() {
-        let bundled = edge.is_bundled(at);
-        match edge.end(at) {
-            (process, None) if bundled => {
-                shared.insert(process);
+        for (at, _) in ENDS {
+            if let (process, Some(name)) = edge.end(at) {
+                said.0.insert((process, at, name.clone()));
             }
-            (process, None) => unnamed[process] += 1,
-            (process, Some(name)) if name == word => {
-                shared.insert(process);
-            }
-            (_, Some(_)) => {}
         }
     }
+    for (at, word) in ENDS {
+        name_at(processes, edges, at, word, &said);
+    }
+}
+
+/// The names that are said: of which process, at which end of the edge.
+#[derive(Default)]
+struct Said(HashSet<(usize, Direction, String)>);
+
+impl Said {
+    fn says(&self, process: usize, at: Direction, name: &str) -> bool {
+        self.0.contains(&(process, at, name.to_owned()))
+    }
+
+    fn is_free(&self, process: usize, name: &str) -> bool {
+        ENDS.iter().all(|(at, _)| !self.says(process, *at, name))
+    }
+}
+
+fn name_at(processes: usize, edges: &mut [Edge], at: Direction, word: &str, said: &Said) {
+    let other = match at {
+        Direction::Input => Direction::Output,
+        Direction::Output => Direction::Input,
+    };
+    let mut unnamed = vec![0_u32; processes];
+    // The port of the bundles of a process.
+    let mut bundled: HashMap<usize, String> = HashMap::new();
     let mut next = vec![0_u32; processes];
-    for edge in edges {
-        let bundled = edge.is_bundled(at);
-        let (process, port) = edge.end(at);
-        if port.is_none() {
-            let one = unnamed[process] == 1 && !shared.contains(&process);
-            *port = Some(match bundled || one {
-                true => word.to_owned(),
-                false => {
-                    next[process] += 1;
-                    format!("{word}{}", next[process])
-                }
-            });
+    let mut numbered = |process: usize| loop {
+        next[process] += 1;
+        let name = format!("{word}{}", next[process]);
+        if said.is_free(process, &name) {
+            return name;
         }
+    };
+    for edge in edges.iter_mut() {
+        let bundle = edge.bundle_at(at);
+        match (edge.end(at), bundle) {
+            ((process, None), Some(_)) => {
+                // What the other end of an edge says is a port of the other direction.
+                bundled
+                    .entry(process)
+                    .or_insert_with(|| match said.says(process, other, word) {
+                        true => numbered(process),
+                        false => word.to_owned(),
+                    });
+            }
+            ((process, None), None) => unnamed[process] += 1,
+            ((_, Some(_)), _) => {}
+        }
+    }
+    for edge in edges {
+        let bundle = edge.bundle_at(at);
+        let (process, port) = edge.end(at);
+        if port.is_some() {
+            continue;
+        }
+        let shared = bundled.get(&process);
+        *port = Some(match shared.filter(|_| bundle.is_some()) {
+            Some(name) => name.clone(),
+            None if unnamed[process] == 1 && shared.is_none() && said.is_free(process, word) => {
+                word.to_owned()
+            }
+            None => numbered(process),
+        });
     }
 }
