@@ -338,6 +338,28 @@ fn mappings_of(n: u32, k: usize) -> impl Iterator<Item = Vec<u32>> {
     })
 }
 
+/// Searches for as long as it takes: until a watch has seen something, or what is no worse than `wanted`.
+fn watched(problem: &Problem<'_>, threads: usize, wanted: u64) -> (Solution, Arc<Watch>) {
+    let enough = Arc::new(AtomicBool::new(false));
+    let watch = Arc::new(Watch::new(Arc::clone(&enough)));
+    let options = Options {
+        time: Some(Duration::from_secs(3600)),
+        threads: NonZeroUsize::new(threads).unwrap(),
+        watch: Some(Arc::clone(&watch)),
+        ..Options::default()
+    };
+    let seen = Arc::clone(&watch);
+    let waiter = thread::spawn(move || {
+        while seen.best().is_none_or(|best| best > wanted as f64) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        enough.store(true, Ordering::Relaxed);
+    });
+    let found = solve(problem, &options).unwrap();
+    waiter.join().unwrap();
+    (found, watch)
+}
+
 /// Several threads begin from what one begins from.
 #[test]
 fn threads_keep_the_bounds_and_lose_nothing_to_the_first_start() {
@@ -350,12 +372,7 @@ fn threads_keep_the_bounds_and_lose_nothing_to_the_first_start() {
     };
     let first = solve(&problem, &first).unwrap();
     for threads in [1, 4] {
-        let options = Options {
-            time: Some(Duration::from_millis(400)),
-            threads: NonZeroUsize::new(threads).unwrap(),
-            ..Options::default()
-        };
-        let found = solve(&problem, &options).unwrap();
+        let (found, _) = watched(&problem, threads, first.minimised);
         assert!(found.evaluation.feasible());
         assert!(found.lower_bound <= found.minimised);
         assert!(found.minimised <= first.minimised, "{threads} threads");
@@ -382,24 +399,9 @@ fn without_a_time_the_number_of_threads_changes_nothing() {
 fn a_watch_that_has_enough_ends_all_threads() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
     let graph = layered(300, 8);
-    let enough = Arc::new(AtomicBool::new(false));
-    let watch = Arc::new(Watch::new(Arc::clone(&enough)));
-    let options = Options {
-        time: Some(Duration::from_secs(3600)),
-        threads: NonZeroUsize::new(3).unwrap(),
-        watch: Some(Arc::clone(&watch)),
-        ..Options::default()
-    };
     // As soon as there is something to see.
-    let seen = Arc::clone(&watch);
-    let waiter = thread::spawn(move || {
-        while seen.best().is_none() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        enough.store(true, Ordering::Relaxed);
-    });
-    let found = solve(&Problem::new(&graph, &machine), &options).unwrap();
-    waiter.join().unwrap();
+    let problem = Problem::new(&graph, &machine);
+    let (found, watch) = watched(&problem, 3, u64::MAX);
     assert!(found.evaluation.feasible() && !found.remarks.is_empty());
     assert!(watch.best().unwrap() >= found.minimised as f64);
 }
@@ -469,13 +471,16 @@ fn a_strategy_of_ones_own_is_judged_as_all_are() {
     };
     let found = solve(&ruled, &with(own(0))).unwrap();
     assert_eq!(found.block_of, vec![0; n as usize]);
-    // Blocks that do not exist, and too few of them.
-    assert!(matches!(solve(&plain, &with(own(9))), Err(Error::Input(_))));
+    // Blocks that do not exist, too few of them, and an error of its own, all in its name.
     let none = Strategy::new("none", "nothing", |_, _| Ok(Vec::new()));
-    assert!(matches!(solve(&plain, &with(none)), Err(Error::Input(_))));
     let fails = Strategy::new("fails", "", |_, _| Err(Error::Solver("lost".into())));
-    assert_eq!(
-        solve(&plain, &with(fails)).unwrap_err(),
-        Error::Solver("lost".into())
-    );
+    for (strategy, told) in [
+        (own(9), "the strategy `own` failed: "),
+        (none, "the strategy `none` failed: "),
+        (fails, "the strategy `fails` failed: lost"),
+    ] {
+        let error = solve(&plain, &with(strategy)).unwrap_err();
+        assert!(matches!(error, Error::Strategy { .. }), "{error:?}");
+        assert!(error.to_string().starts_with(told), "{error}");
+    }
 }
