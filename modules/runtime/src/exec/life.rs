@@ -12,13 +12,14 @@ use super::scheduler::Scheduler;
 use super::shared::Verdict;
 use super::tally::Tally;
 use super::task;
-use super::timed::BATCH;
+use super::turn::BATCH;
 use super::waker;
 use crate::link::waiter::NOBODY;
 
 /// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
 /// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
 const COPYING: Duration = Duration::from_micros(500);
+
 impl Scheduler {
     /// Makes this the scheduler of the thread while `f` runs.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {

@@ -36,6 +36,7 @@ pub(crate) struct FirstIds {
     pub(super) hook: u32,
 }
 
+/// The processes of one thread, and what they wait for.
 pub(crate) struct Scheduler {
     pub(super) queue: Queue,
     pub(super) tasks: Vec<Cell<Option<NonNull<TaskHeader>>>>,

@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use super::recorder::Recorder;
 use super::scheduler::Scheduler;
-
-/// How many processes run before the inbox is looked at again.
-pub(super) const BATCH: usize = 64;
+use super::turn::BATCH;
 
 impl Scheduler {
     /// What is recorded, where the run is traced.

@@ -8,6 +8,9 @@ use super::scheduler::Scheduler;
 use super::task::{self, TaskHeader};
 use crate::link::waiter::NOBODY;
 
+/// How many processes run before the inbox is looked at again.
+pub(super) const BATCH: usize = 64;
+
 impl Scheduler {
     /// A turn of a process. `told` is whether waits have been told.
     #[inline(always)]
