@@ -248,7 +248,7 @@ impl<T: Value + Copy> Window<T> {
         let is_elsewhere = world.elsewhere(home).is_some();
         let what = operation.what;
         let waits = match what {
-            What::Share | What::Exclude => true,
+            What::Share | What::ShareToo | What::Exclude => true,
             What::Update => {
                 if is_elsewhere {
                     self.under_way.borrow_mut().entry(target).or_default();

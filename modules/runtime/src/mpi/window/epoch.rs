@@ -43,6 +43,11 @@ pub struct LockedAll<'w, T: Value + Copy>(Vec<Locked<'w, T>>);
 
 impl<T: Value + Copy> Window<T> {
     fn want(&self, target: usize, what: What, at: &'static Location<'static>) -> Locking<'_, T> {
+        // Who holds one lock and waits for another must not wait for who waits for the first.
+        let what = match what {
+            What::Share if !self.locked.borrow().is_empty() => What::ShareToo,
+            what => what,
+        };
         let found =
             self.target(target)
                 .and_then(|target| match self.locked.borrow_mut().insert(target) {
@@ -71,7 +76,8 @@ impl<T: Value + Copy> Window<T> {
         self.want(target, What::Exclude, Location::caller())
     }
 
-    /// Locks the memory of a rank for this one and others that share it (`MPI_LOCK_SHARED`).
+    /// Locks the memory of a rank for this one and others that share it (`MPI_LOCK_SHARED`): in the order in which ranks ask
+    /// for it, but before those who wait to be alone if this rank has or wants other locks of the window.
     ///
     /// # Errors
     /// As for [`lock`](Self::lock).
@@ -80,7 +86,7 @@ impl<T: Value + Copy> Window<T> {
         self.want(target, What::Share, Location::caller())
     }
 
-    /// The same of all ranks.
+    /// The same of all ranks, asked for at once.
     ///
     /// # Errors
     /// As for [`lock`](Self::lock).

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use super::super::error::Error;
 use super::super::parcel::{Parcel, Unopened};
 use super::super::value::Value;
-use super::lock::{Asker, Lock};
+use super::lock::{Asker, How, Lock};
 use super::number::{Arithmetic, Op, arithmetic};
 use super::operation::{Operation, What};
 
@@ -109,9 +109,13 @@ impl<T: Value + Copy> WindowMemory<T> {
             }
             What::Fetch | What::CompareAndSwap => vec![(asker, self.apply(operation)?)],
             What::Flush => vec![(asker, Vec::new())],
-            What::Share | What::Exclude => {
-                let alone = operation.what == What::Exclude;
-                let granted = lock.want(operation.origin, alone, asker);
+            What::Share | What::ShareToo | What::Exclude => {
+                let how = match operation.what {
+                    What::Share => How::Shared,
+                    What::ShareToo => How::SharedToo,
+                    _ => How::Alone,
+                };
+                let granted = lock.want(operation.origin, how, asker);
                 none(granted.then_some(asker).into_iter().collect()).collect()
             }
             What::Unlock => {

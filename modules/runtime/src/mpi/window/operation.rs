@@ -15,6 +15,8 @@ pub(super) enum What {
     Flush,
     /// The lock, for this rank and others that share it; the answer is that it is held.
     Share,
+    /// The same, for a rank that has or wants other locks: it does not wait for those who wait to be alone.
+    ShareToo,
     /// The lock, for this rank alone.
     Exclude,
     /// The lock is given back, or not waited for any more.
@@ -22,11 +24,12 @@ pub(super) enum What {
 }
 
 /// Names of what is waited for in reports, by [`What::number`].
-pub(in super::super) const NAMES: [&str; 7] = [
+pub(in super::super) const NAMES: [&str; 8] = [
     "put",
     "get",
     "compare_and_swap",
     "flush",
+    "lock",
     "lock",
     "lock",
     "unlock",
@@ -45,6 +48,7 @@ crate::payload!(
         CompareAndSwap,
         Flush,
         Share,
+        ShareToo,
         Exclude,
         Unlock,
     }
