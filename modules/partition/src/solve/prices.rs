@@ -11,21 +11,39 @@ use crate::instance::Instance;
 use crate::problem::{LARGEST_COST, Migration, Problem};
 use crate::random::Random;
 use crate::strategy::{Context, auto};
-use crate::tuning::time::{PRICED, PRICES, SHARE};
+use crate::tuning::time::{PRICED, PRICES, SHARE, STEP};
 
-/// Short searches of the same problem at other prices, from the mapping that is to be left.
+/// What short searches find of the same problem at other prices, from the mapping that is to be left.
+#[derive(Default)]
+pub(super) struct Priced {
+    /// In steps, the same with a time and without one.
+    pub(super) first: Vec<Vec<u32>>,
+    /// In a share of the time, where that is more.
+    pub(super) later: Vec<Vec<u32>>,
+}
+
+/// Searches at other prices than that of a problem, from its old mapping; none where it has none.
 pub(super) fn others(
     problem: &Problem<'_>,
     inst: &Instance,
     budget: &Budget<'_>,
     old: &[u32],
-) -> Result<Vec<Vec<u32>>, Error> {
-    let mut found = Vec::new();
+) -> Result<Priced, Error> {
+    let mut found = Priced::default();
     let Some(migration) = problem.migration.filter(|_| auto::is_small(inst)) else {
         return Ok(found);
     };
     let all: u128 = migration.cost.iter().map(|&c| u128::from(c)).sum();
     let bounds: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
+    let share = budget.time.map(|t| t.mul_f64(SHARE));
+    let in_steps = Budget {
+        time: None,
+        steps: PRICED,
+        ..*budget
+    };
+    // A search at another price that takes longer may find what is dearer at the price asked: what
+    // is done without a time is done with one, too, unless that is too short for it.
+    let longer = share.filter(|t| t.as_nanos() > u128::from(PRICED) * STEP);
     for (times, part) in PRICES {
         if all * u128::from(times) * u128::from(problem.machine.diameter()) > LARGEST_COST / 4 {
             continue;
@@ -43,14 +61,24 @@ pub(super) fn others(
             continue;
         };
         let other = other.with_load_bounds(&bounds);
-        let brief = Budget {
+        let search = |budget: Budget<'_>, random| {
+            let mut context = Context::new(&other, budget, random, vec![old.to_vec()]);
+            auto::run(&mut context).map(|found| found.block)
+        };
+        let timed = |time| Budget {
             start: Instant::now(),
-            time: budget.time.map(|t| t.mul_f64(SHARE)),
-            steps: PRICED,
+            time,
             ..*budget
         };
-        let mut context = Context::new(&other, brief, Random::new(times), vec![old.to_vec()]);
-        found.push(auto::run(&mut context)?.block);
+        let random = Random::new(times);
+        match longer {
+            Some(_) => {
+                found.first.push(search(in_steps, random.clone())?);
+                found.later.push(search(timed(longer), random)?);
+            }
+            None if share.is_some() => found.first.push(search(timed(share), random)?),
+            None => found.first.push(search(in_steps, random)?),
+        }
     }
     Ok(found)
 }

@@ -48,6 +48,8 @@ pub(super) struct Stages<'a> {
     raised: Option<f64>,
     /// Time until they stood.
     bounding_took: Duration,
+    /// Starts for the part of the search that is done with a time only.
+    later: Vec<Vec<u32>>,
     /// What keeps the bounds that were raised before the search.
     packed: Option<Vec<u32>>,
     unavoidable: bool,
@@ -94,6 +96,7 @@ impl<'a> Stages<'a> {
             random: Random::new(options.seed),
             raised: None,
             bounding_took: Duration::ZERO,
+            later: Vec::new(),
             packed: None,
             unavoidable: false,
             remarks: Vec::new(),
@@ -222,7 +225,9 @@ impl<'a> Stages<'a> {
             Run::Engine(run) => *run,
             Run::Other(run) => return self.run_other(&**run),
         };
+        let later = self.feasible(&self.later);
         let mut context = Context {
+            later,
             patience,
             solver: self.options.solver.as_deref(),
             launch: self.options.launch,
@@ -266,13 +271,10 @@ impl<'a> Stages<'a> {
         let mut known = self.baselines()?;
         let broken = known.iter().any(|block| !self.is_allowed(block));
         if let Some(old) = old {
-            known.extend(prices::others(
-                self.problem,
-                &self.inst,
-                &self.budget,
-                &old,
-            )?);
+            let priced = prices::others(self.problem, &self.inst, &self.budget, &old)?;
+            known.extend(priced.first);
             known.push(old);
+            self.later = priced.later;
         }
         let mut starts = self.feasible(&known);
         // In one pass over a large network rules are kept more cheaply than by packing.

@@ -12,6 +12,8 @@ pub(crate) struct Context<'a> {
     pub(crate) random: Random,
     /// Mappings that are known, in vertices of the instance: a search finds nothing worse.
     pub(crate) starts: Vec<Vec<u32>>,
+    /// More of them, for that part of a search which is done with a time only.
+    pub(crate) later: Vec<Vec<u32>>,
     /// Share of the budget after which a search that has found nothing feasible ends.
     pub(crate) patience: f64,
     pub(crate) solver: Option<&'a std::path::Path>,
@@ -34,6 +36,7 @@ impl<'a> Context<'a> {
             budget,
             random,
             starts,
+            later: Vec::new(),
             patience: 1.0,
             solver: None,
             launch: None,

@@ -107,6 +107,9 @@ fn timed(mut search: Search<'_>, context: &mut Context<'_>, time: Duration) -> F
     if STEPS_ONLY.get() {
         return found(search, true);
     }
+    for block in std::mem::take(&mut context.later) {
+        search.add(block);
+    }
     let budget = context.budget;
     let near = structure::is_near(context.inst);
     if near {

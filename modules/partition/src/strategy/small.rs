@@ -262,13 +262,9 @@ impl<'a> Search<'a> {
         let stop_at = context.budget.stop_at();
         let mut search = None;
         for block in std::mem::take(&mut context.starts) {
-            let given = given(inst, block);
             match &mut search {
-                None => search = Some(Self::from(inst, given, stop_at, member)),
-                Some(search) => {
-                    search.note(&given);
-                    keep(&mut search.pool, given, KEPT);
-                }
+                None => search = Some(Self::from(inst, given(inst, block), stop_at, member)),
+                Some(search) => search.add(block),
             }
         }
         let mut search = search.unwrap_or_else(|| {
@@ -312,10 +308,15 @@ impl<'a> Search<'a> {
     pub(super) fn learn(&mut self, block: Option<Vec<u32>>, bound: i64) {
         self.bound = self.bound.max(Some(bound));
         if let Some(block) = block {
-            let found = Best::of(&State::new(self.inst, block));
-            self.note(&found);
-            keep(&mut self.pool, found, KEPT);
+            self.add(block);
         }
+    }
+
+    /// One more start.
+    pub(super) fn add(&mut self, block: Vec<u32>) {
+        let given = given(self.inst, block);
+        self.note(&given);
+        keep(&mut self.pool, given, KEPT);
     }
 
     /// One round of a search of a team; the first of its members proves.
