@@ -23,7 +23,7 @@ fn asks_metis(case: &Case) -> bool {
         .iter()
         .any(|c| limited(c) || matches!(c, Constraint::Together { .. }))
         && heaviest > 0
-        && heaviest <= least / 8
+        && heaviest <= least / 2
 }
 
 /// Whether `auto` is no costlier than any other strategy within the same bounds.

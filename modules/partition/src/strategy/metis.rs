@@ -15,6 +15,10 @@ mod library;
 /// So many vertices a block METIS wants at least.
 const FEW: usize = 8;
 
+/// It is asked in passing where at least so many of the heaviest vertex fit into each block. Of 57,000 random
+/// problems where 1 to 7 did, it printed in none.
+const HEAVIEST: i64 = 2;
+
 /// About what it takes, both ways, for each vertex and edge end and each doubling of the blocks.
 const TAKES: Duration = Duration::from_nanos(200);
 
@@ -32,5 +36,5 @@ pub(crate) fn is_quiet(inst: &Instance) -> bool {
     let (n, k) = (inst.len(), inst.k());
     let heaviest = (0..n as u32).map(|v| inst.load(v)).max().unwrap_or(0);
     let least = (0..k).map(|b| inst.load_bound(b)).min().unwrap_or(0);
-    n < FEW * k || (inst.dims() == 1 && heaviest > 0 && heaviest <= least / FEW as i64)
+    n < FEW * k || (inst.dims() == 1 && heaviest > 0 && heaviest <= least / HEAVIEST)
 }
