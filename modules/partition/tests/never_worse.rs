@@ -7,14 +7,15 @@ use common::{Case, Dice, case, problem, run, sized, within};
 use graphmap_partition::{Constraint, Solution};
 use proptest::prelude::*;
 
-/// Whether loads are light, and all that limits an OS process.
+/// Whether two of the heaviest process fit into each OS process, by load, memory and slots.
 fn asks_metis(case: &Case) -> bool {
     let limited =
         |c: &Constraint| matches!(c, Constraint::Count { .. } | Constraint::Memory { .. });
-    let blocks = case.machine.blocks();
-    let free = blocks
-        .iter()
-        .all(|b| b.memory.is_none() && b.slots.is_none());
+    let vertices = 0..case.graph.vertices() as u32;
+    let largest = vertices.map(|v| case.graph.memory(v)).max().unwrap_or(0);
+    let free = case.machine.blocks().iter().all(|b| {
+        b.memory.is_none_or(|memory| largest <= memory / 2) && b.slots.is_none_or(|slots| slots > 1)
+    });
     let loads = (0..case.graph.vertices() as u32).map(|v| case.graph.load(v));
     let heaviest = loads.max().unwrap_or(0);
     let least = problem(case).load_bounds().into_iter().min().unwrap_or(0);
