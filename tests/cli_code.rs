@@ -336,3 +336,49 @@ fn a_drawing_with_some_types_is_told_which_are_missing() {
         }
     }
 }
+
+#[test]
+fn a_type_without_a_format_is_told_before_the_build_where_its_tokens_leave_their_os_process() {
+    let graph = "\
+digraph net {
+  a -> b [type=Item];
+  b -> c [type=Item];
+  c -> d [type=\"Vec<Whole>\"];
+}
+";
+    let types = "\
+pub struct Item;
+pub struct Whole(u8);
+graphmap_runtime::payload!(Whole(x));
+";
+    let mut test = Test::new()
+        .file("net.dot", graph)
+        .args("new net --from net.dot");
+    test.run().status(0);
+    test = test.file("net/src/types.rs", types);
+    // Of four processes in two OS processes the channel in the middle crosses.
+    test = test.args("run net.dot --no-build -n 2 --link shm");
+    let told = test.run().status(0);
+    assert_eq!(told.stderr().matches("G0621").count(), 1);
+    told.stderr_has(
+        "\
+warning[G0621]: nothing says how `Item` is laid out as bytes, and its tokens go from OS process 0 to 1
+ --> net.dot:3:3
+",
+    )
+    .stderr_has(
+        "write `graphmap_runtime::payload!(Item { its, fields });` beside the type in net/src/types.rs",
+    );
+    for args in ["-n 2", "-n 2 --link threads", "-n 1 --link shm"] {
+        test = test.args(&format!("run net.dot --no-build {args}"));
+        test.run().status(0).stderr_lacks("G0621");
+    }
+    // Wherever it is said.
+    test = test
+        .file(
+            "net/src/more.rs",
+            "impl rt::Payload for crate::types::Item {}\n",
+        )
+        .args("run net.dot --no-build -n 4 --link shm");
+    test.run().status(0).stderr_lacks("G0621");
+}

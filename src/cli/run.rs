@@ -16,7 +16,9 @@ use crate::cli::child;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use args::{Link, RunArgs};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_wiring::formats;
 use program::{build, ended, handed, obeyed};
 use project::{find_project, unasked};
 use std::num::NonZeroU32;
@@ -71,8 +73,8 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         (None, Some(mapping)) => Some(mapping.bindings.len().to_string()),
         (None, None) => None,
     };
-    let mapping = match mapping {
-        Some(mapping) => Some(handed(session, &mapping)?),
+    let placed = match &mapping {
+        Some(mapping) => Some(handed(session, mapping)?),
         None => None,
     };
     for path in args.profile.iter().chain(&args.trace) {
@@ -85,6 +87,17 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return output::written_twice(session, profile, trace);
     }
     let (project, doubts) = find_project(args, session, &network)?;
+    if matches!(args.link, Some(Link::Shm)) {
+        let (processes, count) = (network.processes.len(), args.os_processes);
+        let count = count.map_or(1, |count| count.get() as usize);
+        session.find_all(formats::missing(&project, &network, |process| {
+            match &mapping {
+                Some(mapping) => mapping.of(process).index(),
+                // As the runtime places them: in blocks of neighbours.
+                None => process.index() * count / processes.max(1),
+            }
+        }));
+    }
     if args.no_build {
         unasked(args, session, doubts);
         return Ok(Exit::Ok);
@@ -137,7 +150,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         "GRAPHMAP_TRACE_EVENTS",
         args.trace_events.map(|count| count.to_string().into()),
     );
-    if let Some(handed) = &mapping {
+    if let Some(handed) = &placed {
         handed.tell(&mut command);
     }
     let result = session.timed("run", |_| child::run(&mut command));

@@ -252,6 +252,7 @@ const WIRING: &[&str] = &[
     "doubts",
     "emitters",
     "project",
+    "formats",
     "foreign",
     "lib",
 ];

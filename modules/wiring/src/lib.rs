@@ -13,6 +13,7 @@ pub mod doubts;
 pub mod emitters;
 pub mod family;
 mod foreign;
+pub mod formats;
 mod helpers;
 pub mod identifier;
 mod layout;

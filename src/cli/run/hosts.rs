@@ -13,12 +13,14 @@ use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use graphmap_binding::command::Launcher;
 use graphmap_binding::processes_hash;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Verified;
 use graphmap_platform::Platform;
+use graphmap_wiring::formats;
 use graphmap_wiring::project::Project;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -144,6 +146,9 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
     options.insert("launcher".to_owned(), mpi.launcher.to_owned());
     let mapped = mapped(args, session, network, (&onto.platform, &how))?;
+    session.find_all(formats::missing(&project, mapped.network(), |process| {
+        mapped.mapping().of(process).index()
+    }));
     let target = Mpi::target(mpi.launcher, &project);
     let build_for = Some((mpi.compiler, &*target));
     let program = match args.no_build {
