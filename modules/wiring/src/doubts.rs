@@ -3,6 +3,7 @@
 use crate::changes::Change;
 use crate::codes;
 use crate::context::{KindModel, Model};
+use crate::identifier::words_of;
 use crate::layout::{self, TYPES};
 use crate::signature::Signature;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -47,10 +48,7 @@ pub(crate) fn compare(
             stubs.push((now, kind, file));
             continue;
         }
-        let names = |field: &str| {
-            let word = |c: char| !(c.is_alphanumeric() || c == '_');
-            text.split(word).any(|word| word == field)
-        };
+        let names = |field: &str| words_of(&text).any(|word| word == field);
         if let Some(old) = before.iter().find(|old| old.kind == now.name) {
             doubts.extend(old.changes(now).iter().map(|change| {
                 let certain = match change {
@@ -122,8 +120,7 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
         return;
     };
     for ty in &model.types {
-        let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-        if text.split(word).any(|part| part == ty.name) {
+        if words_of(&text).any(|word| word == ty.name) {
             continue;
         }
         let of = |name: &str| crate::payload::parse(name).is_ok_and(|p| p.own.contains(&ty.name));

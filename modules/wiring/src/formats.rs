@@ -4,6 +4,7 @@
 //! while nowhere in its sources `payload!` names it or `Payload` is implemented for it by name.
 
 use crate::codes;
+use crate::identifier::words_of;
 use crate::layout::{TYPES, WIRING};
 use crate::payload::{self, UNTYPED};
 use crate::project::Project;
@@ -84,16 +85,10 @@ fn read_sources(folder: &Path, except: &Path, sources: &mut Vec<String>) {
     }
 }
 
-/// The identifiers of a text, in order.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| !word.is_empty())
-}
-
 /// Whether a text defines a type that has no format but one of its own.
 fn defines(text: &str, name: &str) -> bool {
     let mut before = "";
-    words(text).any(|word| {
+    words_of(text).any(|word| {
         let defines = word == name && matches!(before, "struct" | "enum" | "union");
         before = word;
         defines
@@ -103,18 +98,15 @@ fn defines(text: &str, name: &str) -> bool {
 /// Whether a text names a type in `payload!`, or implements `Payload` for it.
 fn lays_out(text: &str, name: &str) -> bool {
     let in_macro = text.split("payload!").skip(1).any(|rest| {
-        let mut words = words(rest);
-        let first = words.next();
-        let named = if first == Some("enum") {
-            words.next()
-        } else {
-            first
-        };
-        named == Some(name)
+        let mut words = words_of(rest).skip_while(|word| *word == "enum");
+        words.next() == Some(name)
     });
-    let implemented = text.split("Payload for ").skip(1).any(|rest| {
-        let path = rest.split(['<', '{', ' ', '\n']).next().unwrap_or_default();
-        path.rsplit("::").next() == Some(name)
+    let implemented = text.split("Payload").skip(1).any(|rest| {
+        let rest = rest.trim_start().strip_prefix("for ");
+        let rest = rest.map_or("", str::trim_start);
+        let path = rest.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
+        path.take(1)
+            .any(|path| path.rsplit("::").next() == Some(name))
     });
     in_macro || implemented
 }
@@ -136,6 +128,7 @@ mod tests {
                 "Strip",
                 true,
             ),
+            ("impl<T> rt::Payload\n    for Strip<T>", "Strip", true),
             ("payload!(Items);", "Item", false),
             ("impl Payload for Items {", "Item", false),
             ("struct Item;", "Item", false),

@@ -5,6 +5,12 @@
 
 use std::collections::BTreeSet;
 
+/// The words of a text of code that may be identifiers, in order.
+pub(crate) fn words_of(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty())
+}
+
 /// The language an identifier is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {

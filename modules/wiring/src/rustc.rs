@@ -6,6 +6,7 @@
 
 use crate::codes;
 use crate::context::{Model, PortModel};
+use crate::identifier::words_of;
 use crate::structure::Structure;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label};
 use graphmap_kpn::network::{Kind, Network};
@@ -25,7 +26,7 @@ pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
         return None;
     }
     let (_, path) = from_here.split_once(FUNCTIONS)?;
-    words(path).next()
+    words_of(path).next()
 }
 
 /// Where a function is declared in the text of its file, from `pub` or `fn` to its parameters' end.
@@ -133,7 +134,7 @@ impl<'a> Explainer<'a> {
         }
         // Anything else that names a kind: a function that takes something other than its ports.
         let named = [pointed, text].into_iter().find_map(|text| {
-            words(text).find_map(|word| {
+            words_of(text).find_map(|word| {
                 let mut kinds = model.kinds.iter();
                 kinds.position(|kind| kind.type_name == word || kind.function == word)
             })
@@ -249,7 +250,8 @@ impl<'a> Explainer<'a> {
     fn port_of_type(&self, model: &Model, ty: &str) -> Option<(Span, String)> {
         model.kinds.iter().enumerate().find_map(|(index, shown)| {
             let of_type = |port: &PortModel| {
-                port.rust_type.contains("types::") && words(&port.rust_type).any(|word| word == ty)
+                port.rust_type.contains("types::")
+                    && words_of(&port.rust_type).any(|word| word == ty)
             };
             let port = shown.ports.iter().position(of_type)?;
             let label = format!("the port `{}` of `{}`", shown.ports[port].name, shown.name);
@@ -319,10 +321,6 @@ fn with_number(message: &str) -> (&str, &str) {
         number.starts_with('E').then_some((text, number))
     });
     parts.unwrap_or((message, ""))
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
 }
 
 /// The words that the compiler quotes.

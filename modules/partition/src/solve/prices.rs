@@ -43,7 +43,7 @@ pub(super) fn others(
     };
     // A search at another price that takes longer may find what is dearer at the price asked: what
     // is done without a time is done with one, too, unless that is too short for it.
-    let longer = share.filter(|t| t.as_nanos() > u128::from(PRICED) * STEP);
+    let is_short = share.is_some_and(|t| t.as_nanos() <= u128::from(PRICED) * STEP);
     for (times, part) in PRICES {
         if all * u128::from(times) * u128::from(problem.machine.diameter()) > LARGEST_COST / 4 {
             continue;
@@ -65,19 +65,16 @@ pub(super) fn others(
             let mut context = Context::new(&other, budget, random, vec![old.to_vec()]);
             auto::run(&mut context).map(|found| found.block)
         };
-        let timed = |time| Budget {
+        let timed = || Budget {
             start: Instant::now(),
-            time,
+            time: share,
             ..*budget
         };
         let random = Random::new(times);
-        match longer {
-            Some(_) => {
-                found.first.push(search(in_steps, random.clone())?);
-                found.later.push(search(timed(longer), random)?);
-            }
-            None if share.is_some() => found.first.push(search(timed(share), random)?),
-            None => found.first.push(search(in_steps, random)?),
+        let first = if is_short { timed() } else { in_steps };
+        found.first.push(search(first, random.clone())?);
+        if share.is_some() && !is_short {
+            found.later.push(search(timed(), random)?);
         }
     }
     Ok(found)
