@@ -12,6 +12,8 @@ pub(crate) struct Budget<'a> {
     pub(crate) start: Instant,
     pub(crate) time: Option<Duration>,
     pub(crate) steps: u64,
+    /// When it is over at the latest, whatever is left of time or steps: nothing is planned by it.
+    pub(crate) deadline: Option<Instant>,
     /// Threads to search on where there is a time.
     pub(crate) threads: NonZeroUsize,
     pub(crate) watch: Option<&'a Watch>,
@@ -25,13 +27,15 @@ impl Budget<'_> {
             start,
             time: stop_at.map(|t| t.saturating_duration_since(start)),
             steps: 0,
+            deadline: None,
             threads: NonZeroUsize::MIN,
             watch: None,
         }
     }
 
     pub(crate) fn stop_at(&self) -> Option<Instant> {
-        self.time.map(|t| self.start + t)
+        let end = self.time.map(|t| self.start + t);
+        end.into_iter().chain(self.deadline).min()
     }
 
     /// Until when to look whether anything keeps all bounds: for a share of the time, and while the
@@ -47,17 +51,17 @@ impl Budget<'_> {
         self.time.map_or(self.steps, steps)
     }
 
-    /// Whether somebody has had enough.
+    /// Whether somebody has had enough, or the deadline is past.
     pub(crate) fn ended(&self) -> bool {
-        self.watch.is_some_and(Watch::enough)
+        self.watch.is_some_and(Watch::enough) || self.deadline.is_some_and(|t| Instant::now() >= t)
     }
 
-    /// Whether all the time is used, or somebody has had enough; never where only steps count.
+    /// Whether all the time is used, or somebody has had enough; where only steps count, only by a deadline.
     pub(crate) fn is_over(&self) -> bool {
         self.used() >= 1.0
     }
 
-    /// Share of the time used; 0 when only steps count.
+    /// Share of the time used; 0 when only steps count, and 1 when the search is to end.
     pub(crate) fn used(&self) -> f64 {
         if self.ended() {
             return 1.0;

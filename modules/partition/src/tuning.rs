@@ -355,7 +355,9 @@ pub(crate) mod time {
     // solve/prices.rs
     /// Prices that are tried, as what they are multiplied with and divided by.
     pub(crate) const PRICES: [(u64, u64); 3] = [(0, 1), (1, 8), (8, 1)];
-    /// Steps for each of them, and share of a time.
+    /// Steps for each of them, share of a time, and share of what is left of a time after which all that are
+    /// in steps are cut off.
     pub(crate) const PRICED: u64 = 62_500;
     pub(crate) const SHARE: f64 = 0.02;
+    pub(crate) const PRICING: f64 = 0.25;
 }

@@ -138,7 +138,6 @@ mod tests {
     use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
     use crate::problem::Problem;
-    use std::num::NonZero;
 
     fn machine(hosts: &[usize]) -> Machine {
         let cores = |count| Tree::Group {
@@ -184,13 +183,7 @@ mod tests {
             })
             .unwrap();
             assert!(inst.k() > super::super::BLOCKS);
-            let budget = Budget {
-                time: None,
-                steps: 0,
-                start: std::time::Instant::now(),
-                watch: None,
-                threads: NonZero::<usize>::MIN,
-            };
+            let budget = Budget::until(None);
             let found = map(&inst, &FAST, &budget, &mut Random::new(1)).unwrap();
             assert!(keeps(&inst, &found));
             let rows: Vec<u32> = (0..side * side)

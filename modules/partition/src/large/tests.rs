@@ -126,13 +126,7 @@ proptest! {
         }
         prop_assert_eq!(&shared.graph, &own.graph);
         prop_assert_eq!(&shared.size, &own.size);
-        let budget = Budget {
-            start: std::time::Instant::now(),
-            time: None,
-            steps: 0,
-            threads: std::num::NonZeroUsize::MIN,
-            watch: None,
-        };
+        let budget = Budget::until(None);
         let map = |inst| map(inst, &FAST, &budget, &mut Random::new(seed));
         prop_assert_eq!(map(&shared), map(&own));
     }
@@ -170,13 +164,7 @@ proptest! {
 #[test]
 fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
     let graph = mesh(60);
-    let budget = Budget {
-        start: std::time::Instant::now(),
-        time: None,
-        steps: 0,
-        threads: std::num::NonZeroUsize::MIN,
-        watch: None,
-    };
+    let budget = Budget::until(None);
     for machine in [
         Machine::regular(&[(4, 1), (2, 10), (3, 100)]).unwrap(),
         irregular(),
@@ -282,13 +270,7 @@ fn traffic_beyond_32_bits_is_searched_as_any_other() {
         let graph = Graph::new(vec![1; 3600], &channels.collect::<Vec<_>>()).unwrap();
         let machine = irregular();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-        let budget = Budget {
-            time: None,
-            steps: 0,
-            start: std::time::Instant::now(),
-            watch: None,
-            threads: NonZero::<usize>::MIN,
-        };
+        let budget = Budget::until(None);
         map(&inst, &FAST, &budget, &mut Random::new(1))
     };
     assert_eq!(times(1), times(1 << 36));
@@ -313,13 +295,7 @@ fn leaves_of_a_hub_are_contracted_with_each_other() {
     let whole = BisectionTree::new(&inst, fine.total_load(), 0.5);
     let mut divided = Divided::whole(&whole, fine.len());
     let mut levels = Levels::new();
-    let forever = Budget {
-        start: std::time::Instant::now(),
-        time: None,
-        steps: 0,
-        threads: NonZero::<usize>::MIN,
-        watch: None,
-    };
+    let forever = Budget::until(None);
     let mut random = Random::new(3);
     let target = (2000, &forever);
     assert!(contract(
@@ -367,6 +343,7 @@ fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
             time,
             steps: 0,
             threads: NonZero::<usize>::MIN,
+            deadline: None,
             watch: None,
         };
         let none = Some(std::time::Duration::ZERO);

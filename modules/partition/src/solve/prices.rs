@@ -11,7 +11,7 @@ use crate::instance::Instance;
 use crate::problem::{LARGEST_COST, Migration, Problem};
 use crate::random::Random;
 use crate::strategy::{Context, auto};
-use crate::tuning::time::{PRICED, PRICES, SHARE, STEP};
+use crate::tuning::time::{PRICED, PRICES, PRICING, SHARE, STEP};
 
 /// What short searches find of the same problem at other prices, from the mapping that is to be left.
 #[derive(Default)]
@@ -41,12 +41,22 @@ pub(super) fn others(
         steps: PRICED,
         ..*budget
     };
+    // Such a search takes what it takes, which for a time may be too much.
+    let begun = Instant::now();
+    let left = budget
+        .stop_at()
+        .map(|end| end.saturating_duration_since(begun));
+    let each = left.map(|left| left.mul_f64(PRICING) / PRICES.len() as u32);
     // A search at another price that takes longer may find what is dearer at the price asked: what
     // is done without a time is done with one, too, unless that is too short for it.
     let is_short = share.is_some_and(|t| t.as_nanos() <= u128::from(PRICED) * STEP);
-    for (times, part) in PRICES {
+    for (place, (times, part)) in (1..).zip(PRICES) {
         if all * u128::from(times) * u128::from(problem.machine.diameter()) > LARGEST_COST / 4 {
             continue;
+        }
+        let deadline = each.map(|each| begun + each * place);
+        if deadline.is_some_and(|end| Instant::now() >= end) {
+            break;
         }
         let cost: Vec<u64> = migration.cost.iter().map(|c| c * times / part).collect();
         let other = Problem {
@@ -71,7 +81,13 @@ pub(super) fn others(
             ..*budget
         };
         let random = Random::new(times);
-        let first = if is_short { timed() } else { in_steps };
+        let first = match is_short {
+            true => timed(),
+            false => Budget {
+                deadline,
+                ..in_steps
+            },
+        };
         found.first.push(search(first, random.clone())?);
         if share.is_some() && !is_short {
             found.later.push(search(timed(), random)?);

@@ -80,6 +80,7 @@ impl<'a> Stages<'a> {
                 start,
                 time: time.map(|t| t.mul_f64(share)),
                 steps: options.steps,
+                deadline: None,
                 threads: options.threads.min(MOST_THREADS),
                 watch: options.watch.as_deref(),
             },

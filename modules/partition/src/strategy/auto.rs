@@ -114,6 +114,28 @@ mod tests {
     use crate::pack;
     use crate::problem::Problem;
 
+    /// What no steps would end: it takes a clock to, but the test none.
+    #[test]
+    fn a_search_in_steps_ends_by_its_deadline() {
+        let channels = (0..60).map(|v| Channel {
+            from: v,
+            to: (v * 7 + 1) % 60,
+            traffic: 1,
+        });
+        let graph = Graph::new(vec![1; 60], &channels.collect::<Vec<_>>()).unwrap();
+        let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let budget = Budget {
+            steps: u64::MAX / 2,
+            deadline: Some(Instant::now()),
+            ..Budget::until(None)
+        };
+        let start: Vec<u32> = (0..60).map(|v| v % 8).collect();
+        let mut context = Context::new(&inst, budget, Random::new(1), vec![start.clone()]);
+        let found = run(&mut context).unwrap();
+        assert_eq!(found.block, start);
+    }
+
     #[test]
     fn what_was_packed_by_size_gets_cheaper_and_keeps_its_bounds() {
         // A ring of pairs; loads that fill the blocks to the last unit in few ways.

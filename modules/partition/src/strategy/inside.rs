@@ -62,7 +62,7 @@ pub(super) fn improve(
             time: left.zip(budget.time).map(|(l, t)| l.min(t.mul_f64(share))),
             steps,
             threads: NonZeroUsize::MIN,
-            watch: budget.watch,
+            ..*budget
         };
         let starts = vec![group.pick(&best.block)];
         let mut context = Context::new(&group.inst, part, Random::new(random.next()), starts);
@@ -201,6 +201,7 @@ mod tests {
             start: Instant::now(),
             time: None,
             steps: 4_000_000,
+            deadline: None,
             threads: NonZeroUsize::MIN,
             watch: None,
         };

@@ -126,13 +126,7 @@ fn planted(graph: &Graph, which: u32, seed: u64) -> Planted {
 }
 
 fn still() -> Budget<'static> {
-    Budget {
-        start: std::time::Instant::now(),
-        time: None,
-        steps: 0,
-        threads: std::num::NonZeroUsize::MIN,
-        watch: None,
-    }
+    Budget::until(None)
 }
 
 fn sums(mapping: &Mapping<'_>) -> Vec<i64> {
