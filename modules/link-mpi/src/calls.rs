@@ -169,10 +169,36 @@ impl World {
     /// Ends all OS processes.
     pub(crate) fn abort(&self, code: u8) -> ! {
         over();
-        // SAFETY: it takes numbers.
-        unsafe { ffi::MPI_Abort(self.comm, i32::from(code)) };
+        end_job(self.comm, code);
         std::process::exit(i32::from(code))
     }
+}
+
+/// How long the launcher has to end this OS process when it is told to end all.
+const HEARD: Duration = Duration::from_secs(1);
+
+/// Ends all OS processes with a code.
+fn end_job(comm: ffi::MPI_Comm, code: u8) {
+    // `MPI_Abort` of MPICH tells the other OS processes first, at which they exit, and the launcher then. If it sees one go
+    // before it is told, it takes that for the failure, kills all, and ends with the 9 of those killed in its code.
+    if is_mpich()
+        && let Some(fd) = launcher()
+    {
+        tell_launcher(fd, &format!("cmd=abort exitcode={code}\n"));
+        std::thread::sleep(HEARD);
+    }
+    // SAFETY: it takes numbers.
+    unsafe { ffi::MPI_Abort(comm, i32::from(code)) };
+}
+
+/// The socket at which the launcher of MPICH speaks PMI 1.
+pub(crate) fn launcher() -> Option<i32> {
+    std::env::var("PMI_FD").ok()?.parse().ok()
+}
+
+/// Whether the library is MPICH.
+pub(crate) fn is_mpich() -> bool {
+    library().starts_with("MPICH")
 }
 
 /// The run is over, or is being ended.
@@ -276,8 +302,8 @@ extern "C" fn exits() {
         host()
     );
     printed::wait_until_read(FORWARDING);
-    // SAFETY: it takes numbers; MPI has not been ended, as the run is not over.
-    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, Exit::Lost as i32) };
+    // SAFETY: a constant; MPI has not been ended, as the run is not over.
+    end_job(unsafe { ffi::RSMPI_COMM_WORLD }, Exit::Lost as u8);
 }
 
 /// The number by which the kernel knows this thread.
@@ -286,14 +312,18 @@ pub(crate) fn thread() -> i32 {
     unsafe { gettid() }
 }
 
+/// Sends a line to the launcher over its socket.
+fn tell_launcher(fd: i32, line: &str) {
+    // SAFETY: the bytes are as many as is said.
+    unsafe { write(fd, line.as_ptr().cast(), line.len()) };
+}
+
 /// Sends a line to the launcher over its socket, and waits for one.
 pub(crate) fn ask_launcher(fd: i32, line: &str) {
+    tell_launcher(fd, line);
     let mut answer = [0u8; 256];
     // SAFETY: the bytes are as many as is said.
-    unsafe {
-        write(fd, line.as_ptr().cast(), line.len());
-        read(fd, answer.as_mut_ptr().cast(), answer.len());
-    }
+    unsafe { read(fd, answer.as_mut_ptr().cast(), answer.len()) };
 }
 
 /// Ends this OS process without another word.

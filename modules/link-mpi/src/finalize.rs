@@ -7,7 +7,6 @@
 //! that it is through, and ends. On one host it is called, and who is found like that all the same says that it
 //! has come to the barrier and is through.
 
-use std::env;
 use std::fs;
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -41,7 +40,9 @@ fn replaced(hosts: &[String]) -> bool {
     if one_host || !hangs(&calls::library()) {
         return false;
     }
-    let Some(fd) = launcher() else { return false };
+    let Some(fd) = calls::launcher() else {
+        return false;
+    };
     calls::ask_launcher(fd, "cmd=finalize\n");
     true
 }
@@ -53,15 +54,10 @@ fn hangs(library: &str) -> bool {
     library.starts_with("MPICH") && version.starts_with("4.")
 }
 
-/// The socket at which the launcher speaks PMI 1.
-fn launcher() -> Option<i32> {
-    env::var("PMI_FD").ok()?.parse().ok()
-}
-
 /// Watches over the end of MPI, which is going to begin, until what is returned is dropped.
 fn watch(code: u8) -> Option<Sender<()>> {
-    let fd = launcher()?;
-    if !calls::library().starts_with("MPICH") {
+    let fd = calls::launcher()?;
+    if !calls::is_mpich() {
         return None;
     }
     let (ended, end) = mpsc::channel::<()>();
