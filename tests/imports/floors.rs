@@ -233,8 +233,11 @@ const PLATFORM: &[&str] = &[
 const WIRING: &[&str] = &[
     "codes",
     "layout",
+    "lexer",
+    "sources",
     "budget",
     "identifier",
+    "definitions",
     "positions",
     "sequence",
     "structure",
