@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_told() {
         let large = "x".repeat(BUDGET as usize / 2);
-        let makes: [(&str, &dyn Fn(&Path)); 6] = [
+        type Make<'m> = &'m dyn Fn(&Path);
+        let makes: [(&str, Make<'_>); 6] = [
             ("a pipe", &|at| {
                 let made = std::process::Command::new("mkfifo")
                     .arg(at.join("x.rs"))
