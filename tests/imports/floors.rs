@@ -237,6 +237,7 @@ const WIRING: &[&str] = &[
     "sources",
     "budget",
     "identifier",
+    "plain",
     "definitions",
     "positions",
     "sequence",

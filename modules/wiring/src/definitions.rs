@@ -4,94 +4,11 @@
 
 use crate::identifier::{Language, is_keyword};
 use crate::lexer::{Token, Tokens, tokens};
+use crate::plain;
 use std::collections::HashSet;
 
 /// Most names that are kept of each sort.
 const MOST_NAMES: usize = 100_000;
-
-/// Attributes that define nothing more. `cfg` is none of them: there may be another definition.
-const PLAIN_ATTRIBUTES: &[&str] = &[
-    "allow",
-    "clippy",
-    "default",
-    "deny",
-    "deprecated",
-    "derive",
-    "doc",
-    "expect",
-    "must_use",
-    "non_exhaustive",
-    "repr",
-    "rustfmt",
-    "serde",
-    "warn",
-];
-
-/// Words of derives that lay nothing out; what others give a type is not known.
-const PLAIN_DERIVES: &[&str] = &[
-    "derive",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "Deserialize",
-    "Eq",
-    "Hash",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-    "Serialize",
-    "clone",
-    "cmp",
-    "core",
-    "default",
-    "fmt",
-    "hash",
-    "marker",
-    "serde",
-    "std",
-];
-
-/// Macros that define nothing: those of Rust and of the runtime.
-const PLAIN_MACROS: &[&str] = &[
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "cfg",
-    "column",
-    "compile_error",
-    "concat",
-    "dbg",
-    "debug_assert",
-    "debug_assert_eq",
-    "debug_assert_ne",
-    "env",
-    "eprint",
-    "eprintln",
-    "file",
-    "format",
-    "format_args",
-    "format_of",
-    "include_bytes",
-    "include_str",
-    "line",
-    "matches",
-    "module_path",
-    "option_env",
-    "panic",
-    "payload",
-    "print",
-    "println",
-    "select",
-    "stringify",
-    "thread_local",
-    "todo",
-    "unimplemented",
-    "unreachable",
-    "vec",
-    "write",
-    "writeln",
-];
 
 /// What has been read of a program so far.
 pub(crate) struct Definitions<'w> {
@@ -215,7 +132,7 @@ impl<'a> Scan<'a, '_, '_> {
                 keep(&mut self.found.defined, name)?;
             }
             (_, Some(Token::Sign('!'))) if ahead.next() == Some(Token::Open) => {
-                let is_macro = !is_keyword(word, Language::Rust) && !PLAIN_MACROS.contains(&word);
+                let is_macro = !is_keyword(word, Language::Rust) && !plain::MACROS.contains(&word);
                 if is_macro && self.handed.is_none() {
                     self.handed = Some(self.depth);
                 }
@@ -284,8 +201,8 @@ impl<'a> Scan<'a, '_, '_> {
                 Token::Sign('=') if before == Some(Token::Word("path")) => return None,
                 Token::Word(word) => {
                     let first = *first.get_or_insert(word);
-                    is_plain &= PLAIN_ATTRIBUTES.contains(&first);
-                    is_plain &= first != "derive" || PLAIN_DERIVES.contains(&word);
+                    is_plain &= plain::ATTRIBUTES.contains(&first);
+                    is_plain &= first != "derive" || plain::DERIVES.contains(&word);
                 }
                 _ => {}
             }

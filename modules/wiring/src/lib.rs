@@ -21,6 +21,7 @@ mod layout;
 mod lexer;
 pub mod names;
 pub mod payload;
+mod plain;
 mod positions;
 pub mod project;
 pub mod rustc;
