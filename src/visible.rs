@@ -1,24 +1,9 @@
 //! Text as it may reach a terminal. Names come from files, and files may hold anything: sequences that
 //! move the cursor, colour what follows, rename the window, or turn the direction of the text.
 
-use graphmap_kpn::controls::{self, is_control};
+use graphmap_kpn::controls::{self, escaped, is_control};
 use serde_json::Value;
 use std::borrow::Cow;
-
-fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let odd = |c: char| is_control(c) && !stays(c);
-    if !text.contains(odd) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match odd(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-    }
-    Cow::Owned(shown)
-}
 
 /// Text of several lines.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {

@@ -337,26 +337,33 @@ fn a_drawing_with_some_types_is_told_which_are_missing() {
     }
 }
 
-#[test]
-fn a_type_without_a_format_is_told_before_the_build_where_its_tokens_leave_their_os_process() {
-    let graph = "\
+/// Of its four processes in two OS processes the channel in the middle crosses.
+const CROSSING: &str = "\
 digraph net {
   a -> b [type=Item];
   b -> c [type=Item];
   c -> d [type=\"Vec<Whole>\"];
 }
 ";
-    let types = "\
+
+/// The project of that graph with these types.
+fn crossing(graph: &str, types: &str) -> Test {
+    let test = Test::new()
+        .file("net.dot", graph)
+        .args("new net --from net.dot");
+    test.run().status(0);
+    test.file("net/src/types.rs", types)
+}
+
+const ITEM: &str = "\
 pub struct Item;
 pub struct Whole(u8);
 graphmap_runtime::payload!(Whole(x));
 ";
-    let mut test = Test::new()
-        .file("net.dot", graph)
-        .args("new net --from net.dot");
-    test.run().status(0);
-    test = test.file("net/src/types.rs", types);
-    // Of four processes in two OS processes the channel in the middle crosses.
+
+#[test]
+fn a_type_without_a_format_is_told_before_the_build_where_its_tokens_leave_their_os_process() {
+    let mut test = crossing(CROSSING, ITEM);
     test = test.args("run net.dot --no-build -n 2 --link shm");
     let told = test.run().status(0);
     assert_eq!(told.stderr().matches("G0621").count(), 1);
@@ -381,4 +388,119 @@ warning[G0621]: nothing says how `Item` is laid out as bytes, and its tokens go 
         )
         .args("run net.dot --no-build -n 4 --link shm");
     test.run().status(0).stderr_lacks("G0621");
+}
+
+#[test]
+fn a_type_without_a_format_is_told_by_its_path_and_in_a_folder_too() {
+    let graph = CROSSING.replace("Item", "\"crate::types::Item\"");
+    let test = crossing(&graph, ITEM).args("run net.dot --no-build -n 2 --link shm");
+    test.run().status(0).stderr_has("warning[G0621]");
+    let test = test.file("net/src/types/mod.rs", ITEM);
+    std::fs::remove_file(test.folder().join("net/src/types.rs")).unwrap();
+    test.run()
+        .status(0)
+        .stderr_has("beside the type in net/src/types/mod.rs");
+    assert!(!test.folder().join("net/src/types.rs").exists());
+}
+
+/// What the user's shell has set holds where the command line says nothing.
+#[test]
+fn settings_of_the_shell_count_where_a_type_has_no_format() {
+    for (args, variables, is_told) in [
+        ("-n 2", &[("GRAPHMAP_LINK", "shm")][..], true),
+        ("--link shm", &[("GRAPHMAP_OS_PROCESSES", " 2 ")], true),
+        (
+            "",
+            &[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")],
+            true,
+        ),
+        ("", &[("GRAPHMAP_LINK", "shm")], false),
+        (
+            "-n 1",
+            &[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")],
+            false,
+        ),
+        ("-n 2 --link threads", &[("GRAPHMAP_LINK", "shm")], false),
+        ("-n 2", &[("GRAPHMAP_LINK", "threads")], false),
+        ("-n 2", &[("GRAPHMAP_LINK", "")], false),
+        ("--link shm", &[("GRAPHMAP_OS_PROCESSES", "two")], false),
+        // Where processes are is for the program to read.
+        (
+            "-n 2 --link shm",
+            &[("GRAPHMAP_PLACEMENT", "0 0 0 1")],
+            false,
+        ),
+        (
+            "-n 2 --link shm",
+            &[("GRAPHMAP_MAPPING", "elsewhere")],
+            false,
+        ),
+    ] {
+        let mut test = crossing(CROSSING, ITEM).args(&format!("run net.dot --no-build {args}"));
+        for (name, value) in variables {
+            test = test.env(name, value);
+        }
+        let done = test.run().status(0);
+        assert_eq!(
+            done.stderr().contains("G0621"),
+            is_told,
+            "{args} {variables:?}"
+        );
+    }
+}
+
+/// Without a cargo that could build anything, and an MPI that is asked for nothing.
+#[test]
+fn a_format_that_must_not_be_missing_ends_the_run_before_the_build() {
+    for link in ["shm", "mpi"] {
+        let mut test = Test::new()
+            .file("net.dot", CROSSING)
+            .args("new net --from net.dot");
+        if link == "mpi" {
+            test = test.args("new net --from net.dot --link mpi");
+        }
+        test.run().status(0);
+        let test = test
+            .file("net/src/types.rs", ITEM)
+            .executable("mpicc.mpich", "#!/bin/sh\n")
+            .executable("cargo", "#!/bin/sh\ntouch built; exit 1\n")
+            .args(&format!("run net.dot -n 2 --link {link} --deny G0621"));
+        test.run().status(1).stderr_has("error[G0621]");
+        assert!(!test.folder().join("built").exists(), "{link}");
+    }
+}
+
+/// Nobody writes to a pipe that lies among the sources: the run goes on.
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_among_the_sources_is_not_opened() {
+    for device in [false, true] {
+        let test = crossing(CROSSING, ITEM).args("run net.dot --no-build -n 2 --link shm");
+        let path = test.folder().join("net/src/x.rs");
+        match device {
+            true => std::os::unix::fs::symlink("/dev/stdin", path).unwrap(),
+            false => {
+                let made = std::process::Command::new("mkfifo").arg(path).status();
+                assert!(made.unwrap().success());
+            }
+        }
+        let status = test.start().ended();
+        assert!(status.success());
+        assert!(!test.read("said-err").contains("G0621"));
+    }
+}
+
+/// The name of a folder may hold anything.
+#[test]
+fn a_folder_with_an_odd_name_is_shown_on_one_line() {
+    let name = "a\n\u{1b}[31mb";
+    let test = Test::new().file("net.dot", CROSSING);
+    let test = test.words(&["new", name, "--from", "net.dot"]);
+    test.run().status(0);
+    let graph = format!("{name}/net.dot");
+    let test = test.file(&format!("{name}/src/types.rs"), ITEM);
+    let test = test.words(&["run", &graph, "--no-build", "-n", "2", "--link", "shm"]);
+    test.run()
+        .status(0)
+        .stderr_has(r"beside the type in a\n\u{1b}[31mb/src/types.rs");
 }

@@ -493,3 +493,21 @@ fn an_emitter_that_the_name_of_a_file_does_not_say_is_told() {
         assert!(done.stderr().starts_with(said), "{args}: {}", done.stderr());
     }
 }
+
+/// Cargo reads the manifest, and so do we.
+#[test]
+fn a_project_may_be_called_anything() {
+    for name in [
+        "a\u{1b}b",
+        "c\nd",
+        "e\"f\\g",
+        "h\u{202e}i",
+        &"j".repeat(140),
+    ] {
+        let test = Test::new().words(&["new", name]);
+        test.run().status(0);
+        let graph = format!("{name}/{name}.dot");
+        let test = test.words(&["run", &graph, "--no-build"]);
+        test.run().status(0);
+    }
+}

@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod copy;
 mod fit;
 pub(crate) mod hosts;
+mod places;
 mod program;
 pub(crate) mod project;
 
@@ -16,9 +17,9 @@ use crate::cli::child;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use args::{Link, RunArgs};
-use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_wiring::formats;
+use places::Places;
 use program::{build, ended, handed, obeyed};
 use project::{find_project, unasked};
 use std::num::NonZeroU32;
@@ -87,16 +88,11 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return output::written_twice(session, profile, trace);
     }
     let (project, doubts) = find_project(args, session, &network)?;
-    if matches!(args.link, Some(Link::Shm)) {
-        let (processes, count) = (network.processes.len(), args.os_processes);
-        let count = count.map_or(1, |count| count.get() as usize);
+    if let Some(places) = Places::over_shared_memory(args, mapping.as_ref(), &network) {
         session.find_all(formats::missing(&project, &network, |process| {
-            match &mapping {
-                Some(mapping) => mapping.of(process).index(),
-                // As the runtime places them: in blocks of neighbours.
-                None => process.index() * count / processes.max(1),
-            }
+            places.of(process)
         }));
+        session.unless_denied()?;
     }
     if args.no_build {
         unasked(args, session, doubts);

@@ -216,6 +216,19 @@ impl Started {
         self.0.id()
     }
 
+    /// Waits until it ends by itself.
+    #[track_caller]
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < LONGEST, "it does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Sends it a signal, and waits for its end.
     #[track_caller]
     pub(crate) fn end_by(self, signal: &str) -> ExitStatus {

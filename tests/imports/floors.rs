@@ -233,8 +233,12 @@ const PLATFORM: &[&str] = &[
 const WIRING: &[&str] = &[
     "codes",
     "layout",
+    "lexer",
+    "sources",
     "budget",
     "identifier",
+    "plain",
+    "definitions",
     "positions",
     "sequence",
     "structure",

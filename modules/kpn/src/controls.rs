@@ -1,5 +1,6 @@
 //! Characters that govern whoever shows a text, and how JSON writes them.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Whether a terminal would do something else than show this character.
@@ -13,6 +14,22 @@ pub fn is_control(c: char) -> bool {
             c,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         )
+}
+
+/// A text with its control characters escaped, but those that stay.
+pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let odd = |c: char| is_control(c) && !stays(c);
+    if !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match odd(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// JSON with its control characters written as `\u....`, those between its lines excepted. They can only

@@ -4,7 +4,7 @@ use crate::changes::Change;
 use crate::codes;
 use crate::context::{KindModel, Model};
 use crate::identifier::words_of;
-use crate::layout::{self, TYPES};
+use crate::layout;
 use crate::signature::Signature;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
@@ -115,7 +115,7 @@ fn functions_without_kind(
 }
 
 fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec<Doubt>) {
-    let path = root.join(TYPES);
+    let path = layout::types_file(root);
     let Ok(text) = input::text(&path, Limit::SOURCE) else {
         return;
     };

@@ -1,18 +1,20 @@
 //! Types of tokens that nothing in a project lays out as bytes, where tokens of theirs go between OS processes.
 //!
-//! Only the compiler knows what is implemented. What is found here is found before it is asked: a type that the project defines,
-//! while nowhere in its sources `payload!` names it or `Payload` is implemented for it by name.
+//! Only the compiler knows what is implemented. What is found here is found before it is asked, by name, and told where it
+//! is certain: a type that the project defines, while nothing in its sources lays it out.
 
 use crate::codes;
-use crate::identifier::words_of;
-use crate::layout::{TYPES, WIRING};
+use crate::definitions::Definitions;
+use crate::layout::types_file;
+use crate::lexer::{Token, tokens};
 use crate::payload::{self, UNTYPED};
 use crate::project::Project;
+use crate::sources::Sources;
+use graphmap_kpn::controls;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::{Network, ProcessId};
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Warns of each type of a project's own without a format of bytes of which tokens go from one OS process to another: at the
 /// first channel that takes them there.
@@ -32,29 +34,23 @@ pub fn missing(
             continue;
         }
         let ty = channel.ty.map_or(UNTYPED, |ty| network.name(ty));
-        for own in payload::parse(ty)
-            .map(|payload| payload.own)
-            .unwrap_or_default()
-        {
-            crossing.entry(own).or_insert((channel.span, ends));
+        for name in laid_out_by_the_project(ty) {
+            crossing.entry(name).or_insert((channel.span, ends));
         }
     }
     let mut found = Diagnostics::new();
     if crossing.is_empty() {
         return found;
     }
-    let types = project.root.join(TYPES);
-    let Ok(defined) = input::text(&types, Limit::SOURCE) else {
+    let types = types_file(&project.root);
+    let wanted = crossing.keys().cloned().collect();
+    let Some(definitions) = read(&project.root.join("src"), &types, &wanted) else {
         return found;
     };
-    let mut sources = Vec::new();
-    read_sources(
-        &project.root.join("src"),
-        &project.root.join(WIRING),
-        &mut sources,
-    );
+    let shown = types.display().to_string();
+    let shown = controls::escaped(&shown, |_| false);
     for (name, (span, (from, to))) in crossing {
-        if !defines(&defined, &name) || sources.iter().any(|text| lays_out(text, &name)) {
+        if !definitions.lacks_format(&name) {
             continue;
         }
         let message = format!(
@@ -64,51 +60,65 @@ pub fn missing(
             Diagnostic::warning(codes::NO_FORMAT, message)
                 .at(span, "in this channel, the first of them")
                 .help(format!(
-                    "write `graphmap_runtime::payload!({name} {{ its, fields }});` beside the type in {}",
-                    types.display()
+                    "write `graphmap_runtime::payload!({name} {{ its, fields }});` beside the type in {shown}"
                 )),
         );
     }
     found
 }
 
-/// The Rust files below a folder; of what cannot be read the compiler tells.
-fn read_sources(folder: &Path, except: &Path, sources: &mut Vec<String>) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    for path in paths {
-        if path.is_dir() && !path.is_symlink() {
-            read_sources(&path, except, sources);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && path != except {
-            sources.extend(input::text(&path, Limit::SOURCE));
+/// What the sources below a folder say of these names. `None` where that is not certain.
+fn read<'w>(folder: &Path, types: &Path, wanted: &'w HashSet<String>) -> Option<Definitions<'w>> {
+    let mut definitions = Definitions::new(wanted);
+    let mut sources = Sources::new();
+    sources.file(types, &mut |text| definitions.read(text, true))?;
+    sources.folder(folder, &mut |text| definitions.read(text, false))?;
+    Some(definitions)
+}
+
+/// The names of a project's own types that have to be laid out for tokens of a type to be. Of those within another's type
+/// nobody knows: it need not ask for a format of theirs.
+fn laid_out_by_the_project(ty: &str) -> Vec<String> {
+    let Ok(payload) = payload::parse(ty) else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    let mut path: Vec<&str> = Vec::new();
+    // For each `<` that is open, whether what is within has to be laid out, too.
+    let mut within = Vec::new();
+    let mut tokens = tokens(&payload.rust).peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            Token::Word(word) => path.push(word),
+            Token::Sign('<') => {
+                let inner = within.last() != Some(&false) && asks_for_formats(&path);
+                within.push(inner);
+            }
+            Token::Sign('>') => drop(within.pop()),
+            _ => {}
+        }
+        if token == Token::Sign(':') || tokens.peek() == Some(&Token::Sign(':')) {
+            continue;
+        }
+        if let (["types", name] | ["crate", "types", name], Token::Word(_)) = (&path[..], token)
+            && within.last() != Some(&false)
+        {
+            names.push((*name).to_owned());
+        }
+        if tokens.peek() != Some(&Token::Sign('<')) {
+            path.clear();
         }
     }
+    names
 }
 
-/// Whether a text defines a type that has no format but one of its own.
-fn defines(text: &str, name: &str) -> bool {
-    let mut before = "";
-    words_of(text).any(|word| {
-        let defines = word == name && matches!(before, "struct" | "enum" | "union");
-        before = word;
-        defines
-    })
-}
-
-/// Whether a text names a type in `payload!`, or implements `Payload` for it.
-fn lays_out(text: &str, name: &str) -> bool {
-    let in_macro = text.split("payload!").skip(1).any(|rest| {
-        let mut words = words_of(rest).skip_while(|word| *word == "enum");
-        words.next() == Some(name)
-    });
-    let implemented = text.split("Payload").skip(1).any(|rest| {
-        let rest = rest.trim_start().strip_prefix("for ");
-        let rest = rest.map_or("", str::trim_start);
-        let path = rest.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
-        path.take(1)
-            .any(|path| path.rsplit("::").next() == Some(name))
-    });
-    in_macro || implemented
+/// Whether a generic type, by its path, is laid out as what it holds is.
+fn asks_for_formats(path: &[&str]) -> bool {
+    match path {
+        [_] => true,
+        ["std" | "core" | "alloc", .., last] => *last != "PhantomData",
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -116,36 +126,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_found_by_name() {
-        for (text, name, found) in [
-            ("graphmap_runtime::payload!(Item);", "Item", true),
-            ("rt::payload! { Item { a, b } }", "Item", true),
-            ("payload!(enum Item { A, B(x) });", "Item", true),
-            ("payload!(Strip<T> { rows });", "Strip", true),
-            ("impl rt::Payload for crate::types::Item {", "Item", true),
+    fn types_of_the_project_are_found_in_others() {
+        for (ty, names) in [
+            ("u64", &[][..]),
+            ("Item", &["Item"]),
+            ("crate::types::Item", &["Item"]),
+            ("crate :: types :: Item", &["Item"]),
+            ("crate::types::Strip<Item>", &["Strip"]),
+            ("crate::types::inner::Item", &[]),
+            ("crate::other::Item", &[]),
+            ("other::types::Item", &[]),
+            ("Vec<(u8, Item, [Other; 3])>", &["Item", "Other"]),
             (
-                "impl<T: Payload> Payload for Strip<T>\nwhere",
-                "Strip",
-                true,
+                "Result<Box<Item>, Option<crate::types::Other>>",
+                &["Item", "Other"],
             ),
-            ("impl<T> rt::Payload\n    for Strip<T>", "Strip", true),
-            ("payload!(Items);", "Item", false),
-            ("impl Payload for Items {", "Item", false),
-            ("struct Item;", "Item", false),
+            (
+                "std::collections::BTreeMap<Item, Vec<Other>>",
+                &["Item", "Other"],
+            ),
+            ("std::marker::PhantomData<Item>", &[]),
+            ("other::Pair<Item, Vec<Item>>", &[]),
+            ("(other::Pair<Vec<Item>, u8>, Other)", &["Other"]),
+            ("no type", &[]),
         ] {
-            assert_eq!(lays_out(text, name), found, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_an_alias_or_comes_from_elsewhere_is_not_defined() {
-        assert!(defines("pub struct Item {", "Item") && defines("enum  Item<T> {", "Item"));
-        for text in [
-            "pub type Item = u64;",
-            "pub use other::Item;",
-            "struct Items;",
-        ] {
-            assert!(!defines(text, "Item"), "{text}");
+            assert_eq!(laid_out_by_the_project(ty), names, "{ty}");
         }
     }
 }

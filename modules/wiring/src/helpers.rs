@@ -3,6 +3,7 @@
 
 use crate::budget::Budget;
 use crate::sequence;
+use graphmap_kpn::controls::is_control;
 use handlebars::{
     Context, Handlebars, Helper, HelperDef, HelperResult, JsonRender, Output, RenderContext,
     RenderError, RenderErrorReason, Renderable, ScopedJson, StringOutput, handlebars_helper,
@@ -24,6 +25,7 @@ handlebars_helper!(camel: |word: str| crate::identifier::identifier(
 ));
 handlebars_helper!(upper: |word: str| word.to_ascii_uppercase());
 handlebars_helper!(join: |*parts| parts.iter().map(|p| p.render()).collect::<String>());
+handlebars_helper!(toml: |value: str| toml_string(value));
 handlebars_helper!(text_helper: |value: str| comment(value));
 
 /// Adds all helpers to an engine; they spend the budget by what they make.
@@ -34,6 +36,7 @@ pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
     engine.register_helper("text", budget.of(text_helper));
     engine.register_helper("string", budget.of(quoted(rust_string)));
     engine.register_helper("c_string", budget.of(quoted(c_string)));
+    engine.register_helper("toml", budget.of(toml));
     engine.register_helper("layout", budget.of(lay_out));
     engine.register_helper("rows", budget.of(Rows));
 }
@@ -116,6 +119,23 @@ pub(crate) fn rust_string(text: &str, indent: usize) -> String {
         _ => text.extend(c.escape_unicode()),
     };
     literal(text.chars(), text.len(), &joint, |c| *c == ' ', escape)
+}
+
+/// A TOML string, which is on one line however long it is.
+fn toml_string(text: &str) -> String {
+    let mut string = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => string.extend(['\\', c]),
+            _ if is_control(c) => {
+                // Writing to a string cannot fail.
+                let _ = write!(string, "\\U{:08X}", u32::from(c));
+            }
+            _ => string.push(c),
+        }
+    }
+    string.push('"');
+    string
 }
 
 /// A C string literal; neighbours are joined by the compiler.

@@ -9,6 +9,7 @@ mod changes;
 mod classes;
 pub mod codes;
 pub mod context;
+mod definitions;
 pub mod doubts;
 pub mod emitters;
 pub mod family;
@@ -17,14 +18,17 @@ pub mod formats;
 mod helpers;
 pub mod identifier;
 mod layout;
+mod lexer;
 pub mod names;
 pub mod payload;
+mod plain;
 mod positions;
 pub mod project;
 pub mod rustc;
 pub mod sequence;
 mod signature;
 pub mod skeleton;
+mod sources;
 pub mod structure;
 
 #[cfg(test)]

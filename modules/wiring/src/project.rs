@@ -16,7 +16,7 @@ use crate::context::Model;
 use crate::doubts::{self, Doubt};
 use crate::emitters::render;
 use crate::family::RUST;
-use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file};
+use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file, types_file};
 use crate::signature;
 use crate::skeleton::Skeletons;
 use graphmap_kpn::declared::Direction;
@@ -74,7 +74,8 @@ pub fn create(
     diagnostics: &mut Diagnostics,
 ) -> Result<Files, Diagnostics> {
     let mut files = Files::new();
-    let model = generate(network, skeletons, Path::new(""), &mut files, diagnostics)?;
+    let no_root = (Path::new(""), Path::new(TYPES));
+    let model = generate(network, skeletons, no_root, &mut files, diagnostics)?;
     let (runtime_path, link_path) = match &new.runtime {
         Runtime::Vendored => {
             vendor(Path::new(""), VENDOR, VENDORED, &mut files);
@@ -109,11 +110,12 @@ pub fn create(
     Ok(files)
 }
 
-/// The files that depend on the graph: wiring, and the user's where there is none yet.
+/// The files that depend on the graph: wiring, and the user's where there is none yet; in a project's folder, with the
+/// file of its types.
 fn generate(
     network: &Network,
     skeletons: &Skeletons,
-    root: &Path,
+    (root, types): (&Path, &Path),
     files: &mut Files,
     diagnostics: &mut Diagnostics,
 ) -> Result<Model, Diagnostics> {
@@ -123,7 +125,7 @@ fn generate(
     files.generated(root.join(WIRING), wiring);
     let processes = skeletons.render("project/processes", &data)?;
     files.generated(root.join(FUNCTIONS), processes);
-    files.once(root.join(TYPES), skeletons.render("project/types", &data)?);
+    files.once(types, skeletons.render("project/types", &data)?);
     for kind in &model.kinds {
         let reads = kind
             .ports
@@ -345,7 +347,9 @@ impl Project {
         diagnostics: &mut Diagnostics,
     ) -> Result<Regenerated, Diagnostics> {
         let mut files = Files::new();
-        let model = generate(network, skeletons, &self.root, &mut files, diagnostics)?;
+        let types = types_file(&self.root);
+        let places = (&*self.root, &*types);
+        let model = generate(network, skeletons, places, &mut files, diagnostics)?;
         if self.vendored {
             vendor(&self.root, VENDOR, VENDORED, &mut files);
         }

@@ -149,6 +149,7 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     session.find_all(formats::missing(&project, mapped.network(), |process| {
         mapped.mapping().of(process).index()
     }));
+    session.unless_denied()?;
     let target = Mpi::target(mpi.launcher, &project);
     let build_for = Some((mpi.compiler, &*target));
     let program = match args.no_build {

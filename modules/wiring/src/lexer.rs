@@ -1,0 +1,228 @@
+//! Tokens of Rust: words, signs and literals, without comments and space.
+
+/// A token. Of literals nobody asks what they say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token<'a> {
+    /// An identifier or keyword; of `r#type` it is `type`.
+    Word(&'a str),
+    /// A number, character or string.
+    Literal,
+    /// The quote of a lifetime or label, whose name is left out.
+    Lifetime,
+    /// `(`, `[` or `{`.
+    Open,
+    /// `)`, `]` or `}`.
+    Close,
+    /// Any other character.
+    Sign(char),
+}
+
+/// The tokens of a text, which need not be a sound program.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokens<'a> {
+    rest: &'a str,
+}
+
+/// The tokens of a text.
+pub(crate) fn tokens(text: &str) -> Tokens<'_> {
+    Tokens { rest: text }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        self.skip_space();
+        let first = self.rest.chars().next()?;
+        Some(match first {
+            '0'..='9' => {
+                self.word();
+                Token::Literal
+            }
+            '"' => self.string(),
+            '\'' => self.quote(),
+            '(' | '[' | '{' => self.sign(first, Token::Open),
+            ')' | ']' | '}' => self.sign(first, Token::Close),
+            _ if is_of_word(first) => self.word_or_literal(),
+            _ => self.sign(first, Token::Sign(first)),
+        })
+    }
+}
+
+impl<'a> Tokens<'a> {
+    fn sign(&mut self, sign: char, token: Token<'a>) -> Token<'a> {
+        self.rest = &self.rest[sign.len_utf8()..];
+        token
+    }
+
+    /// Goes on behind the next place where a text stands, or to the end.
+    fn skip_past(&mut self, text: &str) {
+        let at = self.rest.find(text);
+        self.rest = at.map_or("", |at| &self.rest[at + text.len()..]);
+    }
+
+    fn skip_space(&mut self) {
+        loop {
+            self.rest = self.rest.trim_start_matches(is_space);
+            if self.rest.starts_with("//") {
+                self.skip_past("\n");
+            } else if self.rest.starts_with("/*") {
+                self.skip_comment();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A comment of blocks, which may hold others.
+    fn skip_comment(&mut self) {
+        let bytes = self.rest.as_bytes();
+        let (mut at, mut depth) = (2, 1);
+        while depth > 0 && at < bytes.len() {
+            match bytes[at..] {
+                [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
+                [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
+                _ => at += 1,
+            }
+        }
+        self.rest = &self.rest[at..];
+    }
+
+    fn word(&mut self) -> &'a str {
+        let length = self.rest.find(|c| !is_of_word(c));
+        let (word, rest) = self.rest.split_at(length.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        word
+    }
+
+    fn word_or_literal(&mut self) -> Token<'a> {
+        let word = self.word();
+        let hashes = self.rest.bytes().take_while(|b| *b == b'#').count();
+        let behind = self.rest[hashes..].chars().next();
+        match (word, behind) {
+            ("r" | "br" | "cr", Some('"')) => {
+                self.rest = &self.rest[hashes + 1..];
+                self.skip_past(&format!("\"{}", &"#".repeat(hashes)));
+                Token::Literal
+            }
+            ("b" | "c", Some('"')) if hashes == 0 => self.string(),
+            ("b", Some('\'')) if hashes == 0 => self.quote(),
+            ("r", Some(c)) if hashes == 1 && is_of_word(c) => {
+                self.rest = &self.rest[1..];
+                Token::Word(self.word())
+            }
+            _ => Token::Word(word),
+        }
+    }
+
+    /// A literal between quotes as the one that it begins with, in which a backslash escapes.
+    fn string(&mut self) -> Token<'a> {
+        let bytes = self.rest.as_bytes();
+        let mut at = 1;
+        while at < bytes.len() && bytes[at] != bytes[0] {
+            at += if bytes[at] == b'\\' { 2 } else { 1 };
+        }
+        // A backslash may stand before a character of several bytes, but all of those are none of what is sought.
+        self.rest = self.rest.get(at + 1..).unwrap_or_default();
+        Token::Literal
+    }
+
+    /// A character, or a lifetime: `'a'` or `'a`.
+    fn quote(&mut self) -> Token<'a> {
+        let mut behind = self.rest[1..].chars();
+        match (behind.next(), behind.next()) {
+            (Some('\\'), _) | (_, Some('\'')) => self.string(),
+            _ => {
+                self.rest = &self.rest[1..];
+                // A raw one, `'r#type`, is that of the word behind.
+                if self.word() == "r" && self.rest.starts_with('#') {
+                    self.rest = &self.rest[1..];
+                    self.word();
+                }
+                Token::Lifetime
+            }
+        }
+    }
+}
+
+/// What Rust takes for space; the two marks say the direction of text.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200e}' | '\u{200f}')
+}
+
+/// Beyond ASCII all that is no space: elsewhere it may stand in comments and literals only.
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && !is_space(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The words and signs of a text, with `0` for a literal.
+    fn shown(text: &str) -> String {
+        let shown = tokens(text).map(|token| match token {
+            Token::Word(word) => word.to_owned(),
+            Token::Literal => "0".to_owned(),
+            Token::Lifetime => "'".to_owned(),
+            Token::Open => "(".to_owned(),
+            Token::Close => ")".to_owned(),
+            Token::Sign(sign) => sign.to_string(),
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn comments_space_and_what_literals_say_are_left_out() {
+        for (text, expected) in [
+            ("a // b\r\n\tc", "a c"),
+            ("/// a\n//! b\nc", "c"),
+            ("a/* b /* c */ d */e", "a e"),
+            ("a /* b", "a"),
+            ("a /*/ b */ c", "a c"),
+            ("a / b", "a / b"),
+            ("r#type r#Item r # a", "type Item r # a"),
+            ("\"a // \\\" b\" c", "0 c"),
+            ("\"a \\\\\" c", "0 c"),
+            ("\"a\\\u{e9}\" c", "0 c"),
+            ("b\"a\" c\"a\" br\"\\\" cr#\"\"a\"# d", "0 0 0 0 d"),
+            ("r##\"a \"# b\"## c", "0 c"),
+            ("r\"a\nb", "0"),
+            ("'a' 'ab '\\'' b'\"' '\"' '\u{e9}' c", "0 ' 0 0 0 0 c"),
+            ("&'a T 'r#fn x '_>", "& ' T ' x ' >"),
+            ("'\u{e9}\u{301} a", "' a"),
+            ("1.5e3 0xffu8 1..2", "0 . 0 0 0 . . 0"),
+            ("a::B<[u8; 3]>!{}", "a : : B < ( u8 ; 0 ) > ! ( )"),
+            (
+                "\u{feff}a\u{e9}\u{301} b\u{200e}c\u{2028}d",
+                "\u{feff}a\u{e9}\u{301} b c d",
+            ),
+            ("'", "'"),
+            ("'\\", "0"),
+            ("\"\\", "0"),
+        ] {
+            assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_an_end(text in "\\PC{0,30}|[a-cr#'\"/*\\\\\n(){}!\u{e9} ]{0,30}") {
+            prop_assert!(tokens(&text).count() <= text.len());
+        }
+
+        #[test]
+        fn comments_between_tokens_change_nothing(
+            tokens in prop::collection::vec(
+                "[a-c]{1,2}|r#[a-c]|[0-9]{1,2}|\"[a'/*\\\\]?x\"|r#\"[\"a/]?\"#|'[a\"]'|'[a-c]|[!:;<>#=$(){}]",
+                0..20
+            ),
+            comments in prop::collection::vec("/\\*[a'\" ]{0,3}\\*/|/\\*/\\*\\*/'\\*/|//[a'\"*/]{0,3}\r?\n|[ \t\n]", 20)
+        ) {
+            let plain = tokens.join(" ");
+            let with: String = tokens.iter().zip(&comments).flat_map(|(a, b)| [a.as_str(), " ", b]).collect();
+            prop_assert_eq!(shown(&with), shown(&plain));
+        }
+    }
+}
