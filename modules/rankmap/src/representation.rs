@@ -72,7 +72,7 @@ impl RankMap {
     pub fn representation(&self) -> Representation {
         match &self.form {
             Form::Progression(_) => Representation::Progression,
-            Form::Grid(_) => Representation::Grid,
+            Form::Grid(..) => Representation::Grid,
             Form::Runs(_) => Representation::Runs,
             Form::RunLengths(_) => Representation::RunLengths,
             Form::Bitmap(bitmap) if bitmap.is_indexed() => Representation::Bitmap,

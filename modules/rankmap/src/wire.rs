@@ -111,7 +111,7 @@ impl Writer {
                 self.bytes.push(PROGRESSION);
                 self.progression(progression);
             }
-            Form::Grid(grid) => {
+            Form::Grid(_, grid) => {
                 self.bytes.push(GRID);
                 self.signed(grid.origin());
                 self.number(grid.len());

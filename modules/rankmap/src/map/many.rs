@@ -38,7 +38,7 @@ impl RankMap {
                     *rank = progression.at(*rank);
                 }
             }
-            Form::Grid(grid) => grid.at_many(ranks),
+            Form::Grid(_, grid) => grid.at_many(ranks),
             Form::EliasFano(gaps) => gaps.at_many(ranks),
             Form::List(list) => {
                 for rank in ranks {
