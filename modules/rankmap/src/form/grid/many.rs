@@ -103,7 +103,10 @@ impl Lap {
             return None;
         }
         let told = |members: u32| u64::from(members) * reciprocal;
-        let Seam { from, circumference } = Seam::new(axis, weight, told);
+        let Seam {
+            from,
+            circumference,
+        } = Seam::new(axis, weight, told);
         Some(Lap {
             reciprocal: reciprocal as u32,
             from: from as u32,
