@@ -17,7 +17,8 @@ impl Builder {
     /// The members of `outer` whose ranks there are those of `inner`, in the order of `inner`: a group of a
     /// group. Stored relative to `outer`, which it then shares, where that is better by the strategy.
     ///
-    /// Constant time for closed forms; else it may go through the progressions of the result once.
+    /// Cost: constant time for closed forms; else it may go through the progressions of the result once. Source: Mir
+    /// Taheri 2011, 3.5 and 3.6, for sets and permutations apart; relative to a parent, own.
     pub fn compose(&self, outer: &RankMap, inner: &RankMap) -> Result<RankMap, Error> {
         let len = outer.len();
         if let Some(most) = inner.max().map(u64::from).filter(|most| *most >= len) {
@@ -281,12 +282,17 @@ impl RankMap {
     }
 
     /// The members whose ranks in this group are those of `ranks`, in that order: see [`Builder::compose`].
+    ///
+    /// Cost: that of [`Builder::compose`]. Source: Mir Taheri 2011, 3.7.
     pub fn compose(&self, ranks: &RankMap) -> Result<RankMap, Error> {
         Builder::new().compose(self, ranks)
     }
 
     /// The world ranks from 0 up to before `end` that this group does not have, ascending; an error if it has
     /// any from `end` on.
+    ///
+    /// Cost: constant time for what leaves out one range, or a map that is kept as what it leaves out; else that of
+    /// going through the progressions. Source: Mir Taheri 2011, 4.1, for the complement of a set.
     pub fn complement(&self, end: u64) -> Result<RankMap, Error> {
         if let Some(most) = self.max().map(u64::from).filter(|most| *most >= end) {
             return Err(Error::NoSuchRank {

@@ -67,11 +67,15 @@ impl RankMap {
     }
 
     /// No ranks at all.
+    ///
+    /// Cost: constant time, nothing on the heap. Source: own.
     pub fn empty() -> Self {
         RankMap::of(Form::Progression(Progression::EMPTY))
     }
 
     /// The world of `len` ranks: each has its own. Nothing is on the heap.
+    ///
+    /// Cost: constant time, nothing on the heap. Source: Mir Taheri 2011, 3.6.
     ///
     /// # Panics
     ///

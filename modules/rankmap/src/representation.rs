@@ -69,6 +69,8 @@ impl fmt::Display for Representation {
 
 impl RankMap {
     /// Which form this map has.
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 3.4, for the forms.
     pub fn representation(&self) -> Representation {
         match &self.form {
             Form::Progression(_) => Representation::Progression,

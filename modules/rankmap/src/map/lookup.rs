@@ -26,18 +26,23 @@ macro_rules! each_form {
 }
 
 impl RankMap {
-    /// How many members there are. Constant time.
+    /// How many members there are.
+    ///
+    /// Cost: constant time. Source: the form knows it.
     pub fn len(&self) -> u64 {
         each_form!(&self.form, form => form.len())
     }
 
-    /// Whether there is none. Constant time.
+    /// Whether there is none.
+    ///
+    /// Cost: constant time. Source: the form knows it.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// SELECT: the world rank of a rank of the group, if the group has so many. For the cost see the
-    /// [crate](crate).
+    /// SELECT: the world rank of a rank of the group, if the group has so many.
+    ///
+    /// Cost: see the table of the [crate](crate), by form. Source: there, by form; the name as Jacobson 1989.
     #[inline(always)]
     pub fn select(&self, rank: u32) -> Option<u32> {
         // One look at the form, not two, where that is most of the cost.
@@ -62,7 +67,9 @@ impl RankMap {
         each_form!(&self.form, form => form.at(rank))
     }
 
-    /// RANK: the rank in the group of a world rank, if it is a member. For the cost see the [crate](crate).
+    /// RANK: the rank in the group of a world rank, if it is a member.
+    ///
+    /// Cost: see the table of the [crate](crate), by form. Source: there, by form; the name as Jacobson 1989.
     #[inline]
     pub fn rank(&self, world: u32) -> Option<u32> {
         match &self.form {
@@ -87,7 +94,9 @@ impl RankMap {
         }
     }
 
-    /// Whether a world rank is a member. At most the cost of RANK.
+    /// Whether a world rank is a member.
+    ///
+    /// Cost: at most that of RANK. Source: there, by form.
     pub fn contains(&self, world: u32) -> bool {
         match &self.form {
             Form::Bitmap(bitmap) => bitmap.contains(world),
@@ -95,7 +104,9 @@ impl RankMap {
         }
     }
 
-    /// Whether the world ranks ascend with the ranks of the group: whether it is a set. Constant time.
+    /// Whether the world ranks ascend with the ranks of the group: whether it is a set.
+    ///
+    /// Cost: constant time, of a composition that of both. Source: Mir Taheri 2011, 3.5.
     pub fn is_ascending(&self) -> bool {
         match &self.form {
             Form::Progression(progression) => progression.step() > 0,
