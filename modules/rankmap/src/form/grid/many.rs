@@ -215,6 +215,7 @@ fn all<T: Copy, const N: usize>(some: [Option<T>; N]) -> Option<[T; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::form::grid::Closed;
 
     #[test]
     fn quotients_are_those_of_the_processor() {
@@ -233,6 +234,50 @@ mod tests {
                     let (rest, left) = (number % divisor, product - (steps << fast.shift));
                     assert!(left >= fast.fraction(rest), "{number} % {divisor}");
                     assert!(rest + 1 == divisor || left < fast.fraction(rest + 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_are_what_each_is() {
+        let grid = |axes: &[Axis]| match Grid::closed(3, axes, u64::MAX) {
+            Ok(Closed::Grid(grid)) => grid,
+            other => panic!("{axes:?}: {other:?}"),
+        };
+        // Whole tori, of which 32 bits are enough for some and for others not; a part of one; none.
+        for sides in [
+            [2_u32, 3, 5],
+            [100, 100, 100],
+            [999, 7, 1000],
+            [1290, 1291, 1289],
+        ] {
+            let strides = [i64::from(sides[1] * sides[2]), i64::from(sides[2]), 1];
+            let axis = |k: usize, count, shift| Axis::ring(count, strides[k], shift, sides[k]);
+            for shifts in [[1, 1, 1], [1, 2, 4], [0, 1, 3], [1, 0, 0]] {
+                let whole = |from: usize| (from..3).map(move |k| axis(k, sides[k], shifts[k]));
+                let mut all = vec![grid(&whole(0).collect::<Vec<_>>())];
+                if shifts[1] > 0 {
+                    all.push(grid(&whole(1).collect::<Vec<_>>()));
+                    all.push(grid(&[0, 1, 2].map(|k| axis(k, sides[k] - 1, shifts[k]))));
+                }
+                all.push(grid(&[0, 2].map(|k| Axis::line(sides[k], strides[k]))));
+                for grid in all {
+                    let ends = (0..grid.len.min(400)).flat_map(|k| [k, grid.len - 1 - k]);
+                    let far = (0..400).map(|k| k * 0x9E37_79B9 % grid.len);
+                    let ranks: Vec<u32> = ends.chain(far).map(|rank| rank as u32).collect();
+                    let mut many = ranks.clone();
+                    grid.at_many(&mut many);
+                    let asked = grid.asked();
+                    for (rank, found) in ranks.iter().zip(many) {
+                        let is = grid.at(*rank);
+                        assert_eq!(
+                            (found, grid.at_as(asked, *rank)),
+                            (is, is),
+                            "{grid:?} {rank}"
+                        );
+                        assert_eq!(grid.rank(is), Some(*rank));
+                    }
                 }
             }
         }
