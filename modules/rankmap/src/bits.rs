@@ -15,8 +15,7 @@ pub(crate) fn width_of(value: u64) -> u32 {
 /// The position of the `index`th set bit of a word that has more than `index`.
 ///
 /// Constant time: the bits set in each byte are summed by one multiplication (S. Vigna, *Broadword
-/// implementation of rank/select queries*, WEA 2008), which gives the byte; within it at most seven
-/// bits are struck off.
+/// implementation of rank/select queries*, WEA 2008), which gives the byte; where in it the bit is, a table tells.
 #[inline(always)]
 pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -24,19 +23,20 @@ pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
     let pairs = word - ((word >> 1) & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + ((pairs >> 2) & 0x3333_3333_3333_3333);
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
-    // Byte k: how many bits are set in bytes 0 to k.
-    let sums = bytes.wrapping_mul(ONES);
-    // The top bit of byte k: whether its sum is at most `index`, so that the bit lies beyond it.
-    let beyond = (u64::from(index).wrapping_mul(ONES) | TOPS).wrapping_sub(sums) & TOPS;
-    // Eight times how many of these there are: the first bit of the byte.
-    let first = ((beyond >> 4).wrapping_mul(ONES) >> 56) as u32;
-    let before = (sums << 8 >> (first & 63)) as u8;
+    // Byte k: 127 - index, and how many bits are set in the bytes before it. So the top bit says that the bit lies before.
+    let sums = bytes
+        .wrapping_mul(ONES << 8)
+        .wrapping_add(u64::from(127 - index).wrapping_mul(ONES));
+    // Of the last byte there is none behind it: as if there were a ninth.
+    let behind = (sums & TOPS) >> 8 | 1 << 63;
+    // The first bit of the byte.
+    let first = behind.trailing_zeros() - 7;
+    let missing = (sums >> (first & 63)) as usize % 8;
     let within = (word >> (first & 63)) as u8;
-    let place = index.wrapping_sub(u32::from(before)) as usize * 256 + usize::from(within);
-    first + u32::from(SELECT_IN_BYTE[place % SELECT_IN_BYTE.len()])
+    first + u32::from(SELECT_IN_BYTE[missing * 256 + usize::from(within)])
 }
 
-/// For each index and each byte, at 256 times the index, the position of that set bit in it.
+/// For each byte, at 256 times 7 less an index, the position of the set bit with that index.
 static SELECT_IN_BYTE: [u8; 8 * 256] = {
     let mut table = [0; 8 * 256];
     let mut byte = 0;
@@ -44,7 +44,7 @@ static SELECT_IN_BYTE: [u8; 8 * 256] = {
         let (mut bit, mut index) = (0, 0);
         while bit < 8 {
             if byte >> bit & 1 == 1 {
-                table[index * 256 + byte] = bit as u8;
+                table[(7 - index) * 256 + byte] = bit as u8;
                 index += 1;
             }
             bit += 1;

@@ -46,11 +46,15 @@ pub struct Builder {
 
 impl Builder {
     /// One that chooses by [`Strategy::default`].
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 3.8.3, for the default.
     pub fn new() -> Self {
         Builder::default()
     }
 
     /// Chooses by this strategy.
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 3.8.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
@@ -58,18 +62,24 @@ impl Builder {
 
     /// Takes this representation, whatever it costs; [`Error::Unsuitable`] where it cannot represent what is
     /// given.
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 3.4.
     pub fn representation(mut self, representation: Representation) -> Self {
         self.only = Some(representation);
         self
     }
 
-    /// The ranks of a slice, in that order. `O(n)` if they ascend, else `O(n log n)`.
+    /// The ranks of a slice, in that order.
+    ///
+    /// Cost: `O(n)` if they ascend, else `O(n log n)`. Source: Mir Taheri 2011, 3.4 and 3.5.
     pub fn slice(&self, ranks: &[u32]) -> Result<RankMap, Error> {
         self.iter(ranks.iter().copied())
     }
 
-    /// The ranks that an iterator gives, and gives again when it is cloned. `O(n)` if they ascend, and then
-    /// nothing of them is held; else `O(n log n)`.
+    /// The ranks that an iterator gives, and gives again when it is cloned.
+    ///
+    /// Cost: `O(n)` if they ascend, and then nothing of them is held; else `O(n log n)`. Source: Mir Taheri 2011, 3.4
+    /// and 3.5.
     pub fn iter<I>(&self, ranks: I) -> Result<RankMap, Error>
     where
         I: IntoIterator<Item = u32>,
@@ -83,14 +93,18 @@ impl Builder {
         })
     }
 
-    /// Ranges with strides, one after the other. `O(r log r)` for so many ranges.
+    /// Ranges with strides, one after the other.
+    ///
+    /// Cost: `O(r log r)` for so many ranges. Source: Chaarawi and Gabriel 2008; Mir Taheri 2011, 4.1.1.
     pub fn progressions(&self, ranges: &[Progression]) -> Result<RankMap, Error> {
         self.source(&|give| ranges.iter().for_each(|range| give(*range)))
     }
 
     /// What each representation would cost, without building any but a decision diagram: whether that takes fewer
-    /// bytes than all others is not known before, but soon given up where it does not. `O(n)`, or `O(r)` where the
-    /// ranks come in `r` ranges.
+    /// bytes than all others is not known before, but soon given up where it does not.
+    ///
+    /// Cost: `O(n)`, or `O(r)` where the ranks come in `r` ranges. Source: Mir Taheri 2011, 3.8 and chapter 7, where
+    /// such an estimate is asked for.
     pub fn estimates(&self, map: &RankMap) -> Vec<Estimate> {
         let survey = Survey::of(|give| map.all(give));
         let complement = complement_of(&survey, &|give| map.all(give));
@@ -105,6 +119,9 @@ impl Builder {
     }
 
     /// Another representation of the same group, by this strategy.
+    ///
+    /// Cost: that of [`Builder::iter`] for its members, or of [`Builder::progressions`] where it is known by these.
+    /// Source: Mir Taheri 2011, 3.4.
     pub fn rebuild(&self, map: &RankMap) -> Result<RankMap, Error> {
         self.source(&|give| map.all(give))
     }
@@ -414,12 +431,15 @@ fn complement_of(survey: &Survey, each: Source<'_>) -> Option<Survey> {
 
 impl RankMap {
     /// The ranks of a slice in that order; see [`Builder::slice`].
+    ///
+    /// Cost: that of [`Builder::slice`]. Source: Mir Taheri 2011, 3.4.
     pub fn from_slice(ranks: &[u32]) -> Result<Self, Error> {
         Builder::new().slice(ranks)
     }
 
-    /// `len` ranks from `start` on, `step` apart; the step may be negative. Constant time, nothing on the
-    /// heap.
+    /// `len` ranks from `start` on, `step` apart; the step may be negative.
+    ///
+    /// Cost: constant time, nothing on the heap. Source: Chaarawi and Gabriel 2008; Mir Taheri 2011, 4.1.1.
     pub fn range(start: u32, step: i64, len: u64) -> Result<Self, Error> {
         Progression::new(start, step, len).map(RankMap::from)
     }

@@ -36,6 +36,8 @@ impl Default for Strategy {
 
 impl Strategy {
     /// How badly a form does: the least is chosen.
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 3.8.1 to 3.8.3.
     pub fn weight(&self, estimate: &Estimate) -> f64 {
         let time = ((estimate.select + estimate.rank) / 2.0).ln();
         let space = (estimate.bytes as f64).ln();
@@ -233,7 +235,7 @@ impl RankMap {
     pub(crate) fn time(&self) -> (f64, f64) {
         match &self.form {
             Form::Progression(_) => time::PROGRESSION,
-            Form::Grid(grid) => time::grid(grid.axes().count()),
+            Form::Grid(_, grid) => time::grid(grid.axes().count()),
             Form::Runs(runs) => time::runs(runs.count() as u64),
             Form::RunLengths(_) => time::RUN_LENGTHS,
             Form::Bitmap(bitmap) => {
@@ -266,6 +268,9 @@ impl RankMap {
     }
 
     /// What this map costs: its form, its bytes, and how long look-ups take by what was measured of such forms.
+    ///
+    /// Cost: that of [`RankMap::bytes`]. Source: measured times (`benches/rankmap/run constants`), as Mir Taheri 2011,
+    /// 3.8.3 has them.
     pub fn cost(&self) -> Estimate {
         let (select, rank) = self.time();
         Estimate {
@@ -278,13 +283,13 @@ impl RankMap {
 }
 
 /// How long SELECT and RANK of random ranks take in nanoseconds: what `benches/rankmap/run constants` prints, rounded, as
-/// measured on one machine (AMD EPYC, 24 November 2026); what matters are their proportions.
+/// measured on one machine (AMD EPYC, 24 and 25 November 2026); what matters are their proportions.
 pub(crate) mod time {
     pub(crate) type Time = (f64, f64);
 
     pub(crate) const PROGRESSION: Time = (1.4, 3.3);
-    pub(crate) const ELIAS_FANO: Time = (9.0, 30.0);
-    pub(crate) const RUN_LENGTHS: Time = (45.0, 43.0);
+    pub(crate) const ELIAS_FANO: Time = (5.2, 28.0);
+    pub(crate) const RUN_LENGTHS: Time = (40.0, 36.0);
     /// RANK takes a third of it in a thousand and twice as long in a million.
     pub(crate) const SHORTCUTS: Time = (6.2, 60.0);
     pub(crate) const INVERSE: Time = (6.2, 4.3);
@@ -310,7 +315,7 @@ pub(crate) mod time {
     }
 
     pub(crate) fn grid(axes: usize) -> Time {
-        (0.7 + 0.55 * axes as f64, 2.5 + 2.0 * axes as f64)
+        (0.9 + 0.4 * axes as f64, 2.2 + 1.6 * axes as f64)
     }
 
     pub(crate) fn runs(count: u64) -> Time {

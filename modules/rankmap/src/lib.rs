@@ -31,7 +31,7 @@
 //! | run lengths | about `r` (1 + log(`u`/`r`)/4) | 1 * | 1 * | two sequences of gaps |
 //! | bitmap | 0.14 `u` | 1 * | 1 | Jacobson 1989, Gonzalez et al. 2005 |
 //! | bare bitmap | `u`/8 | `u` | `u` | |
-//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and about `n`/6 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
+//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and about `n`/4 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
 //! | packed array | `n` log(`u`)/8; in any order as much again for the order | 1 | log `n` | |
 //! | permutation with shortcuts | `n` (log(`n`) + 2)/7, with `n` of a logarithm the range within which 128 neighbours are | 1 | 16 steps at most | Munro et al. 2003, blocks as Goldstein et al. 1998 |
 //! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |
@@ -60,10 +60,33 @@
 //! | [`translate`](RankMap::translate) of `k` ranks | `k` | `k` SELECTs and RANKs | `k` SELECTs and RANKs |
 //! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
 //!
+//! Each operation tells its cost and its source where it stands, which a test holds.
+//!
 //! What is made is made out of progressions as they come, not out of an array of members (of a union of sets without a
 //! pattern, the order is a bit or a few for each member, from merging them); but for
 //! [`split`](RankMap::split) where colours or keys have no order, lists that do not ascend when they are given, and [`to_set`](RankMap::to_set) of forms
 //! that do not know their ascending order (a part of a permuted group, or a grid cut off or wrapped in part). Maps are immutable; clones share what is on the heap, between threads too.
+
+//!
+//! # Sources
+//!
+//! - J. Barbay, G. Navarro, *Compressed representations of permutations, and applications*, STACS 2009.
+//! - R. E. Bryant, *Graph-based algorithms for Boolean function manipulation*, IEEE Transactions on Computers 35(8), 1986.
+//! - M. Chaarawi, E. Gabriel, *Evaluating sparse data storage techniques for MPI groups and communicators*, ICCS 2008.
+//! - P. Elias, *Efficient storage and retrieval by content and address of static files*, Journal of the ACM 21(2), 1974.
+//! - J. Goldstein, R. Ramakrishnan, U. Shaft, *Compressing relations and indexes*, ICDE 1998.
+//! - R. González, S. Grabowski, V. Mäkinen, G. Navarro, *Practical implementation of rank and select queries*, WEA 2005.
+//! - T. Granlund, P. L. Montgomery, *Division by invariant integers using multiplication*, PLDI 1994.
+//! - P. Havlak, K. Kennedy, *An implementation of interprocedural bounded regular section analysis*, IEEE Transactions on
+//!   Parallel and Distributed Systems 2(3), 1991.
+//! - G. Jacobson, *Space-efficient static trees and graphs*, FOCS 1989.
+//! - D. Lemire et al., *Roaring bitmaps: implementation of an optimized software library*, Software: Practice and
+//!   Experience 48(4), 2018.
+//! - D. Lemire, O. Kaser, N. Kurz, *Faster remainder by direct computation*, Software: Practice and Experience 49(6), 2019.
+//! - S. M. Mir Taheri, *Scalability of communicators in MPI*, thesis, University of British Columbia, 2011.
+//! - MPI Forum, *MPI: a message-passing interface standard, version 4.1*, 2023.
+//! - J. I. Munro, R. Raman, V. Raman, S. S. Rao, *Succinct representations of permutations*, ICALP 2003.
+//! - S. Vigna, *Broadword implementation of rank/select queries*, WEA 2008; *Quasi-succinct indices*, WSDM 2013.
 
 // docs.rs says which feature an item comes with.
 #![cfg_attr(docsrs, feature(doc_cfg))]

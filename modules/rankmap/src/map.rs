@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::form::bitmap::Bitmap;
 use crate::form::diagram::Diagram;
 use crate::form::elias_fano::EliasFano;
-use crate::form::grid::{Closed, Grid};
+use crate::form::grid::{Asked, Closed, Grid};
 use crate::form::list::List;
 use crate::form::permutation::Permutation;
 #[cfg(feature = "roaring")]
@@ -44,7 +44,8 @@ pub struct RankMap {
 #[derive(Clone)]
 pub(crate) enum Form {
     Progression(Progression),
-    Grid(Arc<Grid>),
+    /// And how it is asked: beside it, where a loop that asks sees that it stays the same.
+    Grid(Asked, Arc<Grid>),
     Runs(Arc<Runs>),
     RunLengths(Arc<RunLengths>),
     Bitmap(Arc<Bitmap>),
@@ -66,11 +67,15 @@ impl RankMap {
     }
 
     /// No ranks at all.
+    ///
+    /// Cost: constant time, nothing on the heap. Source: own.
     pub fn empty() -> Self {
         RankMap::of(Form::Progression(Progression::EMPTY))
     }
 
     /// The world of `len` ranks: each has its own. Nothing is on the heap.
+    ///
+    /// Cost: constant time, nothing on the heap. Source: Mir Taheri 2011, 3.6.
     ///
     /// # Panics
     ///
@@ -83,7 +88,7 @@ impl RankMap {
     pub(crate) fn closed(closed: Closed) -> Self {
         RankMap::of(match closed {
             Closed::Progression(progression) => Form::Progression(progression),
-            Closed::Grid(grid) => Form::Grid(Arc::new(grid)),
+            Closed::Grid(grid) => Form::Grid(grid.asked(), Arc::new(grid)),
         })
     }
 

@@ -29,6 +29,8 @@ const COUNTERS: usize = 2 * size_of::<usize>();
 
 impl RankMap {
     /// The bytes that this map takes, those that it shares with others included.
+    ///
+    /// Cost: one look at each map that it is made of. Source: own.
     pub fn bytes(&self) -> usize {
         let mut memory = Memory::new();
         memory.add(self);
@@ -38,17 +40,23 @@ impl RankMap {
 
 impl Memory {
     /// Nothing so far.
+    ///
+    /// Cost: constant time. Source: own.
     pub fn new() -> Self {
         Memory::default()
     }
 
     /// Adds a map: itself, and what it has on the heap unless that is counted already.
+    ///
+    /// Cost: one look at each map that it is made of, in a hash set. Source: own.
     pub fn add(&mut self, map: &RankMap) {
         self.bytes += size_of::<RankMap>();
         self.heap(map);
     }
 
     /// The bytes of all maps added so far.
+    ///
+    /// Cost: constant time. Source: own.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -56,7 +64,7 @@ impl Memory {
     fn heap(&mut self, map: &RankMap) {
         match &map.form {
             Form::Progression(_) => {}
-            Form::Grid(form) => self.once(form, form.bytes()),
+            Form::Grid(_, form) => self.once(form, form.bytes()),
             Form::Runs(form) => self.once(form, form.bytes()),
             Form::RunLengths(form) => self.once(form, form.bytes()),
             Form::Bitmap(form) => self.once(form, form.bytes()),

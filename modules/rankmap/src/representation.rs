@@ -69,10 +69,12 @@ impl fmt::Display for Representation {
 
 impl RankMap {
     /// Which form this map has.
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 3.4, for the forms.
     pub fn representation(&self) -> Representation {
         match &self.form {
             Form::Progression(_) => Representation::Progression,
-            Form::Grid(_) => Representation::Grid,
+            Form::Grid(..) => Representation::Grid,
             Form::Runs(_) => Representation::Runs,
             Form::RunLengths(_) => Representation::RunLengths,
             Form::Bitmap(bitmap) if bitmap.is_indexed() => Representation::Bitmap,

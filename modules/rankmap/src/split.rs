@@ -25,11 +25,13 @@ impl RankMap {
     /// A group for each colour, ascending by colour: `MPI_Comm_split`. The choice is asked by rank in this
     /// group, more than once.
     ///
-    /// `O(n)`, and `O(n log n)` where keys change the order. While it lasts, the progressions of what comes of it are
+    /// While it lasts, the progressions of what comes of it are
     /// held; where these are as long as the members, the gaps between the members of each colour, a byte or two a member.
     /// Keys that change the order in few runs, or are few, are followed as they come; where they are neither, the members of one colour after the other
     /// are sorted, four bytes each. Each group is stored relative to this one where that is smaller, so that `split` with one
     /// colour shares its set. The choice has to be the same each time.
+    ///
+    /// Cost: `O(n)`, and `O(n log n)` where keys change the order. Source: MPI 4.1, 7.4.2.
     ///
     /// ```
     /// use graphmap_rankmap::{Choice, RankMap, Representation};
@@ -75,7 +77,8 @@ impl RankMap {
     /// The group of one colour: what a process needs that is in no other group of the split. The choice is asked by rank in
     /// this group, more than once.
     ///
-    /// `O(n)`, and what [`RankMap::split`] takes where keys change the order; else nothing is held but what comes of it.
+    /// Cost: `O(n)`, and what [`RankMap::split`] takes where keys change the order; else nothing is held but what comes
+    /// of it. Source: MPI 4.1, 7.4.2.
     pub fn split_for(&self, colour: u32, choice: impl Fn(u32) -> Choice) -> Result<RankMap, Error> {
         let of_it = || {
             let ranks = (0..self.len()).map(|rank| rank as u32);

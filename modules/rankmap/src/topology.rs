@@ -25,6 +25,8 @@ pub struct Cartesian {
 
 impl Cartesian {
     /// A grid of these sides. An error if it has more than 2^32 ranks.
+    ///
+    /// Cost: constant time. Source: MPI 4.1, 8.5.1.
     pub fn new(sides: &[u32]) -> Result<Self, Error> {
         let ranks = sides
             .iter()
@@ -69,7 +71,9 @@ impl Cartesian {
     }
 
     /// The members with the coordinates that are given, whatever the others: a row, a plane, a face
-    /// (`MPI_Cart_sub`). Constant time.
+    /// (`MPI_Cart_sub`).
+    ///
+    /// Cost: constant time. Source: MPI 4.1, 8.5.7; Havlak and Kennedy 1991.
     pub fn section(&self, fixed: &[Option<u32>]) -> Result<RankMap, Error> {
         self.fits(fixed)?;
         let ranges: Vec<(u32, u32)> = fixed
@@ -81,7 +85,9 @@ impl Cartesian {
     }
 
     /// The members whose coordinates are in these windows, each from a first coordinate on and of a length; a
-    /// window that reaches beyond the side goes on at its beginning, as on a torus. Constant time.
+    /// window that reaches beyond the side goes on at its beginning, as on a torus.
+    ///
+    /// Cost: constant time. Source: Havlak and Kennedy 1991; around a torus, own.
     pub fn window(&self, windows: &[(u32, u32)]) -> Result<RankMap, Error> {
         self.fits(windows)?;
         let mut axes = self.lines();
@@ -95,7 +101,9 @@ impl Cartesian {
     }
 
     /// All ranks with the coordinates in another order of speed, the slowest first: `[1, 0]` is the transpose
-    /// of a matrix. Constant time.
+    /// of a matrix.
+    ///
+    /// Cost: constant time. Source: Havlak and Kennedy 1991; Mir Taheri 2011, 4.2.1.1, for the transpose.
     pub fn reordered(&self, order: &[usize]) -> Result<RankMap, Error> {
         self.fits(order)?;
         let mut seen = vec![false; order.len()];
@@ -111,7 +119,9 @@ impl Cartesian {
     }
 
     /// For each rank the one that lies so far away along each coordinate of the torus, as `MPI_Cart_shift`
-    /// tells: a permutation. Constant time.
+    /// tells: a permutation.
+    ///
+    /// Cost: constant time. Source: MPI 4.1, 8.5.6; as a form, own.
     pub fn shifted(&self, by: &[i64]) -> Result<RankMap, Error> {
         self.fits(by)?;
         let mut axes = self.lines();
@@ -126,13 +136,17 @@ impl Cartesian {
 
 impl RankMap {
     /// A regular section: the first axis is the slowest. Its members must be ranks, and each stride larger
-    /// than all that smaller ones reach together. Constant time.
+    /// than all that smaller ones reach together.
+    ///
+    /// Cost: constant time. Source: Havlak and Kennedy 1991.
     pub fn grid(start: u32, axes: &[Axis]) -> Result<RankMap, Error> {
         Grid::closed(i64::from(start), axes, u64::MAX).map(RankMap::closed)
     }
 
     /// The face of a hypercube of so many dimensions where the bits of `fixed` have the values they have in
-    /// `at`: `2^free` ranks. Constant time.
+    /// `at`: `2^free` ranks.
+    ///
+    /// Cost: constant time. Source: Mir Taheri 2011, 5.2.4, for the class; as a form, Havlak and Kennedy 1991.
     pub fn hypercube_face(dimensions: u32, fixed: u32, at: u32) -> Result<RankMap, Error> {
         if dimensions > 32 || u64::from(fixed) >> dimensions != 0 || at & !fixed != 0 {
             return Err(Error::Topology(
@@ -145,7 +159,9 @@ impl RankMap {
     }
 
     /// Of `len` ranks that are dealt to `owners` in blocks of `block`, in turn, those that one owner gets: the
-    /// block-cyclic distribution of High Performance Fortran and ScaLAPACK. Constant time.
+    /// block-cyclic distribution of High Performance Fortran and ScaLAPACK.
+    ///
+    /// Cost: constant time. Source: High Performance Fortran and ScaLAPACK; Havlak and Kennedy 1991.
     pub fn block_cyclic(len: u64, owners: u32, block: u32, owner: u32) -> Result<RankMap, Error> {
         if len > 1 << 32 {
             return Err(Error::BeyondRanks);
@@ -183,8 +199,10 @@ impl RankMap {
         }
     }
 
-    /// All of `len` ranks, owner by owner, as [`RankMap::block_cyclic`] deals them: a permutation. Constant
-    /// time where the blocks come out even; else `O(len / block)`.
+    /// All of `len` ranks, owner by owner, as [`RankMap::block_cyclic`] deals them: a permutation.
+    ///
+    /// Cost: constant time where the blocks come out even; else `O(len / block)`. Source: High Performance Fortran and
+    /// ScaLAPACK; Havlak and Kennedy 1991.
     pub fn block_cyclic_order(len: u64, owners: u32, block: u32) -> Result<RankMap, Error> {
         let round = u64::from(owners) * u64::from(block);
         if round > 0 && len.is_multiple_of(round) && len <= 1 << 32 {

@@ -16,7 +16,9 @@ use read::Reader;
 use tags::*;
 
 impl RankMap {
-    /// This map as bytes, not many more or fewer than it takes in memory. Linear in their number.
+    /// This map as bytes, not many more or fewer than it takes in memory.
+    ///
+    /// Cost: linear in the number of bytes. Source: own.
     ///
     /// ```
     /// use graphmap_rankmap::RankMap;
@@ -38,9 +40,9 @@ impl RankMap {
 
     /// A map out of bytes, which may be any: what they hold is looked at before it is believed.
     ///
-    /// Linear in the number of bytes, `O(n log n)` for packed arrays that do not ascend; for parts one behind
-    /// the other also the cost of looking whether they have members in common, of groups of groups that of finding
-    /// the largest; where that would be going through more than 2^26 progressions in all, an error.
+    /// Cost: linear in the number of bytes, `O(n log n)` for packed arrays that do not ascend; for parts one behind the
+    /// other also that of looking whether they have members in common, of groups of groups that of finding the largest;
+    /// where that would be going through more than 2^26 progressions in all, an error. Source: own.
     pub fn from_bytes(bytes: &[u8]) -> Result<RankMap, Error> {
         let mut reader = Reader::new(bytes);
         if reader.byte()? != VERSION {
@@ -111,7 +113,7 @@ impl Writer {
                 self.bytes.push(PROGRESSION);
                 self.progression(progression);
             }
-            Form::Grid(grid) => {
+            Form::Grid(_, grid) => {
                 self.bytes.push(GRID);
                 self.signed(grid.origin());
                 self.number(grid.len());

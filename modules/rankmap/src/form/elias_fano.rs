@@ -4,17 +4,20 @@ mod unary;
 
 use crate::bits::{Packed, words_for};
 use crate::error::Error;
-use crate::form::elias_fano::unary::{SOME, Unary};
+use crate::form::elias_fano::unary::{Unary, set_bit};
 
 /// Over how many numbers with the same high bits is walked before halving pays.
 const NEAR: u64 = 8;
 
+/// How many are looked for at once.
+const SOME: usize = 128;
+
 /// A non-descending sequence of `n` numbers below `u` in `n * (2 + log2(u / n))` bits and samples of at most
-/// 1.7 bits a number.
+/// 1.9 bits a number.
 ///
 /// Each number is cut in two: its low bits stand side by side, and the high ones are written in unary as the
 /// distance to the number before (P. Elias, *Efficient storage and retrieval by content and address of static
-/// files*, 1974; R. Fano, 1971). SELECT finds a set bit from the sample before it, RANK a bit that is not set,
+/// files*, 1974; R. Fano, 1971). SELECT strikes off at most seven set bits behind the sample before it, RANK a bit that is not set,
 /// in constant time but where the numbers crowd, and then in the logarithm of their number (S. Vigna,
 /// *Quasi-succinct indices*, 2013).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,35 +85,64 @@ impl EliasFano {
     /// The number at an index, if there are so many. A call and not a part of its caller, who may ask other forms.
     #[inline(never)]
     pub(crate) fn select(&self, index: u32) -> Option<u32> {
-        (u64::from(index) < self.len).then(|| self.at(index))
+        if u64::from(index) >= self.len {
+            return None;
+        }
+        match self.high.near_one(u64::from(index)) {
+            Some(place) => Some(self.number(index, place)),
+            None => self.select_scattered(index),
+        }
+    }
+
+    // The last that is done, so that nothing has to be kept over the call.
+    #[cold]
+    #[inline(never)]
+    fn select_scattered(&self, index: u32) -> Option<u32> {
+        Some(self.at(index))
     }
 
     /// The number at an index.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
-        let high = self.high.one(u64::from(index)) - u64::from(index);
-        ((high << self.width()) | u64::from(self.low.get(u64::from(index)))) as u32
+        self.number(index, self.high.one(u64::from(index)))
     }
 
-    /// The numbers at indices, in their places.
+    /// The number at an index whose set bit is at a place.
+    #[inline(always)]
+    fn number(&self, index: u32, place: u64) -> u32 {
+        let high = (place - u64::from(index)) << self.width();
+        (high | u64::from(self.low.get(u64::from(index)))) as u32
+    }
+
+    /// The numbers at indices, in their places: one step after the other for some of them, so that memory is waited for
+    /// together.
     pub(crate) fn at_many(&self, indices: &mut [u32]) {
-        let mut whole = indices.chunks_exact_mut(SOME);
-        for some in &mut whole {
-            let mut each = [0; SOME];
-            each.copy_from_slice(some);
-            // Early, so that both are fetched at the same time.
-            for (low, index) in some.iter_mut().zip(&each) {
+        let (mut numbers, mut places, mut words) = ([0; SOME], [0; SOME], [0; SOME]);
+        for some in indices.chunks_mut(SOME) {
+            let numbers = &mut numbers[..some.len()];
+            let (places, words) = (&mut places[..some.len()], &mut words[..some.len()]);
+            let mut near = self.high.steps(some, places);
+            for (low, index) in numbers.iter_mut().zip(&*some) {
                 *low = self.low.get(u64::from(*index));
             }
-            let mut places = [0; SOME];
-            self.high.some_ones(&each, &mut places);
-            let width = self.width();
-            for (number, (place, index)) in some.iter_mut().zip(places.iter().zip(&each)) {
-                *number |= ((place - u64::from(*index)) << width) as u32;
+            for (word, place) in words.iter_mut().zip(&*places) {
+                *word = self.high.bits_from(u64::from(*place));
             }
-        }
-        for index in whole.into_remainder() {
-            *index = self.at(*index);
+            for (number, ((place, word), index)) in numbers
+                .iter_mut()
+                .zip(places.iter().zip(&*words).zip(&*some))
+            {
+                let Some(further) = set_bit(*word, *index) else {
+                    near = false;
+                    break;
+                };
+                let high = u64::from(place.wrapping_sub(*index).wrapping_add(further));
+                *number |= (high << self.width()) as u32;
+            }
+            match near {
+                true => some.copy_from_slice(numbers),
+                false => some.iter_mut().for_each(|index| *index = self.at(*index)),
+            }
         }
     }
 

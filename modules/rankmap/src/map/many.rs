@@ -7,8 +7,9 @@ impl RankMap {
     /// SELECT of many: each rank of the group becomes a world rank, in its place. An error if the group does not have one
     /// of them; then all stay what they were.
     ///
-    /// The cost of SELECT for each, less what look-ups one by one repeat: on closed forms several are worked out by the
-    /// same instructions, of gaps the memory that some need is waited for together.
+    /// Cost: that of SELECT for each, less what look-ups one by one repeat: on closed forms several are worked out by
+    /// the same instructions, of gaps the memory that some need is waited for together. Source: Granlund and Montgomery
+    /// 1994, for the divisions; in passes, own.
     ///
     /// ```
     /// use graphmap_rankmap::RankMap;
@@ -38,7 +39,7 @@ impl RankMap {
                     *rank = progression.at(*rank);
                 }
             }
-            Form::Grid(grid) => grid.at_many(ranks),
+            Form::Grid(_, grid) => grid.at_many(ranks),
             Form::EliasFano(gaps) => gaps.at_many(ranks),
             Form::List(list) => {
                 for rank in ranks {

@@ -1,34 +1,50 @@
 //! Bits about half of which are set: where the set bit with a number is, and the one that is not.
 
+use std::hint::select_unpredictable;
+use std::num::NonZeroU64;
+
 use crate::bits::{select_in_word, words_for};
 
-/// From how many set bits on the next place is told: as many as mostly lie in 57 bits.
-const STEP: u64 = 16;
+/// From how many set bits on the next place is told: so few that the others are struck off one by one, and lie in 57 bits.
+const STEP: u64 = 8;
 /// How many such steps a sample holds: its own place and how far the others are from it.
-const STEPS: u64 = 4;
-const ONES: u64 = STEP * STEPS;
-/// The bits of each distance in a sample.
-const FIELD: u64 = 8;
-/// Of the first step there is no distance, but whether all of the sample can be found by it.
-const SCATTERED: u64 = 1;
+const STEPS: usize = 8;
+const ONES: u64 = STEP * STEPS as u64;
+/// Of the first step there is no distance, but whether others are too far from it to be told.
+const SCATTERED: u8 = 1;
 /// The place of every so many bits that are not set is noted.
 const ZEROS: u64 = 128;
 /// Over how many words between two samples is walked before halving pays.
 const NEAR: u64 = 8;
 
-/// How many are looked for at once.
-pub(super) const SOME: usize = 16;
-
-/// The bits, and samples of a bit for each that is set and a quarter for each that is not.
+/// The bits, and samples of one and a half bits for each that is set and a quarter of one for each that is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unary {
     /// Eight more than the bits fill: what is looked at from any byte on is eight of them.
     bytes: Box<[u8]>,
-    /// In the upper half of each, where the 0th, 64th, 128th set bit is; in the bytes of the lower, how far the next 16th,
-    /// 32nd and 48th are from it. All in one, so that one line of the cache is fetched.
-    ones: Box<[u64]>,
+    ones: Box<[Sample]>,
     /// Where the 0th, 128th, 256th bit is that is not set.
     zeros: Box<[u32]>,
+}
+
+/// Where every 64th set bit is, and how far those are from it that are 8, 16, 24 after it. All in one, so that mostly one
+/// line of the cache is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sample {
+    place: u32,
+    ahead: [u8; STEPS],
+}
+
+impl Sample {
+    fn is_scattered(&self) -> bool {
+        self.ahead[0] == SCATTERED
+    }
+
+    /// Where the last step before a set bit begins.
+    #[inline(always)]
+    fn step_of(&self, index: u64) -> u64 {
+        u64::from(self.place) + u64::from(self.ahead[(index / STEP) as usize % STEPS])
+    }
 }
 
 impl Unary {
@@ -45,32 +61,26 @@ impl Unary {
     /// So many bits, fewer than 2^32, in bytes as [`Unary::unset`] gave them; those behind the bits are not set.
     pub(super) fn new(bytes: Vec<u8>, bits: u64) -> Self {
         let filled = &bytes[..Unary::filled(bits)];
-        let mut places = Vec::new();
-        samples(filled, bits, STEP, |word| word, |place| places.push(place));
-        let ends = (0..places.len()).map(|step| {
-            // The last set bit of each step: that before the next, or the last of all.
-            let next = places.get(step + 1).map(|place| u64::from(*place));
-            last_set_before(filled, next.unwrap_or(bits))
-        });
-        let ends: Vec<u64> = ends.collect();
-        let mut ones = Vec::with_capacity(places.len().div_ceil(STEPS as usize));
-        for (places, ends) in places
-            .chunks(STEPS as usize)
-            .zip(ends.chunks(STEPS as usize))
-        {
-            let first = u64::from(places[0]);
-            let mut sample = first << 32;
-            for ((place, end), step) in places.iter().zip(ends).zip(0..) {
-                let place = u64::from(*place);
-                // What is seen from a place on begins with its byte.
-                if place - first >= 1 << FIELD || end - place / 8 * 8 >= 64 {
-                    sample |= SCATTERED;
-                } else {
-                    sample |= (place - first) << (FIELD * step);
+        let (mut ones, mut step): (Vec<Sample>, usize) = (Vec::new(), 0);
+        samples(
+            filled,
+            bits,
+            STEP,
+            |word| word,
+            |place| {
+                match ones.last_mut().filter(|_| step % STEPS > 0) {
+                    Some(sample) => match u8::try_from(place - sample.place) {
+                        Ok(ahead) => sample.ahead[step % STEPS] = ahead,
+                        Err(_) => sample.ahead[0] = SCATTERED,
+                    },
+                    None => ones.push(Sample {
+                        place,
+                        ahead: [0; STEPS],
+                    }),
                 }
-            }
-            ones.push(sample);
-        }
+                step += 1;
+            },
+        );
         let mut zeros = Vec::new();
         samples(filled, bits, ZEROS, |word| !word, |place| zeros.push(place));
         Unary {
@@ -85,45 +95,41 @@ impl Unary {
         &self.bytes[..self.bytes.len() - 8]
     }
 
-    /// The place of the set bit with a number, of which there are more: mostly among the 57 bits from the sample before it
-    /// on.
-    #[inline(always)]
+    /// The place of the set bit with a number, of which there are more.
+    #[inline]
     pub(super) fn one(&self, index: u64) -> u64 {
-        let sample = self.ones[(index / ONES) as usize];
-        if sample & SCATTERED != 0 {
-            return self.scattered_one(index);
-        }
-        // 8 times the number of the step within the sample.
-        let field = (index / (STEP / FIELD)) & (FIELD * (STEPS - 1));
-        let place = (sample >> 32) + u64::from((sample as u32 >> field) as u8);
-        let bits = self.eight((place / 8) as usize) >> (place % 8);
-        place + u64::from(select_in_word(bits, (index % STEP) as u32))
+        self.near_one(index)
+            .unwrap_or_else(|| self.scattered_one(index))
     }
 
-    /// [`Unary::one`] of some numbers: one step after the other for all of them, so that memory is waited for together.
+    /// [`Unary::one`] where the bit is among the 57 from the step before it on, as mostly.
     #[inline(always)]
-    pub(super) fn some_ones(&self, indices: &[u32; SOME], places: &mut [u64; SOME]) {
+    pub(super) fn near_one(&self, index: u64) -> Option<u64> {
+        let sample = &self.ones[(index / ONES) as usize];
+        if sample.is_scattered() {
+            return None;
+        }
+        let place = sample.step_of(index);
+        let further = set_bit(self.bits_from(place), index as u32)?;
+        Some(place + u64::from(further))
+    }
+
+    /// For each number the place of the last step before its set bit; whether there is one for all of them.
+    #[inline(always)]
+    pub(super) fn steps(&self, indices: &[u32], places: &mut [u32]) -> bool {
         let mut scattered = 0;
         for (place, index) in places.iter_mut().zip(indices) {
-            let sample = self.ones[(u64::from(*index) / ONES) as usize];
-            scattered |= sample;
-            let field = (index / (STEP / FIELD) as u32) & (FIELD * (STEPS - 1)) as u32;
-            *place = (sample >> 32) + u64::from((sample as u32 >> field) as u8);
+            let sample = &self.ones[(u64::from(*index) / ONES) as usize];
+            scattered |= sample.ahead[0];
+            *place = sample.step_of(u64::from(*index)) as u32;
         }
-        let mut words = [0; SOME];
-        for (word, place) in words.iter_mut().zip(&*places) {
-            *word = self.eight((place / 8) as usize) >> (place % 8);
-        }
-        for ((place, word), index) in places.iter_mut().zip(&words).zip(indices) {
-            *place += u64::from(select_in_word(*word, index % STEP as u32));
-        }
-        if scattered & SCATTERED != 0 {
-            for (place, index) in places.iter_mut().zip(indices) {
-                if self.ones[(u64::from(*index) / ONES) as usize] & SCATTERED != 0 {
-                    *place = self.scattered_one(u64::from(*index));
-                }
-            }
-        }
+        scattered != SCATTERED
+    }
+
+    /// At least 57 bits from a place on.
+    #[inline(always)]
+    pub(super) fn bits_from(&self, place: u64) -> u64 {
+        self.eight((place / 8) as usize) >> (place % 8)
     }
 
     /// The bits from a byte on.
@@ -143,7 +149,7 @@ impl Unary {
     #[inline(never)]
     fn scattered_one(&self, index: u64) -> u64 {
         let sample = (index / ONES) as usize;
-        let at = |sample: usize| self.ones.get(sample).map(|sample| sample >> 32);
+        let at = |sample: usize| self.ones.get(sample).map(|one| u64::from(one.place));
         let (place, rest) = self.skip(
             (at(sample), at(sample + 1)),
             index % ONES,
@@ -161,7 +167,7 @@ impl Unary {
         let (place, rest) = self.skip(
             (at(sample), at(sample + 1)),
             index % ZEROS,
-            (self.ones.len(), &|k| self.ones[k] >> 32, ONES),
+            (self.ones.len(), &|k| u64::from(self.ones[k].place), ONES),
             index,
         );
         self.walk(place, rest, |word| !word)
@@ -246,14 +252,27 @@ impl Unary {
 
     /// The bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.len() + self.ones.len() * 8 + self.zeros.len() * 4
+        self.bytes.len() + size_of_val(&*self.ones) + size_of_val(&*self.zeros)
     }
 
     /// How many bytes so many bits take, of which so many are set.
     pub(super) fn bytes_for(bits: u64, ones: u64) -> usize {
-        let samples = ones.div_ceil(ONES) as usize * 8 + (bits - ones).div_ceil(ZEROS) as usize * 4;
-        Unary::filled(bits) + 8 + samples
+        let samples = ones.div_ceil(ONES) as usize * size_of::<Sample>();
+        Unary::filled(bits) + 8 + samples + (bits - ones).div_ceil(ZEROS) as usize * 4
     }
+}
+
+/// Among the bits from a step on, the position of the set bit with a number: as many as were since the step are struck off.
+/// `None` if it is not there. Constant time.
+#[inline(always)]
+pub(super) fn set_bit(bits: u64, index: u32) -> Option<u32> {
+    // Each time the lowest, for each bit of the index; which cannot be foreseen.
+    let next = |bits: u64| bits & bits.wrapping_sub(1);
+    let four = next(next(next(next(bits))));
+    let bits = select_unpredictable(index & 4 != 0, four, bits);
+    let bits = select_unpredictable(index & 2 != 0, next(next(bits)), bits);
+    let bits = select_unpredictable(index & 1 != 0, next(bits), bits);
+    NonZeroU64::new(bits).map(NonZeroU64::trailing_zeros)
 }
 
 /// The words that bytes are, with their numbers.
@@ -286,19 +305,4 @@ fn samples(
         }
         count += ones;
     }
-}
-
-/// The place of the last set bit before a place, if there is one; else 0.
-fn last_set_before(bytes: &[u8], place: u64) -> u64 {
-    let mut place = place;
-    while place > 0 {
-        place -= 1;
-        let byte = bytes[(place / 8) as usize];
-        let below = byte & (u8::MAX >> (7 - place % 8));
-        if below != 0 {
-            return place / 8 * 8 + 7 - u64::from(below.leading_zeros());
-        }
-        place = place / 8 * 8;
-    }
-    0
 }

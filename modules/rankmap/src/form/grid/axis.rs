@@ -19,6 +19,8 @@ pub struct Axis {
 
 impl Axis {
     /// An axis that does not wrap.
+    ///
+    /// Cost: constant time. Source: Havlak and Kennedy 1991.
     pub fn line(count: u32, stride: i64) -> Self {
         Axis {
             count,
@@ -29,6 +31,8 @@ impl Axis {
     }
 
     /// An axis around a torus, whose first coordinate is `shift`.
+    ///
+    /// Cost: constant time. Source: Havlak and Kennedy 1991; around a torus, own.
     pub fn ring(count: u32, stride: i64, shift: u32, modulus: u32) -> Self {
         Axis {
             count,

@@ -1,44 +1,27 @@
 //! SELECT of many ranks of a regular section, a few at once by the same instructions.
 
-use crate::form::grid::{Axis, Grid};
+use crate::form::grid::{Asked, Axis, Grid};
 
 /// From how many on it pays to look at the axes first.
 const MANY: usize = 32;
 
-/// Divides numbers of 32 bits by a multiplication of 32 bits, of which processors do several at once, and a shift:
-/// `(number * multiplier + more) >> shift` (A. D. Robison, *N-bit unsigned division via N-bit multiply-add*, 2005).
+/// Divides numbers below 2^31 by a multiplication of 32 bits, of which processors do several at once, and a shift:
+/// `(number * multiplier) >> shift` (T. Granlund, P. L. Montgomery, *Division by invariant integers using
+/// multiplication*, 1994).
 #[derive(Clone, Copy, Debug)]
 struct Quotient {
     multiplier: u32,
-    more: u32,
     shift: u32,
 }
 
 impl Quotient {
-    /// By a number of at least 1.
+    /// By a number from 1 to 2^31.
     fn new(divisor: u32) -> Self {
-        let log = divisor.ilog2();
-        if divisor.is_power_of_two() {
-            return Quotient {
-                multiplier: 1 << 31,
-                more: 0,
-                shift: 31 + log,
-            };
-        }
-        let power = 1_u64 << (32 + log);
-        let (down, rest) = (power / u64::from(divisor), power % u64::from(divisor));
-        // Rounded up it is too large by so much each time; down it is too small by the rest. One of both is small enough.
-        match u64::from(divisor) - rest <= 1 << log {
-            true => Quotient {
-                multiplier: down as u32 + 1,
-                more: 0,
-                shift: 32 + log,
-            },
-            false => Quotient {
-                multiplier: down as u32,
-                more: down as u32,
-                shift: 32 + log,
-            },
+        let shift = 31 + divisor.next_power_of_two().ilog2();
+        let multiplier = (1_u64 << shift).div_ceil(u64::from(divisor));
+        Quotient {
+            multiplier: multiplier as u32,
+            shift,
         }
     }
 
@@ -46,13 +29,14 @@ impl Quotient {
     #[inline(always)]
     fn product(self, number: u64) -> u64 {
         // Of 32 bits each, which is said so that the narrow multiplication is taken.
-        (number & LOW) * u64::from(self.multiplier) + u64::from(self.more)
+        (number & LOW) * u64::from(self.multiplier)
     }
 
     /// The least fraction that says that so much is left or more.
-    fn fraction(self, rest: u32, divisor: u32) -> u64 {
-        let fraction = (u128::from(rest) << self.shift).div_ceil(u128::from(divisor));
-        fraction as u64
+    ///
+    /// Of `n = q d + r` it is `q e + r m`, where `e = m d - 2^shift < d`, so that `q e < q d < 2^31 <= m`.
+    fn fraction(self, rest: u32) -> u64 {
+        u64::from(rest) * u64::from(self.multiplier)
     }
 }
 
@@ -98,10 +82,53 @@ impl Seam {
     }
 }
 
+/// An axis of a whole torus, shifted, in 32 bits altogether: twice as many fit into a register as of [`Round`]s.
+#[derive(Clone, Copy)]
+struct Lap {
+    reciprocal: u32,
+    from: u32,
+    circumference: u32,
+}
+
+impl Lap {
+    /// Of an axis one coordinate of which stands for so many members, and one of the axis before for `round` of them, at
+    /// least 2; `None` where 32 bits are too few to tell what is left of the members below `len`.
+    ///
+    /// With `c = ceil(2^32 / round)`, what is left of `n = q round + r` is told by `c n = q e + r c` modulo 2^32, where
+    /// `e = c round - 2^32`. That is below `(r + 1) c` and 2^32 where `(q + 1) e < c`.
+    fn new(axis: &Axis, weight: u32, round: u32, len: u64) -> Option<Self> {
+        let reciprocal = (1_u64 << 32).div_ceil(u64::from(round));
+        let excess = reciprocal * u64::from(round) - (1 << 32);
+        if (len / u64::from(round) + 1) * excess >= reciprocal {
+            return None;
+        }
+        let told = |members: u32| u64::from(members) * reciprocal;
+        let Seam {
+            from,
+            circumference,
+        } = Seam::new(axis, weight, told);
+        Some(Lap {
+            reciprocal: reciprocal as u32,
+            from: from as u32,
+            circumference,
+        })
+    }
+}
+
 impl Grid {
     /// The members at group ranks, in their places.
     pub(crate) fn at_many(&self, ranks: &mut [u32]) {
-        match (ranks.len() < MANY, self.scales.len(), self.steps.wraps()) {
+        let few = ranks.len() < MANY || self.len > 1 << 31;
+        let whole = !few && self.asked() == Asked::Torus;
+        let done = match self.scales.len() {
+            2 if whole => self.laps::<1>(ranks),
+            3 if whole => self.laps::<2>(ranks),
+            _ => false,
+        };
+        if done {
+            return;
+        }
+        match (few, self.scales.len(), self.steps.wraps()) {
             (false, 1, true) => self.rounds::<0, true>(ranks),
             (false, 2, false) => self.rounds::<1, false>(ranks),
             (false, 2, true) => self.rounds::<1, true>(ranks),
@@ -113,13 +140,40 @@ impl Grid {
         }
     }
 
+    /// [`Grid::at_many`] of a whole torus, shifted, of so many axes beside the slowest; whether 32 bits are enough.
+    fn laps<const AXES: usize>(&self, ranks: &mut [u32]) -> bool {
+        let laps: [Option<Lap>; AXES] = std::array::from_fn(|at| {
+            let (round, scale) = (self.scales[at].weight, &self.scales[at + 1]);
+            Lap::new(&scale.axis, scale.weight, round, self.len)
+        });
+        let Some(laps) = all(laps) else {
+            return false;
+        };
+        let slowest = &self.scales[0];
+        let slowest = Seam::new(&slowest.axis, slowest.weight, u64::from);
+        let from = slowest.from as u32;
+        let (start, step) = self.steps.line();
+        for rank in ranks {
+            let index = *rank;
+            let mut found = start.wrapping_add(index.wrapping_mul(step));
+            let taken_off = |at: u32, from: u32, length: u32| if at >= from { length } else { 0 };
+            found = found.wrapping_sub(taken_off(index, from, slowest.circumference));
+            for lap in &laps {
+                let at = index.wrapping_mul(lap.reciprocal);
+                found = found.wrapping_sub(taken_off(at, lap.from, lap.circumference));
+            }
+            *rank = found;
+        }
+        true
+    }
+
     /// [`Grid::at_many`] of so many axes beside the fastest, one of which wraps or none.
     fn rounds<const AXES: usize, const WRAPS: bool>(&self, ranks: &mut [u32]) {
         let rounds: [Round; AXES] = std::array::from_fn(|at| {
             let (scale, next) = (&self.scales[at], &self.scales[at + 1]);
             let span = i64::from(next.axis.count).wrapping_mul(next.axis.stride);
             let quotient = Quotient::new(scale.weight);
-            let told = |members| quotient.fraction(members, scale.weight);
+            let told = |members| quotient.fraction(members);
             Round {
                 quotient,
                 jump: scale.axis.stride.wrapping_sub(span) as u32,
@@ -150,26 +204,80 @@ impl Grid {
     }
 }
 
+/// All of some, if each is there.
+fn all<T: Copy, const N: usize>(some: [Option<T>; N]) -> Option<[T; N]> {
+    let first = some.first().copied().flatten()?;
+    some.iter()
+        .all(Option::is_some)
+        .then(|| some.map(|one| one.unwrap_or(first)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::form::grid::Closed;
 
     #[test]
     fn quotients_are_those_of_the_processor() {
         let some = [1, 2, 3, 5, 7, 10, 100, 641, 1000, 65_535, 65_536, 65_537];
-        let ends = [1 << 31, (1 << 31) + 1, u32::MAX, u32::MAX - 1, u32::MAX / 3];
+        let ends = [1 << 31, (1 << 31) - 1, (1 << 31) - 2, u32::MAX / 3];
         let all = || some.into_iter().chain(ends).chain(0..3000);
         for divisor in all().skip(1).filter(|divisor| *divisor > 0) {
             let fast = Quotient::new(divisor);
             for number in all() {
                 let multiple = number.wrapping_mul(divisor);
-                for number in [number, !number, multiple, multiple.wrapping_sub(1)] {
+                let numbers = [number, !number, multiple, multiple.wrapping_sub(1)];
+                for number in numbers.map(|number| number & u32::MAX >> 1) {
                     let product = fast.product(u64::from(number));
                     let steps = product >> fast.shift;
                     assert_eq!(steps, u64::from(number / divisor), "{number} / {divisor}");
                     let (rest, left) = (number % divisor, product - (steps << fast.shift));
-                    assert!(left >= fast.fraction(rest, divisor), "{number} % {divisor}");
-                    assert!(rest + 1 == divisor || left < fast.fraction(rest + 1, divisor));
+                    assert!(left >= fast.fraction(rest), "{number} % {divisor}");
+                    assert!(rest + 1 == divisor || left < fast.fraction(rest + 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_are_what_each_is() {
+        let grid = |axes: &[Axis]| match Grid::closed(3, axes, u64::MAX) {
+            Ok(Closed::Grid(grid)) => grid,
+            other => panic!("{axes:?}: {other:?}"),
+        };
+        // Whole tori, of which 32 bits are enough for some and for others not; a part of one; none.
+        for sides in [
+            [2_u32, 3, 5],
+            [100, 100, 100],
+            [999, 7, 1000],
+            [1290, 1291, 1289],
+        ] {
+            let strides = [i64::from(sides[1] * sides[2]), i64::from(sides[2]), 1];
+            let axis = |k: usize, count, shift| Axis::ring(count, strides[k], shift, sides[k]);
+            for shifts in [[1, 1, 1], [1, 2, 4], [0, 1, 3], [1, 0, 0]] {
+                let whole = |from: usize| (from..3).map(move |k| axis(k, sides[k], shifts[k]));
+                let mut all = vec![grid(&whole(0).collect::<Vec<_>>())];
+                if shifts[1] > 0 {
+                    all.push(grid(&whole(1).collect::<Vec<_>>()));
+                    all.push(grid(&[0, 1, 2].map(|k| axis(k, sides[k] - 1, shifts[k]))));
+                }
+                all.push(grid(&[0, 2].map(|k| Axis::line(sides[k], strides[k]))));
+                for grid in all {
+                    let ends = (0..grid.len.min(400)).flat_map(|k| [k, grid.len - 1 - k]);
+                    let far = (0..400).map(|k| k * 0x9E37_79B9 % grid.len);
+                    let ranks: Vec<u32> = ends.chain(far).map(|rank| rank as u32).collect();
+                    let mut many = ranks.clone();
+                    grid.at_many(&mut many);
+                    let asked = grid.asked();
+                    for (rank, found) in ranks.iter().zip(many) {
+                        let is = grid.at(*rank);
+                        assert_eq!(
+                            (found, grid.at_as(asked, *rank)),
+                            (is, is),
+                            "{grid:?} {rank}"
+                        );
+                        assert_eq!(grid.rank(is), Some(*rank));
+                    }
                 }
             }
         }

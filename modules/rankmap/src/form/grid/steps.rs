@@ -17,6 +17,16 @@ struct Jump {
     jump: u32,
 }
 
+/// How SELECT goes about a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Of at most [`INLINE`] axes beside the fastest, none of which wraps.
+    Few,
+    /// The whole torus, shifted.
+    Torus,
+    Any,
+}
+
 /// No axis: adds nothing.
 const NO_JUMP: Jump = Jump {
     divisor: Divisor::NEVER,
@@ -151,39 +161,69 @@ impl Steps {
         self.torus.is_some()
     }
 
+    /// How SELECT goes about it.
+    pub(super) fn asked(&self) -> Asked {
+        match &self.torus {
+            Some(torus) if torus.whole => Asked::Torus,
+            None if self.more.is_empty() => Asked::Few,
+            _ => Asked::Any,
+        }
+    }
+
+    /// [`Steps::at`] by who knows [`Steps::asked`].
+    #[inline(always)]
+    pub(super) fn at_as(&self, asked: Asked, index: u32) -> u32 {
+        match asked {
+            Asked::Few => self.at_of_few(index),
+            Asked::Torus => {
+                let rank = self.of_fastest(index);
+                // There is one; no call on the other way, so that a loop may keep in registers what stays the same.
+                let torus = self.torus.as_ref();
+                torus.map_or(rank, |torus| torus.of_whole(rank, index))
+            }
+            Asked::Any => self.at(index),
+        }
+    }
+
+    /// What the fastest axis would come to alone.
+    #[inline(always)]
+    fn of_fastest(&self, index: u32) -> u32 {
+        self.start.wrapping_add(index.wrapping_mul(self.step))
+    }
+
+    /// [`Steps::at`] of at most [`INLINE`] axes beside the fastest, none of which wraps.
+    #[inline(always)]
+    fn at_of_few(&self, index: u32) -> u32 {
+        // How many there are is foreseen by the processor after a few look-ups of the same map.
+        let [slowest, next, last] = &self.jumps;
+        let rank = self.of_fastest(index).wrapping_add(slowest.at(index));
+        if self.count == 1 {
+            return rank;
+        }
+        let rank = rank.wrapping_add(next.at(index));
+        if self.count == 2 {
+            return rank;
+        }
+        rank.wrapping_add(last.at(index))
+    }
+
     /// The first member and what the fastest axis adds a step, both modulo 2^32.
     pub(super) fn line(&self) -> (u32, u32) {
         (self.start, self.step)
     }
 
     /// The member at a group rank.
-    #[inline]
+    // Not a part of its caller: what is short would pay for its registers.
+    #[inline(never)]
     pub(super) fn at(&self, index: u32) -> u32 {
-        let mut rank = self.start.wrapping_add(index.wrapping_mul(self.step));
-        if let Some(torus) = &self.torus {
-            return match torus.whole {
-                true => torus.of_whole(rank, index),
-                false => torus.at(rank, index),
-            };
+        match &self.torus {
+            Some(torus) => torus.at(self.of_fastest(index), index),
+            None => self
+                .at_of_few(index)
+                .wrapping_add(self.added_by_more(index)),
         }
-        // How many there are is foreseen by the processor after a few look-ups of the same map.
-        let [slowest, next, last] = &self.jumps;
-        rank = rank.wrapping_add(slowest.at(index));
-        if self.count == 1 {
-            return rank;
-        }
-        rank = rank.wrapping_add(next.at(index));
-        if self.count == 2 {
-            return rank;
-        }
-        rank = rank.wrapping_add(last.at(index));
-        if self.count == 3 {
-            return rank;
-        }
-        rank.wrapping_add(self.added_by_more(index))
     }
 
-    #[inline(never)]
     fn added_by_more(&self, index: u32) -> u32 {
         let added = self.more.iter().map(|jump| jump.at(index));
         added.fold(0, u32::wrapping_add)
@@ -199,7 +239,7 @@ impl Steps {
 
 impl Torus {
     /// [`Torus::at`] where no step adds more than those of the next axis.
-    #[inline(never)]
+    #[inline(always)]
     fn of_whole(&self, rank: u32, index: u32) -> u32 {
         let [(next, after_next), (last, after_last)] = &self.others;
         rank.wrapping_sub(self.slowest.taken_off(u64::from(index)))
@@ -209,8 +249,6 @@ impl Torus {
 
     /// The member at a group rank, of which is known what the fastest axis would add alone: behind its seam, the
     /// circumference of each axis is taken off.
-    // Not a part of its caller: sections that do not wrap would pay for its registers.
-    #[inline(never)]
     fn at(&self, rank: u32, index: u32) -> u32 {
         let mut rank = rank.wrapping_sub(self.slowest.taken_off(u64::from(index)));
         for other in &self.others {
