@@ -121,8 +121,11 @@ impl World {
         })
     }
 
-    /// Begins to receive the next message, if one has come: from whom, with which tag.
-    pub(crate) fn receive(&self) -> Option<(usize, i32, Operation)> {
+    /// Begins to receive the next message, if one has come: from whom, with which tag. `room`: where so many bytes go.
+    pub(crate) fn receive(
+        &self,
+        room: impl FnOnce(usize) -> Vec<u8>,
+    ) -> Option<(usize, i32, Operation)> {
         let (mut found, mut len) = (0, 0);
         let mut message = MaybeUninit::uninit();
         let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
@@ -139,12 +142,15 @@ impl World {
         };
         // SAFETY: the status of a message that was found.
         unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
-        let bytes = vec![0; len as usize];
-        // SAFETY: the bytes are as many as the message has, and belong to the operation.
-        let operation = Operation::begin(bytes, |bytes, request| unsafe {
+        let mut bytes = room(len as usize);
+        bytes.clear();
+        bytes.reserve_exact(len as usize);
+        // SAFETY: there is room for the bytes that the message has, which belongs to the operation.
+        let mut operation = Operation::begin(bytes, |bytes, request| unsafe {
             let at = bytes.as_mut_ptr().cast();
             ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request);
         });
+        operation.comes = len as usize;
         Some((status.MPI_SOURCE as usize, status.MPI_TAG, operation))
     }
 
@@ -351,6 +357,8 @@ const NAME: usize = 256;
 pub(crate) struct Operation {
     request: ffi::MPI_Request,
     bytes: Vec<u8>,
+    /// How many of them MPI writes, into room that they have.
+    comes: usize,
     done: bool,
     _not_send: PhantomData<Rc<()>>,
 }
@@ -366,6 +374,7 @@ impl Operation {
         Operation {
             request,
             bytes,
+            comes: 0,
             done: false,
             _not_send: PhantomData,
         }
@@ -381,12 +390,17 @@ impl Operation {
                 ffi::MPI_Test(request, &raw mut flag, status)
             });
             self.done = flag != 0;
+            if self.done && self.comes > 0 {
+                // SAFETY: there was room for so many, and MPI has written them: they are the whole message.
+                unsafe { self.bytes.set_len(self.comes) };
+            }
         }
         self.done
     }
 
+    /// How many bytes it sends or receives.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len().max(self.comes)
     }
 
     /// The bytes of what is done.

@@ -11,7 +11,7 @@ use graphmap_runtime::{Encoder, RunError};
 use crate::bell::Bell;
 use crate::calls::{self, World};
 use crate::messages::{Messages, OURS, Wrong};
-use crate::nap::Nap;
+use crate::nap::{Nap, UnderWay};
 use crate::printed::{self, FORWARDING};
 use crate::unreachable::{self, Unreachable};
 use crate::{digest, waves};
@@ -319,7 +319,8 @@ impl Link for MpiLink {
             if left.is_some_and(|left| left.is_zero()) {
                 return;
             }
-            nap.take(&self.bell, rest.into_iter().chain(left).min());
+            let under_way = self.messages.borrow().under_way();
+            nap.take(&self.bell, rest.into_iter().chain(left).min(), under_way);
             if self.known.state.get() != state {
                 self.look();
                 return;
@@ -397,8 +398,14 @@ impl Job for MpiLink {
         Ok(message)
     }
 
+    fn buffer(&self) -> Vec<u8> {
+        self.messages.borrow_mut().buffer()
+    }
+
     fn done_with(&self, bytes: Vec<u8>) {
-        *self.spare.borrow_mut() = bytes;
+        if let Some(small) = self.messages.borrow_mut().keep(bytes) {
+            *self.spare.borrow_mut() = small;
+        }
     }
 
     fn messages(&self) -> u64 {
@@ -436,7 +443,8 @@ impl Job for MpiLink {
         while start.elapsed() < at_most {
             self.messages.borrow_mut().push(true);
             self.look();
-            nap.take(&self.bell, Some(at_most.saturating_sub(start.elapsed())));
+            let left = at_most.saturating_sub(start.elapsed());
+            nap.take(&self.bell, Some(left), UnderWay::default());
         }
     }
 

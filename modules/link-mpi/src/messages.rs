@@ -12,13 +12,13 @@ use graphmap_runtime::between::{Header, Incoming};
 
 use crate::calls::{MOST, Operation, World};
 use crate::frames::{self, BYE, Frames, Garbled, PACKED, WHOLE};
-use crate::nap::Nap;
+use crate::nap::{Nap, UnderWay};
 use crate::{bell::Bell, digest};
 
 /// What carries so many bytes is not copied into a message with others.
-const LARGE: usize = 4 << 10;
+const LARGE: usize = 64 << 10;
 /// A message that has grown so large is sent.
-const FULL: usize = 32 << 10;
+const FULL: usize = 64 << 10;
 /// How long frames wait for others to come along, while there is something else to do: about as long as
 /// sending a message keeps a core busy.
 const HOLD: Duration = Duration::from_micros(5);
@@ -27,6 +27,11 @@ const BYTES: usize = 16 << 20;
 const MESSAGES: usize = 256;
 /// Most messages that are taken from MPI at a time.
 const BATCH: usize = 64;
+/// A message below this holds few frames.
+const SMALL: usize = 256;
+/// Memory of so many large messages is kept, of so many bytes each at most.
+const ROOMS: usize = 4;
+const ROOM: usize = 4 << 20;
 /// In `extra`: the rest is in the next whole frame.
 const MORE: u32 = 1 << 31;
 
@@ -70,6 +75,18 @@ pub(crate) struct Messages {
     agreement: u64,
     /// Messages that MPI was given.
     sent: u64,
+    /// Messages that have begun or ended, from here or to here.
+    moved: u64,
+    /// Memory of large messages, to be used again.
+    rooms: Vec<Vec<u8>>,
+}
+
+/// Memory for so many bytes of a message, of that which is kept if they are many.
+fn room(rooms: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
+    match len < LARGE {
+        true => Vec::new(),
+        false => rooms.pop().unwrap_or_default(),
+    }
 }
 
 /// What makes a message unusable.
@@ -105,7 +122,35 @@ impl Messages {
             come: VecDeque::new(),
             agreement: 0,
             sent: 0,
+            moved: 0,
+            rooms: Vec::new(),
             world,
+        }
+    }
+
+    /// Memory for a frame that may be large.
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
+        room(&mut self.rooms, LARGE)
+    }
+
+    /// Keeps memory of a large message for the next one; gives back what is not large.
+    pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        if bytes.capacity() < LARGE {
+            return Some(bytes);
+        }
+        if bytes.capacity() <= ROOM && self.rooms.len() < ROOMS {
+            self.rooms.push(bytes);
+        }
+        None
+    }
+
+    /// What MPI is doing.
+    pub(crate) fn under_way(&self) -> UnderWay {
+        let sending = self.sending.iter().map(|(_, operation)| operation);
+        let coming = self.coming.iter().map(|(_, _, operation)| operation);
+        UnderWay {
+            bytes: sending.chain(coming).map(Operation::len).sum(),
+            moved: self.moved,
         }
     }
 
@@ -147,7 +192,9 @@ impl Messages {
     /// As [`Messages::send`], without copying what is large.
     pub(crate) fn send_owned(&mut self, to: usize, header: Header, bytes: Vec<u8>) {
         if bytes.len() < LARGE {
-            return self.send(to, header, &bytes);
+            self.send(to, header, &bytes);
+            self.keep(bytes);
+            return;
         }
         let agreement = self.agreement;
         let peer = self.list(to);
@@ -217,10 +264,17 @@ impl Messages {
     ) -> Result<(), (usize, Wrong)> {
         self.complete();
         for _ in 0..BATCH {
-            let Some(message) = self.world.receive() else {
+            let room = |len| room(&mut self.rooms, len);
+            let Some(message) = self.world.receive(room) else {
                 break;
             };
+            // To look once more takes about as long as to hand on what is small, for which somebody may wait.
+            let small = message.2.len() < SMALL;
+            self.moved += 1;
             self.coming.push_back(message);
+            if small {
+                break;
+            }
         }
         let mut pending: Vec<usize> = Vec::new();
         let mut at = 0;
@@ -234,6 +288,7 @@ impl Messages {
             let Some((_, tag, operation)) = self.coming.remove(at) else {
                 break;
             };
+            self.moved += 1;
             let bytes = operation.into_bytes();
             self.open(from, tag, bytes, &mut see)
                 .map_err(|wrong| (from, wrong))?;
@@ -249,7 +304,10 @@ impl Messages {
             let peer = &mut self.peers[*to];
             peer.messages -= 1;
             peer.bytes -= operation.len();
-            self.sending.pop_front();
+            self.moved += 1;
+            if let Some((_, operation)) = self.sending.pop_front() {
+                self.keep(operation.into_bytes());
+            }
         }
     }
 
@@ -363,7 +421,7 @@ impl Messages {
         let mut nap = Nap::new();
         while !self.push(true) || !self.sending.is_empty() {
             let _ = self.look(|_, _, _| ());
-            nap.take(bell, None);
+            nap.take(bell, None, self.under_way());
         }
         // Who has matched the last message of another has matched all before (MPI: messages do not overtake).
         for to in 0..self.peers.len() {
@@ -375,13 +433,13 @@ impl Messages {
         }
         while !self.sending.is_empty() || !self.coming.is_empty() {
             let _ = self.look(|_, _, _| ());
-            nap.take(bell, None);
+            nap.take(bell, None, self.under_way());
         }
         // When the last messages of all are matched, nothing is on its way any more.
         let mut barrier = self.world.barrier();
         while !barrier.is_done() || !self.coming.is_empty() {
             let _ = self.look(|_, _, _| ());
-            nap.take(bell, None);
+            nap.take(bell, None, self.under_way());
         }
     }
 

@@ -38,6 +38,15 @@ start)
         mkdir -p "/etc/netns/$mark-$host"
         cp "$folder/names" "/etc/netns/$mark-$host/hosts"
     done <"$folder/hosts"
+    # A link is there a while after it was set up; who looks before finds no network.
+    while read -r host; do
+        tries=0
+        until [ "$(ip netns exec "$mark-$host" cat /sys/class/net/net0/operstate)" = up ]; do
+            tries=$((tries + 1))
+            [ "$tries" -lt 100 ] || { echo "$host has no link" >&2; exit 1; }
+            sleep 0.1
+        done
+    done <"$folder/hosts"
     # Who has mounts of his own keeps them as long as somebody lives in them.
     own=${4:-}
     if [ -n "$own" ]; then

@@ -41,7 +41,7 @@ impl AnyLink {
     pub(crate) fn buffer(&self) -> Vec<u8> {
         match self {
             AnyLink::Lanes(lanes) => lanes.buffer(),
-            AnyLink::Other(_) => Vec::new(),
+            AnyLink::Other(job) => job.buffer(),
         }
     }
 

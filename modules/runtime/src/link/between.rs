@@ -109,6 +109,10 @@ pub struct Started {
 pub trait Job: Link {
     /// As [`Link::send`], of bytes that need not be copied.
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
+    /// Memory for the bytes of a frame that is to be sent by [`Job::send_owned`]: what is in it does not count.
+    fn buffer(&self) -> Vec<u8> {
+        Vec::new()
+    }
     /// The next frame that is here as a whole. None is kept from coming by the frames of another OS process.
     ///
     /// # Errors

@@ -1,0 +1,15 @@
+use crate::wiring::Sink;
+use graphmap_runtime::Stopped;
+
+/// Counts what comes, in its order, and tells when the first was there and how many there were.
+pub async fn sink(mut p: Sink) -> Result<(), Stopped> {
+    let mut count = 0;
+    while let Some(number) = p.in_.read().await {
+        assert_eq!(number, count);
+        count += 1;
+        if count == 1 {
+            p.out.write(0).await?;
+        }
+    }
+    p.out.write(count).await
+}

@@ -1,0 +1,99 @@
+/* What the same costs in C on the same MPI: `peer pair BYTES ROUNDS`, `peer many CHANNELS TOKENS WINDOW`,
+ * `peer packed CHANNELS TOKENS`. Two ranks. */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int me;
+
+/* There and back, after a tenth of it as a trial: nanoseconds one way. */
+static void pair(int bytes, int rounds)
+{
+    char *block = calloc(1, bytes);
+    double start = 0;
+    for (int round = -rounds / 10; round < rounds; round++) {
+        if (round == 0)
+            start = MPI_Wtime();
+        if (me == 0)
+            MPI_Send(block, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(block, bytes, MPI_BYTE, 1 - me, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (me == 1)
+            MPI_Send(block, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+    if (me == 0)
+        printf("one way %.0f\n", (MPI_Wtime() - start) * 1e9 / (2.0 * rounds));
+}
+
+/* Eight bytes a message, by turns on each channel (a tag), so many of them under way: nanoseconds a token. */
+static void many(int channels, int tokens, int window)
+{
+    uint64_t *values = calloc(window, sizeof *values);
+    MPI_Request *requests = malloc(window * sizeof *requests);
+    long all = (long)channels * tokens, sent = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    while (sent < all) {
+        int now = all - sent < window ? all - sent : window;
+        for (int i = 0; i < now; i++) {
+            int tag = (sent + i) % channels;
+            if (me == 0) {
+                values[i] = (sent + i) / channels;
+                MPI_Isend(&values[i], 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &requests[i]);
+            } else
+                MPI_Irecv(&values[i], 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &requests[i]);
+        }
+        MPI_Waitall(now, requests, MPI_STATUSES_IGNORE);
+        for (int i = 0; me == 1 && i < now; i++)
+            if (values[i] != (uint64_t)((sent + i) / channels))
+                MPI_Abort(MPI_COMM_WORLD, 1);
+        sent += now;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0)
+        printf("a token %.1f\n", (MPI_Wtime() - start) * 1e9 / all);
+}
+
+/* The same with a token of each channel in one message, packed and unpacked by hand, two of them under way. */
+static void packed(int channels, int tokens)
+{
+    uint64_t *values[2] = {calloc(channels, 8), calloc(channels, 8)};
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    for (int round = 0; round < tokens; round++) {
+        uint64_t *row = values[round % 2];
+        if (me == 0) {
+            MPI_Wait(&requests[round % 2], MPI_STATUS_IGNORE);
+            for (int i = 0; i < channels; i++)
+                row[i] = round;
+            MPI_Isend(row, 8 * channels, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[round % 2]);
+        } else {
+            MPI_Recv(row, 8 * channels, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            for (int i = 0; i < channels; i++)
+                if (row[i] != (uint64_t)round)
+                    MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0)
+        printf("a token %.1f\n", (MPI_Wtime() - start) * 1e9 / channels / tokens);
+}
+
+int main(int count, char **args)
+{
+    MPI_Init(&count, &args);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    if (count == 4 && !strcmp(args[1], "pair"))
+        pair(atoi(args[2]), atoi(args[3]));
+    else if (count == 5 && !strcmp(args[1], "many"))
+        many(atoi(args[2]), atoi(args[3]), atoi(args[4]));
+    else if (count == 4 && !strcmp(args[1], "packed"))
+        packed(atoi(args[2]), atoi(args[3]));
+    else
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Finalize();
+    return 0;
+}
