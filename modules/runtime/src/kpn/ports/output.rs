@@ -5,6 +5,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::borrowed::Borrowed;
 use crate::exec::current;
 use crate::exec::outcome::Stopped;
 use crate::exec::scheduler::Scheduler;
@@ -35,6 +36,12 @@ impl<T> Output<T> {
         Output { end: End::NONE }
     }
 
+    #[inline(always)]
+    pub(super) fn borrowed(&mut self) -> Borrowed<'_, Self> {
+        let copy = Output { end: self.end };
+        Borrowed::new(self, copy)
+    }
+
     /// Whether a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
@@ -50,7 +57,7 @@ impl<T> Output<T> {
     #[inline]
     pub fn write(&mut self, token: T) -> Write<'_, T> {
         Write {
-            output: self,
+            output: self.borrowed(),
             token: Token::Fresh(token),
         }
     }
@@ -427,7 +434,7 @@ impl<T: fmt::Debug> std::error::Error for TryWriteError<T> {}
 /// The future of [`Output::write`].
 #[must_use = "a write does nothing unless it is awaited"]
 pub struct Write<'a, T> {
-    output: &'a mut Output<T>,
+    output: Borrowed<'a, Output<T>>,
     token: Token<T>,
 }
 
@@ -465,7 +472,7 @@ impl<T> Drop for Write<'_, T> {
 impl<T> fmt::Debug for Write<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Write")
-            .field("output", self.output)
+            .field("output", &self.output)
             .finish_non_exhaustive()
     }
 }
