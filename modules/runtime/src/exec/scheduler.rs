@@ -12,6 +12,7 @@ use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
 use super::guard;
+use super::guess::Guesses;
 use super::hooks::Hooks;
 use super::lookout::Lookout;
 use super::outside::Outside;
@@ -62,6 +63,7 @@ pub(crate) struct Scheduler {
     /// Measured, or traced.
     pub(super) timed: bool,
     pub(super) recorder: Option<Box<Recorder>>,
+    pub(super) guesses: Guesses,
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
     pub(super) asked: Cell<u32>,
@@ -114,6 +116,7 @@ impl Scheduler {
                 .trace
                 .take()
                 .map(|trace| Box::new(Recorder::new(trace))),
+            guesses: Guesses::new(),
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !timed,

@@ -11,11 +11,12 @@ use crate::link::waiter::NOBODY;
 pub(super) const BATCH: usize = 64;
 
 impl Scheduler {
-    /// A turn of a process. `told` is whether waits have been told.
+    /// A turn of a process. `turn` is its number, `told` whether waits have been told.
     #[inline(always)]
-    pub(super) fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
+    pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
         let Some(slot) = self.slot(id) else { return };
         let Some(header) = slot.get() else { return };
+        let header = self.guesses.confirm(turn, header);
         self.core.running.set(id);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
