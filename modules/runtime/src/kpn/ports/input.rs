@@ -143,6 +143,24 @@ impl<T> Input<T> {
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
             }
+        }
+        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_read_otherwise(context)
+    }
+
+    #[inline(never)]
+    fn poll_read_otherwise(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if let Some(channel) = self.end.between() {
+            // Written out as well: the process at the other end waits meanwhile.
+            // SAFETY: as above.
+            match unsafe { channel.take() } {
+                Take::Token(token) => return Poll::Ready(Some(token)),
+                Take::End => return Poll::Ready(None),
+                Take::Empty if self.end.wait_for_change(context, Side::Read) => {
+                    return Poll::Pending;
+                }
+                Take::Empty => {}
+            }
         } else if let Some((meter, channel)) = self.end.metered_near()
             && let Take::Token(token) = channel.take()
         {

@@ -212,6 +212,28 @@ impl<T> Output<T> {
         context: &mut Context<'_>,
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
+        if let Token::Fresh(_) = token
+            && let Some(channel) = self.end.between()
+        {
+            let fresh = || match mem::replace(token, Token::Done) {
+                Token::Fresh(fresh) => fresh,
+                Token::Offered | Token::Done => unreachable!(),
+            };
+            // SAFETY: there is one output for a channel; it is not `Send`.
+            if unsafe { channel.put_at_once(fresh) } {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_write_otherwise(context, token)
+    }
+
+    #[inline(never)]
+    fn poll_write_otherwise(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Token<T>,
+    ) -> Poll<Result<(), Stopped>> {
         if let Token::Fresh(fresh) = token
             && let Some(output) = self.end.far_output()
             && output.has_room()
@@ -240,14 +262,18 @@ impl<T> Output<T> {
         }
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
+            && let Token::Fresh(fresh) = mem::replace(token, Token::Done)
         {
-            let fresh = || match mem::replace(token, Token::Done) {
-                Token::Fresh(fresh) => fresh,
-                Token::Offered | Token::Done => unreachable!(),
+            // Written out as well: the process at the other end waits meanwhile.
+            // SAFETY: as in `put`.
+            *token = match unsafe { channel.offer(fresh) } {
+                Offer::Put(Put::Done) => return Poll::Ready(Ok(())),
+                Offer::Put(Put::Stopped(_)) => return Poll::Ready(Err(Stopped)),
+                Offer::Put(Put::Full(fresh)) => Token::Fresh(fresh),
+                Offer::Offered => Token::Offered,
             };
-            // SAFETY: there is one output for a channel; it is not `Send`.
-            if unsafe { channel.put_at_once(fresh) } {
-                return Poll::Ready(Ok(()));
+            if self.end.wait_for_change(context, Side::Write) {
+                return Poll::Pending;
             }
         }
         self.poll_write_rarely(context, token)
