@@ -194,9 +194,9 @@ impl Scheduler {
 
     #[inline(always)]
     fn batch(&self, told: bool, context: &mut Context<'_>) {
-        for _ in 0..BATCH {
+        for turn in 0..BATCH {
             let Some(id) = self.queue.pop() else { break };
-            self.step(id, told, context);
+            self.step(turn, id, told, context);
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod floor;
 pub(crate) mod future;
 mod gathering;
 pub(crate) mod guard;
+mod guess;
 pub(crate) mod hooks;
 mod inquiry;
 pub(crate) mod join;

@@ -12,6 +12,7 @@ use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
 use super::guard;
+use super::guess::Guesses;
 use super::hooks::Hooks;
 use super::lookout::Lookout;
 use super::outside::Outside;
@@ -36,10 +37,16 @@ pub(crate) struct FirstIds {
     pub(super) hook: u32,
 }
 
+/// A place of the table of processes.
+pub(super) type Slot = Cell<Option<NonNull<TaskHeader>>>;
+
 /// The processes of one thread, and what they wait for.
 pub(crate) struct Scheduler {
     pub(super) queue: Queue,
-    pub(super) tasks: Vec<Cell<Option<NonNull<TaskHeader>>>>,
+    pub(super) tasks: Vec<Slot>,
+    /// Where the table would have the process whose id is 0: so to find one takes no subtraction, for which all that runs would
+    /// have to wait.
+    origin: *const Slot,
     /// The id of the first process. Those of a run around this one come before: so an id on a port
     /// that was moved between the two means the same everywhere.
     pub(super) base: u32,
@@ -56,6 +63,7 @@ pub(crate) struct Scheduler {
     /// Measured, or traced.
     pub(super) timed: bool,
     pub(super) recorder: Option<Box<Recorder>>,
+    pub(super) guesses: Guesses,
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
     pub(super) asked: Cell<u32>,
@@ -90,9 +98,11 @@ impl Scheduler {
         first: FirstIds,
     ) -> Self {
         let timed = tally.measured || tally.trace.is_some();
+        let tasks: Vec<Slot> = vec![Cell::new(None); processes];
         Scheduler {
             queue: Queue::new(processes, shuffle),
-            tasks: vec![Cell::new(None); processes],
+            origin: tasks.as_ptr().wrapping_sub(first.process as usize),
+            tasks,
             base: first.process,
             run: shared.run,
             core: WakerCore::new(Arc::clone(shared), SchedulerIndex(index as u32)),
@@ -106,6 +116,7 @@ impl Scheduler {
                 .trace
                 .take()
                 .map(|trace| Box::new(Recorder::new(trace))),
+            guesses: Guesses::new(),
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !timed,
@@ -197,9 +208,19 @@ impl Scheduler {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
 
+    /// The place of a process in the table; none if the id is no process's of this scheduler.
+    #[inline(always)]
+    pub(super) fn slot(&self, id: u32) -> Option<&Slot> {
+        if id.wrapping_sub(self.base) as usize >= self.tasks.len() {
+            return None;
+        }
+        // SAFETY: the table is as long as that and begins with the first id; it is never changed.
+        Some(unsafe { &*self.origin.wrapping_add(id as usize) })
+    }
+
     #[inline(always)]
     pub(super) fn header(&self, id: u32) -> Option<&TaskHeader> {
-        let header = self.tasks.get(id.wrapping_sub(self.base) as usize)?.get()?;
+        let header = self.slot(id)?.get()?;
         // SAFETY: a task leaves the table before its memory goes.
         Some(unsafe { &*header.as_ptr() })
     }

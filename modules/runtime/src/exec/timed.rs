@@ -26,7 +26,7 @@ impl Scheduler {
         let mut context = Context::from_waker(waker);
         let told = self.told.get();
         let mut clock = self.measured.then(Instant::now);
-        for _ in 0..BATCH {
+        for turn in 0..BATCH {
             let Some(id) = self.queue.pop() else { break };
             let who = self
                 .header(id)
@@ -34,7 +34,7 @@ impl Scheduler {
             if let Some(recorder) = &self.recorder {
                 recorder.open();
             }
-            self.step(id, told, &mut context);
+            self.step(turn, id, told, &mut context);
             if let Some(recorder) = &self.recorder {
                 let header = self.header(id);
                 let ready = header.is_some_and(|header| header.is_queued());

@@ -1,10 +1,9 @@
 //! A turn of a process.
 
-use std::cell::Cell;
 use std::ptr::NonNull;
 use std::task::Context;
 
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, Slot};
 use super::task::{self, TaskHeader};
 use crate::link::waiter::NOBODY;
 
@@ -12,11 +11,12 @@ use crate::link::waiter::NOBODY;
 pub(super) const BATCH: usize = 64;
 
 impl Scheduler {
-    /// A turn of a process. `told` is whether waits have been told.
+    /// A turn of a process. `turn` is its number, `told` whether waits have been told.
     #[inline(always)]
-    pub(super) fn step(&self, id: u32, told: bool, context: &mut Context<'_>) {
-        let slot = &self.tasks[id.wrapping_sub(self.base) as usize];
+    pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
+        let Some(slot) = self.slot(id) else { return };
         let Some(header) = slot.get() else { return };
+        let header = self.guesses.confirm(turn, header);
         self.core.running.set(id);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
@@ -31,7 +31,7 @@ impl Scheduler {
     #[inline(always)]
     fn poll(
         &self,
-        slot: &Cell<Option<NonNull<TaskHeader>>>,
+        slot: &Slot,
         header: NonNull<TaskHeader>,
         told: bool,
         context: &mut Context<'_>,
@@ -71,10 +71,7 @@ impl Scheduler {
     fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
         loop {
             let id = self.asked.replace(NOBODY);
-            let at = id.wrapping_sub(self.base);
-            let Some(slot) = self.tasks.get(at as usize) else {
-                return;
-            };
+            let Some(slot) = self.slot(id) else { return };
             let Some(header) = slot.get() else { return };
             self.core.running.set(id);
             if !self.poll(slot, header, told, context) {

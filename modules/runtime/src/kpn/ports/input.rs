@@ -5,6 +5,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::borrowed::Borrowed;
 use super::output::Output;
 use crate::exec::current;
 use crate::exec::scheduler::Scheduler;
@@ -31,6 +32,12 @@ impl<T> Input<T> {
         Input { end: End::NONE }
     }
 
+    #[inline(always)]
+    fn borrowed(&mut self) -> Borrowed<'_, Self> {
+        let copy = Input { end: self.end };
+        Borrowed::new(self, copy)
+    }
+
     /// Whether a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
@@ -42,7 +49,9 @@ impl<T> Input<T> {
     /// Dropping the future before it is ready takes no token.
     #[inline]
     pub fn read(&mut self) -> Read<'_, T> {
-        Read { input: Some(self) }
+        Read {
+            input: Some(self.borrowed()),
+        }
     }
 
     /// The next token; `None` at the end of the stream, or when the reader of `output` has left:
@@ -64,8 +73,8 @@ impl<T> Input<T> {
     #[inline]
     pub fn read_for<U>(&mut self, output: &mut Output<U>) -> impl Future<Output = Option<T>> {
         ReadFor {
-            input: self,
-            output,
+            input: self.borrowed(),
+            output: output.borrowed(),
             waits: false,
         }
     }
@@ -133,6 +142,24 @@ impl<T> Input<T> {
             // SAFETY: there is one input for a channel; it is not `Send`.
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
+            }
+        }
+        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_read_otherwise(context)
+    }
+
+    #[inline(never)]
+    fn poll_read_otherwise(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if let Some(channel) = self.end.between() {
+            // Written out as well: the process at the other end waits meanwhile.
+            // SAFETY: as above.
+            match unsafe { channel.take() } {
+                Take::Token(token) => return Poll::Ready(Some(token)),
+                Take::End => return Poll::Ready(None),
+                Take::Empty if self.end.wait_for_change(context, Side::Read) => {
+                    return Poll::Pending;
+                }
+                Take::Empty => {}
             }
         } else if let Some((meter, channel)) = self.end.metered_near()
             && let Take::Token(token) = channel.take()
@@ -226,7 +253,7 @@ impl std::error::Error for Empty {}
 #[derive(Debug)]
 pub struct Read<'a, T> {
     /// Gone when the read is done: then there is nothing to turn away from.
-    input: Option<&'a mut Input<T>>,
+    input: Option<Borrowed<'a, Input<T>>>,
 }
 
 impl<T> Future for Read<'_, T> {
@@ -262,8 +289,8 @@ impl<T> Drop for Read<'_, T> {
 /// The future of [`Input::read_for`].
 #[derive(Debug)]
 struct ReadFor<'a, 'b, T, U> {
-    input: &'a mut Input<T>,
-    output: &'b mut Output<U>,
+    input: Borrowed<'a, Input<T>>,
+    output: Borrowed<'b, Output<U>>,
     /// It was pending, and there is somewhere to turn away from.
     waits: bool,
 }

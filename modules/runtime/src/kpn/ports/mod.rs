@@ -1,5 +1,6 @@
 //! Ports: the two ends of a channel, as a process sees them.
 
+mod borrowed;
 mod input;
 mod output;
 

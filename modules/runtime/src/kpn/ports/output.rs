@@ -5,6 +5,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::borrowed::Borrowed;
 use crate::exec::current;
 use crate::exec::outcome::Stopped;
 use crate::exec::scheduler::Scheduler;
@@ -35,6 +36,12 @@ impl<T> Output<T> {
         Output { end: End::NONE }
     }
 
+    #[inline(always)]
+    pub(super) fn borrowed(&mut self) -> Borrowed<'_, Self> {
+        let copy = Output { end: self.end };
+        Borrowed::new(self, copy)
+    }
+
     /// Whether a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
@@ -50,7 +57,7 @@ impl<T> Output<T> {
     #[inline]
     pub fn write(&mut self, token: T) -> Write<'_, T> {
         Write {
-            output: self,
+            output: self.borrowed(),
             token: Token::Fresh(token),
         }
     }
@@ -205,6 +212,28 @@ impl<T> Output<T> {
         context: &mut Context<'_>,
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
+        if let Token::Fresh(_) = token
+            && let Some(channel) = self.end.between()
+        {
+            let fresh = || match mem::replace(token, Token::Done) {
+                Token::Fresh(fresh) => fresh,
+                Token::Offered | Token::Done => unreachable!(),
+            };
+            // SAFETY: there is one output for a channel; it is not `Send`.
+            if unsafe { channel.put_at_once(fresh) } {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_write_otherwise(context, token)
+    }
+
+    #[inline(never)]
+    fn poll_write_otherwise(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Token<T>,
+    ) -> Poll<Result<(), Stopped>> {
         if let Token::Fresh(fresh) = token
             && let Some(output) = self.end.far_output()
             && output.has_room()
@@ -233,14 +262,18 @@ impl<T> Output<T> {
         }
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
+            && let Token::Fresh(fresh) = mem::replace(token, Token::Done)
         {
-            let fresh = || match mem::replace(token, Token::Done) {
-                Token::Fresh(fresh) => fresh,
-                Token::Offered | Token::Done => unreachable!(),
+            // Written out as well: the process at the other end waits meanwhile.
+            // SAFETY: as in `put`.
+            *token = match unsafe { channel.offer(fresh) } {
+                Offer::Put(Put::Done) => return Poll::Ready(Ok(())),
+                Offer::Put(Put::Stopped(_)) => return Poll::Ready(Err(Stopped)),
+                Offer::Put(Put::Full(fresh)) => Token::Fresh(fresh),
+                Offer::Offered => Token::Offered,
             };
-            // SAFETY: there is one output for a channel; it is not `Send`.
-            if unsafe { channel.put_at_once(fresh) } {
-                return Poll::Ready(Ok(()));
+            if self.end.wait_for_change(context, Side::Write) {
+                return Poll::Pending;
             }
         }
         self.poll_write_rarely(context, token)
@@ -427,7 +460,7 @@ impl<T: fmt::Debug> std::error::Error for TryWriteError<T> {}
 /// The future of [`Output::write`].
 #[must_use = "a write does nothing unless it is awaited"]
 pub struct Write<'a, T> {
-    output: &'a mut Output<T>,
+    output: Borrowed<'a, Output<T>>,
     token: Token<T>,
 }
 
@@ -465,7 +498,7 @@ impl<T> Drop for Write<'_, T> {
 impl<T> fmt::Debug for Write<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Write")
-            .field("output", self.output)
+            .field("output", &self.output)
             .finish_non_exhaustive()
     }
 }
