@@ -100,6 +100,11 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         assert!(shown.status.success(), "{}", said(&shown));
         let line = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
         assert_eq!(line, "sh farm/target/graphmap/hosts/mpiexec.sh");
+        let script = fs::read_to_string(folder.join("farm/target/graphmap/hosts/mpiexec.sh"));
+        let at_once = script
+            .unwrap()
+            .contains("OMPI_MCA_odls_base_sigkill_timeout=0\n");
+        assert_eq!(at_once, mpi == "openmpi");
         assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
         let told = said(&shown).contains("the program is not built yet: farm/target/mpi-");
         assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));

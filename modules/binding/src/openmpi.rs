@@ -109,10 +109,12 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("an appfile")?;
-    // Its OS processes have the variables that are named, and no others of the launcher.
+    // Its OS processes have the variables that are named, and no others of the launcher but its own parameters.
+    let own = |name: &str| name.starts_with("OMPI_MCA_") || name.starts_with("PRTE_MCA_");
     let names = launch
         .environment
         .iter()
+        .filter(|(name, _)| !own(name))
         .map(|(name, _)| format!(" -x {name}"));
     let handed: String = names.collect();
     let mut text = String::new();

@@ -148,6 +148,21 @@ fn fg_mpi() {
 }
 
 #[test]
+fn open_mpi_hands_on_what_is_set_but_its_own_parameters() {
+    let mut launch = launch(&[("", &[], 1)]);
+    let names = ["OMPI_MCA_btl", "NAME", "PRTE_MCA_plm"];
+    launch.environment = names.map(|name| (name.to_owned(), "1".to_owned())).to_vec();
+    let made = command(&launch, Launcher::OpenMpi, &mut Diagnostics::new()).unwrap();
+    let (_, appfile) = &made.files[0];
+    assert!(appfile.contains(" -x NAME ./"), "{appfile}");
+    for name in names {
+        let set = format!("{name}=1\nexport {name}\n");
+        assert!(made.script.contains(&set), "{}", made.script);
+        assert_eq!(appfile.contains(name), name == "NAME", "{appfile}");
+    }
+}
+
+#[test]
 fn the_command() {
     let script = |launch: &Launch, launcher| {
         let mut out = Diagnostics::new();

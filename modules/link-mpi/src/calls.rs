@@ -2,7 +2,7 @@
 //!
 //! Buffers belong to the operations that use them, so safe code cannot touch one that MPI has. All is done on
 //! the thread that began MPI: nothing here can go to another ([`World`] and [`Operation`] are not `Send`).
-//! Errors of MPI end the job, as its standard has it by default.
+//! Errors of MPI end the job: see [`failed`].
 
 use std::ffi::c_void;
 use std::io::Write;
@@ -51,6 +51,7 @@ impl World {
         let comm = unsafe {
             ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, comm.as_mut_ptr());
             let comm = comm.assume_init();
+            ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN);
             ffi::MPI_Comm_rank(comm, &raw mut me);
             ffi::MPI_Comm_size(comm, &raw mut count);
             comm
@@ -93,7 +94,7 @@ impl World {
             unsafe { ffi::RSMPI_UINT8_T }
         };
         // SAFETY: as many bytes are read, and written of each OS process, as there is room for.
-        unsafe { ffi::MPI_Allgather(from, len, byte(), to, len, byte(), self.comm) };
+        inside(|| unsafe { ffi::MPI_Allgather(from, len, byte(), to, len, byte(), self.comm) });
         all
     }
 
@@ -117,7 +118,7 @@ impl World {
                 tag,
                 self.comm,
                 request,
-            );
+            )
         })
     }
 
@@ -148,7 +149,7 @@ impl World {
         // SAFETY: there is room for the bytes that the message has, which belongs to the operation.
         let mut operation = Operation::begin(bytes, |bytes, request| unsafe {
             let at = bytes.as_mut_ptr().cast();
-            ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request);
+            ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
         });
         operation.comes = len as usize;
         Some((status.MPI_SOURCE as usize, status.MPI_TAG, operation))
@@ -158,7 +159,7 @@ impl World {
     pub(crate) fn barrier(&self) -> Operation {
         // SAFETY: all OS processes call it, once.
         Operation::begin(Vec::new(), |_, request| unsafe {
-            ffi::MPI_Ibarrier(self.comm, request);
+            ffi::MPI_Ibarrier(self.comm, request)
         })
     }
 
@@ -213,11 +214,39 @@ static OVER: AtomicBool = AtomicBool::new(false);
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
 /// Calls MPI, where that may end this OS process.
-fn inside<R>(call: impl FnOnce() -> R) -> R {
+fn inside(call: impl FnOnce() -> i32) {
     INSIDE.store(true, Ordering::Relaxed);
-    let result = call();
+    let code = call();
     INSIDE.store(false, Ordering::Relaxed);
-    result
+    if code != SUCCESS {
+        failed(code);
+    }
+}
+
+/// Of the standard of MPI: `MPI_SUCCESS`.
+const SUCCESS: i32 = 0;
+
+/// A call of MPI has failed. As a rule another OS process is gone: its launcher knows why, tells that, and ends this one; MPI would
+/// tell no more than that it cannot be reached, with a code that says nothing.
+#[cold]
+fn failed(code: i32) -> ! {
+    std::thread::sleep(HEARD);
+    over();
+    let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize];
+    let mut len = 0;
+    // SAFETY: there is room for the longest text.
+    unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &raw mut len) };
+    let text = String::from_utf8_lossy(&text[..len as usize]);
+    let _ = writeln!(
+        std::io::stderr(),
+        "error: MPI cannot go on on {}: {}",
+        host(),
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    );
+    printed::wait_until_read(FORWARDING);
+    // SAFETY: a constant; MPI has not been ended, as it was called.
+    end_job(unsafe { ffi::RSMPI_COMM_WORLD }, Exit::Lost as u8);
+    std::process::exit(Exit::Lost as i32)
 }
 
 unsafe extern "C" {
@@ -366,7 +395,7 @@ pub(crate) struct Operation {
 impl Operation {
     fn begin(
         mut bytes: Vec<u8>,
-        call: impl FnOnce(&mut Vec<u8>, *mut ffi::MPI_Request),
+        call: impl FnOnce(&mut Vec<u8>, *mut ffi::MPI_Request) -> i32,
     ) -> Operation {
         // SAFETY: a constant.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };

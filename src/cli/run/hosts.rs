@@ -106,12 +106,23 @@ pub(crate) fn describe(
     folder: &Path,
     files: &mut Files,
 ) {
-    let launcher = options.get("launcher").map_or("mpich", String::as_str);
+    let launcher = options
+        .get("launcher")
+        .map_or("mpich", String::as_str)
+        .to_owned();
     if let Some(project) = project.filter(|project| project.mpi) {
-        let program = Mpi::program(launcher, project, true);
+        let program = Mpi::program(&launcher, project, true);
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
+        if launcher == "openmpi" {
+            // Where an OS process is gone the others have nothing to end in order, but Open MPI gives them a second, and the
+            // job lives on for three or four. The first name is that of version 4, the second of 5.
+            for name in ["OMPI_MCA", "PRTE_MCA"] {
+                let name = format!("env.{name}_odls_base_sigkill_timeout");
+                options.entry(name).or_insert_with(|| "0".to_owned());
+            }
+        }
     }
     let placed = processes_hash(mapped.network());
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
