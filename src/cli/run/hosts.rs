@@ -106,23 +106,13 @@ pub(crate) fn describe(
     folder: &Path,
     files: &mut Files,
 ) {
-    let launcher = options
-        .get("launcher")
-        .map_or("mpich", String::as_str)
-        .to_owned();
+    let launcher = options.get("launcher").map_or("mpich", String::as_str);
     if let Some(project) = project.filter(|project| project.mpi) {
-        let program = Mpi::program(&launcher, project, true);
+        let program = Mpi::program(launcher, project, true);
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
-        if launcher == "openmpi" {
-            // Where an OS process is gone the others have nothing to end in order, but Open MPI gives them a second, and the
-            // job lives on for three or four. The first name is that of version 4, the second of 5.
-            for name in ["OMPI_MCA", "PRTE_MCA"] {
-                let name = format!("env.{name}_odls_base_sigkill_timeout");
-                options.entry(name).or_insert_with(|| "0".to_owned());
-            }
-        }
+        end_at_once(options);
     }
     let placed = processes_hash(mapped.network());
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
@@ -139,6 +129,22 @@ pub(crate) fn describe(
         named.display().to_string(),
     );
     files.generated(file, placement);
+}
+
+/// Has a launcher end all of a job of ours at once when one of its OS processes is gone.
+fn end_at_once(options: &mut BTreeMap<String, String>) {
+    if options
+        .get("launcher")
+        .is_none_or(|launcher| launcher != "openmpi")
+    {
+        return;
+    }
+    // The others have nothing to end in order, but Open MPI gives them a second, and the job lives on for three or four. The
+    // first name is that of version 4, the second of 5.
+    for name in ["OMPI_MCA", "PRTE_MCA"] {
+        let name = format!("env.{name}_odls_base_sigkill_timeout");
+        options.entry(name).or_insert_with(|| "0".to_owned());
+    }
 }
 
 /// The project of a graph file, where there is one and it can be read.
@@ -248,6 +254,7 @@ fn write(
         path.display().to_string()
     };
     options.insert("program".to_owned(), absolute(program));
+    end_at_once(&mut options);
     describe(&mut options, None, mapped, folder, &mut files);
     let mut words = Vec::new();
     for arg in &args.args {
