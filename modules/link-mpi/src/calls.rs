@@ -47,11 +47,12 @@ impl World {
         }
         let mut comm = MaybeUninit::uninit();
         let (mut me, mut count) = (0, 0);
-        // SAFETY: MPI is begun; the communicator is written before it is read.
+        // SAFETY: MPI is begun; the communicator is written before it is read, and has the handler of the world.
         let comm = unsafe {
-            ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, comm.as_mut_ptr());
+            let world = ffi::RSMPI_COMM_WORLD;
+            ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN);
+            inside(|| ffi::MPI_Comm_dup(world, comm.as_mut_ptr()));
             let comm = comm.assume_init();
-            ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN);
             ffi::MPI_Comm_rank(comm, &raw mut me);
             ffi::MPI_Comm_size(comm, &raw mut count);
             comm
