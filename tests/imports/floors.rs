@@ -237,7 +237,7 @@ const WIRING: &[&str] = &[
     "sources",
     "budget",
     "identifier",
-    "plain",
+    "inert",
     "definitions",
     "positions",
     "sequence",

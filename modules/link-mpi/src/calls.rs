@@ -47,11 +47,13 @@ impl World {
         }
         let mut comm = MaybeUninit::uninit();
         let (mut me, mut count) = (0, 0);
-        // SAFETY: MPI is begun; the communicator is written before it is read, and has the handler of the world.
+        // SAFETY: MPI is begun; the communicator is written before it is read, and inherits the handler of the world, which is
+        // then as it was, for whoever else uses that.
         let comm = unsafe {
             let world = ffi::RSMPI_COMM_WORLD;
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN);
             inside(|| ffi::MPI_Comm_dup(world, comm.as_mut_ptr()));
+            ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_ARE_FATAL);
             let comm = comm.assume_init();
             ffi::MPI_Comm_rank(comm, &raw mut me);
             ffi::MPI_Comm_size(comm, &raw mut count);
@@ -123,10 +125,10 @@ impl World {
         })
     }
 
-    /// Begins to receive the next message, if one has come: from whom, with which tag. `room`: where so many bytes go.
+    /// Begins to receive the next message, if one has come: from whom, with which tag. `memory`: where so many bytes go.
     pub(crate) fn receive(
         &self,
-        room: impl FnOnce(usize) -> Vec<u8>,
+        memory: impl FnOnce(usize) -> Vec<u8>,
     ) -> Option<(usize, i32, Operation)> {
         let (mut found, mut len) = (0, 0);
         let mut message = MaybeUninit::uninit();
@@ -144,7 +146,7 @@ impl World {
         };
         // SAFETY: the status of a message that was found.
         unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
-        let mut bytes = room(len as usize);
+        let mut bytes = memory(len as usize);
         bytes.clear();
         bytes.reserve_exact(len as usize);
         // SAFETY: there is room for the bytes that the message has, which belongs to the operation.
@@ -189,9 +191,7 @@ const HEARD: Duration = Duration::from_secs(1);
 fn end_job(comm: ffi::MPI_Comm, code: u8) {
     // `MPI_Abort` of MPICH tells the other OS processes first, at which they exit, and the launcher then. If it sees one go
     // before it is told, it takes that for the failure, kills all, and ends with the 9 of those killed in its code.
-    if is_mpich()
-        && let Some(fd) = launcher()
-    {
+    if let Some(fd) = launcher() {
         tell_launcher(fd, &format!("cmd=abort exitcode={code}\n"));
         std::thread::sleep(HEARD);
     }
@@ -199,14 +199,10 @@ fn end_job(comm: ffi::MPI_Comm, code: u8) {
     unsafe { ffi::MPI_Abort(comm, i32::from(code)) };
 }
 
-/// The socket at which the launcher of MPICH speaks PMI 1.
+/// The socket at which the launcher of MPICH speaks PMI 1, where the library is MPICH.
 pub(crate) fn launcher() -> Option<i32> {
-    std::env::var("PMI_FD").ok()?.parse().ok()
-}
-
-/// Whether the library is MPICH.
-pub(crate) fn is_mpich() -> bool {
-    library().starts_with("MPICH")
+    let fd = std::env::var("PMI_FD").ok()?.parse().ok()?;
+    library().starts_with("MPICH").then_some(fd)
 }
 
 /// The run is over, or is being ended.

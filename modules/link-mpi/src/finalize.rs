@@ -57,9 +57,6 @@ fn hangs(library: &str) -> bool {
 /// Watches over the end of MPI, which is going to begin, until what is returned is dropped.
 fn watch(code: u8) -> Option<Sender<()>> {
     let fd = calls::launcher()?;
-    if !calls::is_mpich() {
-        return None;
-    }
     let (ended, end) = mpsc::channel::<()>();
     let me = calls::thread();
     let watch = move || {

@@ -3,7 +3,7 @@
 //! Frames to one OS process are packed into one message until that is sent: at once where nothing was sent a moment ago,
 //! else after [`HOLD`], or when it is [`FULL`], or when there is nothing else to do. A frame that carries
 //! [`LARGE`] or more is a message of its own, from the very bytes that are to be sent. Nothing waits: what MPI
-//! has not done is looked at again.
+//! has not done is looked at again. The constants below and those of [`nap`](crate::nap) were fitted to `benches/hosts/run`.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -30,8 +30,8 @@ const BATCH: usize = 64;
 /// A message below this holds few frames.
 const SMALL: usize = 256;
 /// Memory of so many large messages is kept, of so many bytes each at most.
-const ROOMS: usize = 4;
-const ROOM: usize = 4 << 20;
+const POOLED: usize = 4;
+const LARGEST_POOLED: usize = 4 << 20;
 /// In `extra`: the rest is in the next whole frame.
 const MORE: u32 = 1 << 31;
 
@@ -78,14 +78,14 @@ pub(crate) struct Messages {
     /// Messages that have begun or ended, from here or to here.
     moved: u64,
     /// Memory of large messages, to be used again.
-    rooms: Vec<Vec<u8>>,
+    pool: Vec<Vec<u8>>,
 }
 
-/// Memory for so many bytes of a message, of that which is kept if they are many.
-fn room(rooms: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
+/// Memory for so many bytes of a message, from the pool if they are many.
+fn memory(pool: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
     match len < LARGE {
         true => Vec::new(),
-        false => rooms.pop().unwrap_or_default(),
+        false => pool.pop().unwrap_or_default(),
     }
 }
 
@@ -123,14 +123,14 @@ impl Messages {
             agreement: 0,
             sent: 0,
             moved: 0,
-            rooms: Vec::new(),
+            pool: Vec::new(),
             world,
         }
     }
 
     /// Memory for a frame that may be large.
     pub(crate) fn buffer(&mut self) -> Vec<u8> {
-        room(&mut self.rooms, LARGE)
+        memory(&mut self.pool, LARGE)
     }
 
     /// Keeps memory of a large message for the next one; gives back what is not large.
@@ -138,8 +138,8 @@ impl Messages {
         if bytes.capacity() < LARGE {
             return Some(bytes);
         }
-        if bytes.capacity() <= ROOM && self.rooms.len() < ROOMS {
-            self.rooms.push(bytes);
+        if bytes.capacity() <= LARGEST_POOLED && self.pool.len() < POOLED {
+            self.pool.push(bytes);
         }
         None
     }
@@ -264,8 +264,8 @@ impl Messages {
     ) -> Result<(), (usize, Wrong)> {
         self.complete();
         for _ in 0..BATCH {
-            let room = |len| room(&mut self.rooms, len);
-            let Some(message) = self.world.receive(room) else {
+            let memory = |len| memory(&mut self.pool, len);
+            let Some(message) = self.world.receive(memory) else {
                 break;
             };
             // To look once more takes about as long as to hand on what is small, for which somebody may wait.

@@ -3,8 +3,8 @@
 //! Only the compiler knows what a name means. So what is not plain here makes a name, or all of them, uncertain.
 
 use crate::identifier::{Language, is_keyword};
+use crate::inert;
 use crate::lexer::{Token, Tokens, tokens};
-use crate::plain;
 use std::collections::HashSet;
 
 /// Most names that are kept of each sort.
@@ -132,7 +132,7 @@ impl<'a> Scan<'a, '_, '_> {
                 keep(&mut self.found.defined, name)?;
             }
             (_, Some(Token::Sign('!'))) if ahead.next() == Some(Token::Open) => {
-                let is_macro = !is_keyword(word, Language::Rust) && !plain::MACROS.contains(&word);
+                let is_macro = !is_keyword(word, Language::Rust) && !inert::MACROS.contains(&word);
                 if is_macro && self.handed.is_none() {
                     self.handed = Some(self.depth);
                 }
@@ -201,8 +201,8 @@ impl<'a> Scan<'a, '_, '_> {
                 Token::Sign('=') if before == Some(Token::Word("path")) => return None,
                 Token::Word(word) => {
                     let first = *first.get_or_insert(word);
-                    is_plain &= plain::ATTRIBUTES.contains(&first);
-                    is_plain &= first != "derive" || plain::DERIVES.contains(&word);
+                    is_plain &= inert::ATTRIBUTES.contains(&first);
+                    is_plain &= first != "derive" || inert::DERIVES.contains(&word);
                 }
                 _ => {}
             }

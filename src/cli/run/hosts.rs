@@ -142,8 +142,11 @@ fn end_at_once(options: &mut BTreeMap<String, String>) {
     // The others have nothing to end in order, but Open MPI gives them a second, and the job lives on for three or four. The
     // first name is that of version 4, the second of 5.
     for name in ["OMPI_MCA", "PRTE_MCA"] {
-        let name = format!("env.{name}_odls_base_sigkill_timeout");
-        options.entry(name).or_insert_with(|| "0".to_owned());
+        let name = format!("{name}_odls_base_sigkill_timeout");
+        if std::env::var_os(&name).is_none() {
+            let value = || "0".to_owned();
+            options.entry(format!("env.{name}")).or_insert_with(value);
+        }
     }
 }
 

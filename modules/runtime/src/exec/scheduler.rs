@@ -12,11 +12,11 @@ use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
 use super::guard;
-use super::guess::Guesses;
 use super::hooks::Hooks;
 use super::lookout::Lookout;
 use super::outside::Outside;
 use super::polled::PolledWaits;
+use super::prediction::Predictions;
 use super::queue::Queue;
 use super::recorder::Recorder;
 use super::registry::Registry;
@@ -63,7 +63,7 @@ pub(crate) struct Scheduler {
     /// Measured, or traced.
     pub(super) timed: bool,
     pub(super) recorder: Option<Box<Recorder>>,
-    pub(super) guesses: Guesses,
+    pub(super) predictions: Predictions,
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
     pub(super) asked: Cell<u32>,
@@ -116,7 +116,7 @@ impl Scheduler {
                 .trace
                 .take()
                 .map(|trace| Box::new(Recorder::new(trace))),
-            guesses: Guesses::new(),
+            predictions: Predictions::new(),
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
             plain: shuffle.is_none() && !timed,

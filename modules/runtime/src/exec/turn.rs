@@ -16,7 +16,7 @@ impl Scheduler {
     pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
         let Some(slot) = self.slot(id) else { return };
         let Some(header) = slot.get() else { return };
-        let header = self.guesses.confirm(turn, header);
+        let header = self.predictions.confirm(turn, header);
         self.core.running.set(id);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();

@@ -1,4 +1,5 @@
-//! A guess at who runs next.
+//! A prediction of who runs next: value prediction by a program (M. Lipasti, C. Wilkerson and J. Shen, "Value locality and load
+//! value prediction", ASPLOS 1996, have processors do it).
 
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicPtr;
@@ -10,27 +11,27 @@ use super::task::TaskHeader;
 ///
 /// Who is to run stands in memory: the process that woke it wrote it there, and had it from a channel, where it wrote itself in a
 /// turn of its own. A processor that could do the work of several turns at once waits for that chain of stores and loads. Where
-/// the guess is right the turn goes on with the guess, which is no part of the chain: whether it is right is a branch, which the
+/// the prediction is right the turn goes on with it, and it is no part of the chain: whether it is right is a branch, which the
 /// processor predicts.
-pub(super) struct Guesses([AtomicPtr<TaskHeader>; 2]);
+pub(super) struct Predictions([AtomicPtr<TaskHeader>; 2]);
 
-impl Guesses {
+impl Predictions {
     pub(super) fn new() -> Self {
-        Guesses([const { AtomicPtr::new(ptr::null_mut()) }; 2])
+        Predictions([const { AtomicPtr::new(ptr::null_mut()) }; 2])
     }
 
     /// The same process as the one that is given, which has a turn of this number.
     #[inline(always)]
     pub(super) fn confirm(&self, turn: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
-        let guess = &self.0[turn & 1];
-        let same = guess.load(Relaxed);
+        let predicted = &self.0[turn & 1];
+        let same = predicted.load(Relaxed);
         // It is loaded once more, and atomic for that: of two that it knows to be equal the compiler would take what is given.
-        if guess.load(Relaxed) == header.as_ptr() {
+        if predicted.load(Relaxed) == header.as_ptr() {
             // SAFETY: one thread alone writes it, so it is `header`; and no other process can have had that address, for all are in
             // the table before the first has its turn.
             return unsafe { NonNull::new_unchecked(same) };
         }
-        guess.store(header.as_ptr(), Relaxed);
+        predicted.store(header.as_ptr(), Relaxed);
         header
     }
 }
@@ -40,14 +41,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_was_guessed_it_is_the_one_that_is_given() {
+    fn whoever_was_predicted_it_is_the_one_that_is_given() {
         let places = [0u64; 3];
         let headers: [NonNull<TaskHeader>; 3] =
             std::array::from_fn(|at| NonNull::from(&places[at]).cast());
-        let guesses = Guesses::new();
+        let predictions = Predictions::new();
         for turn in 0..100 {
             for header in [headers[turn & 1], headers[turn % 3]] {
-                assert_eq!(guesses.confirm(turn, header), header);
+                assert_eq!(predictions.confirm(turn, header), header);
             }
         }
     }
