@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::task::TaskHeader;
 
-/// Who ran in the last turn and in the one before: two who write to each other run in turns.
+/// Who had the last turn of an even number in a batch, and the last of an odd one: two who write to each other run in turns.
 ///
 /// Who is to run stands in memory: the process that woke it wrote it there, and had it from a channel, where it wrote itself in a
 /// turn of its own. A processor that could do the work of several turns at once waits for that chain of stores and loads. Where
@@ -20,15 +20,20 @@ impl Predictions {
         Predictions([const { AtomicPtr::new(ptr::null_mut()) }; 2])
     }
 
-    /// The same process as the one that is given, which has a turn of this number.
+    /// Whether nobody has had a turn.
+    pub(super) fn are_unused(&self) -> bool {
+        self.0.iter().all(|place| place.load(Relaxed).is_null())
+    }
+
+    /// The same process as the one that is given, which has the turn of this number in a batch.
     #[inline(always)]
     pub(super) fn confirm(&self, turn: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
         let predicted = &self.0[turn & 1];
         let same = predicted.load(Relaxed);
         // It is loaded once more, and atomic for that: of two that it knows to be equal the compiler would take what is given.
         if predicted.load(Relaxed) == header.as_ptr() {
-            // SAFETY: one thread alone writes it, so it is `header`; and no other process can have had that address, for all are in
-            // the table before the first has its turn.
+            // SAFETY: one thread alone writes it, so it is `header`, which is not null. The caller follows it for `header`: it may, as
+            // it is of the same task. No task is made after the first turn (`Scheduler::put`), so none has the address of another.
             return unsafe { NonNull::new_unchecked(same) };
         }
         predicted.store(header.as_ptr(), Relaxed);

@@ -50,7 +50,7 @@ impl Waiting {
 }
 
 impl Queue {
-    /// A queue for the ids `0..processes`.
+    /// A queue with room for so many processes.
     pub(crate) fn new(processes: usize, shuffle: Option<u64>) -> Self {
         let size = processes.max(1).next_power_of_two();
         Queue {

@@ -162,8 +162,12 @@ impl Scheduler {
                 .is_some_and(|outside| outside.is_ready())
     }
 
-    /// Gives the scheduler a process, ready to run.
+    /// Gives the scheduler a process, ready to run. All are given before the first has its turn: `prediction.rs` rests on it.
     pub(crate) fn put(&self, at: usize, header: NonNull<TaskHeader>) {
+        debug_assert!(
+            self.predictions.are_unused(),
+            "a process that is made after the first turn"
+        );
         self.tasks[at].set(Some(header));
         self.live.set(self.live.get() + 1);
         self.wake(self.base + at as u32);
@@ -214,7 +218,7 @@ impl Scheduler {
         if id.wrapping_sub(self.base) as usize >= self.tasks.len() {
             return None;
         }
-        // SAFETY: the table is as long as that and begins with the first id; it is never changed.
+        // SAFETY: the table is as long as that and begins with the first id; neither its place nor its length ever changes.
         Some(unsafe { &*self.origin.wrapping_add(id as usize) })
     }
 

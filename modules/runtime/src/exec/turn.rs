@@ -11,9 +11,10 @@ use crate::link::waiter::NOBODY;
 pub(super) const BATCH: usize = 64;
 
 impl Scheduler {
-    /// A turn of a process. `turn` is its number, `told` whether waits have been told.
+    /// A turn of a process. `turn` is its number in a batch, `told` whether waits have been told.
     #[inline(always)]
     pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
+        debug_assert!(self.slot(id).is_some(), "only ids of the table are queued");
         let Some(slot) = self.slot(id) else { return };
         let Some(header) = slot.get() else { return };
         let header = self.predictions.confirm(turn, header);

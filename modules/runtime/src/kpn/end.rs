@@ -21,6 +21,7 @@ use crate::trace::Way;
 /// A pointer to a channel of either make, in one word: the lowest bits say which. It may be one to a metered end, which has
 /// the pointer, and that of an output one to what sends to another OS process.
 /// An end that is joined to nothing has a mark too, so that one look finds the make that has to be fast.
+/// What an end points to never changes while its port lives: futures have copies (`ports/borrowed.rs`).
 pub(crate) struct End<T> {
     pointer: NonNull<u8>,
     _token: PhantomData<*const T>,
@@ -230,14 +231,14 @@ impl<T> End<T> {
     /// The channel, if it is one between schedulers and has no meter.
     #[inline(always)]
     pub(crate) fn between(&self) -> Option<&Cross<T>> {
-        // SAFETY: as in `make`.
+        // SAFETY: as in `form`.
         (self.mark() == CROSS && self.is_some()).then(|| unsafe { &*self.unmarked() })
     }
 
     /// What sends to another OS process, if that is what this end does.
     #[inline(always)]
     pub(crate) fn far_output(&self) -> Option<&FarOutput<T>> {
-        // SAFETY: as in `make`.
+        // SAFETY: as in `form`.
         (self.mark() == FAR).then(|| unsafe { &*self.unmarked() })
     }
 
@@ -357,7 +358,7 @@ impl<T> End<T> {
     pub(crate) fn take_back(&self) -> Option<T> {
         let token = match self.form() {
             Form::Here(channel) => channel.take_back(),
-            // SAFETY: as in `hand`.
+            // SAFETY: there is one output for a channel; it is not `Send`.
             Form::Cross(channel) => unsafe { channel.take_back() },
             Form::Far(_) | Form::None => None,
         };

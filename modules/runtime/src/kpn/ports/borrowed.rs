@@ -13,11 +13,11 @@ pub(super) struct Borrowed<'a, P> {
 }
 
 impl<'a, P> Borrowed<'a, P> {
-    /// `copy` has the end of the port.
+    /// `copy` makes another port with the same end, which is never dropped: nothing may panic in it.
     #[inline(always)]
-    pub(super) fn new(_port: &'a mut P, copy: P) -> Self {
+    pub(super) fn new(port: &'a mut P, copy: impl FnOnce(&P) -> P) -> Self {
         Borrowed {
-            port: ManuallyDrop::new(copy),
+            port: ManuallyDrop::new(copy(port)),
             _port: PhantomData,
         }
     }

@@ -34,8 +34,7 @@ impl<T> Input<T> {
 
     #[inline(always)]
     fn borrowed(&mut self) -> Borrowed<'_, Self> {
-        let copy = Input { end: self.end };
-        Borrowed::new(self, copy)
+        Borrowed::new(self, |port| Input { end: port.end })
     }
 
     /// Whether a channel is joined to the port.
@@ -152,7 +151,7 @@ impl<T> Input<T> {
     fn poll_read_otherwise(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some(channel) = self.end.between() {
             // Written out as well: the process at the other end waits meanwhile.
-            // SAFETY: as above.
+            // SAFETY: there is one input for a channel; it is not `Send`.
             match unsafe { channel.take() } {
                 Take::Token(token) => return Poll::Ready(Some(token)),
                 Take::End => return Poll::Ready(None),

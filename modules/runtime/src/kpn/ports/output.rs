@@ -38,8 +38,7 @@ impl<T> Output<T> {
 
     #[inline(always)]
     pub(super) fn borrowed(&mut self) -> Borrowed<'_, Self> {
-        let copy = Output { end: self.end };
-        Borrowed::new(self, copy)
+        Borrowed::new(self, |port| Output { end: port.end })
     }
 
     /// Whether a channel is joined to the port.
@@ -265,7 +264,7 @@ impl<T> Output<T> {
             && let Token::Fresh(fresh) = mem::replace(token, Token::Done)
         {
             // Written out as well: the process at the other end waits meanwhile.
-            // SAFETY: as in `put`.
+            // SAFETY: there is one output for a channel; it is not `Send`.
             *token = match unsafe { channel.offer(fresh) } {
                 Offer::Put(Put::Done) => return Poll::Ready(Ok(())),
                 Offer::Put(Put::Stopped(_)) => return Poll::Ready(Err(Stopped)),
