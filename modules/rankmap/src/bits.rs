@@ -7,6 +7,13 @@ pub(crate) fn words_for(bits: u64) -> usize {
     bits.div_ceil(64) as usize
 }
 
+/// The eight bytes from one on, if there are so many: the lowest first.
+#[inline(always)]
+pub(crate) fn eight(bytes: &[u8], from: usize) -> Option<u64> {
+    let eight = bytes.get(from..from.checked_add(8)?)?;
+    Some(u64::from_le_bytes(eight.try_into().ok()?))
+}
+
 /// How many bits a value needs, at least one.
 pub(crate) fn width_of(value: u64) -> u32 {
     (64 - value.leading_zeros()).max(1)
@@ -103,11 +110,15 @@ impl Packed {
     /// The integer at an index. Constant time.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
+        self.checked_get(index).expect("an integer there is")
+    }
+
+    /// The integer at an index; if there are not so many, any or none. Constant time.
+    #[inline(always)]
+    pub(crate) fn checked_get(&self, index: u64) -> Option<u32> {
         let bit = index * u64::from(self.width);
-        let from = (bit / 8) as usize;
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&self.bytes[from..from + 8]);
-        (u64::from_le_bytes(eight) >> (bit % 8)) as u32 & self.mask
+        let eight = eight(&self.bytes, (bit / 8) as usize)?;
+        Some((eight >> (bit % 8)) as u32 & self.mask)
     }
 
     /// How many integers there are.

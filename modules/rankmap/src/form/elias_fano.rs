@@ -13,11 +13,11 @@ const NEAR: u64 = 8;
 const SOME: usize = 128;
 
 /// A non-descending sequence of `n` numbers below `u` in `n * (2 + log2(u / n))` bits and samples of at most
-/// 1.9 bits a number.
+/// 2.9 bits a number.
 ///
 /// Each number is cut in two: its low bits stand side by side, and the high ones are written in unary as the
 /// distance to the number before (P. Elias, *Efficient storage and retrieval by content and address of static
-/// files*, 1974; R. Fano, 1971). SELECT strikes off at most seven set bits behind the sample before it, RANK a bit that is not set,
+/// files*, 1974; R. Fano, 1971). SELECT strikes off at most three set bits behind the sample before it, RANK a bit that is not set,
 /// in constant time but where the numbers crowd, and then in the logarithm of their number (S. Vigna,
 /// *Quasi-succinct indices*, 2013).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,20 +85,25 @@ impl EliasFano {
     /// The number at an index, if there are so many. A call and not a part of its caller, who may ask other forms.
     #[inline(never)]
     pub(crate) fn select(&self, index: u32) -> Option<u32> {
-        if u64::from(index) >= self.len {
-            return None;
-        }
-        match self.high.near_one(u64::from(index)) {
-            Some(place) => Some(self.number(index, place)),
+        // Whether there are so many is not asked first: the set bits and the low ones tell.
+        match self.select_near(index) {
             None => self.select_scattered(index),
+            number => number,
         }
+    }
+
+    #[inline(always)]
+    fn select_near(&self, index: u32) -> Option<u32> {
+        let place = self.high.near_one(u64::from(index))?;
+        let low = self.low.checked_get(u64::from(index))?;
+        Some(self.join(index, place, low))
     }
 
     // The last that is done, so that nothing has to be kept over the call.
     #[cold]
     #[inline(never)]
     fn select_scattered(&self, index: u32) -> Option<u32> {
-        Some(self.at(index))
+        (u64::from(index) < self.len).then(|| self.at(index))
     }
 
     /// The number at an index.
@@ -110,40 +115,52 @@ impl EliasFano {
     /// The number at an index whose set bit is at a place.
     #[inline(always)]
     fn number(&self, index: u32, place: u64) -> u32 {
-        let high = (place - u64::from(index)) << self.width();
-        (high | u64::from(self.low.get(u64::from(index)))) as u32
+        self.join(index, place, self.low.get(u64::from(index)))
+    }
+
+    #[inline(always)]
+    fn join(&self, index: u32, place: u64, low: u32) -> u32 {
+        let high = place.wrapping_sub(u64::from(index)) << self.width();
+        high as u32 | low
     }
 
     /// The numbers at indices, in their places: one step after the other for some of them, so that memory is waited for
     /// together.
     pub(crate) fn at_many(&self, indices: &mut [u32]) {
-        let (mut numbers, mut places, mut words) = ([0; SOME], [0; SOME], [0; SOME]);
+        let (mut places, mut words) = ([0; SOME], [0; SOME]);
+        let mut numbers = [0; SOME];
         for some in indices.chunks_mut(SOME) {
-            let numbers = &mut numbers[..some.len()];
             let (places, words) = (&mut places[..some.len()], &mut words[..some.len()]);
-            let mut near = self.high.steps(some, places);
-            for (low, index) in numbers.iter_mut().zip(&*some) {
-                *low = self.low.get(u64::from(*index));
-            }
-            for (word, place) in words.iter_mut().zip(&*places) {
-                *word = self.high.bits_from(u64::from(*place));
-            }
-            for (number, ((place, word), index)) in numbers
-                .iter_mut()
-                .zip(places.iter().zip(&*words).zip(&*some))
-            {
-                let Some(further) = set_bit(*word, *index) else {
-                    near = false;
-                    break;
-                };
-                let high = u64::from(place.wrapping_sub(*index).wrapping_add(further));
-                *number |= (high << self.width()) as u32;
-            }
-            match near {
-                true => some.copy_from_slice(numbers),
-                false => some.iter_mut().for_each(|index| *index = self.at(*index)),
+            let numbers = &mut numbers[..some.len()];
+            match self.some_near(some, places, words, numbers) {
+                Some(()) => some.copy_from_slice(numbers),
+                None => some.iter_mut().for_each(|index| *index = self.at(*index)),
             }
         }
+    }
+
+    /// The numbers at some indices, if none is scattered.
+    #[inline(always)]
+    fn some_near(
+        &self,
+        indices: &[u32],
+        places: &mut [u64],
+        words: &mut [u64],
+        numbers: &mut [u32],
+    ) -> Option<()> {
+        self.high.steps(indices, places)?;
+        for (low, index) in numbers.iter_mut().zip(indices) {
+            *low = self.low.get(u64::from(*index));
+        }
+        for (word, place) in words.iter_mut().zip(&*places) {
+            *word = self.high.bits_from(*place)?;
+        }
+        let bits = places.iter().zip(&*words).zip(indices);
+        for (number, ((place, word), index)) in numbers.iter_mut().zip(bits) {
+            let further = u64::from(set_bit(*word, *index)?);
+            *number = self.join(*index, place + further, *number);
+        }
+        Some(())
     }
 
     /// How many numbers are smaller, and whether the next one is equal.
@@ -199,9 +216,9 @@ impl EliasFano {
         self.low.bytes() + self.high.bytes()
     }
 
-    /// Whether so many numbers below `end` are few enough: places of bits take 32 bits.
+    /// Whether so many numbers below `end` are few enough.
     pub(crate) fn fits(len: u64, end: u64) -> bool {
-        high_bits(len, end) < 1 << 32
+        high_bits(len, end) <= Unary::MOST
     }
 
     /// How many bytes so many numbers below `end` take.

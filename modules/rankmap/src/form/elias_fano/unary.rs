@@ -3,21 +3,22 @@
 use std::hint::select_unpredictable;
 use std::num::NonZeroU64;
 
-use crate::bits::{select_in_word, words_for};
+use crate::bits::{eight, select_in_word, words_for};
 
 /// From how many set bits on the next place is told: so few that the others are struck off one by one, and lie in 57 bits.
-const STEP: u64 = 8;
+const STEP: u64 = 4;
 /// How many such steps a sample holds: its own place and how far the others are from it.
-const STEPS: usize = 8;
+const STEPS: usize = 16;
 const ONES: u64 = STEP * STEPS as u64;
-/// Of the first step there is no distance, but whether others are too far from it to be told.
-const SCATTERED: u8 = 1;
+/// In the place of a sample whose steps are too far apart to be told. There are no bits so far behind, which who looks for
+/// them finds out anyway: so nobody has to ask whether a sample is such a one.
+const SCATTERED: u32 = u32::MAX;
 /// The place of every so many bits that are not set is noted.
 const ZEROS: u64 = 128;
 /// Over how many words between two samples is walked before halving pays.
 const NEAR: u64 = 8;
 
-/// The bits, and samples of one and a half bits for each that is set and a quarter of one for each that is not.
+/// The bits, and samples of two and a half bits for each that is set and a quarter of one for each that is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unary {
     /// Eight more than the bits fill: what is looked at from any byte on is eight of them.
@@ -27,7 +28,7 @@ pub(super) struct Unary {
     zeros: Box<[u32]>,
 }
 
-/// Where every 64th set bit is, and how far those are from it that are 8, 16, 24 after it. All in one, so that mostly one
+/// Where every 64th set bit is, and how far those are from it that are 4, 8, 12 after it. All in one, so that mostly one
 /// line of the cache is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sample {
@@ -36,11 +37,41 @@ struct Sample {
 }
 
 impl Sample {
-    fn is_scattered(&self) -> bool {
-        self.ahead[0] == SCATTERED
+    /// Of the places of the first set bit and those 4, 8, 12 after it, of which there is at least one; and how many
+    /// bits there are.
+    fn new(places: &[u32], bits: u64) -> Self {
+        let place = places[0];
+        let mut ahead = [0; STEPS];
+        for (step, ahead) in ahead.iter_mut().enumerate() {
+            // From the end on no bit is set: who asks for one that there is not is told so.
+            let there = places.get(step).map_or(bits, |there| u64::from(*there));
+            match u8::try_from(there - u64::from(place)) {
+                Ok(bits) => *ahead = bits,
+                Err(_) => return Sample::scattered(place),
+            }
+        }
+        Sample { place, ahead }
     }
 
-    /// Where the last step before a set bit begins.
+    fn scattered(first: u32) -> Self {
+        let mut ahead = [0; STEPS];
+        ahead[..4].copy_from_slice(&first.to_le_bytes());
+        Sample {
+            place: SCATTERED,
+            ahead,
+        }
+    }
+
+    /// Where the first set bit is.
+    fn first(&self) -> u64 {
+        let [a, b, c, d, ..] = self.ahead;
+        u64::from(match self.place {
+            SCATTERED => u32::from_le_bytes([a, b, c, d]),
+            place => place,
+        })
+    }
+
+    /// Where the last step before a set bit begins, or a place behind all bits.
     #[inline(always)]
     fn step_of(&self, index: u64) -> u64 {
         u64::from(self.place) + u64::from(self.ahead[(index / STEP) as usize % STEPS])
@@ -48,6 +79,9 @@ impl Sample {
 }
 
 impl Unary {
+    /// So many bits at the most: places take 32 bits, and [`SCATTERED`] is behind all that are looked at.
+    pub(super) const MOST: u64 = SCATTERED as u64 - 256;
+
     /// Bytes for so many bits, none of which is set.
     pub(super) fn unset(bits: u64) -> Vec<u8> {
         vec![0; Unary::filled(bits) + 8]
@@ -58,29 +92,26 @@ impl Unary {
         words_for(bits) * 8
     }
 
-    /// So many bits, fewer than 2^32, in bytes as [`Unary::unset`] gave them; those behind the bits are not set.
+    /// So many bits, at most [`Unary::MOST`], in bytes as [`Unary::unset`] gave them; those behind the bits are not set.
     pub(super) fn new(bytes: Vec<u8>, bits: u64) -> Self {
         let filled = &bytes[..Unary::filled(bits)];
-        let (mut ones, mut step): (Vec<Sample>, usize) = (Vec::new(), 0);
+        let (mut ones, mut places) = (Vec::new(), Vec::with_capacity(STEPS));
         samples(
             filled,
             bits,
             STEP,
             |word| word,
             |place| {
-                match ones.last_mut().filter(|_| step % STEPS > 0) {
-                    Some(sample) => match u8::try_from(place - sample.place) {
-                        Ok(ahead) => sample.ahead[step % STEPS] = ahead,
-                        Err(_) => sample.ahead[0] = SCATTERED,
-                    },
-                    None => ones.push(Sample {
-                        place,
-                        ahead: [0; STEPS],
-                    }),
+                places.push(place);
+                if places.len() == STEPS {
+                    ones.push(Sample::new(&places, bits));
+                    places.clear();
                 }
-                step += 1;
             },
         );
+        if !places.is_empty() {
+            ones.push(Sample::new(&places, bits));
+        }
         let mut zeros = Vec::new();
         samples(filled, bits, ZEROS, |word| !word, |place| zeros.push(place));
         Unary {
@@ -102,54 +133,41 @@ impl Unary {
             .unwrap_or_else(|| self.scattered_one(index))
     }
 
-    /// [`Unary::one`] where the bit is among the 57 from the step before it on, as mostly.
+    /// [`Unary::one`] where the bit is among the 57 from the step before it on, as mostly. `None`, too, where there are not
+    /// so many set bits.
     #[inline(always)]
     pub(super) fn near_one(&self, index: u64) -> Option<u64> {
-        let sample = &self.ones[(index / ONES) as usize];
-        if sample.is_scattered() {
-            return None;
-        }
-        let place = sample.step_of(index);
-        let further = set_bit(self.bits_from(place), index as u32)?;
+        let place = self.ones.get((index / ONES) as usize)?.step_of(index);
+        let further = set_bit(self.bits_from(place)?, index as u32)?;
         Some(place + u64::from(further))
     }
 
-    /// For each number the place of the last step before its set bit; whether there is one for all of them.
+    /// For each number the place of the last step before its set bit; `None` where there is none for one of them.
     #[inline(always)]
-    pub(super) fn steps(&self, indices: &[u32], places: &mut [u32]) -> bool {
-        let mut scattered = 0;
+    pub(super) fn steps(&self, indices: &[u32], places: &mut [u64]) -> Option<()> {
         for (place, index) in places.iter_mut().zip(indices) {
-            let sample = &self.ones[(u64::from(*index) / ONES) as usize];
-            scattered |= sample.ahead[0];
-            *place = sample.step_of(u64::from(*index)) as u32;
+            let index = u64::from(*index);
+            *place = self.ones.get((index / ONES) as usize)?.step_of(index);
         }
-        scattered != SCATTERED
+        Some(())
     }
 
-    /// At least 57 bits from a place on.
+    /// At least 57 bits from a place on, if it is not behind all bits.
     #[inline(always)]
-    pub(super) fn bits_from(&self, place: u64) -> u64 {
-        self.eight((place / 8) as usize) >> (place % 8)
-    }
-
-    /// The bits from a byte on.
-    #[inline(always)]
-    fn eight(&self, from: usize) -> u64 {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&self.bytes[from..from + 8]);
-        u64::from_le_bytes(eight)
+    pub(super) fn bits_from(&self, place: u64) -> Option<u64> {
+        eight(&self.bytes, (place / 8) as usize).map(|bits| bits >> (place % 8))
     }
 
     #[inline]
     fn word(&self, index: usize) -> u64 {
-        self.eight(index * 8)
+        eight(&self.bytes, index * 8).expect("a word of the bits")
     }
 
     #[cold]
     #[inline(never)]
     fn scattered_one(&self, index: u64) -> u64 {
         let sample = (index / ONES) as usize;
-        let at = |sample: usize| self.ones.get(sample).map(|one| u64::from(one.place));
+        let at = |sample: usize| self.ones.get(sample).map(Sample::first);
         let (place, rest) = self.skip(
             (at(sample), at(sample + 1)),
             index % ONES,
@@ -167,7 +185,7 @@ impl Unary {
         let (place, rest) = self.skip(
             (at(sample), at(sample + 1)),
             index % ZEROS,
-            (self.ones.len(), &|k| u64::from(self.ones[k].place), ONES),
+            (self.ones.len(), &|k| self.ones[k].first(), ONES),
             index,
         );
         self.walk(place, rest, |word| !word)
@@ -224,7 +242,7 @@ impl Unary {
     /// at once.
     #[inline]
     pub(super) fn set_from(&self, place: u64) -> Option<u64> {
-        let bits = self.eight((place / 8) as usize) >> (place % 8);
+        let bits = self.bits_from(place)?;
         let count = u64::from(bits.trailing_ones());
         (count < 64 - place % 8).then_some(count)
     }
@@ -268,8 +286,6 @@ impl Unary {
 pub(super) fn set_bit(bits: u64, index: u32) -> Option<u32> {
     // Each time the lowest, for each bit of the index; which cannot be foreseen.
     let next = |bits: u64| bits & bits.wrapping_sub(1);
-    let four = next(next(next(next(bits))));
-    let bits = select_unpredictable(index & 4 != 0, four, bits);
     let bits = select_unpredictable(index & 2 != 0, next(next(bits)), bits);
     let bits = select_unpredictable(index & 1 != 0, next(bits), bits);
     NonZeroU64::new(bits).map(NonZeroU64::trailing_zeros)
