@@ -235,7 +235,7 @@ impl RankMap {
     pub(crate) fn time(&self) -> (f64, f64) {
         match &self.form {
             Form::Progression(_) => time::PROGRESSION,
-            Form::Grid(_, grid) => time::grid(grid.axes().count()),
+            Form::Grid(grid) => time::grid(grid.axes().count()),
             Form::Runs(runs) => time::runs(runs.count() as u64),
             Form::RunLengths(_) => time::RUN_LENGTHS,
             Form::Bitmap(bitmap) => {

@@ -151,7 +151,7 @@ fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     if outer.is_identity() {
         return Some(inner.clone());
     }
-    if let Form::Grid(_, grid) = &outer.form
+    if let Form::Grid(grid) = &outer.form
         && inner.is_identity()
     {
         return grid.prefix(inner.len()).ok().map(RankMap::closed);
@@ -164,7 +164,7 @@ fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
             let step = of.step() * by.step();
             Some(Progression::valid(by.at(of.start()), step, of.len()).into())
         }
-        Form::Grid(_, grid) => grid.scaled(by.start(), by.step()).ok().map(RankMap::closed),
+        Form::Grid(grid) => grid.scaled(by.start(), by.step()).ok().map(RankMap::closed),
         _ => None,
     }
 }
@@ -259,7 +259,7 @@ impl RankMap {
             Form::Progression(progression) if !progression.is_empty() => {
                 return Some(progression.max());
             }
-            Form::Grid(_, grid) => return Some(grid.max()),
+            Form::Grid(grid) => return Some(grid.max()),
             // As many as there are, from 0 on.
             Form::Permutation(_) | Form::Wavelet(_) => {
                 return self.len().checked_sub(1).map(|last| last as u32);

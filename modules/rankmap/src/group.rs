@@ -189,7 +189,7 @@ impl RankMap {
         }
         match &self.form {
             Form::Progression(progression) => Some(progression.reversed().into()),
-            Form::Grid(_, grid) => grid.sorted().map(RankMap::closed),
+            Form::Grid(grid) => grid.sorted().map(RankMap::closed),
             Form::Runs(runs) => {
                 let sorted = runs.sorted();
                 Builder::new().progressions(&sorted).ok()
@@ -222,7 +222,7 @@ impl RankMap {
     fn is_same(&self, other: &RankMap) -> bool {
         match (&self.form, &other.form) {
             (Form::Progression(a), Form::Progression(b)) => a == b,
-            (Form::Grid(_, a), Form::Grid(_, b)) => Arc::ptr_eq(a, b) || a == b,
+            (Form::Grid(a), Form::Grid(b)) => Arc::ptr_eq(a, b) || a == b,
             (Form::Runs(a), Form::Runs(b)) => Arc::ptr_eq(a, b),
             (Form::RunLengths(a), Form::RunLengths(b)) => Arc::ptr_eq(a, b),
             (Form::Bitmap(a), Form::Bitmap(b)) => Arc::ptr_eq(a, b),

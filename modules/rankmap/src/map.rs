@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::form::bitmap::Bitmap;
 use crate::form::diagram::Diagram;
 use crate::form::elias_fano::EliasFano;
-use crate::form::grid::{Asked, Closed, Grid};
+use crate::form::grid::{Closed, Grid};
 use crate::form::list::List;
 use crate::form::permutation::Permutation;
 #[cfg(feature = "roaring")]
@@ -44,8 +44,7 @@ pub struct RankMap {
 #[derive(Clone)]
 pub(crate) enum Form {
     Progression(Progression),
-    /// And how it is asked: beside it, where a loop that asks sees that it stays the same.
-    Grid(Asked, Arc<Grid>),
+    Grid(Arc<Grid>),
     Runs(Arc<Runs>),
     RunLengths(Arc<RunLengths>),
     Bitmap(Arc<Bitmap>),
@@ -88,7 +87,7 @@ impl RankMap {
     pub(crate) fn closed(closed: Closed) -> Self {
         RankMap::of(match closed {
             Closed::Progression(progression) => Form::Progression(progression),
-            Closed::Grid(grid) => Form::Grid(grid.asked(), Arc::new(grid)),
+            Closed::Grid(grid) => Form::Grid(Arc::new(grid)),
         })
     }
 

@@ -64,7 +64,7 @@ impl Memory {
     fn heap(&mut self, map: &RankMap) {
         match &map.form {
             Form::Progression(_) => {}
-            Form::Grid(_, form) => self.once(form, form.bytes()),
+            Form::Grid(form) => self.once(form, form.bytes()),
             Form::Runs(form) => self.once(form, form.bytes()),
             Form::RunLengths(form) => self.once(form, form.bytes()),
             Form::Bitmap(form) => self.once(form, form.bytes()),

@@ -113,7 +113,7 @@ impl Writer {
                 self.bytes.push(PROGRESSION);
                 self.progression(progression);
             }
-            Form::Grid(_, grid) => {
+            Form::Grid(grid) => {
                 self.bytes.push(GRID);
                 self.signed(grid.origin());
                 self.number(grid.len());

@@ -12,7 +12,6 @@ use crate::form::grid::steps::Steps;
 use crate::progression::Progression;
 
 pub use crate::form::grid::axis::Axis;
-pub(crate) use crate::form::grid::steps::Asked;
 
 /// A regular section (Havlak and Kennedy, *An implementation of interprocedural bounded regular section
 /// analysis*, 1991) of the world: nested ranges with strides, the first axis being the slowest.
@@ -51,19 +50,9 @@ impl Grid {
     }
 
     /// The member at a group rank.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.steps.at(index)
-    }
-
-    pub(crate) fn asked(&self) -> Asked {
-        self.steps.asked()
-    }
-
-    /// [`Grid::at`] by who knows [`Grid::asked`].
-    #[inline(always)]
-    pub(crate) fn at_as(&self, asked: Asked, index: u32) -> u32 {
-        self.steps.at_as(asked, index)
     }
 
     /// The group rank of a world rank.

@@ -7,7 +7,7 @@ macro_rules! each_form {
     ($form:expr, $inner:ident => $do:expr) => {
         match $form {
             Form::Progression($inner) => $do,
-            Form::Grid(_, $inner) => $do,
+            Form::Grid($inner) => $do,
             Form::Runs($inner) => $do,
             Form::RunLengths($inner) => $do,
             Form::Bitmap($inner) => $do,
@@ -49,7 +49,7 @@ impl RankMap {
         let known = u64::from(rank);
         match &self.form {
             Form::Progression(form) => (known < form.len()).then(|| form.at(rank)),
-            Form::Grid(asked, form) => (known < form.len()).then(|| form.at_as(*asked, rank)),
+            Form::Grid(form) => (known < form.len()).then(|| form.at(rank)),
             Form::EliasFano(form) => form.select(rank),
             _ => self.select_else(rank),
         }
@@ -74,7 +74,7 @@ impl RankMap {
     pub fn rank(&self, world: u32) -> Option<u32> {
         match &self.form {
             Form::Progression(progression) => progression.index_of(world),
-            Form::Grid(_, grid) => grid.rank(world),
+            Form::Grid(grid) => grid.rank(world),
             Form::Runs(runs) => runs.rank(world),
             Form::RunLengths(runs) => found(runs.find(u64::from(world))),
             Form::Bitmap(bitmap) => match bitmap.contains(world) {
@@ -110,7 +110,7 @@ impl RankMap {
     pub fn is_ascending(&self) -> bool {
         match &self.form {
             Form::Progression(progression) => progression.step() > 0,
-            Form::Grid(_, grid) => grid.is_ascending(),
+            Form::Grid(grid) => grid.is_ascending(),
             Form::Runs(runs) => runs.is_ascending(),
             Form::List(list) => list.is_ascending(),
             Form::Permutation(_) => self.len() < 2,
@@ -132,7 +132,7 @@ impl RankMap {
         let is = |world: u64| u32::try_from(world).is_ok_and(|world| self.rank(world).is_some());
         match &self.form {
             Form::Progression(progression) => (progression.below(world), is(world)),
-            Form::Grid(_, grid) => (grid.below(world), is(world)),
+            Form::Grid(grid) => (grid.below(world), is(world)),
             Form::Runs(runs) => (runs.below(world), is(world)),
             Form::RunLengths(runs) => runs.find(world),
             Form::Bitmap(bitmap) => bitmap.find(world),

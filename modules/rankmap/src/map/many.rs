@@ -39,7 +39,7 @@ impl RankMap {
                     *rank = progression.at(*rank);
                 }
             }
-            Form::Grid(_, grid) => grid.at_many(ranks),
+            Form::Grid(grid) => grid.at_many(ranks),
             Form::EliasFano(gaps) => gaps.at_many(ranks),
             Form::List(list) => {
                 for rank in ranks {

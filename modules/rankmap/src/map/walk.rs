@@ -48,7 +48,7 @@ impl RankMap {
         }
         match &self.form {
             Form::Progression(progression) => give(progression.slice(from, to)),
-            Form::Grid(_, grid) => grid.each(from, to, give),
+            Form::Grid(grid) => grid.each(from, to, give),
             Form::Runs(runs) => runs.each(from, to, give),
             Form::RunLengths(runs) => runs.each(from, to, give),
             Form::Diagram(diagram) => diagram.each(from, to, give),
@@ -81,7 +81,7 @@ impl RankMap {
     pub(crate) fn pieces(&self) -> u64 {
         match &self.form {
             Form::Progression(_) => 1,
-            Form::Grid(_, grid) => grid.pieces(),
+            Form::Grid(grid) => grid.pieces(),
             Form::Runs(runs) => runs.count() as u64,
             Form::RunLengths(runs) => runs.count(),
             Form::Diagram(diagram) => diagram.ranges(),

@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 use crate::division::Divisor;
 use crate::form::grid::axis::{Axis, Scale};
 
-/// How many axes beside the fastest are looked at without a loop.
+/// How many axes are looked at without a loop: beside the fastest, or all of a torus.
 const INLINE: usize = 3;
 
 /// What a step of an axis adds beyond all steps of the next one, modulo 2^32.
@@ -15,16 +15,6 @@ struct Jump {
     /// there is no such axis.
     divisor: Divisor,
     jump: u32,
-}
-
-/// How SELECT goes about a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// Of at most [`INLINE`] axes beside the fastest, none of which wraps.
-    Few,
-    /// The whole torus, shifted.
-    Torus,
-    Any,
 }
 
 /// No axis: adds nothing.
@@ -38,6 +28,47 @@ impl Jump {
     #[inline]
     fn at(&self, index: u32) -> u32 {
         self.divisor.divide_by_more(index).wrapping_mul(self.jump)
+    }
+}
+
+/// A jump of an axis one coordinate of which stands for a power of two of members: whole steps are upper bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Masked {
+    mask: u32,
+    /// What is added for each member in whole steps, modulo 2^32.
+    factor: u32,
+}
+
+impl Masked {
+    /// Of a jump for so many members, if it can be told by them.
+    fn new(jump: Jump, weight: u32) -> Option<Self> {
+        let whole = weight.is_power_of_two() && jump.jump.is_multiple_of(weight);
+        whole.then(|| Masked {
+            mask: !(weight - 1),
+            factor: jump.jump / weight,
+        })
+    }
+
+    /// What is added at an index.
+    #[inline(always)]
+    fn at(&self, index: u32) -> u32 {
+        (index & self.mask).wrapping_mul(self.factor)
+    }
+}
+
+/// Where an axis of a whole torus closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lap {
+    /// Of the axis before.
+    divisor: Divisor,
+    seam: Seam,
+}
+
+impl Lap {
+    /// What is to be taken off at an index.
+    #[inline(always)]
+    fn at(&self, index: u32) -> u32 {
+        self.seam.taken_off(self.divisor.rest(index))
     }
 }
 
@@ -75,24 +106,27 @@ impl Seam {
     }
 
     /// What is to be taken off.
-    #[inline]
+    #[inline(always)]
     fn taken_off(&self, at: u64) -> u32 {
         // On which side of the seam cannot be foreseen: a branch would be taken wrongly half of the time.
         select_unpredictable(at >= self.from, self.circumference, 0)
     }
 }
 
-/// The seams of a section that wraps somewhere.
+/// What is added beside what the fastest axis would come to alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Torus {
-    slowest: Seam,
-    /// Each axis but the fastest, and the seam of the one after it: one multiplication tells both. Two of them, for
-    /// a torus of three dimensions, and the rest.
-    others: [(Jump, Seam); 2],
-    more: Box<[(Jump, Seam)]>,
-    /// Whether no step of an axis adds more than all those of the next one, and there are at most three: the whole torus,
-    /// shifted.
-    whole: bool,
+enum Added {
+    /// By at most [`INLINE`] axes, so many, none of which wraps.
+    Few(u32, [Jump; INLINE]),
+    /// By the seams of a whole torus, shifted, of at most [`INLINE`] axes, of which the fastest goes by single ranks.
+    Torus(Seam, [Lap; INLINE - 1]),
+    /// By [`INLINE`] axes that do not wrap, as of a face of a hypercube.
+    Bits([Masked; INLINE]),
+    /// By axes none of which wraps.
+    Many(Box<[Jump]>),
+    /// By a section that wraps somewhere: the seam of the slowest axis, and each axis but the fastest with the seam of the
+    /// one after it: one multiplication tells both.
+    Seams(Box<(Seam, Vec<(Jump, Seam)>)>),
 }
 
 /// From the rank in the group to the world rank: one multiplication by a reciprocal for each axis but the fastest,
@@ -104,84 +138,67 @@ pub(super) struct Steps {
     start: u32,
     /// The stride of the fastest axis.
     step: u32,
-    /// How many axes beside the fastest there are, where nothing wraps.
-    count: u32,
-    /// Of the slowest axes,
-    jumps: [Jump; INLINE],
-    /// and those after these.
-    more: Box<[Jump]>,
-    torus: Option<Box<Torus>>,
+    added: Added,
 }
 
 impl Steps {
     /// Of two axes or more, or one that wraps, with the rank at which all coordinates are 0.
     pub(super) fn new(start: u32, axes: &[Axis], scales: &[Scale]) -> Self {
         let pairs = axes.iter().zip(&axes[1..]).zip(scales);
-        let all = pairs.map(|((axis, next), scale)| Jump {
+        let jumps = pairs.map(|((axis, next), scale)| Jump {
             divisor: Divisor::new(scale.weight),
             jump: axis
                 .stride
                 .wrapping_sub(i64::from(next.count).wrapping_mul(next.stride))
                 as u32,
         });
-        let mut all: Vec<Jump> = all.collect();
-        let torus = axes.iter().any(Axis::wraps).then(|| {
-            let after = axes.iter().zip(scales).skip(1);
-            let mut rest = all.iter().zip(after).map(|(jump, (axis, scale))| {
-                (*jump, Seam::new(axis, scale.weight, Some(jump.divisor)))
-            });
-            let others = [(); 2].map(|()| rest.next().unwrap_or((NO_JUMP, NO_SEAM)));
-            let more: Box<[(Jump, Seam)]> = rest.collect();
-            let whole = more.is_empty() && others.iter().all(|(jump, _)| jump.jump == 0);
-            Box::new(Torus {
-                slowest: Seam::new(&axes[0], scales[0].weight, None),
-                others,
-                more,
-                whole,
-            })
-        });
-        if torus.is_some() {
-            all.clear();
-        }
-        let count = all.len() as u32;
-        let more = all.split_off(all.len().min(INLINE));
-        let mut jumps = [NO_JUMP; INLINE];
-        jumps[..all.len()].copy_from_slice(&all);
-        Steps {
-            start,
-            step: axes.last().map_or(0, |axis| axis.stride as u32),
-            count,
-            jumps,
-            more: more.into(),
-            torus,
-        }
+        let jumps: Vec<Jump> = jumps.collect();
+        let step = axes.last().map_or(0, |axis| axis.stride as u32);
+        let added = match axes.iter().any(Axis::wraps) {
+            true => added_by_seams(step, axes, scales, jumps),
+            false => added_by_jumps(scales, jumps),
+        };
+        Steps { start, step, added }
     }
 
+    /// Whether an axis wraps.
     pub(super) fn wraps(&self) -> bool {
-        self.torus.is_some()
+        matches!(self.added, Added::Torus(..) | Added::Seams(_))
     }
 
-    /// How SELECT goes about it.
-    pub(super) fn asked(&self) -> Asked {
-        match &self.torus {
-            Some(torus) if torus.whole => Asked::Torus,
-            None if self.more.is_empty() => Asked::Few,
-            _ => Asked::Any,
+    /// Whether it is the whole torus, shifted: no step of an axis adds more than all those of the next one.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.added {
+            Added::Torus(..) => true,
+            Added::Seams(seams) => are_whole(&seams.1),
+            _ => false,
         }
     }
 
-    /// [`Steps::at`] by who knows [`Steps::asked`].
+    /// The first member and what the fastest axis adds a step, both modulo 2^32.
+    pub(super) fn line(&self) -> (u32, u32) {
+        (self.start, self.step)
+    }
+
+    /// The member at a group rank.
     #[inline(always)]
-    pub(super) fn at_as(&self, asked: Asked, index: u32) -> u32 {
-        match asked {
-            Asked::Few => self.at_of_few(index),
-            Asked::Torus => {
-                let rank = self.of_fastest(index);
-                // There is one; no call on the other way, so that a loop may keep in registers what stays the same.
-                let torus = self.torus.as_ref();
-                torus.map_or(rank, |torus| torus.of_whole(rank, index))
-            }
-            Asked::Any => self.at(index),
+    pub(super) fn at(&self, index: u32) -> u32 {
+        match &self.added {
+            Added::Few(count, jumps) => self
+                .of_fastest(index)
+                .wrapping_add(of_few(*count, jumps, index)),
+            Added::Torus(slowest, [next, last]) => self
+                .start
+                .wrapping_add(index)
+                .wrapping_sub(slowest.taken_off(u64::from(index)))
+                .wrapping_sub(next.at(index))
+                .wrapping_sub(last.at(index)),
+            Added::Bits([slowest, next, last]) => self
+                .of_fastest(index)
+                .wrapping_add(slowest.at(index))
+                .wrapping_add(next.at(index))
+                .wrapping_add(last.at(index)),
+            _ => self.of_many(index),
         }
     }
 
@@ -191,87 +208,107 @@ impl Steps {
         self.start.wrapping_add(index.wrapping_mul(self.step))
     }
 
-    /// [`Steps::at`] of at most [`INLINE`] axes beside the fastest, none of which wraps.
-    #[inline(always)]
-    fn at_of_few(&self, index: u32) -> u32 {
-        // How many there are is foreseen by the processor after a few look-ups of the same map.
-        let [slowest, next, last] = &self.jumps;
-        let rank = self.of_fastest(index).wrapping_add(slowest.at(index));
-        if self.count == 1 {
-            return rank;
-        }
-        let rank = rank.wrapping_add(next.at(index));
-        if self.count == 2 {
-            return rank;
-        }
-        rank.wrapping_add(last.at(index))
-    }
-
-    /// The first member and what the fastest axis adds a step, both modulo 2^32.
-    pub(super) fn line(&self) -> (u32, u32) {
-        (self.start, self.step)
-    }
-
-    /// The member at a group rank.
+    /// [`Steps::at`] by a loop.
     // Not a part of its caller: what is short would pay for its registers.
     #[inline(never)]
-    pub(super) fn at(&self, index: u32) -> u32 {
-        match &self.torus {
-            Some(torus) => torus.at(self.of_fastest(index), index),
-            None => self
-                .at_of_few(index)
-                .wrapping_add(self.added_by_more(index)),
+    fn of_many(&self, index: u32) -> u32 {
+        let rank = self.of_fastest(index);
+        match &self.added {
+            Added::Many(jumps) => sum(rank, jumps.iter().map(|jump| jump.at(index))),
+            Added::Seams(seams) => {
+                let (slowest, others) = &**seams;
+                let rank = rank.wrapping_sub(slowest.taken_off(u64::from(index)));
+                sum(rank, others.iter().map(|other| of_seam(other, index)))
+            }
+            Added::Few(..) | Added::Torus(..) | Added::Bits(_) => self.at(index),
         }
-    }
-
-    fn added_by_more(&self, index: u32) -> u32 {
-        let added = self.more.iter().map(|jump| jump.at(index));
-        added.fold(0, u32::wrapping_add)
     }
 
     /// The bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
-        let torus = self.torus.as_ref();
-        size_of_val(&*self.more)
-            + torus.map_or(0, |torus| size_of::<Torus>() + size_of_val(&*torus.more))
+        match &self.added {
+            Added::Few(..) | Added::Torus(..) | Added::Bits(_) => 0,
+            Added::Many(jumps) => size_of_val(&**jumps),
+            Added::Seams(seams) => {
+                size_of_val(&**seams) + seams.1.capacity() * size_of::<(Jump, Seam)>()
+            }
+        }
     }
 }
 
-impl Torus {
-    /// [`Torus::at`] where no step adds more than those of the next axis.
-    #[inline(always)]
-    fn of_whole(&self, rank: u32, index: u32) -> u32 {
-        let [(next, after_next), (last, after_last)] = &self.others;
-        rank.wrapping_sub(self.slowest.taken_off(u64::from(index)))
-            .wrapping_sub(after_next.taken_off(next.divisor.rest(index)))
-            .wrapping_sub(after_last.taken_off(last.divisor.rest(index)))
-    }
-
-    /// The member at a group rank, of which is known what the fastest axis would add alone: behind its seam, the
-    /// circumference of each axis is taken off.
-    fn at(&self, rank: u32, index: u32) -> u32 {
-        let mut rank = rank.wrapping_sub(self.slowest.taken_off(u64::from(index)));
-        for other in &self.others {
-            rank = rank.wrapping_add(step(other, index));
-        }
-        match *self.more {
-            [] => rank,
-            _ => rank.wrapping_add(self.added_by_more(index)),
+/// Of axes none of which wraps, that are stepped every so many members and add so much each time.
+fn added_by_jumps(scales: &[Scale], jumps: Vec<Jump>) -> Added {
+    if let [slowest, next, last] = *jumps {
+        let masked = |axis: usize, jump| Masked::new(jump, scales[axis].weight);
+        if let (Some(a), Some(b), Some(c)) = (masked(0, slowest), masked(1, next), masked(2, last))
+        {
+            return Added::Bits([a, b, c]);
         }
     }
-
-    #[inline(never)]
-    fn added_by_more(&self, index: u32) -> u32 {
-        let added = self.more.iter().map(|other| step(other, index));
-        added.fold(0, u32::wrapping_add)
+    let mut few = [NO_JUMP; INLINE];
+    match few.get_mut(..jumps.len()) {
+        Some(first) => {
+            first.copy_from_slice(&jumps);
+            Added::Few(jumps.len() as u32, few)
+        }
+        None => Added::Many(jumps.into()),
     }
+}
+
+/// Of a section that wraps somewhere, the fastest axis of which goes by so many ranks.
+fn added_by_seams(step: u32, axes: &[Axis], scales: &[Scale], jumps: Vec<Jump>) -> Added {
+    let slowest = Seam::new(&axes[0], scales[0].weight, None);
+    let after = axes.iter().zip(scales).skip(1);
+    let others = jumps
+        .into_iter()
+        .zip(after)
+        .map(|(jump, (axis, scale))| (jump, Seam::new(axis, scale.weight, Some(jump.divisor))));
+    let others: Vec<(Jump, Seam)> = others.collect();
+    if step != 1 || others.len() >= INLINE || !are_whole(&others) {
+        return Added::Seams(Box::new((slowest, others)));
+    }
+    let mut laps = [Lap {
+        divisor: Divisor::NEVER,
+        seam: NO_SEAM,
+    }; INLINE - 1];
+    for (lap, (jump, seam)) in laps.iter_mut().zip(others) {
+        *lap = Lap {
+            divisor: jump.divisor,
+            seam,
+        };
+    }
+    Added::Torus(slowest, laps)
+}
+
+/// Whether no step of an axis adds more than all those of the next one.
+fn are_whole(others: &[(Jump, Seam)]) -> bool {
+    others.iter().all(|(jump, _)| jump.jump == 0)
+}
+
+/// What so many of some jumps add at an index.
+#[inline(always)]
+fn of_few(count: u32, [slowest, next, last]: &[Jump; INLINE], index: u32) -> u32 {
+    // How many there are is foreseen by the processor after a few look-ups of the same map.
+    let added = slowest.at(index);
+    if count == 1 {
+        return added;
+    }
+    let added = added.wrapping_add(next.at(index));
+    if count == 2 {
+        return added;
+    }
+    added.wrapping_add(last.at(index))
 }
 
 /// What the steps of an axis add at an index, less the circumference of the next one where that has closed.
 #[inline]
-fn step((jump, seam): &(Jump, Seam), index: u32) -> u32 {
+fn of_seam((jump, seam): &(Jump, Seam), index: u32) -> u32 {
     let (steps, rest) = jump.divisor.divide_and_rest(index);
     steps
         .wrapping_mul(jump.jump)
         .wrapping_sub(seam.taken_off(rest))
+}
+
+fn sum(first: u32, others: impl Iterator<Item = u32>) -> u32 {
+    others.fold(first, u32::wrapping_add)
 }
