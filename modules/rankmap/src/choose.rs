@@ -288,7 +288,7 @@ pub(crate) mod time {
     pub(crate) type Time = (f64, f64);
 
     pub(crate) const PROGRESSION: Time = (1.4, 3.3);
-    pub(crate) const ELIAS_FANO: Time = (5.2, 28.0);
+    pub(crate) const ELIAS_FANO: Time = (4.0, 27.0);
     pub(crate) const RUN_LENGTHS: Time = (40.0, 36.0);
     /// RANK takes a third of it in a thousand and twice as long in a million.
     pub(crate) const SHORTCUTS: Time = (6.2, 60.0);
@@ -315,7 +315,7 @@ pub(crate) mod time {
     }
 
     pub(crate) fn grid(axes: usize) -> Time {
-        (0.9 + 0.4 * axes as f64, 2.2 + 1.6 * axes as f64)
+        (1.2 + 0.3 * axes as f64, 2.4 + 1.4 * axes as f64)
     }
 
     pub(crate) fn runs(count: u64) -> Time {

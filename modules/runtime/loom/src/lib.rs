@@ -42,9 +42,10 @@ mod tests {
     use loom::thread;
 
     use super::link::inbox::Inbox;
-    use super::link::spsc::{Ack, Offered, Pop, Push, Ring};
+    use super::link::spsc::{Offered, Pop, Push, Ring};
     use super::link::waiter::{ARMED, STOP};
     use super::parker::{Parker, Unparked};
+    use super::sync::{Ordering, fence};
 
     /// Two schedulers, as far as these files know them.
     struct Pair {
@@ -81,7 +82,18 @@ mod tests {
             }
         }
 
+        /// As the end of a turn does.
+        fn settle_taken(&self) -> Option<u32> {
+            fence(Ordering::SeqCst);
+            self.ring.unarm_writer()
+        }
+
         fn write(&self, token: u32) -> bool {
+            // SAFETY: only the first thread writes.
+            if let Some(wake) = unsafe { self.ring.push_in_place(|| Box::new(token)) } {
+                self.send(1, wake.or_else(|| self.ring.flush_put()));
+                return true;
+            }
             // SAFETY: only the first thread writes.
             if let Some(wake) = unsafe { self.ring.push_at_once(|| Box::new(token)) } {
                 self.send(1, wake.or_else(|| self.ring.flush_put()));
@@ -90,7 +102,7 @@ mod tests {
             let mut token = Box::new(token);
             loop {
                 // SAFETY: only the first thread writes.
-                match unsafe { self.ring.push(token, false, 0, Ack::NONE) } {
+                match unsafe { self.ring.push(token, false) } {
                     Push::Done(wake) | Push::Offered(wake) => {
                         self.send(1, wake.or_else(|| self.ring.flush_put()));
                         return true;
@@ -111,7 +123,7 @@ mod tests {
             let mut token = Box::new(token);
             let wake = loop {
                 // SAFETY: only the first thread writes.
-                match unsafe { self.ring.push(token, true, 0, Ack::NONE) } {
+                match unsafe { self.ring.push(token, true) } {
                     Push::Done(wake) => {
                         self.send(1, wake.or_else(|| self.ring.flush_put()));
                         return true;
@@ -143,15 +155,24 @@ mod tests {
 
         fn read(&self) -> Option<u32> {
             // SAFETY: only the second thread reads.
+            match unsafe { self.ring.pop_in_place() } {
+                Some(Pop::Value(token, wake)) => {
+                    self.send(0, wake.or_else(|| self.settle_taken()));
+                    return Some(*token);
+                }
+                Some(Pop::End) => unreachable!("the end takes another look"),
+                Some(Pop::Empty) | None => {}
+            }
+            // SAFETY: only the second thread reads.
             if let Some((token, wake)) = unsafe { self.ring.pop_at_once() } {
-                self.send(0, wake.or_else(|| self.ring.flush_taken()));
+                self.send(0, wake.or_else(|| self.settle_taken()));
                 return Some(*token);
             }
             loop {
                 // SAFETY: only the second thread reads.
                 match unsafe { self.ring.pop() } {
-                    Pop::Value(token, wake, _) => {
-                        self.send(0, wake.or_else(|| self.ring.flush_taken()));
+                    Pop::Value(token, wake) => {
+                        self.send(0, wake.or_else(|| self.settle_taken()));
                         return Some(*token);
                     }
                     Pop::End => return None,
@@ -252,7 +273,7 @@ mod tests {
             let writer = thread::spawn(move || {
                 for token in 1..=2 {
                     // SAFETY: only this thread writes.
-                    match unsafe { writer.ring.push(Box::new(token), false, 0, Ack::NONE) } {
+                    match unsafe { writer.ring.push(Box::new(token), false) } {
                         Push::Done(wake) => writer.send(1, wake),
                         _ => unreachable!("there is room for two"),
                     }
@@ -267,13 +288,13 @@ mod tests {
             while taken < 2 {
                 // SAFETY: only this thread reads.
                 match unsafe { pair.ring.pop() } {
-                    Pop::Value(_, wake, _) => {
+                    Pop::Value(_, wake) => {
                         pair.send(0, wake);
                         taken += 1;
                     }
                     Pop::End => unreachable!("the writer has not left"),
                     Pop::Empty => {
-                        let wake = pair.ring.flush_taken();
+                        let wake = pair.settle_taken();
                         pair.send(0, wake);
                         if pair.ring.arm_reader(11) {
                             pair.rest(1);
@@ -315,7 +336,7 @@ mod tests {
                 let mut back = Vec::new();
                 for token in [2, 3] {
                     // SAFETY: only this thread writes.
-                    match unsafe { writer.ring.push(Box::new(token), true, 0, Ack::NONE) } {
+                    match unsafe { writer.ring.push(Box::new(token), true) } {
                         Push::Offered(wake) => {
                             writer.send(1, wake.or_else(|| writer.ring.flush_put()));
                             // SAFETY: as above.
@@ -356,7 +377,7 @@ mod tests {
             pair.send(0, wake);
             let mut dropped = 0;
             // SAFETY: only this thread reads.
-            while let Pop::Value(_, wake, _) = unsafe { pair.ring.pop() } {
+            while let Pop::Value(_, wake) = unsafe { pair.ring.pop() } {
                 pair.send(0, wake);
                 dropped += 1;
             }
@@ -365,44 +386,6 @@ mod tests {
             // One more than was read has room, and a third has not.
             assert!((1..=2).contains(&written));
             assert_eq!(pair.ring.taken(), 1);
-        });
-    }
-
-    #[test]
-    fn what_is_said_to_be_taken_has_been() {
-        model(|| {
-            let rings: Arc<[Ring<Box<u32>>; 2]> = Arc::new([Ring::new(1, ()), Ring::new(1, ())]);
-            let other = Arc::clone(&rings);
-            let take = |ring: &Ring<Box<u32>>| loop {
-                // SAFETY: each ring has one reader.
-                if let Pop::Value(token, _, ack) = unsafe { ring.pop() } {
-                    return (*token, ack.taken);
-                }
-                thread::yield_now();
-            };
-            let other = thread::spawn(move || {
-                for token in 0..2 {
-                    assert_eq!(take(&other[0]).0, token);
-                    let ack = Ack {
-                        channel: 0,
-                        taken: other[0].taken(),
-                    };
-                    // SAFETY: only this thread writes to the second.
-                    let answer = unsafe { other[1].push(Box::new(token), false, 0, ack) };
-                    assert!(matches!(answer, Push::Done(_) | Push::Full(_)));
-                }
-            });
-            let mut taken = 0;
-            for token in 0..2 {
-                // SAFETY: only this thread writes to the first; so much was said to have been taken.
-                let question = unsafe { rings[0].push(Box::new(token), false, taken, Ack::NONE) };
-                assert!(matches!(question, Push::Done(_)));
-                let answer = take(&rings[1]);
-                assert_eq!(answer.0, token);
-                taken = answer.1;
-                assert_eq!(taken, u64::from(token) + 1);
-            }
-            other.join().unwrap();
         });
     }
 
@@ -420,7 +403,7 @@ mod tests {
                 writer.ring.disarm_writer();
                 // SAFETY: only this thread writes.
                 assert!(matches!(
-                    unsafe { writer.ring.push(Box::new(2), false, 0, Ack::NONE) },
+                    unsafe { writer.ring.push(Box::new(2), false) },
                     Push::Gone(_)
                 ));
             });

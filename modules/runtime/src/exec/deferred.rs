@@ -2,15 +2,19 @@
 //!
 //! To ask whether the other side of a channel sleeps takes a fence, which costs more than a token. So a process that
 //! takes or puts many tokens leaves that to the end of its turn: a wake-up may be late by a turn, never lost (`link/spsc.rs` says why).
+//! The fence is here, one for all that is asked.
 
 use std::cell::Cell;
 use std::ptr;
+
+use crate::sync::{Ordering, fence};
 
 /// What a scheduler has yet to do at an end: see `link/spsc.rs` about late wake-ups. Field by field, as a
 /// polled wait.
 struct DeferredWake {
     end: Cell<*const ()>,
-    flush: Cell<unsafe fn(*const ())>,
+    /// Asks behind a fence.
+    tell: Cell<unsafe fn(*const ())>,
 }
 
 /// The wake-ups that the process whose turn it is has deferred: for the channel it took from last, and for the one it
@@ -38,15 +42,16 @@ impl DeferredWake {
     const fn new() -> Self {
         DeferredWake {
             end: Cell::new(ptr::null()),
-            flush: Cell::new(|_| {}),
+            tell: Cell::new(|_| {}),
         }
     }
 
-    fn flush(&self) {
+    /// Asks, if something is noted, and there is a fence behind what was done at the end.
+    fn tell(&self) {
         let end = self.end.replace(ptr::null());
         if !end.is_null() {
             // SAFETY: what is noted has not gone, and the function is its own.
-            unsafe { (self.flush.get())(end) };
+            unsafe { (self.tell.get())(end) };
         }
     }
 }
@@ -76,15 +81,18 @@ impl DeferredWakes {
     /// # Safety
     /// The function has to fit the end, and [`DeferredWakes::forget`] has to be called before it goes.
     #[inline]
-    pub(crate) unsafe fn defer(&self, way: usize, end: *const (), flush: unsafe fn(*const ())) {
+    pub(crate) unsafe fn defer(&self, way: usize, end: *const (), tell: unsafe fn(*const ())) {
         let wake = &self.wakes[way];
         if ptr::eq(wake.end.get(), end) {
             return;
         }
         self.some.set(true);
-        wake.flush();
+        if !wake.end.get().is_null() {
+            fence(Ordering::SeqCst);
+            wake.tell();
+        }
         wake.end.set(end);
-        wake.flush.set(flush);
+        wake.tell.set(tell);
     }
 
     /// Notes that there is something to be done elsewhere.
@@ -102,7 +110,8 @@ impl DeferredWakes {
     /// Asks everywhere whom to wake, and wakes.
     pub(crate) fn flush(&self) {
         self.some.set(false);
-        self.wakes.iter().for_each(DeferredWake::flush);
+        fence(Ordering::SeqCst);
+        self.wakes.iter().for_each(DeferredWake::tell);
     }
 
     /// An end goes, which asks by itself.

@@ -2,7 +2,6 @@
 //! waits. It knows nothing of channels but the points at which they begin ([`point`]).
 
 pub(crate) mod above;
-mod acks;
 mod answer;
 pub(crate) mod calls;
 mod ceiling;

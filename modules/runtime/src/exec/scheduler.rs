@@ -7,7 +7,6 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::acks::Acks;
 use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
@@ -74,7 +73,6 @@ pub(crate) struct Scheduler {
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) polled: PolledWaits,
     pub(super) deferred: DeferredWakes,
-    acks: Acks,
     pub(super) lookout: Lookout,
     /// Other OS processes of the run.
     pub(super) outside: Option<Rc<Outside>>,
@@ -125,7 +123,6 @@ impl Scheduler {
             registry,
             polled: PolledWaits::new(),
             deferred: DeferredWakes::new(),
-            acks: Acks::new(),
             lookout: Lookout::new(),
             outside: None,
             outer: Cell::new(ptr::null()),
@@ -243,12 +240,6 @@ impl Scheduler {
     /// What has yet to be done at ends of channels.
     pub(crate) fn deferred(&self) -> &DeferredWakes {
         &self.deferred
-    }
-
-    /// What schedulers tell each other of tokens taken, if this is one of the run.
-    #[inline(always)]
-    pub(crate) fn acks(&self, run: &Arc<Shared>) -> Option<&Acks> {
-        Arc::ptr_eq(&self.core.shared, run).then_some(&self.acks)
     }
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Context;
 
 use super::channel::{Put, Take};
 use crate::exec::current::{self, with_current};
@@ -11,8 +12,8 @@ use crate::exec::registry::{CrossEnd, Registry};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
 use crate::exec::side::Side;
-use crate::link::spsc::{Ack, Offered, Pop, Push, Ring};
-use crate::link::waiter::{ARMED, ID, NOBODY, waits};
+use crate::link::spsc::{Offered, Pop, Push, Ring};
+use crate::link::waiter::{ARMED, HOOK, ID, NOBODY, waits};
 use crate::placement::SchedulerIndex;
 
 pub(crate) struct Cross<T> {
@@ -84,6 +85,13 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
+    /// Whether it has held, or was to hold, more than one token: then [`Cross::take_at_once`] and [`Cross::put_at_once`]
+    /// are for it, else those in place.
+    #[inline(always)]
+    pub(crate) fn is_wide(&self) -> bool {
+        self.ring.is_wide()
+    }
+
     /// A token of which this end knows already: of many in a row most.
     ///
     /// # Safety
@@ -99,6 +107,17 @@ impl<T> Cross<T> {
         Some(token)
     }
 
+    /// As [`Cross::take`], of a channel that never held more than one token, as those have that answer each other; `None` where more has
+    /// to be looked at.
+    ///
+    /// # Safety
+    /// As for [`Cross::take`].
+    #[inline(always)]
+    pub(crate) unsafe fn take_in_place(&self) -> Option<Take<T>> {
+        // SAFETY: the caller's promise.
+        Some(self.taken(unsafe { self.ring.pop_in_place() }?))
+    }
+
     /// What this end did last is told to the other when it is worth that, or the turn is over.
     #[inline(always)]
     fn defer(&self, side: Side) {
@@ -110,8 +129,8 @@ impl<T> Cross<T> {
                     side as usize,
                     this.cast(),
                     match side {
-                        Side::Read => |end| (*end.cast::<Self>()).flush_taken(),
-                        Side::Write => |end| (*end.cast::<Self>()).flush_put(),
+                        Side::Read => |end| (*end.cast::<Self>()).tell_taken(),
+                        Side::Write => |end| (*end.cast::<Self>()).tell_put(),
                     },
                 );
             }
@@ -123,19 +142,18 @@ impl<T> Cross<T> {
     #[inline]
     pub(crate) unsafe fn take(&self) -> Take<T> {
         // SAFETY: the caller's promise.
-        match unsafe { self.ring.pop() } {
-            Pop::Value(token, waiter, ack) => {
-                with_current(|scheduler| {
-                    let about = self.about();
-                    if let Some(acks) = scheduler.acks(&about.shared) {
-                        let (channel, taken) = (about.number, self.ring.taken());
-                        acks.took(Ack { channel, taken }, ack);
-                    }
-                });
-                if waiter.is_none() {
-                    self.defer(Side::Read);
+        self.taken(unsafe { self.ring.pop() })
+    }
+
+    /// What was popped; whoever is to hear of it does.
+    #[inline(always)]
+    fn taken(&self, popped: Pop<T>) -> Take<T> {
+        match popped {
+            Pop::Value(token, waiter) => {
+                match waiter {
+                    None => self.defer(Side::Read),
+                    Some(_) => self.wake(Side::Write, waiter),
                 }
-                self.wake(Side::Write, waiter);
                 Take::Token(token)
             }
             Pop::Empty => Take::Empty,
@@ -150,7 +168,22 @@ impl<T> Cross<T> {
     #[inline(always)]
     pub(crate) unsafe fn put_at_once(&self, token: impl FnOnce() -> T) -> bool {
         // SAFETY: the caller's promise.
-        match unsafe { self.ring.push_at_once(token) } {
+        self.was_put(unsafe { self.ring.push_at_once(token) })
+    }
+
+    /// The same for a channel that never held more than one token, and is known to be empty.
+    ///
+    /// # Safety
+    /// As for [`Cross::put_at_once`].
+    #[inline(always)]
+    pub(crate) unsafe fn put_in_place(&self, token: impl FnOnce() -> T) -> bool {
+        // SAFETY: the caller's promise.
+        self.was_put(unsafe { self.ring.push_in_place(token) })
+    }
+
+    #[inline(always)]
+    fn was_put(&self, waiter: Option<Option<u32>>) -> bool {
+        match waiter {
             None => return false,
             Some(None) => self.defer(Side::Write),
             Some(waiter) => self.wake(Side::Read, waiter),
@@ -183,13 +216,8 @@ impl<T> Cross<T> {
     /// As for [`Cross::put`].
     #[inline(always)]
     unsafe fn push(&self, token: T, offer: bool) -> Offer<T> {
-        let about = self.about();
-        let acks = |scheduler: &Scheduler| Some(scheduler.acks(&about.shared)?.puts(about.number));
-        let known = with_current(acks).flatten();
-        let (taken, ack) = known.unwrap_or((0, Ack::NONE));
-        // SAFETY: the caller's promise. What came with a token from the reader's thread, or is 0, is
-        // known to have been taken.
-        let (waiter, offer) = match unsafe { self.ring.push(token, offer, taken, ack) } {
+        // SAFETY: the caller's promise.
+        let (waiter, offer) = match unsafe { self.ring.push(token, offer) } {
             Push::Done(waiter) => (waiter, Offer::Put(Put::Done)),
             Push::Offered(waiter) => (waiter, Offer::Offered),
             Push::Full(token) => return Offer::Put(Put::Full(token)),
@@ -226,19 +254,19 @@ impl<T> Cross<T> {
         // SAFETY: the caller's promise.
         let token = unsafe { self.ring.take_back() };
         if token.is_none() {
-            self.flush_put();
+            self.wake(Side::Read, self.ring.flush_put());
         }
         token
     }
 
-    #[inline(never)]
-    fn flush_taken(&self) {
-        self.wake(Side::Write, self.ring.flush_taken());
+    /// Wakes who waits for the tokens that were taken out, behind a fence.
+    fn tell_taken(&self) {
+        self.wake(Side::Write, self.ring.unarm_writer());
     }
 
-    #[inline(never)]
-    fn flush_put(&self) {
-        self.wake(Side::Read, self.ring.flush_put());
+    /// Wakes who waits for the tokens that were put in, behind a fence.
+    fn tell_put(&self) {
+        self.wake(Side::Read, self.ring.unarm_reader());
     }
 
     /// Wakes who waits at an end.
@@ -266,9 +294,23 @@ impl<T> Cross<T> {
         scheduler.registry().touch_cross(self.slot(side));
     }
 
+    /// Has whoever polls with `context` woken when something changes at the other end; false: it has changed already.
+    pub(crate) fn wait_for_change(
+        &self,
+        scheduler: &Scheduler,
+        context: &Context<'_>,
+        side: Side,
+    ) -> bool {
+        let id = scheduler.waiter(context, 0, self.owner(side));
+        if id & HOOK == 0 && self.poll_for(scheduler, id, side) {
+            return true;
+        }
+        self.arm(scheduler, id, side)
+    }
+
     /// Has `scheduler` poll for tokens, or for room, for its process `id`; false if it polls for enough
     /// others.
-    pub(crate) fn poll_for(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
+    fn poll_for(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.unhook(side);
         if side == Side::Write {
@@ -393,7 +435,7 @@ impl<T> Cross<T> {
         self.wake(Side::Write, self.ring.close_reader());
         // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
         // SAFETY: the caller's promise.
-        while let Pop::Value(token, waiter, _) = unsafe { self.ring.pop() } {
+        while let Pop::Value(token, waiter) = unsafe { self.ring.pop() } {
             self.wake(Side::Write, waiter);
             self.note_unread();
             drop(token);

@@ -295,13 +295,7 @@ impl<T> End<T> {
                 }
                 waits
             }
-            Form::Cross(channel) => {
-                let id = scheduler.waiter(context, 0, channel.owner(side));
-                if id & HOOK == 0 && channel.poll_for(scheduler, id, side) {
-                    return true;
-                }
-                channel.arm(scheduler, id, side)
-            }
+            Form::Cross(channel) => channel.wait_for_change(scheduler, context, side),
             Form::Far(output) => {
                 let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, ARMED | id)

@@ -70,12 +70,6 @@ impl Signals {
         unarm(&self.reader)
     }
 
-    /// As [`Signals::settle_reader`], for the writer's.
-    pub(super) fn settle_writer(&self) -> Option<u32> {
-        fence(Ordering::SeqCst);
-        unarm(&self.writer)
-    }
-
     /// The producer waits no more, not even for the consumer to leave. Its id, if it was armed.
     pub(super) fn disarm_writer(&self) -> Option<u32> {
         if self.writer.load(Ordering::Relaxed) & STOP == 0 {

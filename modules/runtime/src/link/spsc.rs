@@ -13,10 +13,6 @@
 //! comes to it before, so two tokens go over in the time of one. Until either happens the producer
 //! may take it back.
 //!
-//! A consumer that answers says with its answer how much it has taken: so a producer that is answered
-//! need not look at the consumer's line, which would cost it, and the consumer's next store there,
-//! as much as a token ([`Ack`]).
-//!
 //! # Why the orderings suffice
 //!
 //! * *Tokens.* The producer writes a slot, then stores `tail`; the consumer loads `tail`, then
@@ -38,7 +34,7 @@
 //!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
 //!   other sees what was stored before it. A fence takes longer than a token, so who puts many in
 //!   looks for ARMED without one, which finds it nearly always, and once more behind a fence
-//!   when its process's turn ends ([`Ring::flush_put`]): a wake-up can be late by a turn, but
+//!   when its process's turn ends ([`Ring::unarm_reader`]): a wake-up can be late by a turn, but
 //!   is never lost. The same holds for a writer waiting for room, and for
 //!   GONE in place of an index.
 //! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes. It is
@@ -65,22 +61,6 @@ const OFFERED: u64 = 1 << 63;
 /// In `claim`, with a ticket: the consumer was first.
 const TAKEN: u64 = 1;
 
-/// An acknowledgement that comes with a token of another channel: how many tokens the one who sends it
-/// has taken from a channel.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ack {
-    /// The number of the channel.
-    pub(crate) channel: u32,
-    pub(crate) taken: u64,
-}
-
-impl Ack {
-    pub(crate) const NONE: Self = Ack {
-        channel: u32::MAX,
-        taken: 0,
-    };
-}
-
 #[repr(C)]
 struct Producer<T> {
     /// How many tokens have been put in, and the mark OFFERED.
@@ -88,9 +68,6 @@ struct Producer<T> {
     /// The ticket of the last token in the rendezvous slot: an even number.
     ticket: AtomicU64,
     two: [Slot<T>; 2],
-    /// What came with the tokens of these slots. As arrays there is room beside two small tokens.
-    taken: [UnsafeCell<u64>; 2],
-    channels: [UnsafeCell<u32>; 2],
     /// Somebody waits at this end, as far as its process knows.
     waits: UnsafeCell<bool>,
 }
@@ -115,7 +92,7 @@ struct Rest<T, A> {
 }
 
 /// What a push did; `Done` and `Offered` name who is to be woken, or leave that to
-/// [`Ring::flush_put`].
+/// [`Ring::unarm_reader`].
 pub(crate) enum Push<T> {
     Done(Option<u32>),
     Offered(Option<u32>),
@@ -123,10 +100,9 @@ pub(crate) enum Push<T> {
     Gone(T),
 }
 
-/// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::flush_taken`].
+/// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::unarm_writer`].
 pub(crate) enum Pop<T> {
-    /// With the acknowledgement that came with the token.
-    Value(T, Option<u32>, Ack),
+    Value(T, Option<u32>),
     Empty,
     End,
 }
@@ -165,8 +141,6 @@ impl<T, A> Ring<T, A> {
                 tail: AtomicU64::new(0),
                 ticket: AtomicU64::new(0),
                 two: [slot(), slot()],
-                taken: [UnsafeCell::new(0), UnsafeCell::new(0)],
-                channels: [UnsafeCell::new(0), UnsafeCell::new(0)],
                 waits: UnsafeCell::new(false),
             }),
             consumer: Line(Consumer {
@@ -201,6 +175,12 @@ impl<T, A> Ring<T, A> {
         unsafe { self.rest.0.wide.load(Ordering::Acquire).as_ref() }
     }
 
+    /// Whether there are slots that are not in place.
+    #[inline(always)]
+    pub(crate) fn is_wide(&self) -> bool {
+        !self.rest.0.wide.load(Ordering::Relaxed).is_null()
+    }
+
     /// How many tokens have been put in, for the producer: who puts in another has none in the rendezvous slot.
     #[inline(always)]
     fn tail(&self) -> u64 {
@@ -212,19 +192,16 @@ impl<T, A> Ring<T, A> {
         &self.producer.0.two[at as usize & 1]
     }
 
-    /// Puts a token in. If that names nobody to be woken, [`Ring::flush_put`] has to be asked
-    /// later, once for any number of tokens.
+    /// Puts a token in. If that names nobody to be woken, [`Ring::unarm_reader`] has to be asked
+    /// behind a fence, once for any number of tokens.
     ///
     /// If `offer`, and a ring of capacity one is just full, leaves it in the rendezvous slot. It is to be followed by
     /// [`Ring::offered`] until that does not wait, or by [`Ring::take_back`].
     ///
-    /// `taken` is how many tokens are known to have been taken, or less; `ack` is for the consumer.
-    ///
     /// # Safety
-    /// Only the producer's thread may call this. So many tokens have been taken, and that happened
-    /// before this.
+    /// Only the producer's thread may call this.
     #[inline]
-    pub(crate) unsafe fn push(&self, value: T, offer: bool, taken: u64, ack: Ack) -> Push<T> {
+    pub(crate) unsafe fn push(&self, value: T, offer: bool) -> Push<T> {
         if self.signals().word(false) & GONE != 0 {
             return Push::Gone(value);
         }
@@ -233,22 +210,8 @@ impl<T, A> Ring<T, A> {
             // SAFETY: the caller's promise.
             return unsafe { self.push_wide(wide, tail, value) };
         }
-        let mut there = tail - taken;
-        if there > 0 {
-            there = tail - self.consumer.0.head.load(Ordering::Acquire);
-        }
-        let set_ack = || {
-            let Producer {
-                taken, channels, ..
-            } = &self.producer.0;
-            let at = tail as usize & 1;
-            // SAFETY: the slot is free, and what came with its token has been read.
-            taken[at].with_mut(|place| unsafe { *place = ack.taken });
-            // SAFETY: as above.
-            channels[at].with_mut(|place| unsafe { *place = ack.channel });
-        };
+        let there = tail - self.consumer.0.head.load(Ordering::Acquire);
         if there == 0 {
-            set_ack();
             return Push::Done(self.put(self.in_place(tail), tail + 1, value));
         }
         let capacity = self.capacity();
@@ -263,7 +226,6 @@ impl<T, A> Ring<T, A> {
             return Push::Full(value);
         }
         let ticket = self.producer.0.ticket.load(Ordering::Relaxed) + 2;
-        set_ack();
         // SAFETY: the slot is free: the token before the one that is there has been taken out.
         unsafe { self.in_place(tail).with_mut(|slot| (*slot).write(value)) };
         self.producer.0.ticket.store(ticket, Ordering::Release);
@@ -299,6 +261,20 @@ impl<T, A> Ring<T, A> {
             return None;
         }
         Some(self.put(slot, tail + 1, token()))
+    }
+
+    /// The same for a ring that has no more slots than those in place, if the consumer has taken all.
+    ///
+    /// # Safety
+    /// As for [`Ring::push_at_once`].
+    #[inline(always)]
+    pub(crate) unsafe fn push_in_place(&self, token: impl FnOnce() -> T) -> Option<Option<u32>> {
+        let tail = self.tail();
+        let head = self.consumer.0.head.load(Ordering::Acquire);
+        if self.wide().is_some() || head != tail || self.signals().word(false) & GONE != 0 {
+            return None;
+        }
+        Some(self.put(self.in_place(tail), tail + 1, token()))
     }
 
     /// # Safety
@@ -406,14 +382,45 @@ impl<T, A> Ring<T, A> {
             let there = (*own).seen > head && wide.from <= head;
             there.then(|| (*own).slot(head))
         })?;
-        // SAFETY: as in `pop`.
-        let value = unsafe { (*slot).with(|slot| (*slot).assume_init_read()) };
-        self.consumer.0.head.store(head + 1, Ordering::Release);
-        Some((value, self.signals().unarm_writer()))
+        // SAFETY: the token is there.
+        Some(unsafe { self.take_from(slot, head) })
     }
 
-    /// Takes a token out. If that names nobody to be woken, [`Ring::flush_taken`] has to be asked
-    /// later, once for any number of tokens.
+    /// As [`Ring::pop`], of a ring that has no more slots than those in place, and no token in the rendezvous slot: `None` if it has.
+    ///
+    /// # Safety
+    /// Only the consumer's thread may call this.
+    #[inline(always)]
+    pub(crate) unsafe fn pop_in_place(&self) -> Option<Pop<T>> {
+        let head = self.consumer.0.head.load(Ordering::Relaxed);
+        let tail = self.producer.0.tail.load(Ordering::Acquire);
+        // What has been put in elsewhere came behind a `wide` that is there.
+        if tail & OFFERED != 0 || self.wide().is_some() {
+            return None;
+        }
+        if tail <= head {
+            return (!self.signals().is_ended()).then_some(Pop::Empty);
+        }
+        // SAFETY: the token is there, and in place.
+        let (value, waiter) = unsafe { self.take_from(self.in_place(head), head) };
+        Some(Pop::Value(value, waiter))
+    }
+
+    /// Takes the next token out of its slot. With whom to wake.
+    ///
+    /// # Safety
+    /// Only the consumer's thread may call this, if the token is there, and its own to take.
+    #[inline(always)]
+    unsafe fn take_from(&self, slot: *const Slot<T>, head: u64) -> (T, Option<u32>) {
+        // SAFETY: the slot was written before `tail` passed it, and the producer leaves it alone until
+        // `head` has, or it was claimed.
+        let value = unsafe { (*slot).with(|slot| (*slot).assume_init_read()) };
+        self.consumer.0.head.store(head + 1, Ordering::Release);
+        (value, self.signals().unarm_writer())
+    }
+
+    /// Takes a token out. If that names nobody to be woken, [`Ring::unarm_writer`] has to be asked
+    /// behind a fence, once for any number of tokens.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -441,29 +448,14 @@ impl<T, A> Ring<T, A> {
                 wide.reading(|own| unsafe { (*own).seen = end });
             }
         }
-        let mut ack = Ack::NONE;
         let slot = match wide {
             // SAFETY: as above; the token is there, as the look has shown.
             Some(wide) if wide.from <= head => wide.reading(|own| unsafe { (*own).slot(head) }),
-            _ => {
-                let Producer {
-                    taken, channels, ..
-                } = &self.producer.0;
-                let at = head as usize & 1;
-                ack = Ack {
-                    // SAFETY: written before the token, and left alone as long.
-                    channel: channels[at].with(|place| unsafe { *place }),
-                    // SAFETY: as above.
-                    taken: taken[at].with(|place| unsafe { *place }),
-                };
-                &raw const *self.in_place(head)
-            }
+            _ => &raw const *self.in_place(head),
         };
-        // SAFETY: the slot was written before `tail` passed it, and the producer leaves it alone until
-        // `head` has, or it was claimed.
-        let value = unsafe { (*slot).with(|slot| (*slot).assume_init_read()) };
-        self.consumer.0.head.store(head + 1, Ordering::Release);
-        Pop::Value(value, self.signals().unarm_writer(), ack)
+        // SAFETY: the token is there, or was claimed.
+        let (value, waiter) = unsafe { self.take_from(slot, head) };
+        Pop::Value(value, waiter)
     }
 
     /// Tokens that have been read so far.

@@ -214,16 +214,32 @@ impl<T> Output<T> {
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
         {
-            let fresh = || match mem::replace(token, Token::Done) {
-                Token::Fresh(fresh) => fresh,
-                Token::Offered | Token::Done => unreachable!(),
-            };
+            if channel.is_wide() {
+                // Elsewhere, so that neither way saves and restores more than it needs.
+                return self.poll_write_wide(context, token);
+            }
             // SAFETY: there is one output for a channel; it is not `Send`.
-            if unsafe { channel.put_at_once(fresh) } {
+            if unsafe { channel.put_in_place(|| token.take_fresh()) } {
                 return Poll::Ready(Ok(()));
             }
         }
-        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_write_otherwise(context, token)
+    }
+
+    #[inline(never)]
+    fn poll_write_wide(
+        &mut self,
+        context: &mut Context<'_>,
+        token: &mut Token<T>,
+    ) -> Poll<Result<(), Stopped>> {
+        if let Token::Fresh(_) = token
+            && let Some(channel) = self.end.between()
+        {
+            // SAFETY: there is one output for a channel; it is not `Send`.
+            if unsafe { channel.put_at_once(|| token.take_fresh()) } {
+                return Poll::Ready(Ok(()));
+            }
+        }
         self.poll_write_otherwise(context, token)
     }
 
@@ -469,6 +485,17 @@ enum Token<T> {
     /// It is in the channel, one more than the capacity allows.
     Offered,
     Done,
+}
+
+impl<T> Token<T> {
+    /// A token that was not put in yet.
+    #[inline(always)]
+    fn take_fresh(&mut self) -> T {
+        match mem::replace(self, Token::Done) {
+            Token::Fresh(fresh) => fresh,
+            Token::Offered | Token::Done => unreachable!(),
+        }
+    }
 }
 
 // The token is moved out and never pinned.

@@ -12,9 +12,14 @@ impl<T, A> Ring<T, A> {
         self.signals().settle_reader()
     }
 
-    /// Who is to be woken for the tokens that were taken out.
-    pub(crate) fn flush_taken(&self) -> Option<u32> {
-        self.signals().settle_writer()
+    /// As [`Ring::flush_put`], by who has a fence (SeqCst) behind the tokens.
+    pub(crate) fn unarm_reader(&self) -> Option<u32> {
+        self.signals().unarm_reader()
+    }
+
+    /// Who is to be woken for the tokens that were taken out, by who has a fence (SeqCst) behind that.
+    pub(crate) fn unarm_writer(&self) -> Option<u32> {
+        self.signals().unarm_writer()
     }
 
     /// Says that the consumer is going to look for tokens by [`Ring::reader_is_ready`].
