@@ -85,13 +85,6 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
-    /// Whether it has held, or was to hold, more than one token: then [`Cross::take_at_once`] and [`Cross::put_at_once`]
-    /// are for it, else those in place.
-    #[inline(always)]
-    pub(crate) fn is_wide(&self) -> bool {
-        self.ring.is_wide()
-    }
-
     /// A token of which this end knows already: of many in a row most.
     ///
     /// # Safety

@@ -175,12 +175,6 @@ impl<T, A> Ring<T, A> {
         unsafe { self.rest.0.wide.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Whether there are slots that are not in place.
-    #[inline(always)]
-    pub(crate) fn is_wide(&self) -> bool {
-        !self.rest.0.wide.load(Ordering::Relaxed).is_null()
-    }
-
     /// How many tokens have been put in, for the producer: who puts in another has none in the rendezvous slot.
     #[inline(always)]
     fn tail(&self) -> u64 {

@@ -137,31 +137,29 @@ impl<T> Input<T> {
 
     #[inline(never)]
     fn poll_read_slowly(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let Some(channel) = self.end.between() else {
-            return self.poll_read_otherwise(context);
-        };
-        if channel.is_wide() {
-            // Elsewhere, so that neither way saves and restores more than it needs.
-            return self.poll_read_wide(context);
-        }
-        // SAFETY: there is one input for a channel; it is not `Send`.
-        match unsafe { channel.take_in_place() } {
-            Some(Take::Token(token)) => return Poll::Ready(Some(token)),
-            // Written out as well: the process at the other end waits meanwhile.
-            Some(Take::Empty) if waiting(|me| channel.wait_for_change(me, context, Side::Read)) => {
-                return Poll::Pending;
-            }
-            _ => {}
-        }
-        self.poll_read_otherwise(context)
-    }
-
-    #[inline(never)]
-    fn poll_read_wide(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some(channel) = self.end.between() {
             // SAFETY: there is one input for a channel; it is not `Send`.
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
+            }
+        }
+        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_read_in_place(context)
+    }
+
+    #[inline(never)]
+    fn poll_read_in_place(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if let Some(channel) = self.end.between() {
+            // SAFETY: there is one input for a channel; it is not `Send`.
+            match unsafe { channel.take_in_place() } {
+                Some(Take::Token(token)) => return Poll::Ready(Some(token)),
+                // Written out as well: the process at the other end waits meanwhile.
+                Some(Take::Empty)
+                    if waiting(|me| channel.wait_for_change(me, context, Side::Read)) =>
+                {
+                    return Poll::Pending;
+                }
+                _ => {}
             }
         }
         self.poll_read_otherwise(context)

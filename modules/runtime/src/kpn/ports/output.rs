@@ -214,20 +214,17 @@ impl<T> Output<T> {
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
         {
-            if channel.is_wide() {
-                // Elsewhere, so that neither way saves and restores more than it needs.
-                return self.poll_write_wide(context, token);
-            }
             // SAFETY: there is one output for a channel; it is not `Send`.
-            if unsafe { channel.put_in_place(|| token.take_fresh()) } {
+            if unsafe { channel.put_at_once(|| token.take_fresh()) } {
                 return Poll::Ready(Ok(()));
             }
         }
-        self.poll_write_otherwise(context, token)
+        // Elsewhere, so that the way above saves and restores no more than it needs.
+        self.poll_write_in_place(context, token)
     }
 
     #[inline(never)]
-    fn poll_write_wide(
+    fn poll_write_in_place(
         &mut self,
         context: &mut Context<'_>,
         token: &mut Token<T>,
@@ -236,7 +233,7 @@ impl<T> Output<T> {
             && let Some(channel) = self.end.between()
         {
             // SAFETY: there is one output for a channel; it is not `Send`.
-            if unsafe { channel.put_at_once(|| token.take_fresh()) } {
+            if unsafe { channel.put_in_place(|| token.take_fresh()) } {
                 return Poll::Ready(Ok(()));
             }
         }
