@@ -251,7 +251,6 @@ unsafe extern "C" {
     fn write(fd: i32, bytes: *const c_void, len: usize) -> isize;
     fn read(fd: i32, bytes: *mut c_void, len: usize) -> isize;
     fn _exit(code: i32) -> !;
-    fn gettid() -> i32;
     fn kill(id: i32, signal: i32) -> i32;
     fn setsockopt(fd: i32, level: i32, name: i32, value: *const c_void, len: u32) -> i32;
     fn getsockopt(fd: i32, level: i32, name: i32, value: *mut c_void, len: *mut u32) -> i32;
@@ -338,12 +337,6 @@ extern "C" fn exits() {
     end_job(unsafe { ffi::RSMPI_COMM_WORLD }, Exit::Lost as u8);
 }
 
-/// The number by which the kernel knows this thread.
-pub(crate) fn thread() -> i32 {
-    // SAFETY: it takes nothing.
-    unsafe { gettid() }
-}
-
 /// Sends a line to the launcher over its socket.
 fn tell_launcher(fd: i32, line: &str) {
     // SAFETY: the bytes are as many as is said.
@@ -367,7 +360,9 @@ pub(crate) fn leave(code: u8) -> ! {
 /// The name and version of the MPI that this program is linked to, in one line.
 pub(crate) fn library() -> String {
     let told = environment::library_version().unwrap_or_default();
+    // Open MPI counts the NUL at the end.
     let line = told.lines().next().unwrap_or_default();
+    let line = line.trim_end_matches('\0');
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -320,7 +320,9 @@ impl Link for MpiLink {
                 return;
             }
             let under_way = self.messages.borrow().under_way();
-            nap.take(&self.bell, rest.into_iter().chain(left).min(), under_way);
+            if nap.take(&self.bell, rest.into_iter().chain(left).min(), under_way) {
+                self.look();
+            }
             if self.known.state.get() != state {
                 self.look();
                 return;
@@ -432,10 +434,10 @@ impl Job for MpiLink {
         }
     }
 
-    fn finish(&self, code: u8) {
+    fn finish(&self, _code: u8) {
         let mut messages = self.messages.borrow_mut();
         messages.finish(&self.bell);
-        finalize::end(&mut messages.world, code, &self.hosts);
+        finalize::end(&mut messages.world);
     }
 
     fn linger(&self, at_most: Duration) {
@@ -444,7 +446,9 @@ impl Job for MpiLink {
             self.messages.borrow_mut().push(true);
             self.look();
             let left = at_most.saturating_sub(start.elapsed());
-            nap.take(&self.bell, Some(left), UnderWay::default());
+            if nap.take(&self.bell, Some(left), UnderWay::default()) {
+                self.look();
+            }
         }
     }
 

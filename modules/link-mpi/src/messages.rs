@@ -41,8 +41,8 @@ struct Peer {
     open: Vec<u8>,
     /// Messages that MPI does not have yet.
     waiting: VecDeque<(i32, Vec<u8>)>,
-    /// What MPI has.
-    messages: usize,
+    /// What MPI has, first come first: what cannot go waits for nobody but this OS process.
+    sending: VecDeque<Operation>,
     bytes: usize,
     /// Something was ever sent to it.
     used: bool,
@@ -66,7 +66,8 @@ pub(crate) struct Messages {
     peers: Vec<Peer>,
     /// Who is to get something.
     listed: Vec<usize>,
-    sending: VecDeque<(usize, Operation)>,
+    /// To whom MPI has something to send.
+    sending: Vec<usize>,
     /// Messages that are coming, in the order in which they were sent by each.
     coming: VecDeque<(usize, i32, Operation)>,
     /// What has come and was not taken.
@@ -89,6 +90,17 @@ fn memory(pool: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
     }
 }
 
+/// Keeps memory of a large message; gives back what is not large.
+fn keep(pool: &mut Vec<Vec<u8>>, bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if bytes.capacity() < LARGE {
+        return Some(bytes);
+    }
+    if bytes.capacity() <= LARGEST_POOLED && pool.len() < POOLED {
+        pool.push(bytes);
+    }
+    None
+}
+
 /// What makes a message unusable.
 pub(crate) enum Wrong {
     Garbled,
@@ -107,7 +119,7 @@ impl Messages {
         let peer = || Peer {
             open: Vec::new(),
             waiting: VecDeque::new(),
-            messages: 0,
+            sending: VecDeque::new(),
             bytes: 0,
             used: false,
             last: None,
@@ -117,7 +129,7 @@ impl Messages {
         Messages {
             peers: (0..world.count()).map(|_| peer()).collect(),
             listed: Vec::new(),
-            sending: VecDeque::new(),
+            sending: Vec::new(),
             coming: VecDeque::new(),
             come: VecDeque::new(),
             agreement: 0,
@@ -135,21 +147,15 @@ impl Messages {
 
     /// Keeps memory of a large message for the next one; gives back what is not large.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
-        if bytes.capacity() < LARGE {
-            return Some(bytes);
-        }
-        if bytes.capacity() <= LARGEST_POOLED && self.pool.len() < POOLED {
-            self.pool.push(bytes);
-        }
-        None
+        keep(&mut self.pool, bytes)
     }
 
     /// What MPI is doing.
     pub(crate) fn under_way(&self) -> UnderWay {
-        let sending = self.sending.iter().map(|(_, operation)| operation);
-        let coming = self.coming.iter().map(|(_, _, operation)| operation);
+        let sending = self.sending.iter().map(|&to| self.peers[to].bytes);
+        let coming = self.coming.iter().map(|(_, _, operation)| operation.len());
         UnderWay {
-            bytes: sending.chain(coming).map(Operation::len).sum(),
+            bytes: sending.chain(coming).sum(),
             moved: self.moved,
         }
     }
@@ -237,17 +243,19 @@ impl Messages {
                     peer.waiting.push_back((PACKED, open));
                 }
             }
-            while peer.messages < MESSAGES
+            while peer.sending.len() < MESSAGES
                 && peer.bytes < BYTES
                 && let Some((tag, bytes)) = peer.waiting.pop_front()
             {
-                peer.messages += 1;
                 self.sent += 1;
-                peer.bytes += bytes.len();
                 peer.used = true;
                 peer.last = Some(now);
+                if peer.sending.is_empty() {
+                    self.sending.push(to);
+                }
+                peer.bytes += bytes.len();
                 let operation = self.world.send(to, tag, bytes, false);
-                self.sending.push_back((to, operation));
+                peer.sending.push_back(operation);
             }
             peer.listed = !(peer.open.is_empty() && peer.waiting.is_empty());
             peer.listed
@@ -297,18 +305,21 @@ impl Messages {
     }
 
     fn complete(&mut self) {
-        while let Some((to, operation)) = self.sending.front_mut() {
-            if !operation.is_done() {
-                return;
+        let (peers, pool) = (&mut self.peers, &mut self.pool);
+        self.sending.retain(|&to| {
+            let peer = &mut peers[to];
+            while let Some(operation) = peer.sending.front_mut() {
+                if !operation.is_done() {
+                    return true;
+                }
+                peer.bytes -= operation.len();
+                self.moved += 1;
+                if let Some(operation) = peer.sending.pop_front() {
+                    keep(pool, operation.into_bytes());
+                }
             }
-            let peer = &mut self.peers[*to];
-            peer.messages -= 1;
-            peer.bytes -= operation.len();
-            self.moved += 1;
-            if let Some((_, operation)) = self.sending.pop_front() {
-                self.keep(operation.into_bytes());
-            }
-        }
+            false
+        });
     }
 
     fn open(
@@ -415,31 +426,36 @@ impl Messages {
         }
     }
 
+    /// Looks, and then away, where what comes is thrown away.
+    fn look_on(&mut self, nap: &mut Nap, bell: &Bell) {
+        let _ = self.look(|_, _, _| ());
+        if nap.take(bell, None, self.under_way()) {
+            let _ = self.look(|_, _, _| ());
+        }
+    }
+
     /// Waits until all that was ever sent, by anybody, has been received. Every OS process calls it, and sends
     /// nothing afterwards. What comes is thrown away.
     pub(crate) fn finish(&mut self, bell: &Bell) {
         let mut nap = Nap::new();
         while !self.push(true) || !self.sending.is_empty() {
-            let _ = self.look(|_, _, _| ());
-            nap.take(bell, None, self.under_way());
+            self.look_on(&mut nap, bell);
         }
         // Who has matched the last message of another has matched all before (MPI: messages do not overtake).
         for to in 0..self.peers.len() {
             if self.peers[to].used {
-                self.peers[to].messages += 1;
                 let operation = self.world.send(to, BYE, Vec::new(), true);
-                self.sending.push_back((to, operation));
+                self.peers[to].sending.push_back(operation);
+                self.sending.push(to);
             }
         }
         while !self.sending.is_empty() || !self.coming.is_empty() {
-            let _ = self.look(|_, _, _| ());
-            nap.take(bell, None, self.under_way());
+            self.look_on(&mut nap, bell);
         }
         // When the last messages of all are matched, nothing is on its way any more.
         let mut barrier = self.world.barrier();
         while !barrier.is_done() || !self.coming.is_empty() {
-            let _ = self.look(|_, _, _| ());
-            nap.take(bell, None, self.under_way());
+            self.look_on(&mut nap, bell);
         }
     }
 

@@ -49,8 +49,15 @@ impl Nap {
         }
     }
 
-    /// Nothing has come: looks away, or not.
-    pub(crate) fn take(&mut self, bell: &Bell, at_most: Option<Duration>, under_way: UnderWay) {
+    /// Nothing has come: looks away, or not. Whether it did: then it is to be looked at twice, as MPICH 4 finds in one look what
+    /// has come, and tells of it in the next. Else what came meanwhile would wait for the next nap.
+    #[must_use]
+    pub(crate) fn take(
+        &mut self,
+        bell: &Bell,
+        at_most: Option<Duration>,
+        under_way: UnderWay,
+    ) -> bool {
         if under_way.moved != self.moved {
             *self = Nap {
                 moved: under_way.moved,
@@ -63,11 +70,12 @@ impl Nap {
             if self.looks.is_multiple_of(OFFERED) {
                 thread::yield_now();
             }
-            return;
+            return false;
         }
         let time = at_most.map_or(self.next, |at_most| at_most.min(self.next));
         bell.wait(time);
         self.next = (self.next * 2).min(LONGEST);
+        true
     }
 }
 
@@ -93,13 +101,13 @@ mod tests {
         late(&mut nap);
         let mut under_way = UnderWay::default();
         for _ in 0..2 {
-            nap.take(&bell, None, under_way);
+            assert!(nap.take(&bell, None, under_way));
         }
         assert_eq!(nap.next, 4 * SHORTEST);
         under_way.moved += 1;
-        nap.take(&bell, None, under_way);
+        assert!(!nap.take(&bell, None, under_way));
         assert_eq!(nap.next, SHORTEST);
-        nap.take(&bell, None, under_way);
+        assert!(!nap.take(&bell, None, under_way));
         assert_eq!(nap.next, SHORTEST);
     }
 
@@ -114,10 +122,10 @@ mod tests {
         let day = Duration::from_secs(86_400);
         assert!(A_BYTE * u32::MAX < day);
         nap.start += Duration::from_secs(3590);
-        nap.take(&bell, None, under_way);
+        assert!(!nap.take(&bell, None, under_way));
         assert_eq!(nap.next, SHORTEST);
         nap.start -= day;
-        nap.take(&bell, None, under_way);
+        assert!(nap.take(&bell, None, under_way));
         assert_eq!(nap.next, 2 * SHORTEST);
     }
 }
