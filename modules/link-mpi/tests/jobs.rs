@@ -133,6 +133,17 @@ fn networks_end_as_between_schedulers() {
     assert_ends("thread", 2, 0, &["read Some([1])"]);
 }
 
+/// Who does not look up holds up nobody but those that wait for it.
+#[test]
+fn who_computes_holds_up_nobody_else() {
+    let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
+    let _gone = fs::remove_file(&read);
+    let variables = [("GRAPHMAP_TEST_FILE", read.to_str().unwrap())];
+    let (code, said) = start("held up", 3, &variables);
+    let told = ["read 1000, then Some(1048576)"];
+    check("held up", 0, &told, code, &said);
+}
+
 /// Processes send each other messages and make collective calls as ranks, wherever they are.
 #[test]
 fn ranks_talk_to_each_other() {

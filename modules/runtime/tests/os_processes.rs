@@ -64,6 +64,17 @@ fn what_is_written_does_not_wait_for_others_to_compute() {
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 
+/// Who does not look up holds up nobody but those that wait for it.
+#[test]
+fn who_computes_holds_up_nobody_else() {
+    let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
+    let _gone = std::fs::remove_file(&read);
+    let variables = [("GRAPHMAP_TEST_FILE", read.to_str().unwrap())];
+    let (out, err) = start("held up", 3, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    assert!(out.contains("read 1000, then Some(1048576)"), "{out}{err}");
+}
+
 /// A run within a process does not keep for itself what is written to the outside.
 #[test]
 fn what_a_nested_run_writes_to_the_outside_is_sent() {

@@ -89,6 +89,7 @@ pub fn network(name: &str, number: u64) -> Network {
         }),
         "before" => before(),
         "around" => around(),
+        "held up" => held_up(),
         "large" => pair(large, |mut p| async move {
             let mut bytes = 0;
             while let Some(token) = p.ins[0].read().await {
@@ -297,6 +298,44 @@ fn before() -> Network {
         }
     };
     net.kind("computer", Names::Listed(&["carol"]), "2", &[], compute);
+    net
+}
+
+/// One who has a large token to read, and computes until a third has read a thousand small ones of the same writer.
+fn held_up() -> Network {
+    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
+    let write = |mut p: Ports| async move {
+        p.outs[1].write(vec![1; 1 << 20]).await?;
+        for n in 0..1000_u16 {
+            p.outs[0].write(n.to_ne_bytes().to_vec()).await?;
+        }
+        Ok(())
+    };
+    let mut net = pair(write, move |mut p| async move {
+        let mut read = 0;
+        while p.ins[0].read().await.is_some() {
+            read += 1;
+        }
+        std::fs::write(file(), format!("{read}"))?;
+        Ok(())
+    });
+    let compute = move |mut p: Ports| async move {
+        let start = Instant::now();
+        while !std::path::Path::new(&file()).exists() {
+            // For ever, where the small tokens wait for the large one to be read.
+            assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
+            std::hint::spin_loop();
+        }
+        let token = p.ins[0].read().await.map(|token| token.len());
+        println!("read {}, then {token:?}", std::fs::read_to_string(file())?);
+        Outcome::Ok(())
+    };
+    let to = net.kind("computer", Names::Listed(&["carol"]), "2", BOTH, compute);
+    net.channels::<Vec<u8>>(Channels {
+        line: "8",
+        column: "3",
+        ..Channels::new((rt::Kind::FIRST, 1), (to, 0), "0", "0")
+    });
     net
 }
 
