@@ -118,7 +118,7 @@ async fn filter(mut p: Both) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// With two schedulers the first has `split` of the processes.
+/// With two schedulers the first has `split` of the processes; or `split` schedulers have equally many, where that is no more than five.
 pub fn sieve(capacity: u32, primes: u32, split: Option<u32>) -> String {
     let mut net = Network::new("sieve", "sieve.dot");
     let source = net.kind("source", Names::Listed(&["source"]), "0", PORTS, naturals);
@@ -136,7 +136,9 @@ pub fn sieve(capacity: u32, primes: u32, split: Option<u32>) -> String {
     let rest = Channels::new((filters, 1), (filters, 0), &from, &to);
     net.channels::<u64>(Channels { capacity, ..rest });
     let mut options = Options::new();
-    if let Some(split) = split {
+    if let Some(schedulers) = split.filter(|&split| split <= 5) {
+        options = options.os_processes(schedulers as usize);
+    } else if let Some(split) = split {
         let mapping = format!("0+0*{split} 1+0*{}", primes + 1 - split);
         options = options.os_processes(2).mapping(mapping.parse().unwrap());
     }

@@ -121,6 +121,14 @@ pub const ROWS: &[Row] = &[
         ],
     ),
     row(
+        "sieve of 4,000 primes, capacity 1, more schedulers than cores",
+        MS,
+        &[
+            ("graphmap, 2 schedulers", Ours("sieve 1 4000 2")),
+            ("graphmap, 5 schedulers", Ours("sieve 1 4000 5")),
+        ],
+    ),
+    row(
         "sieve of 4,000 primes, capacity 100, two threads",
         MS,
         &[

@@ -89,7 +89,7 @@ impl Options {
         }
         let schedulers = os_processes * each;
         let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.threads.unwrap_or_else(cores).min(schedulers);
+        let threads = threads(self.threads, schedulers, cores);
         if threads == 0 {
             return fail("0 threads: there has to be one at least".into());
         }
@@ -106,6 +106,12 @@ impl Options {
             processes: processes as u64,
         })
     }
+}
+
+/// On how many threads so many schedulers run: as many as cores unless asked for, where more would only take turns. None is left
+/// without a scheduler.
+fn threads(asked: Option<usize>, schedulers: usize, cores: impl FnOnce() -> usize) -> usize {
+    asked.unwrap_or_else(cores).min(schedulers)
 }
 
 /// Deals the ranks of each OS process to its schedulers, in blocks whose sizes differ by at most one.
@@ -203,6 +209,14 @@ mod tests {
         assert!(of(&mapping("1 0 5").os_processes(5), 3).is_err());
         assert!(of(&os(0), 3).is_err());
         assert!(of(&Options::new().threads(0), 3).is_err());
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_cores_unless_asked_for() {
+        assert_eq!(threads(None, 5, || 2), 2);
+        assert_eq!(threads(None, 2, || 8), 2);
+        assert_eq!(threads(Some(5), 5, || 2), 5);
+        assert_eq!(threads(Some(7), 3, || 2), 3);
     }
 
     #[test]

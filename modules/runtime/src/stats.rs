@@ -64,6 +64,10 @@ pub struct SchedulerStats {
     pub wakes: u64,
     /// How often it went to sleep.
     pub sleeps: u64,
+    /// How many times all slept, and it told what its processes wait for.
+    pub standstills: u64,
+    /// How many waits it told then, all times together: only what has changed since the time before is told.
+    pub waits_told: u64,
     /// Frames that it sent over the link between OS processes: a token each, or what ends tell each other (room, an end). None
     /// where all are in one.
     pub frames: Option<u64>,
@@ -186,6 +190,7 @@ pub(crate) fn report(
         schedulers[at].switches = tally.switches;
         schedulers[at].wakes = tally.sent;
         schedulers[at].sleeps = tally.sleeps;
+        (schedulers[at].standstills, schedulers[at].waits_told) = tally.told;
         schedulers[at].frames = tally.frames.map(|(frames, _)| frames);
         schedulers[at].messages = tally.frames.and_then(|(_, messages)| messages);
         profile.loads.extend(tally.loads);
@@ -239,15 +244,7 @@ const RESTLESS: f64 = 2000.0;
 impl Report {
     /// What might make the next run faster, if that can be told.
     pub fn advice(&self) -> Option<String> {
-        let seconds = self.elapsed.as_secs_f64().max(0.01);
-        let most = self.schedulers.iter().map(|one| one.sleeps).max()?;
-        let rate = most as f64 / seconds;
-        (self.schedulers.len() > 1 && rate > RESTLESS).then(|| {
-            format!(
-                "advice: a scheduler slept {rate:.0} times a second, waiting for another: give the \
-                 channels between them room (capacity=64), or run on fewer schedulers"
-            )
-        })
+        advice(&self.schedulers, self.elapsed)
     }
 
     /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
@@ -330,12 +327,14 @@ impl Report {
             };
             let _ = writeln!(
                 json,
-                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{}{}{}{}}}",
+                "{{\"what\":\"scheduler\",\"scheduler\":{n},\"processes\":{},\"switches\":{},\"sent\":{},\"wakes\":{},\"sleeps\":{},\"standstills\":{},\"waits_told\":{}{}{}{}}}",
                 s.processes,
                 s.switches,
                 s.sent,
                 s.wakes,
                 s.sleeps,
+                s.standstills,
+                s.waits_told,
                 known("frames", s.frames),
                 known("messages", s.messages),
                 known("core", s.core.map(u64::from)),
@@ -369,6 +368,18 @@ impl Report {
         );
         json
     }
+}
+
+fn advice(schedulers: &[SchedulerStats], elapsed: Duration) -> Option<String> {
+    let seconds = elapsed.as_secs_f64().max(0.01);
+    let most = schedulers.iter().map(|one| one.sleeps).max()?;
+    let rate = most as f64 / seconds;
+    (schedulers.len() > 1 && rate > RESTLESS).then(|| {
+        format!(
+            "advice: a scheduler slept {rate:.0} times a second, waiting for another: give the \
+             channels between them room (capacity=64), or run on fewer schedulers"
+        )
+    })
 }
 
 /// The table of `GRAPHMAP_STATS=1`.
@@ -466,5 +477,32 @@ impl fmt::Debug for Report {
             .field("schedulers", &self.schedulers)
             .field("growths", &self.growths)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sleeps_all_the_time_is_advised() {
+        let of = |sleeps: &[u64], milliseconds| {
+            let one = |&sleeps: &u64| SchedulerStats {
+                sleeps,
+                ..SchedulerStats::default()
+            };
+            let all: Vec<SchedulerStats> = sleeps.iter().map(one).collect();
+            advice(&all, Duration::from_millis(milliseconds))
+        };
+        let told = of(&[10, 30_000], 2000).expect("advice");
+        assert!(told.contains("15000 times a second"), "{told}");
+        assert!(told.contains("capacity=64"), "{told}");
+        assert!(told.contains("fewer schedulers"), "{told}");
+        assert_eq!(of(&[1000, 3900], 2000), None);
+        // Nobody waits for another.
+        assert_eq!(of(&[30_000], 2000), None);
+        // In so short a run a few sleeps say nothing.
+        assert_eq!(of(&[15, 15], 1), None);
+        assert_eq!(of(&[], 1), None);
     }
 }

@@ -71,6 +71,9 @@ impl Scheduler {
                 told.updates.push(Update { number, side, wait });
             });
         }
+        let (times, waits) = &mut self.tally.borrow_mut().told;
+        *times += 1;
+        *waits += told.updates.len() as u64;
         told
     }
 

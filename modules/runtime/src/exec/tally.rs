@@ -30,6 +30,8 @@ pub(crate) struct Tally {
     pub(crate) switches: u64,
     pub(crate) sent: u64,
     pub(crate) sleeps: u64,
+    /// How many times it told what its processes wait for, and how many waits that were.
+    pub(crate) told: (u64, u64),
     /// Frames that were sent over the link between OS processes, and in how many messages, where it packs them into such.
     pub(crate) frames: Option<(u64, Option<u64>)>,
     pub(crate) processes: usize,
@@ -66,19 +68,20 @@ impl Tally {
         Encoder::to_vec(&(
             (tally.measured, tally.profiled, tally.kinds, tally.classes),
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
-            (tally.switches, tally.sent, tally.sleeps, tally.processes),
+            (tally.switches, tally.sent, tally.sleeps, tally.told),
             (left_early, tally.core, tally.frames, tally.recorded),
-            tally.unreceived,
+            (tally.processes, tally.unreceived),
         ))
         .clone()
     }
 
     /// What another OS process has counted.
     pub(crate) fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
-        let (flags, lists, numbers, rest, unreceived) = Decoder::from_slice(bytes).ok()?;
+        let (flags, lists, numbers, rest, (processes, unreceived)) =
+            Decoder::from_slice(bytes).ok()?;
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
-        let (switches, sent, sleeps, processes) = numbers;
+        let (switches, sent, sleeps, told) = numbers;
         let (left_early, core, frames, recorded) = rest;
         let left_early: Vec<u32> = left_early;
         Some(Tally {
@@ -96,6 +99,7 @@ impl Tally {
             switches,
             sent,
             sleeps,
+            told,
             frames,
             processes,
             core,
