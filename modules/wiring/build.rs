@@ -20,6 +20,8 @@ fn main() {
     embed("BUILT_IN", "skeletons.rs", skeletons);
 
     let copied = here.join("copied");
+    let rankmap = copied.join("rankmap");
+    embed_crate("VENDORED_RANKMAP", "vendored_rankmap.rs", &rankmap, alone);
     embed_crate("VENDORED", "vendored.rs", &copied.join("runtime"), manifest);
     embed_crate(
         "VENDORED_LINK",
@@ -112,27 +114,54 @@ fn needed(whole: toml::Table) -> toml::Table {
 
 /// The manifest of the link over MPI, with the runtime beside it.
 fn link_manifest(mut manifest: toml::Table) -> toml::Table {
-    let dependencies = manifest
-        .get_mut("dependencies")
-        .and_then(|d| d.as_table_mut());
-    let beside = toml::Table::from_iter([("path".into(), "../graphmap-runtime".into())]);
-    dependencies
-        .and_then(|d| d.insert("graphmap-runtime".into(), beside.into()))
-        .expect("the link stands on the runtime");
+    stand_beside(&mut manifest, "graphmap-runtime");
     manifest
 }
 
-/// The runtime's manifest: nothing that a project could not find.
-fn manifest(manifest: toml::Table) -> toml::Table {
-    // The runtime has no dependencies (a test of the architecture), and says everything itself.
+/// The runtime's manifest, with the rank maps beside it, and nothing that a project could not find.
+fn manifest(mut manifest: toml::Table) -> toml::Table {
+    stand_beside(&mut manifest, "graphmap-rankmap");
     let dependencies = manifest.get("dependencies").and_then(|d| d.as_table());
     assert!(
-        dependencies.is_none_or(|d| d.is_empty()),
-        "the runtime has dependencies"
+        dependencies.is_some_and(|d| d.len() == 1),
+        "the runtime has other dependencies than rank maps"
     );
+    says_all(manifest)
+}
+
+/// The manifest of a crate that stands on no other: those that it may stand on are left out, with the features that want them, which
+/// its source still names.
+fn alone(mut manifest: toml::Table) -> toml::Table {
+    manifest.remove("dependencies");
+    let features = manifest.remove("features");
+    let features = features.iter().flat_map(|f| f.as_table()).flatten();
+    let named: Vec<String> = features.map(|(name, _)| format!("{name:?}")).collect();
+    let cfg = format!("cfg(feature, values({}))", named.join(", "));
+    let lint = toml::Table::from_iter([
+        ("level".into(), "warn".into()),
+        ("check-cfg".into(), vec![cfg].into()),
+    ]);
+    let lints = toml::Table::from_iter([("unexpected_cfgs".into(), lint.into())]);
+    let lints = toml::Table::from_iter([("rust".into(), lints.into())]);
+    manifest.insert("lints".into(), lints.into());
+    says_all(manifest)
+}
+
+fn says_all(manifest: toml::Table) -> toml::Table {
     assert!(
         !manifest.to_string().contains("workspace"),
-        "the runtime's manifest inherits"
+        "a manifest that is copied inherits"
     );
     manifest
+}
+
+/// In a project, a crate lies beside the one that it stands on.
+fn stand_beside(manifest: &mut toml::Table, on: &str) {
+    let dependencies = manifest
+        .get_mut("dependencies")
+        .and_then(|d| d.as_table_mut());
+    let beside = toml::Table::from_iter([("path".into(), format!("../{on}").into())]);
+    dependencies
+        .and_then(|d| d.insert(on.into(), beside.into()))
+        .unwrap_or_else(|| panic!("it stands on {on}"));
 }

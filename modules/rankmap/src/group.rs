@@ -307,8 +307,8 @@ fn of_ranges(ranges: &[RangeTriplet], len: u64) -> Result<RankMap, Error> {
                 stride,
             });
         }
-        for rank in [first, last] {
-            let rank = u64::from(rank);
+        let reached = i64::from(first) + distance / stride * stride;
+        for rank in [u64::from(first), reached as u64] {
             if rank >= len {
                 return Err(Error::NoSuchRank { rank, len });
             }

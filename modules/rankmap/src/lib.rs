@@ -26,12 +26,12 @@
 //! | form | bytes | SELECT | RANK | source |
 //! |---|---|---|---|---|
 //! | progression | 0 on the heap | 1 | 1 | Chaarawi and Gabriel 2008 |
-//! | grid | 64 `d`, 76 where it wraps | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
+//! | grid | 160 and 40 `d`, half as much more where a part of a torus wraps | `d` | `d` | regular sections, Havlak and Kennedy 1991 |
 //! | runs | 8 to 16 `r` | log `r` | log `r` | |
 //! | run lengths | about `r` (1 + log(`u`/`r`)/4) | 1 * | 1 * | two sequences of gaps |
 //! | bitmap | 0.14 `u` | 1 * | 1 | Jacobson 1989, Gonzalez et al. 2005 |
 //! | bare bitmap | `u`/8 | `u` | `u` | |
-//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and about `n`/4 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
+//! | Elias-Fano | `n` (2 + log(`u`/`n`))/8, and about `n`/3 for samples | 1 * | 1 * | Elias 1974, Vigna 2013 |
 //! | packed array | `n` log(`u`)/8; in any order as much again for the order | 1 | log `n` | |
 //! | permutation with shortcuts | `n` (log(`n`) + 2)/7, with `n` of a logarithm the range within which 128 neighbours are | 1 | 16 steps at most | Munro et al. 2003, blocks as Goldstein et al. 1998 |
 //! | permutation with inverse | `n` log(`n`)/4 | 1 | 1 | |

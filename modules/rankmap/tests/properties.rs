@@ -310,6 +310,9 @@ fn what_is_not_there_is_an_error() {
     assert_eq!(ten.include(&[3, 10]), no_such(10));
     assert_eq!(ten.exclude(&[3, 10]), no_such(10));
     assert_eq!(ten.range_include(&[(0, 12, 3)]), no_such(12));
+    // The last that is reached is there.
+    let reached = ten.range_include(&[(0, 11, 3)]).unwrap();
+    assert!(reached.iter().eq([0, 3, 6, 9]));
     assert_eq!(ten.compose(&RankMap::identity(11)), no_such(10));
     assert!(matches!(
         ten.range_include(&[(4, 1, 1)]),

@@ -45,12 +45,23 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
     let into = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("messages");
     std::fs::create_dir_all(&into).unwrap();
     let here = Path::new(HERE);
-    let runtime = rustc(&here.join("src/lib.rs"), &into, "short")
-        .args(["--crate-name", "graphmap_runtime"])
-        .output()
-        .expect("the compiler runs");
-    let stderr = String::from_utf8_lossy(&runtime.stderr);
-    assert!(runtime.status.success(), "{stderr}");
+    let beneath = format!(
+        "graphmap_rankmap={}",
+        into.join("libgraphmap_rankmap.rmeta").display()
+    );
+    for (source, name) in [
+        ("../rankmap/src/lib.rs", "graphmap_rankmap"),
+        ("src/lib.rs", "graphmap_runtime"),
+    ] {
+        let mut command = rustc(&here.join(source), &into, "short");
+        if name == "graphmap_runtime" {
+            command.args(["--extern", &beneath]);
+        }
+        let checked = command.args(["--crate-name", name]).output();
+        let checked = checked.expect("the compiler runs");
+        let stderr = String::from_utf8_lossy(&checked.stderr);
+        assert!(checked.status.success(), "{stderr}");
+    }
 
     let mut files: Vec<_> = std::fs::read_dir(here.join("tests/messages"))
         .unwrap()
@@ -75,6 +86,8 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
         let checked = |form: &str| {
             rustc(&file, &into, form)
                 .args(["-D", "warnings", "--extern", &extern_])
+                .arg("-L")
+                .arg(&into)
                 .output()
                 .unwrap()
         };

@@ -5,7 +5,7 @@
 //! | `Cargo.toml`, `src/main.rs`, `src/types.rs`, `.gitignore` | the user's, written once |
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
 //! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written anew when the graph changes |
-//! | `vendor/graphmap-runtime/` | generated: the source of the runtime, which comes from the binary |
+//! | `vendor/graphmap-runtime/`, `vendor/graphmap-rankmap/` | generated: the source of the runtime, which comes from the binary |
 //! | `vendor/graphmap-link-mpi/` | the same of the link over MPI, where the project asks for it |
 //!
 //! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
@@ -28,10 +28,13 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
+include!(concat!(env!("OUT_DIR"), "/vendored_rankmap.rs"));
 include!(concat!(env!("OUT_DIR"), "/vendored_link.rs"));
 
 /// The runtime's folder in a project that takes it along.
 const VENDOR: &str = "vendor/graphmap-runtime";
+/// That of the rank maps, on which the runtime stands.
+const VENDOR_RANKMAP: &str = "vendor/graphmap-rankmap";
 /// That of the link over MPI.
 const VENDOR_LINK: &str = "vendor/graphmap-link-mpi";
 
@@ -78,7 +81,7 @@ pub fn create(
     let model = generate(network, skeletons, no_root, &mut files, diagnostics)?;
     let (runtime_path, link_path) = match &new.runtime {
         Runtime::Vendored => {
-            vendor(Path::new(""), VENDOR, VENDORED, &mut files);
+            vendor_runtime(Path::new(""), &mut files);
             if new.mpi {
                 vendor(Path::new(""), VENDOR_LINK, VENDORED_LINK, &mut files);
             }
@@ -185,6 +188,12 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
     }
 }
 
+/// The runtime, and what it stands on.
+fn vendor_runtime(root: &Path, files: &mut Files) {
+    vendor(root, VENDOR, VENDORED, files);
+    vendor(root, VENDOR_RANKMAP, VENDORED_RANKMAP, files);
+}
+
 fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
     for (path, text) in sources {
         files.generated(root.join(folder).join(path), *text);
@@ -207,6 +216,7 @@ fn package_name(name: &str) -> String {
         "alloc",
         "core",
         "graphmap-link-mpi",
+        "graphmap-rankmap",
         "graphmap-runtime",
         "mpi",
         "proc_macro",
@@ -321,7 +331,8 @@ impl Project {
                 _ => false,
             };
         let generated = [WIRING, FUNCTIONS].map(|name| self.root.join(name));
-        generated.iter().any(|own| same_file(own, file)) || inside(VENDOR) || inside(VENDOR_LINK)
+        let vendored = [VENDOR, VENDOR_RANKMAP, VENDOR_LINK];
+        generated.iter().any(|own| same_file(own, file)) || vendored.into_iter().any(inside)
     }
 
     /// Whether a file is the project's wiring.
@@ -351,7 +362,7 @@ impl Project {
         let places = (&*self.root, &*types);
         let model = generate(network, skeletons, places, &mut files, diagnostics)?;
         if self.vendored {
-            vendor(&self.root, VENDOR, VENDORED, &mut files);
+            vendor_runtime(&self.root, &mut files);
         }
         if self.vendored_link {
             vendor(&self.root, VENDOR_LINK, VENDORED_LINK, &mut files);

@@ -1,15 +1,15 @@
-//! Which processes a communicator has, and in what order.
-//!
-//! Two forms: a progression of ranks of the world in a few bytes, and a list with a second one, by rank, in which they
-//! are looked up. (Many more forms, for many more groups, are in `graphmap-rankmap`, which is a crate of its own: the
-//! runtime's source is copied into projects, and depends on nothing.)
+//! Which processes a communicator has, and in what order: a rank map, in as few bytes as its structure needs.
 
-use std::rc::Rc;
+use graphmap_rankmap as rankmap;
+use rankmap::RankMap;
 
 use super::error::Error;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// An ordered set of processes, each known by its rank in the world.
+///
+/// It is kept as a rank map (`graphmap-rankmap`): the world, a row of a grid, all but a few take a few bytes each, and a part of a group
+/// is kept relative to it where that is smaller. A clone shares what it has.
 ///
 /// ```
 /// use graphmap_runtime::mpi::Group;
@@ -20,25 +20,7 @@ use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 /// assert_eq!(all.difference(&even).members().collect::<Vec<_>>(), [1, 3, 5, 7, 9]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Group(Form);
-
-#[derive(Clone, Debug)]
-enum Form {
-    /// `first`, `first + step` and so on; `step` is not 0.
-    Progression {
-        first: u32,
-        step: i64,
-        len: u32,
-    },
-    Listed(Rc<Listed>),
-}
-
-#[derive(Debug)]
-struct Listed {
-    members: Box<[u32]>,
-    /// Ranks in the group, by what rank in the world they are.
-    by_member: Box<[u32]>,
-}
+pub struct Group(RankMap);
 
 /// How two groups compare, or two communicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,37 +38,31 @@ pub enum Comparison {
 const TWICE: Error = Error::group("a group has each of its ranks once");
 const OUTSIDE: Error = Error::group("a group has only ranks of the one that it is made from");
 
+fn wrong(error: rankmap::Error) -> Error {
+    match error {
+        rankmap::Error::Duplicate(_) => TWICE,
+        _ => OUTSIDE,
+    }
+}
+
+/// Ranks as rank maps have them.
+fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
+    let all = ranks.iter().map(|&rank| u32::try_from(rank));
+    all.collect::<Result<_, _>>().or(Err(OUTSIDE))
+}
+
 impl Group {
     /// The first ranks of the world, in order.
     pub fn all(ranks: u32) -> Group {
-        Group(Form::Progression {
-            first: 0,
-            step: 1,
-            len: ranks,
-        })
+        Group(RankMap::identity(u64::from(ranks)))
     }
 
-    /// A group of ranks in the world. Takes O(n log n).
+    /// A group of ranks in the world. Takes O(n log n) where they do not ascend.
     ///
     /// # Errors
     /// [`Error::Group`]: a rank is there twice.
     pub fn of(members: Vec<u32>) -> Result<Group, Error> {
-        if let Some(progression) = progression(&members) {
-            return Ok(progression);
-        }
-        let mut by_member: Vec<u32> = (0..members.len() as u32).collect();
-        let member = |at: u32| members[at as usize];
-        by_member.sort_unstable_by_key(|&at| member(at));
-        if by_member
-            .windows(2)
-            .any(|two| member(two[0]) == member(two[1]))
-        {
-            return Err(TWICE);
-        }
-        Ok(Group(Form::Listed(Rc::new(Listed {
-            members: members.into(),
-            by_member: by_member.into(),
-        }))))
+        RankMap::from_slice(&members).map(Group).map_err(wrong)
     }
 
     /// How many it has.
@@ -94,48 +70,36 @@ impl Group {
         self.len() as usize
     }
 
+    /// How many bytes it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Processes are fewer than 2^32.
     pub(super) fn len(&self) -> u32 {
-        match &self.0 {
-            Form::Progression { len, .. } => *len,
-            Form::Listed(listed) => listed.members.len() as u32,
-        }
+        self.0.len() as u32
     }
 
     /// The rank in the world of a rank of the group.
     #[inline]
     pub(super) fn at(&self, rank: u32) -> Option<u32> {
-        match &self.0 {
-            Form::Progression { first, step, len } => {
-                (rank < *len).then(|| (i64::from(*first) + step * i64::from(rank)) as u32)
-            }
-            Form::Listed(listed) => listed.members.get(rank as usize).copied(),
-        }
+        self.0.select(rank)
     }
 
-    /// The rank in the group of a rank of the world. Takes O(log n) where the group is no progression.
+    /// The rank in the group of a rank of the world. Takes O(log n) at most where the group is no closed form.
+    #[inline]
     pub(super) fn rank_of(&self, member: u32) -> Option<u32> {
-        match &self.0 {
-            Form::Progression { first, step, len } => {
-                let far = i64::from(member) - i64::from(*first);
-                (far % step == 0 && (0..i64::from(*len)).contains(&(far / step)))
-                    .then(|| (far / step) as u32)
-            }
-            Form::Listed(listed) => {
-                let by = |&at: &u32| listed.members[at as usize];
-                let at = listed.by_member.binary_search_by_key(&member, by).ok()?;
-                Some(listed.by_member[at])
-            }
-        }
+        self.0.rank(member)
     }
 
     /// The ranks in the world of its members, in order.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.len()).filter_map(|rank| self.at(rank))
+        self.0.iter()
     }
 
     /// Whether a process is in it, by its rank in the world.
     pub fn has(&self, member: u32) -> bool {
-        self.rank_of(member).is_some()
+        self.0.contains(member)
     }
 
     /// The group of these of its ranks, in this order.
@@ -143,9 +107,7 @@ impl Group {
     /// # Errors
     /// [`Error::Group`]: it does not have a rank, or a rank is there twice.
     pub fn include(&self, ranks: &[usize]) -> Result<Group, Error> {
-        let member = |&rank: &usize| u32::try_from(rank).ok().and_then(|rank| self.at(rank));
-        let members: Option<Vec<u32>> = ranks.iter().map(member).collect();
-        Group::of(members.ok_or(OUTSIDE)?)
+        self.0.include(&narrow(ranks)?).map(Group).map_err(wrong)
     }
 
     /// The group without these of its ranks.
@@ -153,7 +115,7 @@ impl Group {
     /// # Errors
     /// As [`Group::include`].
     pub fn exclude(&self, ranks: &[usize]) -> Result<Group, Error> {
-        Ok(self.difference(&self.include(ranks)?))
+        self.0.exclude(&narrow(ranks)?).map(Group).map_err(wrong)
     }
 
     /// The group of its ranks from the first of each triple to the second, in steps of the third, which may be less than 0.
@@ -161,46 +123,38 @@ impl Group {
     /// # Errors
     /// As [`Group::include`]; or a step is 0.
     pub fn include_ranges(&self, ranges: &[(usize, usize, isize)]) -> Result<Group, Error> {
-        let mut ranks = Vec::new();
+        let mut all = Vec::new();
         for &(first, last, step) in ranges {
             if step == 0 {
                 return Err(Error::group("ranks of a range are in steps other than 0"));
             }
-            if first >= self.size() {
+            let first = u32::try_from(first).or(Err(OUTSIDE))?;
+            if first >= self.len() {
                 return Err(OUTSIDE);
             }
-            let is_before = |rank: usize| if step > 0 { rank <= last } else { rank >= last };
-            let mut next = Some(first);
-            while let Some(rank) = next.filter(|&rank| is_before(rank)) {
-                if rank >= self.size() {
-                    return Err(OUTSIDE);
-                }
-                ranks.push(rank);
-                next = rank.checked_add_signed(step);
+            // That there are not so many is found where they are counted.
+            let last = u32::try_from(last).unwrap_or(u32::MAX);
+            // A range that goes away from its end has no ranks.
+            if first == last || (first < last) == (step > 0) {
+                all.push((first, last, step as i64));
             }
         }
-        self.include(&ranks)
+        self.0.range_include(&all).map(Group).map_err(wrong)
     }
 
     /// All of this one in its order, then those of the other that this one does not have.
     pub fn union(&self, other: &Group) -> Group {
-        let more = other.members().filter(|&member| !self.has(member));
-        self.made_of(self.members().chain(more))
+        Group(self.0.union(&other.0))
     }
 
     /// Those of this one that the other one has too.
     pub fn intersection(&self, other: &Group) -> Group {
-        self.made_of(self.members().filter(|&member| other.has(member)))
+        Group(self.0.intersection(&other.0))
     }
 
     /// Those of this one that the other one does not have.
     pub fn difference(&self, other: &Group) -> Group {
-        self.made_of(self.members().filter(|&member| !other.has(member)))
-    }
-
-    /// A group of members of which none is there twice.
-    fn made_of(&self, members: impl Iterator<Item = u32>) -> Group {
-        Group::of(members.collect()).unwrap_or_else(|_| Group::all(0))
+        Group(self.0.difference(&other.0))
     }
 
     /// Which ranks these of its ranks have in the other one; `None`: one that it does not have, or that this one does not.
@@ -212,14 +166,9 @@ impl Group {
         ranks.iter().map(one).collect()
     }
 
-    /// Whether another has the same processes in the same order. In constant time where it is this one, or both are progressions.
+    /// Whether another has the same processes in the same order. In constant time where it is this one, or both are closed forms.
     pub(super) fn same(&self, other: &Group) -> bool {
-        match (&self.0, &other.0) {
-            (Form::Listed(one), Form::Listed(other)) => {
-                Rc::ptr_eq(one, other) || one.members == other.members
-            }
-            _ => self.len() == other.len() && self.members().eq(other.members()),
-        }
+        self.0.compare(&other.0) == rankmap::Comparison::Identical
     }
 
     /// How many bytes it is, for who sends it.
@@ -229,66 +178,30 @@ impl Group {
 
     /// How it compares with another.
     pub fn compare(&self, other: &Group) -> Comparison {
-        if self.same(other) {
-            Comparison::Identical
-        } else if self.len() == other.len() && self.members().all(|member| other.has(member)) {
-            Comparison::Similar
-        } else {
-            Comparison::Unequal
+        match self.0.compare(&other.0) {
+            rankmap::Comparison::Identical => Comparison::Identical,
+            rankmap::Comparison::Similar => Comparison::Similar,
+            rankmap::Comparison::Unequal => Comparison::Unequal,
         }
     }
 }
 
-/// The members as a progression, if they are one.
-fn progression(members: &[u32]) -> Option<Group> {
-    let first = members.first().copied().unwrap_or(0);
-    let step = members
-        .get(1)
-        .map_or(1, |&second| i64::from(second) - i64::from(first));
-    let is_next = |two: &[u32]| i64::from(two[1]) - i64::from(two[0]) == step;
-    let progression = Group(Form::Progression {
-        first,
-        step,
-        len: members.len() as u32,
-    });
-    (step != 0 && members.windows(2).all(is_next)).then_some(progression)
-}
-
-/// A progression as its three numbers, or all members.
-type Bytes = Result<(u32, i64, u32), Box<[u32]>>;
-
-impl Group {
-    fn to_bytes(&self) -> Bytes {
-        match &self.0 {
-            Form::Progression { first, step, len } => Ok((*first, *step, *len)),
-            Form::Listed(listed) => Err(listed.members.clone()),
-        }
-    }
-}
-
+/// As rank maps are written down.
 impl Payload for Group {
     fn size(&self) -> usize {
-        Payload::size(&self.to_bytes())
+        Payload::size(&self.0.to_bytes())
     }
 
     fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
-        to.copy(&Encoder::to_vec(&self.to_bytes()));
+        to.copy(&Encoder::to_vec(&self.0.to_bytes()));
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        match Bytes::decode(from)? {
-            Ok((first, step, len)) => {
-                let last = i64::from(len)
-                    .checked_sub(1)
-                    .and_then(|n| n.checked_mul(step));
-                let last = last.and_then(|far| far.checked_add(i64::from(first)));
-                let ends = last.is_some_and(|last| len == 0 || u32::try_from(last).is_ok());
-                match ends && step != 0 {
-                    true => Ok(Group(Form::Progression { first, step, len })),
-                    false => Err(from.error("a group of ranks")),
-                }
-            }
-            Err(members) => Group::of(members.into()).map_err(|_| from.error("a group of ranks")),
+        let map = RankMap::from_bytes(&Vec::<u8>::decode(from)?);
+        let processes = map.ok().filter(|map| map.len() <= u64::from(u32::MAX));
+        match processes {
+            Some(map) => Ok(Group(map)),
+            None => Err(from.error("a group of ranks")),
         }
     }
 }

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::script::Script;
 use super::window_cases::accesses;
-use super::{BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together};
+use super::{
+    BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together, waited_for,
+};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
 
@@ -87,9 +89,9 @@ pub fn network(name: &str, number: u64) -> Network {
             println!("read five");
             Ok(())
         }),
-        "before" => before(),
-        "around" => around(),
-        "held up" => held_up(),
+        "before" => waited_for::before(),
+        "around" => waited_for::around(),
+        "held up" => waited_for::held_up(),
         "large" => pair(large, |mut p| async move {
             let mut bytes = 0;
             while let Some(token) = p.ins[0].read().await {
@@ -246,8 +248,8 @@ fn unreadable(garbled: bool) -> Network {
     net
 }
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
-type Ports = Both<Vec<u8>>;
+pub(super) type Outcome = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Ports = Both<Vec<u8>>;
 
 async fn idle(mut p: Ports) -> Outcome {
     for input in &mut p.ins {
@@ -273,101 +275,8 @@ async fn large(mut p: Ports) -> Outcome {
     Ok(())
 }
 
-/// A pair, and beside the writer one who computes until what was written has been read.
-fn before() -> Network {
-    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
-    let write = |mut p: Ports| async move {
-        // The reader sleeps by then: it has to be woken, else it finds the token by itself.
-        std::thread::sleep(Duration::from_millis(300));
-        p.outs[0].write(vec![1]).await?;
-        // Not at its end yet, at which all would be sent.
-        p.outs[0].stopped().await;
-        Ok(())
-    };
-    let mut net = pair(write, move |mut p| async move {
-        p.ins[0].read().await;
-        std::fs::write(file(), "it has come")?;
-        Ok(())
-    });
-    let compute = move |()| async move {
-        let start = std::time::Instant::now();
-        while !std::path::Path::new(&file()).exists() {
-            // For ever, where what was written waits for this one.
-            assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
-            std::hint::spin_loop();
-        }
-    };
-    net.kind("computer", Names::Listed(&["carol"]), "2", &[], compute);
-    net
-}
-
-/// One who has a large token to read, and computes until a third has read a thousand small ones of the same writer.
-fn held_up() -> Network {
-    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
-    let write = |mut p: Ports| async move {
-        p.outs[1].write(vec![1; 1 << 20]).await?;
-        for n in 0..1000_u16 {
-            p.outs[0].write(n.to_ne_bytes().to_vec()).await?;
-        }
-        Ok(())
-    };
-    let mut net = pair(write, move |mut p| async move {
-        let mut read = 0;
-        while p.ins[0].read().await.is_some() {
-            read += 1;
-        }
-        std::fs::write(file(), format!("{read}"))?;
-        Ok(())
-    });
-    let compute = move |mut p: Ports| async move {
-        let start = Instant::now();
-        while !std::path::Path::new(&file()).exists() {
-            // For ever, where the small tokens wait for the large one to be read.
-            assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
-            std::hint::spin_loop();
-        }
-        let token = p.ins[0].read().await.map(|token| token.len());
-        println!("read {}, then {token:?}", std::fs::read_to_string(file())?);
-        Outcome::Ok(())
-    };
-    let to = net.kind("computer", Names::Listed(&["carol"]), "2", BOTH, compute);
-    net.channels::<Vec<u8>>(Channels {
-        line: "8",
-        column: "3",
-        ..Channels::new((rt::Kind::FIRST, 1), (to, 0), "0", "0")
-    });
-    net
-}
-
-/// A run within a process writes to the outside, and ends when that has been read.
-fn around() -> Network {
-    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
-    let write = move |mut p: Ports| async move {
-        // The reader sleeps by then.
-        std::thread::sleep(Duration::from_millis(300));
-        let mut inner = rt::Local::new();
-        inner.spawn(async move {
-            p.outs[0].write(vec![1]).await?;
-            let start = std::time::Instant::now();
-            while !std::path::Path::new(&file()).exists() {
-                // For ever, where what was written waits for the run around this one.
-                assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
-                rt::yield_now().await;
-            }
-            Ok::<(), Stopped>(())
-        });
-        inner.run(&rt::Options::new())?;
-        Ok(())
-    };
-    pair(write, move |mut p| async move {
-        p.ins[0].read().await;
-        std::fs::write(file(), "it has come")?;
-        Ok(())
-    })
-}
-
 /// A writer in OS process 0, a reader in 1, and a channel of capacity 2.
-fn pair<A, B>(
+pub(super) fn pair<A, B>(
     a: impl Fn(Ports) -> A + Send + Sync + 'static,
     b: impl Fn(Ports) -> B + Send + Sync + 'static,
 ) -> Network

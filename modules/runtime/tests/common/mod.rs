@@ -15,6 +15,7 @@ pub mod shapes;
 pub mod simulated;
 pub mod together;
 pub mod token;
+pub mod waited_for;
 pub mod ways;
 pub mod window_cases;
 

@@ -1,0 +1,102 @@
+//! Networks in which somebody goes on only when others have: by a file, outside of all channels.
+#![allow(clippy::print_stdout)]
+
+use std::time::{Duration, Instant};
+
+use super::BOTH;
+use super::cases::{Outcome, Ports, pair};
+use graphmap_runtime as rt;
+use rt::{Channels, Names, Network, Stopped};
+
+/// A pair, and beside the writer one who computes until what was written has been read.
+pub fn before() -> Network {
+    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
+    let write = |mut p: Ports| async move {
+        // The reader sleeps by then: it has to be woken, else it finds the token by itself.
+        std::thread::sleep(Duration::from_millis(300));
+        p.outs[0].write(vec![1]).await?;
+        // Not at its end yet, at which all would be sent.
+        p.outs[0].stopped().await;
+        Ok(())
+    };
+    let mut net = pair(write, move |mut p| async move {
+        p.ins[0].read().await;
+        std::fs::write(file(), "it has come")?;
+        Ok(())
+    });
+    let compute = move |()| async move {
+        let start = std::time::Instant::now();
+        while !std::path::Path::new(&file()).exists() {
+            // For ever, where what was written waits for this one.
+            assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
+            std::hint::spin_loop();
+        }
+    };
+    net.kind("computer", Names::Listed(&["carol"]), "2", &[], compute);
+    net
+}
+
+/// One who has a large token to read, and computes until a third has read a thousand small ones of the same writer.
+pub fn held_up() -> Network {
+    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
+    let write = |mut p: Ports| async move {
+        p.outs[1].write(vec![1; 1 << 20]).await?;
+        for n in 0..1000_u16 {
+            p.outs[0].write(n.to_ne_bytes().to_vec()).await?;
+        }
+        Ok(())
+    };
+    let mut net = pair(write, move |mut p| async move {
+        let mut read = 0;
+        while p.ins[0].read().await.is_some() {
+            read += 1;
+        }
+        std::fs::write(file(), format!("{read}"))?;
+        Ok(())
+    });
+    let compute = move |mut p: Ports| async move {
+        let start = Instant::now();
+        while !std::path::Path::new(&file()).exists() {
+            // For ever, where the small tokens wait for the large one to be read.
+            assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
+            std::hint::spin_loop();
+        }
+        let token = p.ins[0].read().await.map(|token| token.len());
+        println!("read {}, then {token:?}", std::fs::read_to_string(file())?);
+        Outcome::Ok(())
+    };
+    let to = net.kind("computer", Names::Listed(&["carol"]), "2", BOTH, compute);
+    net.channels::<Vec<u8>>(Channels {
+        line: "8",
+        column: "3",
+        ..Channels::new((rt::Kind::FIRST, 1), (to, 0), "0", "0")
+    });
+    net
+}
+
+/// A run within a process writes to the outside, and ends when that has been read.
+pub fn around() -> Network {
+    let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
+    let write = move |mut p: Ports| async move {
+        // The reader sleeps by then.
+        std::thread::sleep(Duration::from_millis(300));
+        let mut inner = rt::Local::new();
+        inner.spawn(async move {
+            p.outs[0].write(vec![1]).await?;
+            let start = std::time::Instant::now();
+            while !std::path::Path::new(&file()).exists() {
+                // For ever, where what was written waits for the run around this one.
+                assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
+                rt::yield_now().await;
+            }
+            Ok::<(), Stopped>(())
+        });
+        inner.run(&rt::Options::new())?;
+        Ok(())
+    };
+    pair(write, move |mut p| async move {
+        p.ins[0].read().await;
+        std::fs::write(file(), "it has come")?;
+        Ok(())
+    })
+}

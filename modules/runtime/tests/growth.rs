@@ -1,0 +1,82 @@
+//! What growing costs: nobody who stands by, and no memory that is not used.
+
+mod common;
+
+use common::{BOTH, Both, everywhere, size};
+use graphmap_runtime as rt;
+use rt::{Channels, Local, Names, Network, Options, Stopped};
+
+/// Who has been found waiting once is not looked at again when others stand still.
+#[test]
+fn bystanders_cost_nothing_when_channels_grow() {
+    const ROUNDS: usize = 20;
+    let run = |bystanders: usize| {
+        let mut net = Local::new();
+        let mut kept = Vec::new();
+        for _ in 0..bystanders {
+            let (output, mut input) = net.channel::<u8>(1);
+            kept.push(output);
+            net.spawn(async move { assert_eq!(input.read().await, None) });
+        }
+        let (mut full, mut last) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            full.push(net.channel::<u8>(1));
+            last.push(net.channel::<u8>(1));
+        }
+        let (full_out, full_in): (Vec<_>, Vec<_>) = full.into_iter().unzip();
+        let (last_out, last_in): (Vec<_>, Vec<_>) = last.into_iter().unzip();
+        net.spawn(async move {
+            for (mut full, mut last) in full_out.into_iter().zip(last_out) {
+                full.write(1).await?;
+                full.write(2).await?;
+                last.write(3).await?;
+            }
+            Ok::<(), Stopped>(())
+        });
+        net.spawn(async move {
+            for (mut full, mut last) in full_in.into_iter().zip(last_in) {
+                assert_eq!(last.read().await, Some(3));
+                assert_eq!([full.read().await, full.read().await], [Some(1), Some(2)]);
+            }
+            drop(kept);
+        });
+        let report = net.run(&Options::new()).unwrap();
+        assert_eq!(report.growths.len(), ROUNDS);
+        let one = &report.schedulers[0];
+        (one.standstills, one.waits_told)
+    };
+    let (few, many) = (10, size(10_000, 50));
+    let ((times, told), (same, more)) = (run(few as usize), run(many as usize));
+    assert_eq!(times, same);
+    assert_eq!(more - told, 2 * (many - few), "both ends once");
+}
+
+/// A channel takes memory for the tokens that it holds, and not for those that it may.
+#[test]
+fn a_large_capacity_takes_no_memory() {
+    everywhere(
+        || {
+            let mut net = Network::new("large", "large.dot");
+            let write = |mut p: Both<[u64; 64]>| async move {
+                for n in 0..10 {
+                    p.outs[0].write([n; 64]).await?;
+                }
+                Ok::<(), Stopped>(())
+            };
+            let read = |mut p: Both<[u64; 64]>| async move {
+                for n in 0..10 {
+                    assert_eq!(p.ins[0].read().await, Some([n; 64]));
+                }
+            };
+            let writer = net.kind("writer", Names::Listed(&["w"]), "0", BOTH, write);
+            let reader = net.kind("reader", Names::Listed(&["r"]), "1", BOTH, read);
+            // Half a terabyte.
+            net.channels::<[u64; 64]>(Channels {
+                capacity: (1 << 30) - 1,
+                ..Channels::new((writer, 1), (reader, 0), "0", "0")
+            });
+            net
+        },
+        |outcome| assert!(outcome.unwrap().growths.is_empty()),
+    );
+}
