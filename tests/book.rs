@@ -171,7 +171,10 @@ fn sections(chapter: &str) -> Vec<(usize, String)> {
 
 /// What was measured, as a text tells it: a time or a size, or a row of a table of numbers.
 fn figure(section: &str) -> Option<String> {
-    const UNITS: [&str; 7] = ["ns", "ms", "s", "B", "bytes", "MB", "GiB"];
+    // Limits are told in KiB and MiB, and what was measured is not.
+    const UNITS: [&str; 11] = [
+        "ns", "µs", "us", "ms", "s", "B", "bytes", "KB", "MB", "GB", "GiB",
+    ];
     // What is code is no figure: an option, a file.
     let prose: Vec<&str> = section.split('`').step_by(2).collect();
     let prose = prose.join("`");
