@@ -3,7 +3,7 @@
 use super::args::RunArgs;
 use super::program::{build, ended, obeyed};
 use super::project::{find_project, no_link, unasked};
-use super::{copy, fit};
+use super::{copy, fit, outputs};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -158,6 +158,7 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
 pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let how = how(args);
     let (network, onto) = session.verified_for(&args.file, &args.graph, &how)?;
+    outputs::check(args, session)?;
     let (project, doubts) = find_project(args, session, &network)?;
     if !project.mpi {
         return no_link(session, &project);
