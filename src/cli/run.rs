@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod copy;
 mod fit;
 pub(crate) mod hosts;
+mod mpi;
 mod outputs;
 mod places;
 mod program;
