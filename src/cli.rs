@@ -21,6 +21,7 @@ mod load;
 mod mapping;
 mod misspelt;
 mod new;
+mod opening;
 mod output;
 mod page;
 mod partition;

@@ -80,7 +80,20 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read().await => drop(n),\n        else => {}\n    }\n}",
         "error[G0703]: `select!` cannot wait for `Option<u64>` (E0277)",
         "3:5",
-        "",
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+    ),
+    // To await it there is no help: the macro does.
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read() => drop(n),\n        else => {}\n    }\n}",
+        "error[G0703]: `select!` cannot wait for `graphmap_runtime::Read<'_, u64>` (E0277)",
+        "3:5",
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        _ = p.out.write(1) => {}\n        else => {}\n    }\n}",
+        "error[G0703]: `select!` cannot wait for `graphmap_runtime::Write<'_, u64>` (E0277)",
+        "3:5",
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
     ),
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        Some(n) = p.in_ => drop::<u64>(n),\n        else => {}\n    }\n}",

@@ -415,6 +415,42 @@ fn a_project_of_its_own_graph() {
         .stderr_has("graphmap new good --from good.dot");
 }
 
+/// Who sits at a terminal and builds again is told what takes less time, where a build takes long.
+#[test]
+fn a_long_build_is_told_how_to_be_shorter() {
+    const HINT: &str =
+        "graphmap: `--dev` builds in less time, for a program that then runs slower\n";
+    // Longer than what is said nothing of, by a cargo that does nothing else.
+    let project = || {
+        let test = Test::new().args("new hello");
+        test.run().status(0);
+        test.executable("cargo", "#!/bin/sh\nsleep 5\nexit 1\n")
+            .env("CARGO", "cargo")
+    };
+    let again = || project().file("hello/target/release/hello", "");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let test = again().args("run hello/hello.dot");
+            test.run_at_terminal().status(2).stderr_has(HINT);
+        });
+        for args in ["--release", "--dev", "--quiet"] {
+            scope.spawn(move || {
+                let test = again().args(&format!("run hello/hello.dot {args}"));
+                test.run_at_terminal().status(2).stderr_lacks("--dev");
+            });
+        }
+        // Nobody waits, or it is the first time.
+        scope.spawn(|| {
+            let test = again().args("run hello/hello.dot");
+            test.run().status(2).stderr_lacks("--dev");
+        });
+        scope.spawn(|| {
+            let test = project().args("run hello/hello.dot");
+            test.run_at_terminal().status(2).stderr_lacks("--dev");
+        });
+    });
+}
+
 #[test]
 fn plans() {
     let test = || Test::new().file("g.dot", GRAPH);

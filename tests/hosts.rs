@@ -150,6 +150,25 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             assert!(said(&output).contains(&wrong), "{}", said(&output));
         }
     }
+    // The compiler that the environment names says for which MPI, and what is built for that is taken.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    prepare(&mut command)
+        .current_dir(folder)
+        .env("MPICC", format!("mpicc.{mpi}"));
+    command.args(["run", "farm.dot", "--dev", "--link", "mpi", "-n", "2"]);
+    let named = result(
+        folder,
+        &command.args(["--", "300", "200"]).output().unwrap(),
+    );
+    assert!(named == alone, "{:?} {:?}", named.0, alone.0);
+    let built = fs::read_dir(folder.join("farm/target")).unwrap();
+    let built = built.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("mpi-")
+    });
+    assert_eq!(built.count(), 1);
+    let again = graphmap(folder, &[&run[..], where_to, &more].concat());
+    assert!(again.status.success(), "{}", said(&again));
     let before = hosts.as_ref().map_or(0, Hosts::sent);
     let spread = result(folder, &typed());
     assert!(spread == alone, "{:?} {:?}", spread.0, alone.0);

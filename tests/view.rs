@@ -114,3 +114,39 @@ fn what_cannot_be_shown() {
         .args("view g.dot --svg --detail drawing");
     test.run().status(1).stdout_is("");
 }
+
+/// What takes its tokens when it is there makes a network non-deterministic, whatever shape the channels have: the
+/// table, its JSON and the note say the same.
+#[test]
+fn what_depends_on_time_is_told_alike() {
+    for (edges, notes) in [
+        ("a -> b [type=u64];", 0),
+        ("a -> b [bundle=gather]; c -> b;", 0),
+        ("a -> b; c -> b;", 1),
+        ("a -> b [flow=credits];", 1),
+        ("a -> b, c [flow=credits, bundle=share];", 1),
+        ("{ a; c } -> b [flow=credits];", 1),
+        ("a -> b [flow=credits]; c -> d [flow=credits];", 2),
+    ] {
+        let test = Test::new().file("g.dot", format!("digraph g {{ {edges} }}"));
+        let test = test.args("check g.dot --allow warnings");
+        let done = test.run().status(0);
+        assert_eq!(
+            done.stderr().matches("note[G0314]").count(),
+            notes,
+            "{edges}"
+        );
+        let (text, json) = match notes {
+            0 => (
+                "; deterministic, as long as no reader leaves early\n",
+                "true",
+            ),
+            _ => ("; not deterministic\n", "false"),
+        };
+        let test = test.args("view g.dot");
+        test.run().status(0).stdout_has(text);
+        let test = test.args("view g.dot --json");
+        let json = format!("\"deterministic\": {json}");
+        test.run().status(0).stdout_has(&json);
+    }
+}

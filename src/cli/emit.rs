@@ -110,12 +110,17 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             session.find_all(failed);
             return Err(Exit::Plugin);
         }
-        sets.push(own);
+        sets.push((own, matches!(emitter, Found::Internal(_))));
     }
     session.unless_denied()?;
-    output::no_conflicts(session, sets.iter().flat_map(Files::iter))?;
+    let all = sets.iter().flat_map(|(files, _)| files.iter());
+    output::no_conflicts(session, all)?;
+    // What others write may look like anything.
+    for (files, _) in sets.iter().filter(|(_, is_ours)| *is_ours) {
+        output::none_of_others(session, files)?;
+    }
     let mut files = Files::new();
-    sets.into_iter().for_each(|own| files.append(own));
+    sets.into_iter().for_each(|(own, _)| files.append(own));
     if args.check {
         output::check(session, &files)
     } else {

@@ -42,6 +42,6 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
     };
     let mut files = Files::new();
     files.generated(&args.output, text);
-    output::write(session, &files)?;
+    output::write_ours(session, &files)?;
     Ok(Exit::Ok)
 }

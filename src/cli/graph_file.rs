@@ -56,7 +56,7 @@ pub(crate) fn run(
         let mut files = Files::new();
         let (path, text) = written(format, &args.file, &file, &plan, folder);
         files.generated(path, text);
-        output::write(session, &files)?;
+        output::write_ours(session, &files)?;
     }
     session.show(&shown)?;
     Ok(Exit::Ok)

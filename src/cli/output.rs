@@ -3,6 +3,8 @@
 use super::args::is_standard;
 use super::exit::Exit;
 use super::identity::Identity;
+use super::opening::Opening;
+pub(crate) use super::opening::is_ours;
 use super::paths::shown;
 use super::session::{Formatted, Outcome, Session};
 use crate::cli::signals;
@@ -12,6 +14,13 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::{File, Files};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+/// The same as [`write`], of files that are all by graphmap itself: what somebody else has written stays.
+pub(crate) fn write_ours(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+    no_conflicts(session, files.iter())?;
+    none_of_others(session, files)?;
+    write(session, files)
+}
 
 /// Writes a set of files and tells what became of them. The file `-` is standard output.
 pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
@@ -96,6 +105,37 @@ pub(crate) fn not_an_input(
         Exit::Usage,
         diagnostic.help("write to another file; nothing was written"),
     )
+}
+
+/// Refuses to write over what somebody else has written: what is there has to begin as what is to be written.
+pub(crate) fn none_of_others(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+    for (path, file) in files.iter().filter(|(_, file)| !file.create_once) {
+        match Opening::of(&file.content) {
+            // Nothing is known of what such files look like.
+            Opening::Other | Opening::Blank => {}
+            _ if is_standard(path) => {}
+            opening => not_of_others(session, path, &[opening])?,
+        }
+    }
+    Ok(())
+}
+
+/// The same of one file that begins in one of these ways.
+pub(crate) fn not_of_others(
+    session: &mut Session<'_>,
+    path: &Path,
+    openings: &[Opening<'_>],
+) -> Outcome<()> {
+    if is_ours(path, openings) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is there, and does not look like what would be written over it",
+        path.display()
+    );
+    let diagnostic = Diagnostic::error(codes::USAGE, message)
+        .help("write to another file, or remove this one first; nothing was written");
+    session.fail(Exit::Usage, diagnostic)
 }
 
 /// Ends the command: two paths lead to one file.

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         }
         session.find_all(found);
         session.unless_denied()?;
-        output::write(session, &files)?;
+        output::write_ours(session, &files)?;
     }
     session.show(&shown)?;
     Ok(Exit::Ok)

@@ -4,14 +4,14 @@ pub(crate) mod args;
 mod copy;
 mod fit;
 pub(crate) mod hosts;
+mod mpi;
+mod outputs;
 mod places;
 mod program;
 pub(crate) mod project;
 
 use super::exit::Exit;
-use super::identity::Identity;
 use super::mapping::MappingArgs;
-use super::output;
 use super::session::{Outcome, Session};
 use crate::cli::child;
 use crate::cli::supervisor::{self, Bound};
@@ -78,15 +78,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(mapping) => Some(handed(session, mapping)?),
         None => None,
     };
-    for path in args.profile.iter().chain(&args.trace) {
-        // The program writes it, and knows nothing of what we have read.
-        output::not_an_input(session, path, &Identity::of_output(path))?;
-    }
-    if let (Some(profile), Some(trace)) = (&args.profile, &args.trace)
-        && Identity::of_output(profile) == Identity::of_output(trace)
-    {
-        return output::written_twice(session, profile, trace);
-    }
+    outputs::check(args, session)?;
     let (project, doubts) = find_project(args, session, &network)?;
     if let Some(places) = Places::over_shared_memory(args, mapping.as_ref(), &network) {
         session.find_all(formats::missing(&project, &network, |process| {

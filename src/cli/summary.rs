@@ -14,6 +14,7 @@ pub(crate) struct Summary<'n> {
     modules: Vec<(&'n str, usize)>,
     /// Between kinds, in the order of ids: channels and traffic.
     flows: BTreeMap<(usize, usize), (usize, f64)>,
+    /// As far as a drawing tells: when a writer hears that its reader has left depends on time.
     deterministic: bool,
 }
 
@@ -36,7 +37,8 @@ impl<'n> Summary<'n> {
             flow.0 += 1;
             flow.1 += channel.traffic;
         }
-        let deterministic = network.bundles.values().all(|b| b.kind.is_deterministic());
+        let mut ports = network.kinds.values().flat_map(|kind| &kind.ports);
+        let deterministic = ports.all(|port| port.is_deterministic());
         Summary {
             modules,
             flows,
@@ -52,7 +54,7 @@ impl<'n> Summary<'n> {
             plural(network.channels.len(), "channel"),
             plural(network.bundles.len(), "bundle"),
             if self.deterministic {
-                "; deterministic"
+                "; deterministic, as long as no reader leaves early"
             } else {
                 "; not deterministic"
             },

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     let mut files = Files::new();
     files.generated(&args.output, content);
-    output::write(session, &files)?;
+    output::write_ours(session, &files)?;
     Ok(Exit::Ok)
 }
 

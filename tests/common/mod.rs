@@ -142,23 +142,31 @@ impl Test {
 
     /// Runs the command with its standard output on a terminal; what that was sent.
     pub(crate) fn shown_on_terminal(&self) -> String {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&ours).unwrap();
-        unlockpt(&ours).unwrap();
-        let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
-        let mut options = fs::OpenOptions::new();
-        let theirs = options.read(true).write(true).open(name).unwrap();
         let mut command = self.command();
         fs::write(self.folder.path().join("said-in"), &self.stdin).unwrap();
         let stdin = fs::File::open(self.folder.path().join("said-in")).unwrap();
-        let mut child = command.stdin(stdin).stdout(theirs).spawn().unwrap();
+        let (ours, theirs) = terminal();
+        let child = command.stdin(stdin).stdout(theirs).spawn().unwrap();
         // Our end of theirs is closed with it: then reading ends, with an error, when the child has.
         drop(command);
-        let mut shown = Vec::new();
-        let _ = std::io::Read::read_to_end(&mut fs::File::from(ours), &mut shown);
-        assert!(child.wait().unwrap().success());
-        String::from_utf8_lossy(&shown).replace("\r\n", "\n")
+        let shown = sent(ours);
+        assert!(child.wait_with_output().unwrap().status.success());
+        shown
+    }
+
+    /// Runs the command with its standard error on a terminal.
+    pub(crate) fn run_at_terminal(&self) -> Done {
+        let mut command = self.command();
+        let (ours, theirs) = terminal();
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let child = command.stderr(theirs).spawn().unwrap();
+        drop(command);
+        let stderr = sent(ours).into_bytes();
+        let output = child.wait_with_output().unwrap();
+        Done {
+            output: Output { stderr, ..output },
+            args: self.args.join(" "),
+        }
     }
 
     /// Names of the files in the folder, sorted, hidden ones and those below included.
@@ -184,6 +192,25 @@ impl Test {
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
+}
+
+/// Both ends of a terminal.
+fn terminal() -> (fs::File, fs::File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let mut options = fs::OpenOptions::new();
+    let theirs = options.read(true).write(true).open(name).unwrap();
+    (fs::File::from(ours), theirs)
+}
+
+/// What a terminal is sent, until nobody has its other end.
+fn sent(mut ours: fs::File) -> String {
+    let mut shown = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut ours, &mut shown);
+    String::from_utf8_lossy(&shown).replace("\r\n", "\n")
 }
 
 /// How long anything that is waited for may take: much longer than on the slowest machine.

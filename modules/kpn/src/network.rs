@@ -181,6 +181,13 @@ pub struct KindPort {
     pub span: Span,
 }
 
+impl KindPort {
+    /// Whether what passes it depends on what processes do alone, and not on when they do it.
+    pub fn is_deterministic(&self) -> bool {
+        self.flow.is_none() && self.bundle.is_none_or(BundleKind::is_deterministic)
+    }
+}
+
 /// A kind: processes with the same ports and the same function.
 #[derive(Clone, Debug)]
 pub struct Kind {

@@ -19,8 +19,8 @@
 //!    are have no tokens at the start, and many ends at one side at the most, in a `share` or `select`
 //!    bundle (`G0320`).
 //!
-//! Not errors, but told: what makes the network non-deterministic, `select` and `share` bundles
-//! (a note, `G0314`); a channel from a process to itself (a warning, `G0315`): the process waits
+//! Not errors, but told: what makes the network non-deterministic, `select` and `share` bundles and
+//! flow-controlled channels (a note, `G0314`); a channel from a process to itself (a warning, `G0315`): the process waits
 //! for ever once it reads before it writes, or fills the channel; a process that no channel reaches
 //! (a warning, `G0317`). Whether a cycle of channels blocks depends on what its processes do first
 //! (a demand driven farm is full of legal cycles), so nothing is said of cycles but what is
@@ -32,7 +32,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Inferred;
 use crate::network::{Join, KindPort, Network, PortId, Terms, Verified};
 use crate::source::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 mod unjoined;
 
@@ -70,6 +70,8 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
+    // What is wrong about flow control is told before, and alone.
+    come_and_go(&network, &mut diagnostics);
     Ok((Verified::new(network), diagnostics))
 }
 
@@ -97,6 +99,35 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
         .with_note(
             "the result of a run may depend on timing; all other kinds of bundle are deterministic",
         )
+}
+
+/// The same of flow-controlled channels that no such bundle tells of.
+fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
+    let mut told = FxHashSet::default();
+    for channel in network.channels.values() {
+        if network.terms[channel.terms].flow.is_none() {
+            continue;
+        }
+        let ends = [channel.from, channel.to];
+        let is_told = |port: PortId| match network.ports[port].join {
+            Join::Bundle(bundle) => !network.bundles[bundle].kind.is_deterministic(),
+            Join::Channel(_) | Join::Environment(_) => false,
+        };
+        // One finding for one edge of the source, however often it was repeated.
+        if ends.into_iter().any(is_told) || !told.insert(channel.span) {
+            continue;
+        }
+        let [writer, reader] = ends.map(|port| network.port_name(port));
+        let message = format!("what `{writer}` and `{reader}` see of each other is not determined");
+        diagnostics.push(
+            Diagnostic::note(codes::NOT_DETERMINISTIC, message)
+                .at(
+                    channel.span,
+                    "both ends of a channel with `flow=` come and go",
+                )
+                .with_note("the result of a run may depend on timing; without `flow=` it does not"),
+        );
+    }
 }
 
 fn channels(network: &Network, diagnostics: &mut Diagnostics) {

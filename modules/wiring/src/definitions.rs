@@ -22,6 +22,10 @@ pub(crate) struct Definitions<'w> {
     defined: HashSet<String>,
     /// All names that `payload!` has, or `Payload` is implemented for.
     laid_out: HashSet<String>,
+    /// The macros that the sources define, in which what they do is read.
+    macros: HashSet<String>,
+    /// Those that are called where they may define anything, and that nobody knows.
+    called: HashSet<String>,
     /// Whether the types are in a file of their own.
     has_file: bool,
 }
@@ -34,6 +38,8 @@ impl<'w> Definitions<'w> {
             handed: HashSet::new(),
             defined: HashSet::new(),
             laid_out: HashSet::new(),
+            macros: HashSet::new(),
+            called: HashSet::new(),
             has_file: false,
         }
     }
@@ -44,7 +50,10 @@ impl<'w> Definitions<'w> {
         let scan = Scan {
             tokens: tokens(text),
             depth: 0,
+            items: 0,
+            rules: None,
             handed: None,
+            header: Header::None,
             is_plain: true,
             is_types,
             found: self,
@@ -57,10 +66,34 @@ impl<'w> Definitions<'w> {
         // What is no type by itself may be another name of any.
         self.has_file
             && self.laid_out.is_subset(&self.defined)
+            && self.called.is_subset(&self.macros)
             && self.own.contains(name)
             && !self.laid_out.contains(name)
             && !self.handed.contains(name)
     }
+}
+
+/// What is handed to a macro that nobody knows.
+#[derive(Clone, Copy)]
+enum Handed {
+    /// Its arguments: while more brackets are open.
+    Arguments(usize),
+    /// An item behind an attribute or derive: to its end, among so many open brackets.
+    Item(usize),
+}
+
+/// The beginning of an item that is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Header {
+    None,
+    /// `type Name`, before `=`.
+    Type,
+    /// What it is another name of.
+    Alias,
+    /// `impl`; whether a macro's arguments are in it.
+    Impl(bool),
+    /// `const _`, in whose block may be items.
+    Const,
 }
 
 /// A walk through a file.
@@ -68,8 +101,12 @@ struct Scan<'a, 'd, 'w> {
     tokens: Tokens<'a>,
     /// How many brackets are open.
     depth: usize,
-    /// How many were open before the arguments of a macro that nobody knows.
-    handed: Option<usize>,
+    /// How many of these, from the first, have items in them as the file itself has.
+    items: usize,
+    /// How many were open before the definition of a macro, within it.
+    rules: Option<usize>,
+    handed: Option<Handed>,
+    header: Header,
     /// Whether the attributes before an item at the top define nothing more.
     is_plain: bool,
     is_types: bool,
@@ -80,24 +117,74 @@ impl<'a> Scan<'a, '_, '_> {
     fn run(mut self) -> Option<()> {
         while let Some(token) = self.tokens.next() {
             match token {
-                Token::Open => self.depth += 1,
-                Token::Close => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.handed = self.handed.filter(|before| *before < self.depth);
-                    self.is_plain |= self.depth == 0;
-                }
-                Token::Sign(';') => self.is_plain |= self.depth == 0,
+                Token::Open(bracket) => self.open(bracket),
+                Token::Close(bracket) => self.close(bracket),
                 Token::Sign('#') => self.attribute()?,
-                // In a macro: `impl $of for Name`.
-                Token::Sign('$') => {
-                    let mut ahead = self.tokens.clone();
-                    if is_word(ahead.next()) && ahead.next() == Some(Token::Word("for")) {
-                        self.implemented(ahead)?;
-                    }
-                }
+                Token::Sign(sign) => self.sign(sign)?,
                 Token::Word(word) => self.word(word)?,
-                Token::Literal | Token::Lifetime | Token::Sign(_) => {}
+                Token::Literal | Token::Lifetime => {}
             }
+        }
+        Some(())
+    }
+
+    fn open(&mut self, bracket: char) {
+        self.depth += 1;
+        if bracket == '{' || self.header == Header::Alias {
+            self.header = Header::None;
+        }
+    }
+
+    /// A bracket in which there are items, as it is among items itself.
+    fn open_items(&mut self, ahead: Tokens<'a>) {
+        self.tokens = ahead;
+        if self.items == self.depth {
+            self.items += 1;
+        }
+        self.open('{');
+    }
+
+    fn close(&mut self, bracket: char) {
+        self.depth = self.depth.saturating_sub(1);
+        self.items = self.items.min(self.depth);
+        self.rules = self.rules.filter(|before| *before < self.depth);
+        // Within `<` and `>` a block is a number, and the item goes on.
+        let goes_on = || matches!(self.tokens.clone().next(), Some(Token::Sign('>' | ',')));
+        let is_end = bracket == '}' && !goes_on();
+        self.handed = self.handed.filter(|handed| match handed {
+            Handed::Arguments(before) => *before < self.depth,
+            Handed::Item(among) => *among < self.depth || (*among == self.depth && !is_end),
+        });
+        // That of `pub(crate)` ends no item.
+        self.is_plain |= self.depth == 0 && is_end;
+    }
+
+    fn sign(&mut self, sign: char) -> Option<()> {
+        let mut ahead = self.tokens.clone();
+        match (sign, self.header) {
+            (';', _) => {
+                self.is_plain |= self.depth == 0;
+                let is_end =
+                    |handed: &Handed| matches!(handed, Handed::Item(among) if *among == self.depth);
+                self.handed = self.handed.filter(|handed| !is_end(handed));
+                self.header = Header::None;
+            }
+            ('=', Header::Type) => self.header = Header::Alias,
+            ('=', Header::Const) if matches!(ahead.next(), Some(Token::Open('{'))) => {
+                self.open_items(ahead);
+            }
+            (':', _) => {}
+            (_, Header::Alias) => self.header = Header::None,
+            // In a macro: `impl $of for Name`, `impl $($of)::+ for Name`.
+            ('$', header) => {
+                let word = ahead.next();
+                if header == Header::Impl(false) && word != Some(Token::Word("crate")) {
+                    self.header = Header::Impl(true);
+                } else if is_word(word) && ahead.next() == Some(Token::Word("for")) {
+                    self.implemented(ahead)?;
+                }
+            }
+            _ => {}
         }
         Some(())
     }
@@ -105,25 +192,36 @@ impl<'a> Scan<'a, '_, '_> {
     fn word(&mut self, word: &'a str) -> Option<()> {
         let mut ahead = self.tokens.clone();
         let next = ahead.next();
-        if self.handed.is_some() {
+        // Under another name it is not found.
+        let is_renamed = next == Some(Token::Word("as")) || self.header == Header::Alias;
+        if self.handed.is_some() || is_renamed {
             self.hand(word);
         }
         match (word, next) {
             ("include", Some(Token::Sign('!'))) => return None,
-            ("payload", Some(Token::Sign('!'))) if ahead.next() == Some(Token::Open) => {
+            ("payload", Some(Token::Sign('!'))) if is_open(ahead.next()) => {
                 self.depth += 1;
                 self.tokens = ahead;
                 self.laid_out()?;
             }
             ("Payload", Some(Token::Word("for"))) => self.implemented(ahead)?,
-            // Under another name it is not found.
             ("Payload", Some(Token::Word("as"))) if ahead.next() != Some(Token::Word("_")) => {
                 return None;
             }
+            ("for", Some(next))
+                if self.header == Header::Impl(true) && next != Token::Sign('<') =>
+            {
+                self.header = Header::None;
+                self.implemented(self.tokens.clone())?;
+            }
+            ("impl", _) => self.header = Header::Impl(false),
+            ("type", Some(Token::Word(_))) => self.header = Header::Type,
+            ("const", Some(Token::Word("_"))) => self.header = Header::Const,
             ("mod", Some(Token::Word("types"))) => match ahead.next() {
                 Some(Token::Sign(';')) => self.found.has_file = true,
                 _ => return None,
             },
+            ("mod", Some(Token::Word(_))) if is_open(ahead.next()) => self.open_items(ahead),
             ("struct" | "enum" | "union", Some(Token::Word(name))) => {
                 let is_own = self.is_types && self.depth == 0 && self.is_plain;
                 if is_own && self.found.wanted.contains(name) {
@@ -131,15 +229,32 @@ impl<'a> Scan<'a, '_, '_> {
                 }
                 keep(&mut self.found.defined, name)?;
             }
-            (_, Some(Token::Sign('!'))) if ahead.next() == Some(Token::Open) => {
-                let is_macro = !is_keyword(word, Language::Rust) && !inert::MACROS.contains(&word);
-                if is_macro && self.handed.is_none() {
-                    self.handed = Some(self.depth);
+            ("macro_rules", Some(Token::Sign('!'))) => {
+                if let Some(Token::Word(name)) = ahead.next() {
+                    keep(&mut self.found.macros, name)?;
+                    self.rules = self.rules.or(Some(self.depth));
                 }
             }
+            (_, Some(Token::Sign('!'))) if is_open(ahead.next()) => self.called(word)?,
             _ => {}
         }
         Some(())
+    }
+
+    /// A macro that is called, or what only looks like one.
+    fn called(&mut self, word: &str) -> Option<()> {
+        if is_keyword(word, Language::Rust) || inert::MACROS.contains(&word) {
+            return Some(());
+        }
+        if self.handed.is_none() {
+            self.handed = Some(Handed::Arguments(self.depth));
+        }
+        // Among items it may read anything, and define formats of types that it does not name. In the body of a function
+        // that is not done: what is called there is of the kind of `join!`.
+        match self.items == self.depth || self.rules.is_some() {
+            true => keep(&mut self.found.called, word),
+            false => Some(()),
+        }
     }
 
     /// What stands in `payload!`, behind its bracket. `None` where another macro says it.
@@ -163,7 +278,7 @@ impl<'a> Scan<'a, '_, '_> {
         let mut may_follow = true;
         loop {
             match ahead.next() {
-                Some(Token::Open) if last.is_none() => {}
+                Some(Token::Open(_)) if last.is_none() => {}
                 Some(Token::Sign(':')) => may_follow = true,
                 Some(Token::Word(word)) if may_follow => {
                     last = Some(word);
@@ -185,10 +300,11 @@ impl<'a> Scan<'a, '_, '_> {
     fn attribute(&mut self) -> Option<()> {
         let mut ahead = self.tokens.clone();
         let mut open = ahead.next();
-        if open == Some(Token::Sign('!')) {
+        let is_inner = open == Some(Token::Sign('!'));
+        if is_inner {
             open = ahead.next();
         }
-        if open != Some(Token::Open) {
+        if !is_open(open) {
             return Some(());
         }
         let (mut depth, mut first, mut is_plain, mut before) = (1, None, true, None);
@@ -196,8 +312,8 @@ impl<'a> Scan<'a, '_, '_> {
         while depth > 0 {
             let token = ahead.next()?;
             match token {
-                Token::Open => depth += 1,
-                Token::Close => depth -= 1,
+                Token::Open(_) => depth += 1,
+                Token::Close(_) => depth -= 1,
                 Token::Sign('=') if before == Some(Token::Word("path")) => return None,
                 Token::Word(word) => {
                     let first = *first.get_or_insert(word);
@@ -210,8 +326,13 @@ impl<'a> Scan<'a, '_, '_> {
         }
         if !is_plain {
             self.is_plain = false;
-            // A macro may be an attribute, too.
+            // A macro may be an attribute, too, and sees its whole item. Those of a file are none.
             self.hand_all(start);
+            let is_macro =
+                !is_inner && first.is_some_and(|first| !inert::BUILT_IN.contains(&first));
+            if is_macro && self.handed.is_none() {
+                self.handed = Some(Handed::Item(self.depth));
+            }
         }
         self.tokens = ahead;
         Some(())
@@ -222,8 +343,8 @@ impl<'a> Scan<'a, '_, '_> {
         let mut depth = 1;
         for token in tokens {
             match token {
-                Token::Open => depth += 1,
-                Token::Close => depth -= 1,
+                Token::Open(_) => depth += 1,
+                Token::Close(_) => depth -= 1,
                 Token::Word(word) => self.hand(word),
                 Token::Literal | Token::Lifetime | Token::Sign(_) => {}
             }
@@ -240,6 +361,10 @@ impl<'a> Scan<'a, '_, '_> {
     }
 }
 
+fn is_open(token: Option<Token<'_>>) -> bool {
+    matches!(token, Some(Token::Open(_)))
+}
+
 fn is_word(token: Option<Token<'_>>) -> bool {
     matches!(token, Some(Token::Word(_)))
 }
@@ -253,170 +378,4 @@ fn keep(names: &mut HashSet<String>, name: &str) -> Option<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Whether `Item` lacks a format in a program of these types and another file.
-    fn lacks(types: &str, other: &str) -> bool {
-        let wanted = HashSet::from(["Item".to_owned()]);
-        let mut found = Definitions::new(&wanted);
-        let files = [(types, true), (other, false), ("mod types;", false)];
-        let all = files
-            .iter()
-            .try_for_each(|(text, is_types)| found.read(text, *is_types));
-        all.is_some() && found.lacks_format("Item")
-    }
-
-    #[test]
-    fn formats_are_found_however_they_are_written() {
-        for format in [
-            "graphmap_runtime::payload!(Item);",
-            "rt::payload! { Item { a, b } }",
-            "payload![Item];",
-            "payload !\t(\r\n\tItem\r\n);",
-            "payload!(// why\n Item);",
-            "payload /* a */ ! /* b */ ( /* c /* d */ */ Item );",
-            "payload!(r#Item);",
-            "payload!(enum Item { A, B(x) });",
-            "payload!(enum /* a */ Item { A });",
-            "payload!(Item<T> { rows });",
-            "payload!(Item by to_text, from_text);",
-            "impl rt::Payload for crate::types::Item {",
-            "impl<T: Payload> Payload for Item<T>\nwhere",
-            "impl<T> rt::Payload\r\n    for crate :: types::Item<T>",
-            "impl Payload/* a */for// b\n(Item) {",
-            "impl Payload for r#Item {",
-            "impl Payload for ((crate::types::Item)) {",
-            "impl r#Payload for Item where u8: Copy {",
-            "fn f() { impl Payload for Item {} }",
-            "macro_rules! all { () => { payload!(Item); impl $crate::Payload for Item {} } }",
-        ] {
-            assert!(!lacks("pub struct Item;", format), "{format}");
-            assert!(
-                !lacks(&format!("pub struct Item;\n{format}"), ""),
-                "{format}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_only_looks_like_a_format_is_none() {
-        for other in [
-            "",
-            "payload!(Items); struct Items;",
-            "impl Payload for Items {} struct Items;",
-            "// payload!(Item);",
-            "/* payload!(Item); /* */ impl Payload for Item {} */",
-            "/// ```\n/// payload!(Item);\n/// ```\nfn f() {}",
-            "const A: &str = \"payload!(Item)\";",
-            "const A: &str = r#\"\"impl Payload for Item\"#;",
-            "const A: char = '\"'; // payload!(Item) \"",
-            "impl MyPayload for Item {}",
-            "impl Payloads for Item {}",
-            "impl Other for Item where u8: Payload {}",
-            "fn f<T: Payload>() { for Item in [] {} }",
-            "use graphmap_runtime::Payload as _;",
-            "fn f() { <Other as Payload>::size(&x); }",
-            "#[derive(Payload)] struct Other;",
-            "fn f() { let all = vec![Item; 3]; assert_eq!(all[0], Item); matches!(x, Item) }",
-            "fn f() { tokio::join!(a, b); } fn g(item: Item) -> Item { item }",
-            "const A: &[u8] = include_bytes!(\"a\");",
-            "fn f(x: bool) { if !(x) { return !(Item::x()) } }",
-            "impl std::fmt::Display for Item {}",
-        ] {
-            assert!(lacks("pub struct Item;", other), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_type_is_defined_at_the_top_of_its_file_and_plainly() {
-        for (types, is_own) in [
-            ("pub struct Item {", true),
-            ("enum\r\n\tItem<T> {", true),
-            ("union Item {}", true),
-            ("pub(crate) struct/* a */r#Item(u8);", true),
-            (
-                "#[allow(x)]\n#[derive(Clone, std::fmt::Debug, serde::Serialize)]\n#[repr(C)] struct Item;",
-                true,
-            ),
-            (
-                "//! Types.\n/// One.\n#[doc = \"path = 1\"]\npub struct Item;",
-                true,
-            ),
-            ("#[derive(Other)] struct Other;\nstruct Item;", true),
-            ("mod a { #[other] struct A; } struct Item;", true),
-            ("const A: [u8; 2] = [b'{', '}' as u8]; struct Item;", true),
-            ("// struct Item;", false),
-            ("/* struct Item; */", false),
-            ("/// struct Item;\nstruct Other;", false),
-            ("const A: &str = \"struct Item;\";", false),
-            ("pub type Item = u64; mod inner { pub struct Item; }", false),
-            (
-                "pub use inner::Thing as Item; mod inner { pub struct Thing; struct Item; }",
-                false,
-            ),
-            ("pub use other::Item;", false),
-            ("struct Items;", false),
-            ("define! { struct Item; }", false),
-            ("define!(Item); struct Item;", false),
-            ("#[cfg(a)] pub struct Item;", false),
-            ("#[derive(Clone, Wire)] pub struct Item;", false),
-            ("#[wire::layout]\n/// One.\npub struct Item;", false),
-            ("#[cfg_attr(a, derive(Wire))] pub struct Item;", false),
-            ("macro_rules! item { () => { struct Item; } }", false),
-        ] {
-            assert_eq!(lacks(types, ""), is_own, "{types}");
-        }
-        let wanted = HashSet::from(["Item".to_owned()]);
-        let mut found = Definitions::new(&wanted);
-        found.read("struct Item;", true).unwrap();
-        assert!(
-            !found.lacks_format("Item"),
-            "nothing says that this file is `types`"
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_followed_is_uncertain() {
-        for other in [
-            "include!(\"more.rs\");",
-            "fn f() { std::include! [concat!(\"a\", \"b\")] }",
-            "#[path = \"elsewhere.rs\"] mod more;",
-            "#[cfg_attr(a, path = \"elsewhere.rs\")] mod more;",
-            "mod types { pub struct Item; }",
-            "use graphmap_runtime::Payload as Wire; impl Wire for Item {}",
-            "use graphmap_runtime::payload as lay; lay!(Item);",
-            "use crate::types::Item as Thing; payload!(Thing);",
-            "type Thing = crate::types::Item; impl Payload for Thing {}",
-            "my_payload!(Item);",
-            "const _: () = { my::payloads! { (Item, Other) } };",
-            "#[layout(Item)] mod more {}",
-            "macro_rules! lay { ($t:ident) => { payload!($t); } }",
-            "macro_rules! lay { ($t:ident) => { payload!(enum $t { A }); } }",
-            "macro_rules! lay { ($t:ty) => { impl rt::Payload for $t {} } }",
-            "macro_rules! lay { ($of:ident) => { impl $of for Item {} } }",
-            "impl Payload for <Other as Of>::Type {}",
-            "#[never closed",
-        ] {
-            assert!(!lacks("pub struct Item;", other), "{other}");
-        }
-        let many: String = (0..=MOST_NAMES)
-            .map(|number| format!("struct A{number};"))
-            .collect();
-        assert!(!lacks("pub struct Item;", &many));
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read(
-            words in prop::collection::vec(
-                "payload|Payload|for|enum|struct|Item|mod|types|include|path|my|[!#$;:=<>(){}\\[\\]\"'/]|as|_|derive|\\PC", 0..40
-            )
-        ) {
-            let wanted = HashSet::from(["Item".to_owned()]);
-            let _ = Definitions::new(&wanted).read(&words.join(" "), true);
-            let _ = Definitions::new(&wanted).read(&words.concat(), true);
-        }
-    }
-}
+mod tests;

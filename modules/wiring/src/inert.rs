@@ -18,6 +18,38 @@ pub(crate) const ATTRIBUTES: &[&str] = &[
     "warn",
 ];
 
+/// Attributes of Rust that hand their item to no macro, though it may not be the only one of its name.
+pub(crate) const BUILT_IN: &[&str] = &[
+    "automatically_derived",
+    "bench",
+    "cfg",
+    "cold",
+    "crate_name",
+    "crate_type",
+    "diagnostic",
+    "export_name",
+    "feature",
+    "global_allocator",
+    "ignore",
+    "inline",
+    "link",
+    "link_name",
+    "link_section",
+    "macro_export",
+    "macro_use",
+    "no_main",
+    "no_mangle",
+    "no_std",
+    "recursion_limit",
+    "should_panic",
+    "target_feature",
+    "test",
+    "track_caller",
+    "type_length_limit",
+    "unsafe",
+    "used",
+];
+
 /// Words of derives that lay nothing out; what others give a type is not known.
 pub(crate) const DERIVES: &[&str] = &[
     "derive",

@@ -10,9 +10,9 @@ pub(crate) enum Token<'a> {
     /// The quote of a lifetime or label, whose name is left out.
     Lifetime,
     /// `(`, `[` or `{`.
-    Open,
+    Open(char),
     /// `)`, `]` or `}`.
-    Close,
+    Close(char),
     /// Any other character.
     Sign(char),
 }
@@ -23,9 +23,20 @@ pub(crate) struct Tokens<'a> {
     rest: &'a str,
 }
 
-/// The tokens of a text.
+/// The tokens of a text, without what only the first line of a file may begin with: a mark of its encoding, and the
+/// program that is to run it.
 pub(crate) fn tokens(text: &str) -> Tokens<'_> {
-    Tokens { rest: text }
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut tokens = Tokens { rest };
+    if let Some(behind) = rest.strip_prefix("#!") {
+        let mut behind = Tokens { rest: behind };
+        behind.skip_space();
+        // Else it is an attribute.
+        if !behind.rest.starts_with('[') {
+            tokens.skip_past("\n");
+        }
+    }
+    tokens
 }
 
 impl<'a> Iterator for Tokens<'a> {
@@ -41,8 +52,8 @@ impl<'a> Iterator for Tokens<'a> {
             }
             '"' => self.string(),
             '\'' => self.quote(),
-            '(' | '[' | '{' => self.sign(first, Token::Open),
-            ')' | ']' | '}' => self.sign(first, Token::Close),
+            '(' | '[' | '{' => self.sign(first, Token::Open(first)),
+            ')' | ']' | '}' => self.sign(first, Token::Close(first)),
             _ if is_of_word(first) => self.word_or_literal(),
             _ => self.sign(first, Token::Sign(first)),
         })
@@ -166,8 +177,8 @@ mod tests {
             Token::Word(word) => word.to_owned(),
             Token::Literal => "0".to_owned(),
             Token::Lifetime => "'".to_owned(),
-            Token::Open => "(".to_owned(),
-            Token::Close => ")".to_owned(),
+            Token::Open(_) => "(".to_owned(),
+            Token::Close(_) => ")".to_owned(),
             Token::Sign(sign) => sign.to_string(),
         });
         shown.collect::<Vec<_>>().join(" ")
@@ -196,8 +207,14 @@ mod tests {
             ("a::B<[u8; 3]>!{}", "a : : B < ( u8 ; 0 ) > ! ( )"),
             (
                 "\u{feff}a\u{e9}\u{301} b\u{200e}c\u{2028}d",
-                "\u{feff}a\u{e9}\u{301} b c d",
+                "a\u{e9}\u{301} b c d",
             ),
+            ("#!/bin/a 'b \"c\nd", "d"),
+            ("\u{feff}#! a\nb", "b"),
+            ("#! a", ""),
+            ("#![a]\nb", "# ! ( a ) b"),
+            ("#! // c\n/* d */ [a]", "# ! ( a )"),
+            ("\n#!a", "# ! a"),
             ("'", "'"),
             ("'\\", "0"),
             ("\"\\", "0"),

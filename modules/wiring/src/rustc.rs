@@ -282,6 +282,9 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
         } else {
             return diagnostic;
         }
+    } else if about("`select!` cannot wait for") {
+        // It reads the port itself.
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`".to_owned()
     } else if about("Read<") {
         "a read gives nothing until it is awaited: `.read().await`".to_owned()
     } else if about("Write<") {

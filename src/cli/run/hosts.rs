@@ -1,9 +1,10 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
 use super::args::RunArgs;
+use super::mpi::Mpi;
 use super::program::{build, ended, obeyed};
 use super::project::{find_project, no_link, unasked};
-use super::{copy, fit};
+use super::{copy, fit, outputs};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -11,7 +12,6 @@ use crate::cli::paths::{shown, word};
 use crate::cli::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
-use graphmap_binding::command::Launcher;
 use graphmap_binding::processes_hash;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -31,72 +31,6 @@ const FOLDER: &str = "target/graphmap/hosts";
 /// Most bytes of a variable that says where processes are: Linux takes 128 KiB.
 const MOST: usize = 100_000;
 
-/// An MPI to build with, and to start with.
-pub(crate) struct Mpi {
-    /// As `--set launcher=` says it.
-    launcher: &'static str,
-    compiler: &'static str,
-}
-
-/// The MPIs that are looked for, the first first. Where both are installed, `mpicc` is either: Debian's own
-/// names say which.
-const MPIS: [Mpi; 3] = [
-    Mpi {
-        launcher: "mpich",
-        compiler: "mpicc.mpich",
-    },
-    Mpi {
-        launcher: "openmpi",
-        compiler: "mpicc.openmpi",
-    },
-    Mpi {
-        launcher: "mpich",
-        compiler: "mpicc",
-    },
-];
-
-impl Mpi {
-    /// That of the launcher that is asked for, or one that is there.
-    fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
-        let there = |mpi: &Mpi| graphmap_plugin::find("", mpi.compiler).is_some();
-        let fits = |mpi: &Mpi| asked.is_none_or(|asked| asked == mpi.launcher);
-        if let Some(mpi) = MPIS.into_iter().find(|mpi| fits(mpi) && there(mpi)) {
-            return Ok(mpi);
-        }
-        // Slurm and others start programs of whatever MPI.
-        let launcher = Launcher::ALL.iter().find(|(name, _)| Some(*name) == asked);
-        if let Some((launcher, _)) = launcher
-            && graphmap_plugin::find("", "mpicc").is_some()
-        {
-            return Ok(Mpi {
-                launcher,
-                compiler: "mpicc",
-            });
-        }
-        let what = match asked {
-            Some(asked) => format!("there is no MPI to build a program for the launcher `{asked}`"),
-            None => "there is no MPI to build the program with".to_owned(),
-        };
-        let error = Diagnostic::error(codes::NO_MPI, what)
-            .with_note("looked for mpicc.mpich, mpicc.openmpi and mpicc")
-            .help("install one with what is needed to build, on Debian `libmpich-dev libclang-dev`, or `libopenmpi-dev libclang-dev`");
-        session.fail(Exit::Usage, error)
-    }
-
-    /// What is built for it: cargo does not see that the MPI is another.
-    fn target(launcher: &str, project: &Project) -> PathBuf {
-        project.root.join(format!("target/mpi-{launcher}"))
-    }
-
-    /// The program that is built for it.
-    fn program(launcher: &str, project: &Project, release: bool) -> PathBuf {
-        let profile = if release { "release" } else { "debug" };
-        Mpi::target(launcher, project)
-            .join(profile)
-            .join(&project.package)
-    }
-}
-
 /// What launch files say of a program of ours: where it is, and where its processes are to run. A
 /// placement that no variable has room for goes to a file in `folder`, which all hosts have to have.
 pub(crate) fn describe(
@@ -108,7 +42,7 @@ pub(crate) fn describe(
 ) {
     let launcher = options.get("launcher").map_or("mpich", String::as_str);
     if let Some(project) = project.filter(|project| project.mpi) {
-        let program = Mpi::program(launcher, project, true);
+        let program = Mpi::of_launcher(launcher).program(project, true);
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
@@ -158,25 +92,26 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
 pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let how = how(args);
     let (network, onto) = session.verified_for(&args.file, &args.graph, &how)?;
+    outputs::check(args, session)?;
     let (project, doubts) = find_project(args, session, &network)?;
     if !project.mpi {
         return no_link(session, &project);
     }
     let mut options = Session::options(&args.graph);
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
-    options.insert("launcher".to_owned(), mpi.launcher.to_owned());
+    options.insert("launcher".to_owned(), mpi.launcher.clone());
     let mapped = mapped(args, session, network, (&onto.platform, &how))?;
     session.find_all(formats::missing(&project, mapped.network(), |process| {
         mapped.mapping().of(process).index()
     }));
     session.unless_denied()?;
-    let target = Mpi::target(mpi.launcher, &project);
-    let build_for = Some((mpi.compiler, &*target));
+    let target = mpi.target(&project);
+    let build_for = Some((&*mpi.compiler, &*target));
     let program = match args.no_build {
         false => build(args, session, mapped.network(), &project, doubts, build_for)?,
         true => {
             unasked(args, session, doubts);
-            Mpi::program(mpi.launcher, &project, args.optimised())
+            mpi.program(&project, args.optimised())
         }
     };
     session.unless_denied()?;
@@ -184,7 +119,7 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let mapped = (&mapped, onto.hardware.as_ref());
     if args.copy && !args.no_build && !args.no_run {
         let agent = options.get("agent").map(String::as_str);
-        copy::to_hosts(session, mapped.0.mapping(), &program, agent, mpi.launcher)?;
+        copy::to_hosts(session, mapped.0.mapping(), &program, agent, &mpi.launcher)?;
     }
     let script = write(args, session, mapped, &project, &program, options, &folder)?;
     if args.print {
@@ -204,6 +139,9 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Err(error) => return ended(session, &script, Err(error)),
     };
     command.arg(&script);
+    if let Some(mpiexec) = mpi.mpiexec() {
+        command.env("MPIEXEC", mpiexec);
+    }
     let result = session.timed("run", |_| crate::cli::child::run(&mut command));
     ended(session, &script, result)
 }

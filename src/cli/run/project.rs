@@ -1,6 +1,7 @@
 //! The project of a graph that is to be run.
 
 use super::args::RunArgs;
+use super::outputs;
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use crate::cli::paths::{shown, word};
@@ -33,6 +34,7 @@ pub(crate) fn find_project(
     args.skeletons.add_to(&mut options);
     let folder = skeletons::folder(&options).or(project.skeletons.as_deref());
     let skeletons = skeletons::read(session, folder)?;
+    outputs::check_in(args, session, &project)?;
     let mut found = Diagnostics::new();
     let regenerated = session.timed("wiring", |_| {
         project.regenerate(network, &skeletons, &mut found)

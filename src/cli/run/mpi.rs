@@ -1,0 +1,154 @@
+//! The MPI that a program is built for: its compiler, and what starts it.
+
+use crate::cli::exit::Exit;
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use graphmap_binding::command::Launcher;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_wiring::project::Project;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// An MPI to build with, and to start with.
+pub(super) struct Mpi {
+    /// As `--set launcher=` says it.
+    pub(super) launcher: String,
+    /// Its name, as cargo is told it.
+    pub(super) compiler: String,
+    /// Where the compiler is that the environment names.
+    named: Option<PathBuf>,
+}
+
+/// The MPIs that are looked for, launcher and compiler, the first first. Where both are installed, `mpicc` is either:
+/// Debian's own names say which.
+const MPIS: [(&str, &str); 3] = [
+    ("mpich", "mpicc.mpich"),
+    ("openmpi", "mpicc.openmpi"),
+    ("mpich", "mpicc"),
+];
+
+/// What the header of an MPI defines, and the launcher of that MPI. Intel's also has what MPICH's has.
+const MACROS: [(&str, &str); 3] = [
+    ("I_MPI_VERSION", "intel"),
+    ("OMPI_MAJOR_VERSION", "openmpi"),
+    ("MPICH_VERSION", "mpich"),
+];
+
+impl Mpi {
+    /// That of the launcher that is asked for, or of the compiler that the environment names, or one that is there.
+    pub(super) fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
+        let variable = std::env::var("MPICC").ok();
+        if let Some(compiler) = variable.filter(|name| asked.is_none() && !name.is_empty()) {
+            return Mpi::of_variable(session, compiler);
+        }
+        let there = |(_, compiler): &(&str, &str)| graphmap_plugin::find("", compiler).is_some();
+        let fits = |(launcher, _): &(&str, &str)| asked.is_none_or(|asked| asked == *launcher);
+        if let Some((launcher, compiler)) = MPIS.iter().find(|mpi| fits(mpi) && there(mpi)) {
+            return Ok(Mpi::new(launcher, compiler));
+        }
+        // Slurm and others start programs of whatever MPI.
+        let launcher = Launcher::ALL.iter().find(|(name, _)| Some(*name) == asked);
+        if let Some((launcher, _)) = launcher
+            && graphmap_plugin::find("", "mpicc").is_some()
+        {
+            return Ok(Mpi::new(launcher, "mpicc"));
+        }
+        let what = match asked {
+            Some(asked) => format!("there is no MPI to build a program for the launcher `{asked}`"),
+            None => "there is no MPI to build the program with".to_owned(),
+        };
+        let error = Diagnostic::error(codes::NO_MPI, what)
+            .with_note("looked for mpicc.mpich, mpicc.openmpi and mpicc")
+            .help("install one with what is needed to build, on Debian `libmpich-dev libclang-dev`, or `libopenmpi-dev libclang-dev`");
+        session.fail(Exit::Usage, error)
+    }
+
+    /// That of the compiler that the environment names. Its header says of which MPI it is, whatever it is called.
+    fn of_variable(session: &mut Session<'_>, compiler: String) -> Outcome<Mpi> {
+        let path = match compiler.contains(std::path::is_separator) {
+            true => Some(PathBuf::from(&compiler)),
+            false => graphmap_plugin::find("", &compiler),
+        };
+        let why = match path.as_deref().map(launcher_of) {
+            Some(Ok(launcher)) => {
+                return Ok(Mpi {
+                    named: path,
+                    ..Mpi::new(launcher, &compiler)
+                });
+            }
+            Some(Err(why)) => why,
+            None => "it is not on PATH".to_owned(),
+        };
+        let message = format!("`MPICC={compiler}` does not say for which MPI it compiles");
+        let error = Diagnostic::error(codes::NO_MPI, message)
+            .with_note(why)
+            .help("set MPICC to the compiler of an MPI, such as `mpicc.openmpi` or its path")
+            .help("or unset it; `--set launcher=openmpi` takes the compiler of that MPI, whatever it is set to");
+        session.fail(Exit::Usage, error)
+    }
+
+    fn new(launcher: &str, compiler: &str) -> Mpi {
+        Mpi {
+            launcher: launcher.to_owned(),
+            compiler: compiler.to_owned(),
+            named: None,
+        }
+    }
+
+    /// That of a launcher, where nothing is to be built.
+    pub(super) fn of_launcher(launcher: &str) -> Mpi {
+        let mpi = MPIS.iter().find(|(of, _)| *of == launcher);
+        Mpi::new(launcher, mpi.map_or("mpicc", |(_, compiler)| compiler))
+    }
+
+    /// What is built for it: cargo does not see that the MPI is another. There may be several of one launcher.
+    pub(super) fn target(&self, project: &Project) -> PathBuf {
+        let mut name = format!("target/mpi-{}", self.launcher);
+        let usual = MPIS.contains(&(&*self.launcher, &*self.compiler));
+        if self.named.is_some() && !usual {
+            let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            name.extend(["-"]);
+            name.extend(self.compiler.trim_start_matches('/').chars().map(plain));
+        }
+        project.root.join(name)
+    }
+
+    /// The program that is built for it.
+    pub(super) fn program(&self, project: &Project, release: bool) -> PathBuf {
+        let profile = if release { "release" } else { "debug" };
+        self.target(project).join(profile).join(&project.package)
+    }
+
+    /// The launcher beside the compiler that the environment names, unless that names one as well: the first on PATH
+    /// may be of another version.
+    pub(super) fn mpiexec(&self) -> Option<PathBuf> {
+        if std::env::var_os("MPIEXEC").is_some() {
+            return None;
+        }
+        let compiler = self.named.as_deref()?;
+        let name = compiler.file_name()?.to_str()?;
+        let mpiexec = compiler.with_file_name(format!("mpiexec{}", name.strip_prefix("mpicc")?));
+        let mpiexec = std::path::absolute(mpiexec).ok()?;
+        mpiexec.is_file().then_some(mpiexec)
+    }
+}
+
+/// The launcher of the MPI that a compiler has the header of, or why that is not known.
+fn launcher_of(compiler: &Path) -> Result<&'static str, String> {
+    let mut command = Command::new(compiler);
+    command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]);
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("it cannot be run: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let defines = |name: &str| {
+        let mut lines = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("#define "));
+        lines.any(|line| line.split(' ').next() == Some(name))
+    };
+    let found = MACROS.iter().find(|(name, _)| defines(name));
+    found.map(|(_, launcher)| *launcher).ok_or_else(|| {
+        let names = MACROS.map(|(name, _)| name).join(", ");
+        format!("its mpi.h defines none of {names}")
+    })
+}
