@@ -13,7 +13,7 @@ use crate::error::{Conflict, Error};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::structure;
 use crate::explain::explain;
-use crate::feasibility::keeps;
+use crate::feasibility::{keeps, keeps_rules};
 use crate::instance::Instance;
 use crate::pack;
 use crate::pigeonhole;
@@ -421,9 +421,7 @@ impl<'a> Stages<'a> {
 
     /// Whether a mapping keeps all rules but the balance bound.
     fn is_allowed(&self, block: &[u32]) -> bool {
-        let total = self.inst.total_load().max(1);
-        let free = self.inst.with_load_bounds(&vec![total; self.inst.k()]);
-        keeps(&free, block)
+        keeps_rules(&self.inst, block)
     }
 
     /// Whether a mapping may be handed out. Plain strategies need not keep the balance bound.
