@@ -7,11 +7,8 @@
 use std::time::Instant;
 
 use super::state::State;
+use crate::budget::Clock;
 use crate::random::Random;
-
-/// The clock is looked at after so many entries that moves have changed: steps between many blocks, or of
-/// vertices with many neighbours, take far longer than others.
-const CLOCK: usize = 1 << 20;
 
 /// How long and how hot.
 #[derive(Clone, Copy, Debug)]
@@ -141,10 +138,10 @@ pub(crate) fn anneal_within(
     let mut price = 4.0 * schedule.hot / mean_size;
     let floor = schedule.cold / mean_size;
     let mut late = 0_u64;
-    let is_late = || schedule.stop_at.is_some_and(|t| Instant::now() >= t);
-    let mut check = state.work + CLOCK;
+    // Moves between many blocks, or of vertices with many neighbours, take far longer than others.
+    let mut clock = Clock::new(schedule.stop_at);
     'annealing: for epoch in 0..epochs {
-        if epoch % 4 == 0 && is_late() {
+        if epoch % 4 == 0 && schedule.stop_at.is_some_and(|t| Instant::now() >= t) {
             break;
         }
         let mut feasible = 0_u32;
@@ -195,11 +192,8 @@ pub(crate) fn anneal_within(
                 best.excess = 0.0;
                 best.block.copy_from_slice(&state.block);
             }
-            if state.work >= check {
-                check = state.work + CLOCK;
-                if is_late() {
-                    break 'annealing;
-                }
+            if clock.is_late(std::mem::take(&mut state.work)) {
+                break 'annealing;
             }
         }
         heat *= cooling;

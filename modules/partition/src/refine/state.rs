@@ -22,7 +22,7 @@ pub(crate) struct State<'a> {
     dims: usize,
     /// Load is all that limits a block.
     plain: bool,
-    /// Entries of the table that moves have changed.
+    /// Entries of the table that moves have changed since somebody asked for it.
     pub(crate) work: usize,
 }
 
