@@ -85,9 +85,12 @@ fn table(machine: &Machine) -> Vec<i64> {
         return Vec::new();
     }
     let base = i64::from(machine.collocated());
-    let pairs = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
-    let beyond = |(a, b)| i64::from(machine.distance(a, b)) - base;
-    pairs.map(beyond).collect()
+    // Row by row: several times as fast as pair by pair.
+    let mut table = Vec::with_capacity((k * k) as usize);
+    for a in 0..k {
+        table.extend(machine.distances(a).iter().map(|&d| i64::from(d) - base));
+    }
+    table
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.

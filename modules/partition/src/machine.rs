@@ -341,6 +341,12 @@ impl Machine {
         self.group(a, b).distance
     }
 
+    /// Distances from a block to all blocks. Only where there are few enough for a table.
+    pub(crate) fn distances(&self, a: u32) -> &[u32] {
+        let k = self.blocks.len();
+        &self.table[a as usize * k..(a as usize + 1) * k]
+    }
+
     /// The smallest group of the tree that holds two blocks.
     fn group(&self, a: u32, b: u32) -> &Node {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
