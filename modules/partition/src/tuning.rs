@@ -240,6 +240,10 @@ pub(crate) mod large {
     /// done before it is over.
     pub(crate) const TRYING: f64 = 0.3;
     pub(crate) const CYCLING: f64 = 0.6;
+    /// Share of a time after which nothing more is begun where it is used up, and V-cycles without a gain after
+    /// which another mapping is made from the start.
+    pub(crate) const GOING_ON: f64 = 0.95;
+    pub(crate) const GAINLESS: u32 = 2;
     // large/constrained.rs
     /// Those who are pinned or keep apart stay alone up to so many times the vertices that are wanted,
     /// and up to so many as if those were not few.

@@ -15,6 +15,7 @@
 mod bisection_tree;
 mod coarsen;
 mod constrained;
+mod go_on;
 mod groups;
 
 mod level;
@@ -37,6 +38,7 @@ pub(crate) use crate::tuning::large::{BRIEF, Effort, FAST, GOOD};
 use bisection_tree::{BisectionTree, Parts};
 use coarsen::{Order, cluster, leaves};
 use constrained::Joins;
+use go_on::Others;
 use level::Level;
 use mapping::Mapping;
 
@@ -53,7 +55,16 @@ pub(crate) fn map(
     if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
         return once(inst, effort, budget, random);
     }
-    mapped(inst, effort, (budget, true), random)
+    mapped(inst, effort, (budget, Manner::GoesOn), random)
+}
+
+/// What is done with a time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// Nothing beyond one mapping, or none when it is over before.
+    Once,
+    /// All of it is used.
+    GoesOn,
 }
 
 /// The same without going on.
@@ -66,7 +77,7 @@ pub(crate) fn once(
     if inst.k() > BLOCKS {
         return groups::map(inst, effort, budget, random);
     }
-    mapped(inst, effort, (budget, false), random)
+    mapped(inst, effort, (budget, Manner::Once), random)
 }
 
 /// Improves a mapping by moves of vertices; what it keeps it still keeps.
@@ -94,17 +105,21 @@ pub(crate) fn improve(
     lowered(&divided.part, &divided.parts.block_of(&halving))
 }
 
-/// Maps an instance that there is a table of distances for; V-cycles use what time there is
-/// only if they are to go on.
+/// Maps an instance that there is a table of distances for; V-cycles and other mappings use what time there
+/// is only if they are to go on.
 fn mapped(
     inst: &Instance,
-    effort: &Effort,
-    (budget, goes_on): (&Budget<'_>, bool),
+    wanted: &Effort,
+    (budget, manner): (&Budget<'_>, Manner),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     if budget.is_over() {
         return None;
     }
+    let (effort, goes_on) = (wanted, manner == Manner::GoesOn);
+    let begun = budget.used();
+    // What is made later does not depend on how far this comes.
+    let seeds = random.clone();
     let narrow = inst.is_plain().then(|| narrow::map(inst, effort, random));
     let narrow = match narrow.flatten() {
         Some(block) if !goes_on => return Some(block),
@@ -140,12 +155,9 @@ fn mapped(
     if !ordered && budget.is_over() {
         return None;
     }
-    // Checks and the bound come after the search.
-    while goes_on && budget.used() < 0.6 {
-        let mut next = whole.attempt(&finest, divided.clone(), random);
-        if rank(&finest, &mut next) <= rank(&finest, &mut divided) {
-            divided = next;
-        }
+    if goes_on {
+        let others = (!ordered).then(|| Others::new(wanted, budget.used() - begun, seeds));
+        whole.go_on(&finest, &mut divided, others, random);
     }
     let block = divided.parts.block_of(&halving);
     Some(lowered(&divided.part, &block))

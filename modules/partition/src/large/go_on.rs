@@ -1,0 +1,98 @@
+//! What is done with the time that is left: V-cycles while they gain, and other mappings from the start.
+//!
+//! Where most vertices lie at a boundary V-cycles gain nothing, and mappings from other random numbers differ by more
+//! than they ever do. What the other mappings are, one after the other, does not depend on the time: with more of
+//! it more of the same row are made, and the best of all is kept.
+
+use super::{Divided, Effort, FAST, Level, Manner, Stage, mapped, rank};
+use crate::budget::Budget;
+use crate::random::Random;
+use crate::tuning::large::{GAINLESS, GOING_ON};
+
+/// Mappings that are made from the start.
+pub(super) struct Others<'a> {
+    /// Two kinds in turn.
+    efforts: [&'a Effort; 2],
+    /// The longest share of the time that one of each took: what would not be done in time is not begun.
+    took: [f64; 2],
+    seeds: Random,
+    /// So many have been made, or left out.
+    turn: usize,
+}
+
+impl<'a> Others<'a> {
+    /// `took`: what one of the effort wanted takes, about.
+    pub(super) fn new(wanted: &'a Effort, took: f64, seeds: Random) -> Self {
+        Self {
+            efforts: [&FAST, wanted],
+            took: [0.0, took],
+            seeds,
+            turn: 0,
+        }
+    }
+
+    /// The next that there is time for after this share of it.
+    fn next(&mut self, stage: &Stage<'_>, begun: f64) -> Option<Vec<u32>> {
+        for _ in 0..2 {
+            let kind = self.turn % 2;
+            self.turn += 1;
+            let mut random = Random::new(self.seeds.next());
+            if begun + self.took[kind] > 1.0 {
+                continue;
+            }
+            // Shares of a time would make it another mapping with another time.
+            let budget = Budget {
+                time: None,
+                deadline: stage.budget.stop_at(),
+                ..*stage.budget
+            };
+            let way = (&budget, Manner::Once);
+            let found = mapped(stage.inst, self.efforts[kind], way, &mut random);
+            self.took[kind] = self.took[kind].max(stage.budget.used() - begun);
+            return found;
+        }
+        None
+    }
+}
+
+impl Stage<'_> {
+    /// Improves a mapping of the whole while there is time; `others` where other mappings may be any better.
+    pub(super) fn go_on(
+        &self,
+        finest: &Level,
+        divided: &mut Divided,
+        mut others: Option<Others<'_>>,
+        random: &mut Random,
+    ) {
+        let (mut idle, mut took) = (0, 0.0_f64);
+        loop {
+            let begun = self.budget.used();
+            // Checks and the bound come after the search.
+            if begun >= GOING_ON {
+                return;
+            }
+            let mut next = None;
+            let fits = begun + took <= 1.0;
+            if (idle >= GAINLESS || !fits)
+                && let Some(others) = &mut others
+            {
+                let found = others.next(self, begun);
+                next = found.map(|block| Divided::among_blocks(self.inst, self.halving, &block));
+                // One V-cycle before the next.
+                idle = GAINLESS - 1;
+            } else if fits {
+                next = Some(self.attempt(finest, divided.clone(), random));
+                took = took.max(self.budget.used() - begun);
+                idle += 1;
+            }
+            let Some(mut next) = next else { return };
+            let (new, old) = (rank(finest, &mut next), rank(finest, divided));
+            if new < old {
+                idle = 0;
+            }
+            if new <= old {
+                *divided = next;
+            }
+        }
+    }
+}
