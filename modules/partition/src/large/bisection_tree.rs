@@ -198,6 +198,11 @@ impl Parts {
         self.half.iter().map(|&h| halving.of(h).block).collect()
     }
 
+    /// The blocks that a part stands for.
+    pub(super) fn blocks_in<'a>(&self, halving: &'a BisectionTree, part: u32) -> &'a [u32] {
+        &halving.of(self.half[part as usize]).blocks
+    }
+
     /// Every part halved whose halves are at least so far from each other. Also gives, for each old part, its first new one and
     /// whether the next one is its second half.
     pub(crate) fn halved(

@@ -15,6 +15,7 @@
 mod bisection_tree;
 mod coarsen;
 mod constrained;
+mod finish;
 mod go_on;
 mod groups;
 
@@ -58,6 +59,20 @@ pub(crate) fn map(
     mapped(inst, effort, (budget, Manner::GoesOn), random)
 }
 
+/// The same where nothing else is known: what is divided only in part when the time is over is finished by size.
+/// `None` where that does not keep the bounds.
+pub(crate) fn hurried(
+    inst: &Instance,
+    effort: &Effort,
+    budget: &Budget<'_>,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || !inst.is_plain() {
+        return None;
+    }
+    mapped(inst, effort, (budget, Manner::Finishes), random)
+}
+
 /// What is done with a time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
@@ -65,6 +80,8 @@ enum Manner {
     Once,
     /// All of it is used.
     GoesOn,
+    /// One mapping, which is finished in a hurry when it is over before.
+    Finishes,
 }
 
 /// The same without going on.
@@ -113,7 +130,7 @@ fn mapped(
     (budget, manner): (&Budget<'_>, Manner),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
-    if budget.is_over() {
+    if budget.is_over() && manner != Manner::Finishes {
         return None;
     }
     let (effort, goes_on) = (wanted, manner == Manner::GoesOn);
@@ -153,7 +170,10 @@ fn mapped(
         None => whole.divide_all(&finest, levels, divided, random),
     };
     if !ordered && budget.is_over() {
-        return None;
+        return match manner {
+            Manner::Finishes => finish::by_size(inst, &halving, &divided),
+            _ => None,
+        };
     }
     if goes_on {
         let others = (!ordered).then(|| Others::new(wanted, budget.used() - begun, seeds));

@@ -24,19 +24,22 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
 }
 
 /// What the engine for large networks finds, or the cheapest of the mappings that are known where it has
-/// not the time. Where nothing is known it takes the time that it needs.
+/// not the time. Where nothing is known it finishes in a hurry, or else takes the time that it needs.
 fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
-    let inst = context.inst;
-    let budget = match context.starts.is_empty() {
-        true => Budget::until(None),
-        false => context.budget,
+    let (inst, budget) = (context.inst, context.budget);
+    let random = &mut context.random;
+    let found = match context.starts.is_empty() {
+        true if budget.time.is_none() => None,
+        true => large::hurried(inst, effort, &budget, random),
+        false => large::map(inst, effort, &budget, random),
     };
-    let Some(mut block) = large::map(inst, effort, &budget, &mut context.random) else {
+    let least = || {
         let least = context.starts.iter().min_by_key(|block| inst.cost(block));
-        return least
-            .cloned()
-            .expect("a time that ends only where some is known");
+        least.cloned()
     };
+    let needed = |random| large::map(inst, effort, &Budget::until(None), random);
+    let block = found.or_else(least).or_else(|| needed(random));
+    let mut block = block.expect("what takes the time that it needs ends");
     if !inst.is_plain() && !keeps(inst, &block) {
         repair_rules(inst, &mut block);
     }
