@@ -1,8 +1,10 @@
 //! Where processes go: blocks (OS processes) as the leaves of a tree of cores, sockets and hosts.
 
-use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::Error;
+
+mod spans;
 
 /// One block: an OS process bound to some place of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +63,8 @@ pub struct Machine {
     /// Root first; every block has one leaf node.
     nodes: Vec<Node>,
     leaf: Vec<u32>,
-    table: Vec<u32>,
+    /// Shared by clones: it is by far the largest part.
+    table: Arc<Vec<u32>>,
     collocated: u32,
     /// Largest distance between two blocks: kept, because to look for it takes time in all pairs.
     diameter: u32,
@@ -86,7 +89,7 @@ impl Machine {
             blocks: Vec::new(),
             nodes: Vec::new(),
             leaf: Vec::new(),
-            table: Vec::new(),
+            table: Arc::default(),
             collocated,
             diameter: collocated,
             tree: true,
@@ -197,7 +200,7 @@ impl Machine {
             }
         }
         let mut machine = Self::join_nearest(blocks, matrix);
-        machine.table = matrix.to_vec();
+        machine.table = Arc::new(matrix.to_vec());
         machine.diameter = matrix.iter().copied().max().unwrap_or(0);
         machine.tree = false;
         Ok(machine)
@@ -311,7 +314,7 @@ impl Machine {
             }
         }
         self.diameter = table.iter().copied().max().unwrap_or(0);
-        self.table = table;
+        self.table = Arc::new(table);
     }
 
     /// Number of blocks.
@@ -359,49 +362,6 @@ impl Machine {
             }
         }
         &self.nodes[x as usize]
-    }
-
-    /// Blocks whose distance to `a` can differ from that to `b`: two runs of them, of which the second may
-    /// have none. To whoever lies outside of the members of a group that hold one or the other, a tree makes
-    /// no difference between the two.
-    pub(crate) fn spans(&self, a: u32, b: u32) -> [Range<usize>; 2] {
-        if !self.tree {
-            return [0..self.blocks.len(), 0..0];
-        }
-        let [one, two] = self.members(a, b).map(|node| {
-            let blocks = &self.nodes[node as usize].blocks;
-            blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1
-        });
-        let (one, two) = if one.start <= two.start {
-            (one, two)
-        } else {
-            (two, one)
-        };
-        // Neighbours are one run, to be gone through at once.
-        match one.end >= two.start {
-            true => [one.start..one.end.max(two.end), 0..0],
-            false => [one, two],
-        }
-    }
-
-    /// The members of the smallest group with both blocks that they are in.
-    fn members(&self, a: u32, b: u32) -> [u32; 2] {
-        let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
-        let mut below = [x, y];
-        while x != y {
-            let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
-            if p.depth >= q.depth {
-                (below[0], x) = (x, p.parent);
-            } else {
-                (below[1], y) = (y, q.parent);
-            }
-        }
-        below
-    }
-
-    /// The leaf of a block among the nodes.
-    pub(crate) fn leaf(&self, block: u32) -> u32 {
-        self.leaf[block as usize]
     }
 
     /// Distance inside a block.
@@ -523,7 +483,7 @@ mod tests {
     fn without_a_table_the_tree_says_the_same() {
         let mut machine = Machine::regular(&[(3, 2), (2, 5), (2, 9)]).unwrap();
         let copy = machine.clone();
-        machine.table.clear();
+        machine.table = Arc::default();
         for a in 0..12 {
             for b in 0..12 {
                 assert_eq!(machine.distance(a, b), copy.distance(a, b));
@@ -532,43 +492,12 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_the_spans_of_two_blocks_neither_is_farther() {
-        let host = |cores| Tree::Group {
-            distance: 1,
-            members: vec![Tree::Block(Block::default()); cores],
-        };
-        let tree = Tree::Group {
-            distance: 50,
-            members: vec![host(2), Tree::Block(Block::default()), host(3), host(1)],
-        };
-        let machines = [
-            Machine::new(&tree, 0).unwrap(),
-            Machine::regular(&[(3, 2), (2, 5), (3, 9)]).unwrap(),
-            Machine::regular(&[(7, 1)]).unwrap(),
-        ];
-        for machine in &machines {
-            let k = machine.len() as u32;
-            let pairs = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
-            for (a, b) in pairs.filter(|(a, b)| a != b) {
-                let spans = machine.spans(a, b);
-                assert!(spans.iter().any(|s| s.contains(&(a as usize))));
-                assert!(spans.iter().any(|s| s.contains(&(b as usize))));
-                for c in (0..k).filter(|&c| spans.iter().all(|s| !s.contains(&(c as usize)))) {
-                    assert_eq!(machine.distance(a, c), machine.distance(b, c));
-                }
-            }
-        }
-        // Of many equal blocks only the two themselves.
-        assert_eq!(machines[2].spans(5, 1), [1..2, 5..6]);
-    }
-
-    #[test]
     fn a_matrix_keeps_its_distances_and_its_tree_is_nowhere_farther() {
         // A ring of four: not an ultrametric.
         let matrix = [0, 1, 2, 1, 1, 0, 1, 2, 2, 1, 0, 1, 1, 2, 1, 0];
         let mut machine = Machine::from_distances(&[Block::default(); 4], &matrix).unwrap();
         assert_eq!(machine.distance(0, 2), 2);
-        machine.table.clear();
+        machine.table = Arc::default();
         for a in 0..4 {
             for b in 0..4 {
                 assert!(machine.distance(a, b) <= matrix[(a * 4 + b) as usize]);

@@ -336,13 +336,16 @@ impl<'a> Stages<'a> {
 
     /// The cheapest of what was found and what was known before, if any of them keeps all bounds.
     fn best(&self, found: Found, starts: &[Vec<u32>]) -> Option<Found> {
-        let cost = |block: &[u32]| self.inst.cost(block);
-        let least = starts.iter().min_by_key(|block| cost(block));
+        // Of a large network each look at a cost takes its time.
+        let costs: Vec<i64> = starts.iter().map(|block| self.inst.cost(block)).collect();
+        let least = starts.iter().zip(&costs).min_by_key(|start| start.1);
         if !keeps(&self.inst, &found.block) {
-            return least.map(|block| Found::from(block.clone()));
+            return least.map(|(block, _)| Found::from(block.clone()));
         }
+        let known = starts.iter().position(|block| *block == found.block);
+        let cost = known.map_or_else(|| self.inst.cost(&found.block), |start| costs[start]);
         Some(match least {
-            Some(block) if cost(block) < cost(&found.block) => Found {
+            Some((block, &least)) if least < cost => Found {
                 block: block.clone(),
                 ..found
             },
