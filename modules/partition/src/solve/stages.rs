@@ -366,8 +366,9 @@ impl<'a> Stages<'a> {
 
     /// What strategies give that are done in no time beside the search.
     fn baselines(&mut self) -> Result<Vec<Vec<u32>>, Error> {
-        let entries = self.inst.len() + self.inst.targets.len();
-        let asked = metis::metis_takes(entries, self.inst.k());
+        let (n, ends) = (self.inst.len(), self.inst.targets.len());
+        let entries = n + ends;
+        let asked = metis::metis_takes(n, ends, self.inst.k());
         let small = auto::is_small(&self.inst);
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
         let mut known = Vec::new();
