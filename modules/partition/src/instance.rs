@@ -18,7 +18,7 @@ use crate::quota::Quota;
 pub(crate) struct Shared {
     pub(crate) machine: Machine,
     /// Distance less the collocated distance, k x k; empty for machines too large for a table.
-    table: Vec<i64>,
+    table: Arc<Vec<i64>>,
     /// Most of each dimension in each block or place: see [`Shared::at`].
     pub(crate) upper: Vec<i64>,
     /// Least of each dimension in each; empty when all are 0.
@@ -76,21 +76,6 @@ impl Shared {
     pub(crate) fn place(&self, layer: usize, block: u32) -> Option<u32> {
         Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
     }
-}
-
-/// Distances less the collocated one; none for machines too large.
-fn table(machine: &Machine) -> Vec<i64> {
-    let k = machine.len() as u32;
-    if k > 2048 {
-        return Vec::new();
-    }
-    let base = i64::from(machine.collocated());
-    // Row by row: several times as fast as pair by pair.
-    let mut table = Vec::with_capacity((k * k) as usize);
-    for a in 0..k {
-        table.extend(machine.distances(a).iter().map(|&d| i64::from(d) - base));
-    }
-    table
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.
@@ -165,7 +150,7 @@ impl Instance {
             .map(|dim| k as f64 / (dim.total(problem).max(1) as f64))
             .collect();
         let shared = Shared {
-            table: table(&machine),
+            table: machine.beyond(),
             machine,
             upper,
             lower,
@@ -301,7 +286,7 @@ impl Instance {
             groups.iter().map(any).collect()
         };
         let shared = Shared {
-            table: table(&machine),
+            table: machine.beyond(),
             upper: sums(&old.upper),
             lower: if old.lower.is_empty() {
                 Vec::new()

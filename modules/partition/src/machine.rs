@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::Error;
+use beyond::Beyond;
 
+mod beyond;
 mod spans;
 
 /// One block: an OS process bound to some place of the machine.
@@ -65,6 +67,7 @@ pub struct Machine {
     leaf: Vec<u32>,
     /// Shared by clones: it is by far the largest part.
     table: Arc<Vec<u32>>,
+    beyond: Beyond,
     collocated: u32,
     /// Largest distance between two blocks: kept, because to look for it takes time in all pairs.
     diameter: u32,
@@ -90,6 +93,7 @@ impl Machine {
             nodes: Vec::new(),
             leaf: Vec::new(),
             table: Arc::default(),
+            beyond: Beyond::default(),
             collocated,
             diameter: collocated,
             tree: true,
@@ -342,12 +346,6 @@ impl Machine {
             return self.table[a as usize * self.blocks.len() + b as usize];
         }
         self.group(a, b).distance
-    }
-
-    /// Distances from a block to all blocks. Only where there are few enough for a table.
-    pub(crate) fn distances(&self, a: u32) -> &[u32] {
-        let k = self.blocks.len();
-        &self.table[a as usize * k..(a as usize + 1) * k]
     }
 
     /// The smallest group of the tree that holds two blocks.
