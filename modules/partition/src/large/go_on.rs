@@ -96,3 +96,61 @@ impl Stage<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::bisection_tree::BisectionTree;
+    use super::super::coarsen::Order;
+    use super::super::{GOOD, Levels};
+    use super::*;
+    use crate::instance::Instance;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    /// The row of mappings of a tree whose loads are all the same, with so much time.
+    fn row(inst: &Instance, seconds: u64) -> Vec<Option<Vec<u32>>> {
+        let budget = Budget::until(Some(Instant::now() + Duration::from_secs(seconds)));
+        let finest = Level::of(inst);
+        let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
+        let stage = Stage {
+            inst,
+            halving: &halving,
+            effort: &GOOD,
+            order: Order::Random,
+            least: 0,
+            budget: &budget,
+        };
+        let mut random = Random::new(3);
+        let mut others = Others::new(&GOOD, 0.0, random.clone());
+        let row = (0..4).map(|_| others.next(&stage, 0.0)).collect();
+        // From the start of a row on nothing gets worse.
+        let whole = Divided::whole(&halving, inst.len());
+        let mut first = stage.divide_all(&finest, Levels::new(), whole, &mut random);
+        let before = rank(&finest, &mut first);
+        let brief = Budget::until(Some(Instant::now() + Duration::from_millis(50)));
+        let brief = Stage {
+            budget: &brief,
+            ..stage
+        };
+        let others = Some(Others::new(&FAST, 0.0, random.clone()));
+        brief.go_on(&finest, &mut first, others, &mut random);
+        assert!(rank(&finest, &mut first) <= before);
+        row
+    }
+
+    #[test]
+    fn the_row_of_other_mappings_does_not_depend_on_the_time() {
+        let channels = (1..600_u32).map(|v| Channel {
+            from: (v - 1) / 2,
+            to: v,
+            traffic: 1 + u64::from(v * 7 % 13),
+        });
+        let graph = Graph::new(vec![1; 600], &channels.collect::<Vec<_>>()).unwrap();
+        let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let short = row(&inst, 10_000);
+        assert_eq!(short, row(&inst, 1_000_000));
+        assert!(short.iter().all(Option::is_some) && short[0] != short[2]);
+    }
+}

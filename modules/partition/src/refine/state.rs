@@ -319,3 +319,44 @@ impl Along {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    #[test]
+    fn costs_are_those_of_all_neighbours_one_by_one() {
+        let mut random = Random::new(4);
+        for levels in [&[(30, 1)][..], &[(3, 1), (2, 4), (4, 9)], &[(2, 3), (3, 3)]] {
+            let machine = Machine::regular(levels).unwrap();
+            let (n, k) = (70, machine.len());
+            // Some have many neighbours, some few.
+            let all = (0..n).flat_map(|v| (0..v).map(move |u| (u, v)));
+            let channels = all.filter(|&(u, v)| u < 20 || u + 1 == v);
+            let channels = channels.map(|(from, to)| Channel {
+                from,
+                to,
+                traffic: 1 + u64::from(from * to % 7),
+            });
+            let graph = Graph::new(vec![1; 70], &channels.collect::<Vec<_>>()).unwrap();
+            let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+            let block = (0..n).map(|_| random.below(k) as u32).collect();
+            let mut state = State::new(&inst, block);
+            for _ in 0..50 {
+                for v in 0..n {
+                    let cost = |b: u32| -> i64 {
+                        let row = inst.row(v);
+                        let each = row.map(|(u, w)| w * inst.distance(b, state.block[u as usize]));
+                        each.sum()
+                    };
+                    let costs: Vec<i64> = (0..k as u32).map(cost).collect();
+                    assert_eq!(state.costs(v), costs);
+                }
+                assert_eq!(state.cost, inst.cost(&state.block));
+                state.shift(random.below(n as usize) as u32, random.below(k) as u32);
+            }
+        }
+    }
+}
