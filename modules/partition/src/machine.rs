@@ -348,6 +348,11 @@ impl Machine {
         self.group(a, b).distance
     }
 
+    /// Distances less the collocated one, row by row; none for machines too large for a table.
+    pub(crate) fn beyond(&self) -> Arc<Vec<i64>> {
+        self.beyond.of(&self.table, self.collocated)
+    }
+
     /// The smallest group of the tree that holds two blocks.
     fn group(&self, a: u32, b: u32) -> &Node {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::Machine;
-
 /// Distances less the collocated one, row by row: made when they are first asked for, and shared by clones, as an
 /// instance is made for each strategy that is compared. They follow from the distances, so all are equal.
 #[derive(Clone, Debug, Default)]
@@ -17,18 +15,18 @@ impl PartialEq for Beyond {
 
 impl Eq for Beyond {}
 
-impl Machine {
-    /// Distances less the collocated one, row by row; none for machines too large for a table.
-    pub(crate) fn beyond(&self) -> Arc<Vec<i64>> {
-        let base = i64::from(self.collocated);
-        let fill = || self.table.iter().map(|&d| i64::from(d) - base).collect();
-        Arc::clone(self.beyond.0.get_or_init(|| Arc::new(fill())))
+impl Beyond {
+    /// What was made, or is made now of distances and the collocated one.
+    pub(super) fn of(&self, distances: &[u32], collocated: u32) -> Arc<Vec<i64>> {
+        let base = i64::from(collocated);
+        let fill = || distances.iter().map(|&d| i64::from(d) - base).collect();
+        Arc::clone(self.0.get_or_init(|| Arc::new(fill())))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::machine::Machine;
 
     #[test]
     fn what_was_asked_for_makes_no_difference() {
