@@ -7,7 +7,7 @@
 use super::{Divided, Effort, FAST, Level, Manner, Stage, mapped, rank};
 use crate::budget::Budget;
 use crate::random::Random;
-use crate::tuning::large::{GAINLESS, GOING_ON};
+use crate::tuning::large::{GAINLESS, GOING_ON, LITTLE};
 
 /// Mappings that are made from the start.
 pub(super) struct Others<'a> {
@@ -87,7 +87,9 @@ impl Stage<'_> {
             }
             let Some(mut next) = next else { return };
             let (new, old) = (rank(finest, &mut next), rank(finest, divided));
-            if new < old {
+            // What gains next to nothing is tried again, but in turn with others.
+            let little = (old.1 as f64 * LITTLE) as i64;
+            if new.0 < old.0 || new.1 + little < old.1 {
                 idle = 0;
             }
             if new <= old {

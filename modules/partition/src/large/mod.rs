@@ -34,7 +34,7 @@ use crate::budget::Budget;
 use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::tuning::large::{BLOCKS, CYCLING, HUB_DOMINATED, TRYING};
+use crate::tuning::large::{BLOCKS, CYCLING, GOING_ON, HUB_DOMINATED, TRYING};
 pub(crate) use crate::tuning::large::{BRIEF, Effort, FAST, GOOD};
 use bisection_tree::{BisectionTree, Parts};
 use coarsen::{Order, cluster, leaves};
@@ -56,7 +56,49 @@ pub(crate) fn map(
     if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
         return once(inst, effort, budget, random);
     }
-    mapped(inst, effort, (budget, Manner::GoesOn), random)
+    mapped(inst, effort, (budget, Manner::GoesOn(None)), random)
+}
+
+/// The same where a mapping is known: what goes on goes on from the better one.
+pub(crate) fn from(
+    inst: &Instance,
+    known: &[u32],
+    effort: &Effort,
+    budget: &Budget<'_>,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
+        return once(inst, effort, budget, random);
+    }
+    mapped(inst, effort, (budget, Manner::GoesOn(Some(known))), random)
+}
+
+/// The best of a mapping and of those made in a hurry while there is time, each improved by V-cycles while they gain;
+/// `None` where it is over, and for more blocks than there is a table of distances for.
+pub(crate) fn others(
+    inst: &Instance,
+    block: &[u32],
+    budget: &Budget<'_>,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || budget.is_over() {
+        return None;
+    }
+    let finest = Level::of(inst);
+    let order = Order::of(&finest, random);
+    let halving = BisectionTree::new(inst, finest.total_load(), FAST.slack_share);
+    let whole = Stage {
+        inst,
+        halving: &halving,
+        effort: &FAST,
+        order,
+        least: 0,
+        budget,
+    };
+    let mut divided = Divided::among_blocks(inst, &halving, block);
+    let others = Others::new(&FAST, 0.0, random.clone());
+    whole.go_on(&finest, &mut divided, Some(others), random);
+    Some(lowered(&divided.part, &divided.parts.block_of(&halving)))
 }
 
 /// The same where nothing else is known: what is divided only in part when the time is over is finished by size.
@@ -75,11 +117,11 @@ pub(crate) fn hurried(
 
 /// What is done with a time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum Manner<'a> {
     /// Nothing beyond one mapping, or none when it is over before.
     Once,
-    /// All of it is used.
-    GoesOn,
+    /// All of it is used, from the better of that and another.
+    GoesOn(Option<&'a [u32]>),
     /// One mapping, which is finished in a hurry when it is over before.
     Finishes,
 }
@@ -127,13 +169,13 @@ pub(crate) fn improve(
 fn mapped(
     inst: &Instance,
     wanted: &Effort,
-    (budget, manner): (&Budget<'_>, Manner),
+    (budget, manner): (&Budget<'_>, Manner<'_>),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
     if budget.is_over() && manner != Manner::Finishes {
         return None;
     }
-    let (effort, goes_on) = (wanted, manner == Manner::GoesOn);
+    let (effort, goes_on) = (wanted, matches!(manner, Manner::GoesOn(_)));
     let begun = budget.used();
     // What is made later does not depend on how far this comes.
     let seeds = random.clone();
@@ -175,7 +217,13 @@ fn mapped(
             _ => None,
         };
     }
-    if goes_on {
+    if let Manner::GoesOn(known) = manner {
+        if let Some(known) = known.filter(|_| budget.used() < GOING_ON) {
+            let mut known = Divided::among_blocks(inst, &halving, known);
+            if rank(&finest, &mut known) < rank(&finest, &mut divided) {
+                divided = known;
+            }
+        }
         let others = (!ordered).then(|| Others::new(wanted, budget.used() - begun, seeds));
         whole.go_on(&finest, &mut divided, others, random);
     }
