@@ -34,7 +34,7 @@ pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
-use crate::tuning::bounds::ONE_FOREST;
+use crate::tuning::bounds::{ONE_FOREST, PROMPT};
 use flow::Flow;
 use hubs::Hubs;
 use levels::{Level, levels};
@@ -56,21 +56,34 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
         return 0;
     }
     let levels = levels(inst);
-    let (around, hubs) = (Stars::new(inst, &levels), Hubs::new(inst));
+    // Of a large network what was not begun in time is left out: a bound less is a bound, too.
+    let large = inst.arcs() > PROMPT;
+    let late = || large && effort.stop_at.is_some_and(|t| Instant::now() >= t);
+    let around = Stars::new(inst, &levels);
+    let hubs = (!late()).then(|| Hubs::new(inst));
     let total = inst.total_load();
-    let trees: Vec<i64> = if n > ONE_FOREST && levels.iter().all(|l| is_fine(inst, l)) {
+    let trees: Vec<i64> = if late() {
+        vec![0; levels.len()]
+    } else if n > ONE_FOREST && levels.iter().all(|l| is_fine(inst, l)) {
         let fewest: Vec<i64> = levels.iter().map(|l| l.fewest(total)).collect();
         let most = fewest.iter().max().map_or(0, |&f| f as usize);
         let lightest = Lightest::new(inst, most);
         fewest.into_iter().map(|f| lightest.cut(f)).collect()
     } else {
         let forests = forests(inst, if n > ONE_FOREST { 1 } else { 3 });
-        let cut = |l| forests.iter().map(|f| f.cut(inst, l)).sum();
-        levels.iter().map(cut).collect()
+        let cut = |l: &Level| {
+            let open = forests.iter().filter(|_| !late());
+            open.map(|f| f.cut(inst, l)).sum::<i64>()
+        };
+        // The uppermost first: its cuts cost the most.
+        let mut cuts: Vec<i64> = levels.iter().rev().map(cut).collect();
+        cuts.reverse();
+        cuts
     };
     let cut = |(level, &trees): (&Level, &i64)| {
         let around = around.cut(inst, level);
-        trees.max(around).max(hubs.cut(level.most()))
+        let hubs = hubs.as_ref().map_or(0, |hubs| hubs.cut(level.most()));
+        trees.max(around).max(hubs)
     };
     let mut cuts: Vec<i64> = levels.iter().zip(&trees).map(cut).collect();
     let sum = |cuts: &[i64]| -> i64 { cuts.iter().zip(&levels).map(|(c, l)| c * l.step).sum() };
@@ -357,4 +370,30 @@ fn cut_around(row: &[(i64, i64)], mut room: i64) -> i64 {
         }
     }
     cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    /// So late that none of the long bounds is begun.
+    #[test]
+    fn what_is_left_out_of_a_large_network_makes_the_bound_no_higher() {
+        let n = 160;
+        let pairs = (0..n).flat_map(|v| (0..v).map(move |u| (u, v)));
+        let channels = pairs.map(|(from, to)| Channel {
+            from,
+            to,
+            traffic: 1,
+        });
+        let graph = Graph::new(vec![1; 160], &channels.collect::<Vec<_>>()).unwrap();
+        let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        assert!(inst.arcs() > PROMPT);
+        let bound = |stop_at| lower_bound(&inst, i64::MAX, Effort { looks: 0, stop_at });
+        let (late, whole) = (bound(Some(Instant::now())), bound(None));
+        let block: Vec<u32> = (0..n).map(|v| v / 40).collect();
+        assert!(0 < late && late <= whole && whole <= inst.cost(&block));
+    }
 }

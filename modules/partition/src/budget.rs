@@ -19,6 +19,40 @@ pub(crate) struct Budget<'a> {
     pub(crate) watch: Option<&'a Watch>,
 }
 
+/// A clock that is looked at when enough was done since it last was: to look at it takes longer than most steps
+/// do, and steps differ in what they take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    stop_at: Option<Instant>,
+    /// Work since it was looked at.
+    done: usize,
+    late: bool,
+}
+
+impl Clock {
+    /// Work between two looks, each unit about a nanosecond.
+    const WORK: usize = 1 << 17;
+
+    pub(crate) fn new(stop_at: Option<Instant>) -> Self {
+        Self {
+            stop_at,
+            done: 0,
+            late: false,
+        }
+    }
+
+    /// Whether it is late, after so much work since this was asked last.
+    #[inline]
+    pub(crate) fn is_late(&mut self, work: usize) -> bool {
+        self.done = self.done.saturating_add(work);
+        if self.done >= Self::WORK {
+            self.done = 0;
+            self.late = self.late || self.stop_at.is_some_and(|t| Instant::now() >= t);
+        }
+        self.late
+    }
+}
+
 impl Budget<'_> {
     /// From now on until a time, with no steps to count and nobody who waits.
     pub(crate) fn until(stop_at: Option<Instant>) -> Self {
@@ -69,5 +103,19 @@ impl Budget<'_> {
         self.time.map_or(0.0, |t| {
             self.start.elapsed().as_secs_f64() / t.as_secs_f64().max(1e-9)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_looked_at_when_enough_was_done() {
+        let mut clock = Clock::new(Some(Instant::now()));
+        assert!(!clock.is_late(Clock::WORK - 1));
+        assert!(clock.is_late(1));
+        assert!(clock.is_late(0));
+        assert!(!Clock::new(None).is_late(usize::MAX));
     }
 }

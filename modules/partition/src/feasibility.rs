@@ -4,9 +4,23 @@ use crate::instance::Instance;
 
 /// Whether a mapping keeps every rule of the instance, the load bounds included.
 pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
+    keeps_within(inst, block, true)
+}
+
+/// Whether it keeps all of them but the load bounds.
+pub(crate) fn keeps_rules(inst: &Instance, block: &[u32]) -> bool {
+    keeps_within(inst, block, false)
+}
+
+fn keeps_within(inst: &Instance, block: &[u32], bounded: bool) -> bool {
     let (shared, load) = (&inst.shared, inst.sums(block));
     let clash = |v: usize| inst.clashes(v as u32, block[v], block) > 0;
-    (0..load.len()).all(|i| {
-        load[i] <= shared.upper[i] && (shared.lower.is_empty() || load[i] >= shared.lower[i])
-    }) && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))
+    let within = |i: usize| {
+        // The load is the first of each block's sums.
+        let open = !bounded && i.is_multiple_of(shared.dims);
+        (open || load[i] <= shared.upper[i])
+            && (shared.lower.is_empty() || load[i] >= shared.lower[i])
+    };
+    (0..load.len()).all(within)
+        && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))
 }

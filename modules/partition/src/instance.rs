@@ -18,7 +18,7 @@ use crate::quota::Quota;
 pub(crate) struct Shared {
     pub(crate) machine: Machine,
     /// Distance less the collocated distance, k x k; empty for machines too large for a table.
-    table: Vec<i64>,
+    table: Arc<Vec<i64>>,
     /// Most of each dimension in each block or place: see [`Shared::at`].
     pub(crate) upper: Vec<i64>,
     /// Least of each dimension in each; empty when all are 0.
@@ -76,18 +76,6 @@ impl Shared {
     pub(crate) fn place(&self, layer: usize, block: u32) -> Option<u32> {
         Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
     }
-}
-
-/// Distances less the collocated one; none for machines too large.
-fn table(machine: &Machine) -> Vec<i64> {
-    let k = machine.len() as u32;
-    if k > 2048 {
-        return Vec::new();
-    }
-    let base = i64::from(machine.collocated());
-    let pairs = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
-    let beyond = |(a, b)| i64::from(machine.distance(a, b)) - base;
-    pairs.map(beyond).collect()
 }
 
 /// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.
@@ -162,7 +150,7 @@ impl Instance {
             .map(|dim| k as f64 / (dim.total(problem).max(1) as f64))
             .collect();
         let shared = Shared {
-            table: table(&machine),
+            table: machine.beyond(),
             machine,
             upper,
             lower,
@@ -298,7 +286,7 @@ impl Instance {
             groups.iter().map(any).collect()
         };
         let shared = Shared {
-            table: table(&machine),
+            table: machine.beyond(),
             upper: sums(&old.upper),
             lower: if old.lower.is_empty() {
                 Vec::new()
@@ -419,13 +407,14 @@ impl Instance {
 
     /// The objective of the search: weights times distances beyond the collocated one.
     pub(crate) fn cost(&self, block_of: &[u32]) -> i64 {
-        let mut twice = 0;
+        let mut sum = 0;
         for v in 0..self.len() as u32 {
-            for (u, w) in self.row(v) {
-                twice += w * self.distance(block_of[v as usize], block_of[u as usize]);
+            // Once for both ends: large tables are looked up far apart.
+            for (u, w) in self.row(v).filter(|e| e.0 < v) {
+                sum += w * self.distance(block_of[v as usize], block_of[u as usize]);
             }
         }
-        twice / 2
+        sum
     }
 }
 

@@ -1,6 +1,12 @@
 //! Where processes go: blocks (OS processes) as the leaves of a tree of cores, sockets and hosts.
 
+use std::sync::Arc;
+
 use crate::error::Error;
+use beyond::Beyond;
+
+mod beyond;
+mod spans;
 
 /// One block: an OS process bound to some place of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +65,12 @@ pub struct Machine {
     /// Root first; every block has one leaf node.
     nodes: Vec<Node>,
     leaf: Vec<u32>,
-    table: Vec<u32>,
+    /// Shared by clones: it is by far the largest part.
+    table: Arc<Vec<u32>>,
+    beyond: Beyond,
     collocated: u32,
+    /// Largest distance between two blocks: kept, because to look for it takes time in all pairs.
+    diameter: u32,
     /// The distances are those of the tree.
     tree: bool,
     /// The blocks in the order in which they were listed; empty where that is the order of the tree.
@@ -82,8 +92,10 @@ impl Machine {
             blocks: Vec::new(),
             nodes: Vec::new(),
             leaf: Vec::new(),
-            table: Vec::new(),
+            table: Arc::default(),
+            beyond: Beyond::default(),
             collocated,
+            diameter: collocated,
             tree: true,
             listed: Vec::new(),
         };
@@ -192,7 +204,8 @@ impl Machine {
             }
         }
         let mut machine = Self::join_nearest(blocks, matrix);
-        machine.table = matrix.to_vec();
+        machine.table = Arc::new(matrix.to_vec());
+        machine.diameter = matrix.iter().copied().max().unwrap_or(0);
         machine.tree = false;
         Ok(machine)
     }
@@ -288,6 +301,7 @@ impl Machine {
     fn fill_table(&mut self) {
         let k = self.blocks.len();
         if k > TABLE_UP_TO {
+            self.diameter = self.nodes[ROOT as usize].distance;
             return;
         }
         let mut table = vec![self.collocated; k * k];
@@ -303,7 +317,8 @@ impl Machine {
                 }
             }
         }
-        self.table = table;
+        self.diameter = table.iter().copied().max().unwrap_or(0);
+        self.table = Arc::new(table);
     }
 
     /// Number of blocks.
@@ -333,6 +348,11 @@ impl Machine {
         self.group(a, b).distance
     }
 
+    /// Distances less the collocated one, row by row; none for machines too large for a table.
+    pub(crate) fn beyond(&self) -> Arc<Vec<i64>> {
+        self.beyond.of(&self.table, self.collocated)
+    }
+
     /// The smallest group of the tree that holds two blocks.
     fn group(&self, a: u32, b: u32) -> &Node {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
@@ -347,16 +367,6 @@ impl Machine {
         &self.nodes[x as usize]
     }
 
-    /// Blocks whose distance to `a` can differ from that to `b`: a run of them. Outside of the
-    /// smallest group that holds both, a tree makes no difference between the two.
-    pub(crate) fn span(&self, a: u32, b: u32) -> std::ops::Range<usize> {
-        if !self.tree {
-            return 0..self.blocks.len();
-        }
-        let blocks = &self.group(a, b).blocks;
-        blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1
-    }
-
     /// Distance inside a block.
     #[must_use]
     pub fn collocated(&self) -> u32 {
@@ -366,11 +376,7 @@ impl Machine {
     /// Largest distance between two blocks.
     #[must_use]
     pub fn diameter(&self) -> u32 {
-        if self.table.is_empty() {
-            self.nodes[ROOT as usize].distance
-        } else {
-            self.table.iter().copied().max().unwrap_or(0)
-        }
+        self.diameter
     }
 
     /// The groups right below the root (hosts, when there is more than one), each as its blocks.
@@ -480,7 +486,7 @@ mod tests {
     fn without_a_table_the_tree_says_the_same() {
         let mut machine = Machine::regular(&[(3, 2), (2, 5), (2, 9)]).unwrap();
         let copy = machine.clone();
-        machine.table.clear();
+        machine.table = Arc::default();
         for a in 0..12 {
             for b in 0..12 {
                 assert_eq!(machine.distance(a, b), copy.distance(a, b));
@@ -494,7 +500,7 @@ mod tests {
         let matrix = [0, 1, 2, 1, 1, 0, 1, 2, 2, 1, 0, 1, 1, 2, 1, 0];
         let mut machine = Machine::from_distances(&[Block::default(); 4], &matrix).unwrap();
         assert_eq!(machine.distance(0, 2), 2);
-        machine.table.clear();
+        machine.table = Arc::default();
         for a in 0..4 {
             for b in 0..4 {
                 assert!(machine.distance(a, b) <= matrix[(a * 4 + b) as usize]);

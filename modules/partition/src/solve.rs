@@ -7,6 +7,7 @@ use crate::problem::Problem;
 mod alike;
 mod balance;
 mod options;
+mod placed;
 mod prices;
 mod stages;
 

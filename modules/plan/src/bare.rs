@@ -201,8 +201,9 @@ fn judged(strategy: &str, found: &Evaluation, distance: f64) -> Judged {
 }
 
 fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Vec<Judged> {
-    let size = problem.graph.vertices() + 2 * problem.graph.edges();
-    let metis = metis_takes(size, problem.machine.blocks().len());
+    let (vertices, ends) = (problem.graph.vertices(), 2 * problem.graph.edges());
+    let size = vertices + ends;
+    let metis = metis_takes(vertices, ends, problem.machine.blocks().len());
     let brief = request.options.time.is_none_or(|t| metis < t / PASSING);
     let passing = |s: &&Strategy| s.kind == Kind::Rule || (size <= LARGE && brief);
     let own = &request.options.strategy.name;

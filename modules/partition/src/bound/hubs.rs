@@ -40,21 +40,25 @@ impl Hubs {
                 inst.targets.len()
             }
         ];
+        let mut fullest = 0.0_f64;
         let one = |&hub| {
             let tree = Tree::new(inst, hub, &hubs);
             let full =
                 |&(edge, load): &(u32, i64)| load as f64 / inst.weights[edge as usize] as f64;
             let tight = tree.edges.iter().map(full).fold(0.0, f64::max);
             let amount = if tight > 0.0 { 1.0 / tight } else { 0.0 };
+            // Flows only grow: those that did not are no fuller than before.
             for &(edge, load) in &tree.edges {
-                flow[edge as usize] += amount * load as f64;
+                let flow = &mut flow[edge as usize];
+                *flow += amount * load as f64;
+                if *flow > 0.0 {
+                    fullest = fullest.max(*flow / inst.weights[edge as usize] as f64);
+                }
             }
-            let full = flow.iter().zip(inst.weights.iter());
-            let full = full.filter(|f| *f.0 > 0.0).map(|(f, &w)| f / w as f64);
             Sum {
                 amount,
                 reached: tree.reached,
-                fullest: full.fold(0.0, f64::max),
+                fullest,
             }
         };
         Self(hubs.iter().map(one).collect())
@@ -89,7 +93,9 @@ impl Tree {
         let mut seen = vec![false; inst.len()];
         hubs.iter().for_each(|&h| seen[h as usize] = true);
         let mut next = 0;
-        while let Some(&(v, ..)) = nodes.get(next) {
+        // In a dense network all are reached from the first few.
+        let most = inst.len() + 1 - hubs.len();
+        while let Some(&(v, ..)) = nodes.get(next).filter(|_| nodes.len() < most) {
             for (u, w) in inst.row(v) {
                 if w > 0 && !std::mem::replace(&mut seen[u as usize], true) {
                     nodes.push((u, next as u32, edge(inst, v, u)));

@@ -273,7 +273,7 @@ mod tests {
                 continue;
             };
             let entries = [100, 2_000, 1 << 16][random.below(3)];
-            let sweep = Sweep::new(&inst).unwrap();
+            let sweep = Sweep::new(&inst, None).unwrap();
             let Some(mut relaxation) = Relaxation::new(&inst, sweep, (entries, u64::MAX)) else {
                 continue;
             };

@@ -9,12 +9,18 @@
 //! that tree is walked with the most demanding branch first (Sethi and Ullman 1970); and vertices
 //! are placed greedily so that the front grows least.
 
+use std::time::Instant;
+
+use crate::budget::Clock;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::tuning::bounds::GREEDY;
 
 /// Fronts are never wider.
 pub(crate) const WIDEST: usize = 12;
+
+/// What a search in a tree of neighbours takes beside a look at one.
+const TREE: usize = 32;
 
 /// The vertices in order, with what each changes at the front.
 #[derive(Debug)]
@@ -65,10 +71,15 @@ pub(crate) fn kept(pattern: u32, mut keep: u32) -> u32 {
 }
 
 impl Sweep {
-    /// The best order found; `None` when all have too wide a front. Time: nearly linear for
-    /// networks with narrow fronts, and given up soon for others.
-    pub(crate) fn new(inst: &Instance) -> Option<Self> {
+    /// The best order found; `None` when all have too wide a front, or it is too late. Time: nearly
+    /// linear for networks with narrow fronts, and given up soon for others.
+    pub(crate) fn new(inst: &Instance, stop_at: Option<Instant>) -> Option<Self> {
         let n = inst.len();
+        // Each vertex has its edges to those before it in a front.
+        if inst.arcs() > 2 * WIDEST * n {
+            return None;
+        }
+        let mut clock = Clock::new(stop_at);
         let mut best: Option<(u64, Vec<u32>)> = None;
         let mut consider = |order: Option<Vec<u32>>| {
             let Some(order) = order else { return };
@@ -79,16 +90,18 @@ impl Sweep {
                 best = Some((cost, order));
             }
         };
-        consider(taken_apart(inst));
+        consider(taken_apart(inst, &mut clock));
         let mut random = Random::new(0);
         let mut starts: Vec<u32> = (0..n as u32).collect();
         random.shuffle(&mut starts);
         starts.sort_by_key(|&v| inst.degree(v));
         let tries = if n <= 2_000 { GREEDY } else { 1 };
         for &start in starts.iter().take(tries) {
-            consider(greedy(inst, start));
+            consider(greedy(inst, start, &mut clock));
         }
-        best.map(|b| Self::along(inst, &b.1))
+        // What is found late nobody has the time to use.
+        best.filter(|_| !clock.is_late(0))
+            .map(|b| Self::along(inst, &b.1))
     }
 
     fn along(inst: &Instance, order: &[u32]) -> Self {
@@ -184,13 +197,13 @@ fn cost(inst: &Instance, order: &[u32]) -> Option<u64> {
 }
 
 /// Each time the vertex after which the front is narrowest, near what was placed last.
-fn greedy(inst: &Instance, start: u32) -> Option<Vec<u32>> {
+fn greedy(inst: &Instance, start: u32, clock: &mut Clock) -> Option<Vec<u32>> {
     let n = inst.len();
     let mut open: Vec<usize> = (0..n as u32).map(|v| inst.degree(v)).collect();
     let mut placed = vec![false; n];
     let mut order = Vec::with_capacity(n);
     let mut front: Vec<u32> = Vec::new();
-    let (mut next, mut anywhere) = (start, 0);
+    let (mut next, mut anywhere, mut work) = (start, 0, 0);
     loop {
         placed[next as usize] = true;
         order.push(next);
@@ -203,9 +216,14 @@ fn greedy(inst: &Instance, start: u32) -> Option<Vec<u32>> {
         if order.len() == n {
             return Some(order);
         }
+        if clock.is_late(std::mem::take(&mut work)) {
+            return None;
+        }
         let mut best = None;
         for (age, &f) in front.iter().rev().enumerate() {
+            work += inst.degree(f);
             for (v, _) in inst.row(f).filter(|e| !placed[e.0 as usize]) {
+                work += inst.degree(v);
                 let closed = inst
                     .row(v)
                     .filter(|e| placed[e.0 as usize] && open[e.0 as usize] == 1);
@@ -228,7 +246,7 @@ fn greedy(inst: &Instance, start: u32) -> Option<Vec<u32>> {
 }
 
 /// The vertices by a walk over the tree of separators that elimination by least degree leaves.
-fn taken_apart(inst: &Instance) -> Option<Vec<u32>> {
+fn taken_apart(inst: &Instance, clock: &mut Clock) -> Option<Vec<u32>> {
     let n = inst.len();
     let mut near: Vec<std::collections::BTreeSet<u32>> = (0..n as u32)
         .map(|v| inst.row(v).map(|e| e.0).collect())
@@ -240,6 +258,10 @@ fn taken_apart(inst: &Instance) -> Option<Vec<u32>> {
     let mut separator: Vec<Vec<u32>> = vec![Vec::new(); n];
     while let Some((degree, v)) = queue.pop_first() {
         if degree > WIDEST {
+            return None;
+        }
+        // Two searches in a tree, and more for each pair of neighbours.
+        if clock.is_late(TREE * (degree + 1) * (degree + 1)) {
             return None;
         }
         turn[v as usize] = eliminated.len();
@@ -322,7 +344,7 @@ mod tests {
         let graph = Graph::new(vec![1; n], &channels).unwrap();
         let machine = Machine::regular(&[(2, 1)]).unwrap();
         let inst = Instance::new(&Problem::new(&graph, &machine)).unwrap().0;
-        let sweep = Sweep::new(&inst)?;
+        let sweep = Sweep::new(&inst, None)?;
         let mut seen: Vec<u32> = sweep.steps.iter().map(|s| s.vertex).collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..n as u32).collect::<Vec<_>>());

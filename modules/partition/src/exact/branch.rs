@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::fill::{Fit, fill};
 use super::limit::{Limit, NEVER, Outcome};
 use super::symmetry::{Blocks, twins};
+use crate::budget::Clock;
 use crate::instance::Instance;
 
 struct Search<'a> {
@@ -32,6 +33,8 @@ struct Search<'a> {
     best: i64,
     found: Option<Vec<u32>>,
     nodes: u64,
+    /// What nodes take is counted in places looked at: many where there are many blocks.
+    clock: Clock,
     limit: Limit<'a>,
     stopped: bool,
     whole: bool,
@@ -75,6 +78,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<
         best: 0,
         found: None,
         nodes: 0,
+        clock: Clock::new(limit.stop_at),
         limit,
         stopped: false,
         whole: false,
@@ -293,7 +297,9 @@ impl Search<'_> {
 
     fn place(&mut self, at: usize, paid: i64, start: usize) {
         self.nodes += 1;
+        let k = self.inst.k();
         if self.nodes >= self.limit.nodes
+            || self.clock.is_late((self.order.len() - at + k) * k)
             || (self.nodes.is_multiple_of(2048) && self.limit.is_over())
         {
             self.stopped = true;

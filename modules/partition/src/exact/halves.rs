@@ -22,7 +22,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<i64>, limit: Limit<'_>) -> Op
     let mut best = known.unwrap_or(NEVER);
     let mut found: Option<(u32, [Sets; 2])> = None;
     let cuts = search.cuts(&sides, far, best);
-    let mut bound = None;
+    // Where not all cuts were listed nothing is known.
+    let mut bound = search.stopped.then_some(0);
     let everyone = (1_u32 << inst.len()) - 1;
     for (cut, here) in cuts {
         let cut = cut * far;
@@ -258,6 +259,10 @@ impl<'a> Search<'a> {
             }
             if step == ways {
                 break;
+            }
+            if step.is_multiple_of(1 << 12) && self.limit.is_over() {
+                self.stopped = true;
+                return Vec::new();
             }
             // Gray code: one vertex changes sides.
             let v = step.trailing_zeros() as usize;

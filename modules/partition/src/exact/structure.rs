@@ -21,7 +21,7 @@ const CELLS: usize = 1 << 26;
 /// Whether the network is small enough for its machine, and its fronts narrow enough, that a proof
 /// is worth half of the time.
 pub(crate) fn is_near(inst: &Instance) -> bool {
-    inst.len() * inst.k() <= NEAR && Sweep::new(inst).is_some()
+    inst.len() * inst.k() <= NEAR && Sweep::new(inst, None).is_some()
 }
 
 /// Bounds the cost, and improves on the mapping where it is not the best. `None` where the network
@@ -35,7 +35,7 @@ pub(crate) fn solve(
     if inst.len() > STRUCTURED || inst.k() < 2 {
         return None;
     }
-    let sweep = Sweep::new(inst)?;
+    let sweep = Sweep::new(inst, effort.stop_at)?;
     let start = Instant::now();
     let mut looks = effort.looks.saturating_mul(16);
     let layers = levels(inst).len().max(1);

@@ -198,6 +198,11 @@ impl Parts {
         self.half.iter().map(|&h| halving.of(h).block).collect()
     }
 
+    /// The blocks that a part stands for.
+    pub(super) fn blocks_in<'a>(&self, halving: &'a BisectionTree, part: u32) -> &'a [u32] {
+        &halving.of(self.half[part as usize]).blocks
+    }
+
     /// Every part halved whose halves are at least so far from each other. Also gives, for each old part, its first new one and
     /// whether the next one is its second half.
     pub(crate) fn halved(
@@ -217,11 +222,17 @@ impl Parts {
             heirs.push((first, half.len() as u32 == first + 2));
         }
         let block = |&h: &u32| halving.of(h).block;
-        let distance = half
-            .iter()
-            .flat_map(|a| half.iter().map(move |b| (a, b)))
-            .map(|(a, b)| inst.distance(block(a), block(b)))
-            .collect();
+        let blocks: Vec<u32> = half.iter().map(block).collect();
+        let mut distance = Vec::with_capacity(half.len() * half.len());
+        for &a in &blocks {
+            match inst.has_table() {
+                true => {
+                    let row = inst.distances(a);
+                    distance.extend(blocks.iter().map(|&b| row[b as usize]));
+                }
+                false => distance.extend(blocks.iter().map(|&b| inst.distance(a, b))),
+            }
+        }
         let bound = half.iter().map(|&h| halving.of(h).bound).collect();
         let next = Self {
             limits: halving.limits(inst, &half),

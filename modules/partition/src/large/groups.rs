@@ -35,10 +35,10 @@ pub(super) fn map(
     let above = inst.on(above, &all);
     let rooms = (0..all.len()).map(|g| above.load_bound(g));
     let above = above.with_load_bounds(&shares(inst.total_load(), rooms.collect()));
-    let group_of = super::mapped(&above, effort, (budget, false), random)?;
+    let group_of = super::mapped(&above, effort, (budget, super::Manner::Once), random)?;
 
     in_each(inst, &groups, &group_of, |part, _| {
-        super::mapped(part, effort, (budget, false), random)
+        super::mapped(part, effort, (budget, super::Manner::Once), random)
     })
 }
 

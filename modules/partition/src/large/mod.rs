@@ -15,6 +15,8 @@
 mod bisection_tree;
 mod coarsen;
 mod constrained;
+mod finish;
+mod go_on;
 mod groups;
 
 mod level;
@@ -32,11 +34,12 @@ use crate::budget::Budget;
 use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::tuning::large::{BLOCKS, CYCLING, HUB_DOMINATED, TRYING};
+use crate::tuning::large::{BLOCKS, CYCLING, GOING_ON, HUB_DOMINATED, TRYING};
 pub(crate) use crate::tuning::large::{BRIEF, Effort, FAST, GOOD};
 use bisection_tree::{BisectionTree, Parts};
 use coarsen::{Order, cluster, leaves};
 use constrained::Joins;
+use go_on::Others;
 use level::Level;
 use mapping::Mapping;
 
@@ -53,7 +56,74 @@ pub(crate) fn map(
     if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
         return once(inst, effort, budget, random);
     }
-    mapped(inst, effort, (budget, true), random)
+    mapped(inst, effort, (budget, Manner::GoesOn(None)), random)
+}
+
+/// The same where a mapping is known: what goes on goes on from the better one.
+pub(crate) fn from(
+    inst: &Instance,
+    known: &[u32],
+    effort: &Effort,
+    budget: &Budget<'_>,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
+        return once(inst, effort, budget, random);
+    }
+    mapped(inst, effort, (budget, Manner::GoesOn(Some(known))), random)
+}
+
+/// The best of a mapping and of those made in a hurry while there is time, each improved by V-cycles while they gain;
+/// `None` where it is over, and for more blocks than there is a table of distances for.
+pub(crate) fn others(
+    inst: &Instance,
+    block: &[u32],
+    budget: &Budget<'_>,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || budget.is_over() {
+        return None;
+    }
+    let finest = Level::of(inst);
+    let order = Order::of(&finest, random);
+    let halving = BisectionTree::new(inst, finest.total_load(), FAST.slack_share);
+    let whole = Stage {
+        inst,
+        halving: &halving,
+        effort: &FAST,
+        order,
+        least: 0,
+        budget,
+    };
+    let mut divided = Divided::among_blocks(inst, &halving, block);
+    let others = Others::new(&FAST, 0.0, random.clone());
+    whole.go_on(&finest, &mut divided, Some(others), random);
+    Some(lowered(&divided.part, &divided.parts.block_of(&halving)))
+}
+
+/// The same where nothing else is known: what is divided only in part when the time is over is finished by size.
+/// `None` where that does not keep the bounds.
+pub(crate) fn hurried(
+    inst: &Instance,
+    effort: &Effort,
+    budget: &Budget<'_>,
+    random: &mut Random,
+) -> Option<Vec<u32>> {
+    if inst.k() > BLOCKS || !inst.is_plain() {
+        return None;
+    }
+    mapped(inst, effort, (budget, Manner::Finishes), random)
+}
+
+/// What is done with a time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner<'a> {
+    /// Nothing beyond one mapping, or none when it is over before.
+    Once,
+    /// All of it is used, from the better of that and another.
+    GoesOn(Option<&'a [u32]>),
+    /// One mapping, which is finished in a hurry when it is over before.
+    Finishes,
 }
 
 /// The same without going on.
@@ -66,7 +136,7 @@ pub(crate) fn once(
     if inst.k() > BLOCKS {
         return groups::map(inst, effort, budget, random);
     }
-    mapped(inst, effort, (budget, false), random)
+    mapped(inst, effort, (budget, Manner::Once), random)
 }
 
 /// Improves a mapping by moves of vertices; what it keeps it still keeps.
@@ -94,17 +164,21 @@ pub(crate) fn improve(
     lowered(&divided.part, &divided.parts.block_of(&halving))
 }
 
-/// Maps an instance that there is a table of distances for; V-cycles use what time there is
-/// only if they are to go on.
+/// Maps an instance that there is a table of distances for; V-cycles and other mappings use what time there
+/// is only if they are to go on.
 fn mapped(
     inst: &Instance,
-    effort: &Effort,
-    (budget, goes_on): (&Budget<'_>, bool),
+    wanted: &Effort,
+    (budget, manner): (&Budget<'_>, Manner<'_>),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
-    if budget.is_over() {
+    if budget.is_over() && manner != Manner::Finishes {
         return None;
     }
+    let (effort, goes_on) = (wanted, matches!(manner, Manner::GoesOn(_)));
+    let begun = budget.used();
+    // What is made later does not depend on how far this comes.
+    let seeds = random.clone();
     let narrow = inst.is_plain().then(|| narrow::map(inst, effort, random));
     let narrow = match narrow.flatten() {
         Some(block) if !goes_on => return Some(block),
@@ -138,14 +212,20 @@ fn mapped(
         None => whole.divide_all(&finest, levels, divided, random),
     };
     if !ordered && budget.is_over() {
-        return None;
+        return match manner {
+            Manner::Finishes => finish::by_size(inst, &halving, &divided),
+            _ => None,
+        };
     }
-    // Checks and the bound come after the search.
-    while goes_on && budget.used() < 0.6 {
-        let mut next = whole.attempt(&finest, divided.clone(), random);
-        if rank(&finest, &mut next) <= rank(&finest, &mut divided) {
-            divided = next;
+    if let Manner::GoesOn(known) = manner {
+        if let Some(known) = known.filter(|_| budget.used() < GOING_ON) {
+            let mut known = Divided::among_blocks(inst, &halving, known);
+            if rank(&finest, &mut known) < rank(&finest, &mut divided) {
+                divided = known;
+            }
         }
+        let others = (!ordered).then(|| Others::new(wanted, budget.used() - begun, seeds));
+        whole.go_on(&finest, &mut divided, others, random);
     }
     let block = divided.parts.block_of(&halving);
     Some(lowered(&divided.part, &block))

@@ -7,6 +7,7 @@
 use std::time::Instant;
 
 use super::state::State;
+use crate::budget::Clock;
 use crate::random::Random;
 
 /// How long and how hot.
@@ -137,7 +138,9 @@ pub(crate) fn anneal_within(
     let mut price = 4.0 * schedule.hot / mean_size;
     let floor = schedule.cold / mean_size;
     let mut late = 0_u64;
-    for epoch in 0..epochs {
+    // Moves between many blocks, or of vertices with many neighbours, take far longer than others.
+    let mut clock = Clock::new(schedule.stop_at);
+    'annealing: for epoch in 0..epochs {
         if epoch % 4 == 0 && schedule.stop_at.is_some_and(|t| Instant::now() >= t) {
             break;
         }
@@ -188,6 +191,9 @@ pub(crate) fn anneal_within(
                 best.cost = state.cost;
                 best.excess = 0.0;
                 best.block.copy_from_slice(&state.block);
+            }
+            if clock.is_late(std::mem::take(&mut state.work)) {
+                break 'annealing;
             }
         }
         heat *= cooling;

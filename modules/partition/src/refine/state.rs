@@ -22,6 +22,8 @@ pub(crate) struct State<'a> {
     dims: usize,
     /// Load is all that limits a block.
     plain: bool,
+    /// Entries of the table that moves have changed since somebody asked for it.
+    pub(crate) work: usize,
 }
 
 impl<'a> State<'a> {
@@ -39,13 +41,19 @@ impl<'a> State<'a> {
             k,
             dims,
             plain: dims == 1 && inst.shared.lower.is_empty() && inst.apart.is_empty(),
+            work: 0,
         };
+        let mut along = Along::new(inst);
         let mut twice = 0;
         for v in 0..n as u32 {
             let row = &mut state.table[v as usize * k..(v as usize + 1) * k];
-            for (u, w) in inst.row(v) {
-                let distances = inst.distances(state.block[u as usize]);
-                row.iter_mut().zip(distances).for_each(|(c, d)| *c += w * d);
+            if along.pays(inst.degree(v)) {
+                along.fill(inst, v, &state.block, row);
+            } else {
+                for (u, w) in inst.row(v) {
+                    let distances = inst.distances(state.block[u as usize]);
+                    row.iter_mut().zip(distances).for_each(|(c, d)| *c += w * d);
+                }
             }
             let b = state.block[v as usize] as usize;
             twice += row[b];
@@ -186,7 +194,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Moves a vertex: time in its degree times the blocks of the smallest group that holds both.
+    /// Moves a vertex: time in its degree times the blocks that are nearer to one of the two places.
     pub(crate) fn shift(&mut self, v: u32, to: u32) {
         let from = self.block[v as usize];
         if from == to {
@@ -194,16 +202,21 @@ impl<'a> State<'a> {
         }
         let inst = self.inst;
         self.cost += self.move_cost(v, to);
-        let span = inst.shared.machine.span(from, to);
-        let (old, new) = (
-            &inst.distances(from)[span.clone()],
-            &inst.distances(to)[span.clone()],
-        );
-        for (u, w) in inst.row(v) {
-            let at = u as usize * self.k;
-            let row = &mut self.table[at + span.start..at + span.end];
-            for ((c, o), n) in row.iter_mut().zip(old).zip(new) {
-                *c += w * (n - o);
+        for span in inst.shared.machine.spans(from, to) {
+            if span.is_empty() {
+                continue;
+            }
+            self.work += span.len() * inst.degree(v);
+            let (old, new) = (
+                &inst.distances(from)[span.clone()],
+                &inst.distances(to)[span.clone()],
+            );
+            for (u, w) in inst.row(v) {
+                let at = u as usize * self.k;
+                let row = &mut self.table[at + span.start..at + span.end];
+                for ((c, o), n) in row.iter_mut().zip(old).zip(new) {
+                    *c += w * (n - o);
+                }
             }
         }
         if !inst.apart.is_empty() {
@@ -246,5 +259,104 @@ impl<'a> State<'a> {
             total += TOGETHER * pairs as f64 / 2.0;
         }
         total
+    }
+}
+
+/// How much more a node takes than a block, and up to how many blocks rows are as well filled one by one.
+const COSTLY: usize = 8;
+const FEW: usize = 16;
+
+/// What a vertex with many neighbours would cost in every block, found along the tree of the machine: in
+/// time of its neighbours and the nodes, not of each neighbour times all blocks.
+struct Along {
+    /// Weight of the edges into each node, and what those out of it cost.
+    within: Vec<i64>,
+    beyond: Vec<i64>,
+    /// From so many neighbours on.
+    many: usize,
+}
+
+impl Along {
+    fn new(inst: &Instance) -> Self {
+        let machine = &inst.shared.machine;
+        let nodes = machine.nodes();
+        // A node takes several times what a block of a row does, and below a few blocks nothing is gained.
+        let many = match machine.is_tree() && inst.k() > FEW {
+            true => COSTLY * nodes.len() / inst.k() + 1,
+            false => usize::MAX,
+        };
+        Self {
+            within: Vec::new(),
+            beyond: Vec::new(),
+            many,
+        }
+    }
+
+    fn pays(&self, degree: usize) -> bool {
+        degree >= self.many
+    }
+
+    fn fill(&mut self, inst: &Instance, v: u32, block: &[u32], row: &mut [i64]) {
+        let machine = &inst.shared.machine;
+        let (nodes, base) = (machine.nodes(), i64::from(machine.collocated()));
+        self.within.clear();
+        self.within.resize(nodes.len(), 0);
+        self.beyond.resize(nodes.len(), 0);
+        for (u, w) in inst.row(v) {
+            self.within[machine.leaf(block[u as usize]) as usize] += w;
+        }
+        // Children have larger numbers than their parents.
+        for id in (1..nodes.len()).rev() {
+            self.within[nodes[id].parent as usize] += self.within[id];
+        }
+        for (id, node) in nodes.iter().enumerate().skip(1) {
+            let above = node.parent as usize;
+            let step = i64::from(nodes[above].distance) - base;
+            self.beyond[id] = self.beyond[above] + step * (self.within[above] - self.within[id]);
+        }
+        for (b, cost) in row.iter_mut().enumerate() {
+            *cost = self.beyond[machine.leaf(b as u32) as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    #[test]
+    fn costs_are_those_of_all_neighbours_one_by_one() {
+        let mut random = Random::new(4);
+        for levels in [&[(30, 1)][..], &[(3, 1), (2, 4), (4, 9)], &[(2, 3), (3, 3)]] {
+            let machine = Machine::regular(levels).unwrap();
+            let (n, k) = (70, machine.len());
+            // Some have many neighbours, some few.
+            let all = (0..n).flat_map(|v| (0..v).map(move |u| (u, v)));
+            let channels = all.filter(|&(u, v)| u < 20 || u + 1 == v);
+            let channels = channels.map(|(from, to)| Channel {
+                from,
+                to,
+                traffic: 1 + u64::from(from * to % 7),
+            });
+            let graph = Graph::new(vec![1; 70], &channels.collect::<Vec<_>>()).unwrap();
+            let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+            let block = (0..n).map(|_| random.below(k) as u32).collect();
+            let mut state = State::new(&inst, block);
+            for _ in 0..50 {
+                for v in 0..n {
+                    let cost = |b: u32| -> i64 {
+                        let row = inst.row(v);
+                        let each = row.map(|(u, w)| w * inst.distance(b, state.block[u as usize]));
+                        each.sum()
+                    };
+                    let costs: Vec<i64> = (0..k as u32).map(cost).collect();
+                    assert_eq!(state.costs(v), costs);
+                }
+                assert_eq!(state.cost, inst.cost(&state.block));
+                state.shift(random.below(n as usize) as u32, random.below(k) as u32);
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::balance::{indivisible, packing, raise, raising, settle, too_heavy, within};
 use super::options::{Options, Solution};
+use super::placed::{in_instance, old_mapping};
 use super::{alike, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::budget::Budget;
@@ -13,7 +14,7 @@ use crate::error::{Conflict, Error};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::structure;
 use crate::explain::explain;
-use crate::feasibility::keeps;
+use crate::feasibility::{keeps, keeps_rules};
 use crate::instance::Instance;
 use crate::pack;
 use crate::pigeonhole;
@@ -50,6 +51,7 @@ pub(super) struct Stages<'a> {
     bounding_took: Duration,
     /// Starts for the part of the search that is done with a time only.
     later: Vec<Vec<u32>>,
+    hurried: Option<Duration>,
     /// What keeps the bounds that were raised before the search.
     packed: Option<Vec<u32>>,
     unavoidable: bool,
@@ -98,6 +100,7 @@ impl<'a> Stages<'a> {
             raised: None,
             bounding_took: Duration::ZERO,
             later: Vec::new(),
+            hurried: None,
             packed: None,
             unavoidable: false,
             remarks: Vec::new(),
@@ -229,6 +232,7 @@ impl<'a> Stages<'a> {
         let later = self.feasible(&self.later);
         let mut context = Context {
             later,
+            hurried: self.hurried,
             patience,
             solver: self.options.solver.as_deref(),
             launch: self.options.launch,
@@ -336,13 +340,16 @@ impl<'a> Stages<'a> {
 
     /// The cheapest of what was found and what was known before, if any of them keeps all bounds.
     fn best(&self, found: Found, starts: &[Vec<u32>]) -> Option<Found> {
-        let cost = |block: &[u32]| self.inst.cost(block);
-        let least = starts.iter().min_by_key(|block| cost(block));
+        // Of a large network each look at a cost takes its time.
+        let costs: Vec<i64> = starts.iter().map(|block| self.inst.cost(block)).collect();
+        let least = starts.iter().zip(&costs).min_by_key(|start| start.1);
         if !keeps(&self.inst, &found.block) {
-            return least.map(|block| Found::from(block.clone()));
+            return least.map(|(block, _)| Found::from(block.clone()));
         }
+        let known = starts.iter().position(|block| *block == found.block);
+        let cost = known.map_or_else(|| self.inst.cost(&found.block), |start| costs[start]);
         Some(match least {
-            Some(block) if cost(block) < cost(&found.block) => Found {
+            Some((block, &least)) if least < cost => Found {
                 block: block.clone(),
                 ..found
             },
@@ -363,8 +370,9 @@ impl<'a> Stages<'a> {
 
     /// What strategies give that are done in no time beside the search.
     fn baselines(&mut self) -> Result<Vec<Vec<u32>>, Error> {
-        let entries = self.inst.len() + self.inst.targets.len();
-        let asked = metis::metis_takes(entries, self.inst.k());
+        let (n, ends) = (self.inst.len(), self.inst.targets.len());
+        let entries = n + ends;
+        let asked = metis::metis_takes(n, ends, self.inst.k());
         let small = auto::is_small(&self.inst);
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
         let mut known = Vec::new();
@@ -377,14 +385,19 @@ impl<'a> Stages<'a> {
             if !small {
                 // As it begins on its own; it may run out of time.
                 let starts = self.feasible(&known);
+                let begun = Instant::now();
                 known.push(self.beside(&FAST, starts)?);
+                self.hurried = Some(begun.elapsed());
             }
             if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
                 // Where it is compiled in.
                 let engines = strategies().filter(|s| s.kind == Kind::Engine && s.compared);
+                let begun = Instant::now();
                 for engine in engines {
                     known.push(self.beside(engine, Vec::new())?);
                 }
+                // Who compares plans asks them again.
+                self.leave(begun.elapsed());
             }
         }
         Ok(known)
@@ -403,7 +416,10 @@ impl<'a> Stages<'a> {
     fn keep_time(&mut self, entries: usize) {
         let plain = self.budget.start.elapsed();
         let after = plain.saturating_sub(self.bounding_took) * AFTER;
-        let after = after.max(AFTER_EACH.mul_f64(entries as f64));
+        self.leave(after.max(AFTER_EACH.mul_f64(entries as f64)));
+    }
+
+    fn leave(&mut self, after: Duration) {
         self.budget.time = self.budget.time.map(|t| t.saturating_sub(after));
         self.effort.stop_at = self
             .effort
@@ -421,9 +437,7 @@ impl<'a> Stages<'a> {
 
     /// Whether a mapping keeps all rules but the balance bound.
     fn is_allowed(&self, block: &[u32]) -> bool {
-        let total = self.inst.total_load().max(1);
-        let free = self.inst.with_load_bounds(&vec![total; self.inst.k()]);
-        keeps(&free, block)
+        keeps_rules(&self.inst, block)
     }
 
     /// Whether a mapping may be handed out. Plain strategies need not keep the balance bound.
@@ -550,41 +564,6 @@ impl<'a> Stages<'a> {
             log: self.log,
         })
     }
-}
-
-/// The old mapping in vertices of the instance, new vertices beside their heaviest neighbour.
-fn old_mapping(problem: &Problem<'_>, inst: &Instance, group: &[u32]) -> Option<Vec<u32>> {
-    let old = problem.migration?;
-    Some(in_instance(inst, group, |v| old.block_of[v]))
-}
-
-/// A mapping in vertices of the instance, of which the block of a vertex of the graph is known: vertices
-/// without one come beside their heaviest neighbour.
-fn in_instance(
-    inst: &Instance,
-    group: &[u32],
-    block_of: impl Fn(usize) -> Option<u32>,
-) -> Vec<u32> {
-    let mut block = vec![None; inst.len()];
-    match group {
-        [] => (0..inst.len()).for_each(|v| block[v] = block_of(v)),
-        _ => (0..group.len()).for_each(|v| {
-            let place = &mut block[group[v] as usize];
-            *place = place.or_else(|| block_of(v));
-        }),
-    }
-    for v in 0..inst.len() as u32 {
-        let open = |b: &u32| inst.may_lie(v, *b);
-        if block[v as usize].filter(open).is_none() {
-            let near = inst.row(v).filter(|e| block[e.0 as usize].is_some());
-            let beside = near
-                .max_by_key(|e| e.1)
-                .map_or(Some(0), |e| block[e.0 as usize]);
-            let first = || (0..inst.k() as u32).find(|b| open(b));
-            block[v as usize] = beside.filter(open).or_else(first);
-        }
-    }
-    block.into_iter().map(|b| b.unwrap_or(0)).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: see
 //! [`crate::large`].
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Context, Found, rounds};
 use crate::budget::Budget;
@@ -14,6 +14,7 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
+use crate::tuning::large::UNHURRIED;
 use crate::tuning::small::{NETWORK, TABLE};
 
 pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
@@ -24,23 +25,40 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
 }
 
 /// What the engine for large networks finds, or the cheapest of the mappings that are known where it has
-/// not the time. Where nothing is known it takes the time that it needs.
+/// not the time. Where nothing is known it finishes in a hurry, or else takes the time that it needs.
 fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
-    let inst = context.inst;
-    let budget = match context.starts.is_empty() {
-        true => Budget::until(None),
-        false => context.budget,
+    let (inst, budget) = (context.inst, context.budget);
+    let random = &mut context.random;
+    let starts = || context.starts.iter();
+    let cheapest = || starts().min_by_key(|block| inst.cost(block));
+    let known = budget.time.and_then(|_| cheapest());
+    let found = match (budget.time, known) {
+        (None, _) if context.starts.is_empty() => None,
+        (None, _) => large::map(inst, effort, &budget, random),
+        (_, None) => large::hurried(inst, effort, &budget, random),
+        // There is time for several of the kind.
+        (_, Some(known)) if is_short(&budget, context.hurried) => {
+            large::others(inst, known, &budget, random)
+        }
+        (_, Some(known)) => large::from(inst, known, effort, &budget, random),
     };
-    let Some(mut block) = large::map(inst, effort, &budget, &mut context.random) else {
-        let least = context.starts.iter().min_by_key(|block| inst.cost(block));
-        return least
-            .cloned()
-            .expect("a time that ends only where some is known");
-    };
+    let least = || known.or_else(cheapest).cloned();
+    let needed = |random| large::map(inst, effort, &Budget::until(None), random);
+    let block = found.or_else(least).or_else(|| needed(random));
+    let mut block = block.expect("what takes the time that it needs ends");
     if !inst.is_plain() && !keeps(inst, &block) {
         repair_rules(inst, &mut block);
     }
     block
+}
+
+/// Whether what is left of a time is too short for a good mapping, as far as one made in a hurry tells.
+fn is_short(budget: &Budget<'_>, hurried: Option<Duration>) -> bool {
+    let left = budget
+        .stop_at()
+        .map(|end| end.saturating_duration_since(Instant::now()));
+    let both = left.filter(|_| budget.time.is_some()).zip(hurried);
+    both.is_some_and(|(left, hurried)| left < hurried * UNHURRIED)
 }
 
 /// A short search without proofs: the start of other strategies.

@@ -1,5 +1,7 @@
 //! What the strategies of this crate work with, and what they find.
 
+use std::time::Duration;
+
 use super::outside::Launch;
 use crate::budget::Budget;
 use crate::instance::Instance;
@@ -14,6 +16,8 @@ pub(crate) struct Context<'a> {
     pub(crate) starts: Vec<Vec<u32>>,
     /// More of them, for that part of a search which is done with a time only.
     pub(crate) later: Vec<Vec<u32>>,
+    /// What a mapping of a large network took that was made in a hurry, where one was made before.
+    pub(crate) hurried: Option<Duration>,
     /// Share of the budget after which a search that has found nothing feasible ends.
     pub(crate) patience: f64,
     pub(crate) solver: Option<&'a std::path::Path>,
@@ -37,6 +41,7 @@ impl<'a> Context<'a> {
             random,
             starts,
             later: Vec::new(),
+            hurried: None,
             patience: 1.0,
             solver: None,
             launch: None,

@@ -7,6 +7,9 @@ pub(crate) mod bounds {
     // bound.rs
     /// From so many vertices on, only one forest is looked at.
     pub(crate) const ONE_FOREST: usize = 50_000;
+    /// Up to so many ends of edges all bounds but flows take a few milliseconds, and are looked at however
+    /// late it is.
+    pub(crate) const PROMPT: usize = 20_000;
     // bound/sweep.rs
     /// Greedy tries.
     pub(crate) const GREEDY: usize = 6;

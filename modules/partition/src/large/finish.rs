@@ -1,0 +1,158 @@
+//! What time did not suffice for: parts of several blocks are filled by size.
+//!
+//! A part goes into its blocks in the order of its vertices where that fits, which neighbours mostly stand near
+//! each other in; else the largest vertices first, each to the block with the most room. What was divided before
+//! stays divided, so that the most expensive cuts are those that were looked for.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Divided;
+use super::bisection_tree::BisectionTree;
+use crate::clusters::members;
+use crate::instance::Instance;
+
+/// The block of each vertex; `None` where loads keep their bounds in neither way. Nothing but loads is looked at.
+pub(super) fn by_size(
+    inst: &Instance,
+    halving: &BisectionTree,
+    divided: &Divided,
+) -> Option<Vec<u32>> {
+    let Divided { parts, part } = divided;
+    let (start, members) = members(part, parts.len());
+    let mut block = vec![0; inst.len()];
+    let mut room: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
+    // Those that fit nowhere in their part.
+    let mut left = Vec::new();
+    for (p, run) in start.windows(2).enumerate() {
+        let here = &members[run[0] as usize..run[1] as usize];
+        let blocks = parts.blocks_in(halving, p as u32);
+        if !in_turn(inst, here, blocks, (&mut room, &mut block)) {
+            left.extend(largest_first(inst, here, blocks, (&mut room, &mut block)));
+        }
+    }
+    let all: Vec<u32> = (0..inst.k() as u32).collect();
+    let out = match left[..] {
+        [] => left,
+        _ => largest_first(inst, &left, &all, (&mut room, &mut block)),
+    };
+    out.is_empty().then_some(block)
+}
+
+/// Fills one block after the other; says whether all fits, and changes nothing where it does not.
+fn in_turn(
+    inst: &Instance,
+    vertices: &[u32],
+    blocks: &[u32],
+    (room, block): (&mut [i64], &mut [u32]),
+) -> bool {
+    let (mut at, mut ends) = (0, vec![vertices.len(); blocks.len()]);
+    let total: i64 = vertices.iter().map(|&v| inst.load(v)).sum();
+    let all: i64 = blocks.iter().map(|&b| room[b as usize]).sum();
+    // Each gets its share, not all that it can take: the last would be left empty.
+    let mut rest = (total, all);
+    for (i, &b) in blocks.iter().enumerate() {
+        let own = room[b as usize];
+        let share = (rest.0 as f64 * own as f64 / rest.1.max(1) as f64).ceil() as i64;
+        let mut load = 0;
+        while let Some(&v) = vertices.get(at) {
+            let more = load + inst.load(v);
+            if more > own || (load >= share && i + 1 < blocks.len()) {
+                break;
+            }
+            load = more;
+            at += 1;
+        }
+        ends[i] = at;
+        rest = (rest.0 - load, rest.1 - own);
+    }
+    if at < vertices.len() {
+        return false;
+    }
+    let mut from = 0;
+    for (&b, end) in blocks.iter().zip(ends) {
+        for &v in &vertices[from..end] {
+            room[b as usize] -= inst.load(v);
+            block[v as usize] = b;
+        }
+        from = end;
+    }
+    true
+}
+
+/// The largest first, each to the block with the most room; returns those that fit into none.
+fn largest_first(
+    inst: &Instance,
+    vertices: &[u32],
+    blocks: &[u32],
+    (room, block): (&mut [i64], &mut [u32]),
+) -> Vec<u32> {
+    let mut order = vertices.to_vec();
+    order.sort_by_key(|&v| Reverse(inst.load(v)));
+    let mut heap: BinaryHeap<(i64, Reverse<u32>)> = BinaryHeap::new();
+    heap.extend(blocks.iter().map(|&b| (room[b as usize], Reverse(b))));
+    order.retain(|&v| {
+        let Some(mut most) = heap.peek_mut().filter(|most| most.0 >= inst.load(v)) else {
+            return true;
+        };
+        let b = most.1.0;
+        most.0 -= inst.load(v);
+        room[b as usize] = most.0;
+        block[v as usize] = b;
+        false
+    });
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feasibility::keeps;
+    use crate::random::Random;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    #[test]
+    fn what_is_divided_in_part_is_finished_within_the_bounds() {
+        let mut random = Random::new(5);
+        let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+        for heaviest in [1, 20] {
+            let n = 800;
+            let loads = (0..n).map(|_| 1 + random.below(heaviest) as u64).collect();
+            let channels = (1..n).map(|v| Channel {
+                from: v - 1,
+                to: v,
+                traffic: 1,
+            });
+            let graph = Graph::new(loads, &channels.collect::<Vec<_>>()).unwrap();
+            let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+            let halving = BisectionTree::new(&inst, inst.total_load(), 0.5);
+            // Nothing divided, and hosts divided: each a run of the order, as even as can be.
+            let mut divided = Divided::whole(&halving, inst.len());
+            let block = by_size(&inst, &halving, &divided).unwrap();
+            assert!(keeps(&inst, &block));
+            for _ in 0..2 {
+                divided.parts = divided.parts.halved(&inst, &halving, 0).0;
+            }
+            let (total, mut before) = (inst.total_load(), 0);
+            for v in 0..n {
+                divided.part[v as usize] = (before * 4 / total) as u32;
+                before += inst.load(v);
+            }
+            let block = by_size(&inst, &halving, &divided).unwrap();
+            assert!(keeps(&inst, &block));
+            let stays = (0..n).filter(|&v| block[v as usize] / 4 == divided.part[v as usize]);
+            assert!(stays.count() as u32 > n - 40);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_finished() {
+        let machine = Machine::regular(&[(2, 1)]).unwrap();
+        let graph = Graph::new(vec![3, 3, 3], &[]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let inst = inst.with_load_bounds(&[5, 5]);
+        let halving = BisectionTree::new(&inst, 9, 0.5);
+        let divided = Divided::whole(&halving, 3);
+        assert_eq!(by_size(&inst, &halving, &divided), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! What is done with the time that is left: V-cycles while they gain, and other mappings from the start.
+//!
+//! Where most vertices lie at a boundary V-cycles gain nothing, and mappings from other random numbers differ by more
+//! than they ever do. What the other mappings are, one after the other, does not depend on the time: with more of
+//! it more of the same row are made, and the best of all is kept.
+
+use super::{Divided, Effort, FAST, Level, Manner, Stage, mapped, rank};
+use crate::budget::Budget;
+use crate::random::Random;
+use crate::tuning::large::{GAINLESS, GOING_ON, LITTLE};
+
+/// Mappings that are made from the start.
+pub(super) struct Others<'a> {
+    /// Two kinds in turn.
+    efforts: [&'a Effort; 2],
+    /// The longest share of the time that one of each took: what would not be done in time is not begun.
+    took: [f64; 2],
+    seeds: Random,
+    /// So many have been made, or left out.
+    turn: usize,
+}
+
+impl<'a> Others<'a> {
+    /// `took`: what one of the effort wanted takes, about.
+    pub(super) fn new(wanted: &'a Effort, took: f64, seeds: Random) -> Self {
+        Self {
+            efforts: [&FAST, wanted],
+            took: [0.0, took],
+            seeds,
+            turn: 0,
+        }
+    }
+
+    /// The next that there is time for after this share of it.
+    fn next(&mut self, stage: &Stage<'_>, begun: f64) -> Option<Vec<u32>> {
+        for _ in 0..2 {
+            let kind = self.turn % 2;
+            self.turn += 1;
+            let mut random = Random::new(self.seeds.next());
+            if begun + self.took[kind] > 1.0 {
+                continue;
+            }
+            // Shares of a time would make it another mapping with another time.
+            let budget = Budget {
+                time: None,
+                deadline: stage.budget.stop_at(),
+                ..*stage.budget
+            };
+            let way = (&budget, Manner::Once);
+            let found = mapped(stage.inst, self.efforts[kind], way, &mut random);
+            self.took[kind] = self.took[kind].max(stage.budget.used() - begun);
+            return found;
+        }
+        None
+    }
+}
+
+impl Stage<'_> {
+    /// Improves a mapping of the whole while there is time; `others` where other mappings may be any better.
+    pub(super) fn go_on(
+        &self,
+        finest: &Level,
+        divided: &mut Divided,
+        mut others: Option<Others<'_>>,
+        random: &mut Random,
+    ) {
+        let (mut idle, mut took) = (0, 0.0_f64);
+        loop {
+            let begun = self.budget.used();
+            // Checks and the bound come after the search.
+            if begun >= GOING_ON {
+                return;
+            }
+            let mut next = None;
+            let fits = begun + took <= 1.0;
+            if (idle >= GAINLESS || !fits)
+                && let Some(others) = &mut others
+            {
+                let found = others.next(self, begun);
+                next = found.map(|block| Divided::among_blocks(self.inst, self.halving, &block));
+                // One V-cycle before the next.
+                idle = GAINLESS - 1;
+            } else if fits {
+                next = Some(self.attempt(finest, divided.clone(), random));
+                took = took.max(self.budget.used() - begun);
+                idle += 1;
+            }
+            let Some(mut next) = next else { return };
+            let (new, old) = (rank(finest, &mut next), rank(finest, divided));
+            // What gains next to nothing is tried again, but in turn with others.
+            let little = (old.1 as f64 * LITTLE) as i64;
+            if new.0 < old.0 || new.1 + little < old.1 {
+                idle = 0;
+            }
+            if new <= old {
+                *divided = next;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::bisection_tree::BisectionTree;
+    use super::super::coarsen::Order;
+    use super::super::{GOOD, Levels};
+    use super::*;
+    use crate::instance::Instance;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    /// The row of mappings of a tree whose loads are all the same, with so much time.
+    fn row(inst: &Instance, seconds: u64) -> Vec<Option<Vec<u32>>> {
+        let budget = Budget::until(Some(Instant::now() + Duration::from_secs(seconds)));
+        let finest = Level::of(inst);
+        let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
+        let stage = Stage {
+            inst,
+            halving: &halving,
+            effort: &GOOD,
+            order: Order::Random,
+            least: 0,
+            budget: &budget,
+        };
+        let mut random = Random::new(3);
+        let mut others = Others::new(&GOOD, 0.0, random.clone());
+        let row = (0..4).map(|_| others.next(&stage, 0.0)).collect();
+        // From the start of a row on nothing gets worse.
+        let whole = Divided::whole(&halving, inst.len());
+        let mut first = stage.divide_all(&finest, Levels::new(), whole, &mut random);
+        let before = rank(&finest, &mut first);
+        let brief = Budget::until(Some(Instant::now() + Duration::from_millis(50)));
+        let brief = Stage {
+            budget: &brief,
+            ..stage
+        };
+        let others = Some(Others::new(&FAST, 0.0, random.clone()));
+        brief.go_on(&finest, &mut first, others, &mut random);
+        assert!(rank(&finest, &mut first) <= before);
+        row
+    }
+
+    #[test]
+    fn the_row_of_other_mappings_does_not_depend_on_the_time() {
+        let channels = (1..600_u32).map(|v| Channel {
+            from: (v - 1) / 2,
+            to: v,
+            traffic: 1 + u64::from(v * 7 % 13),
+        });
+        let graph = Graph::new(vec![1; 600], &channels.collect::<Vec<_>>()).unwrap();
+        let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let short = row(&inst, 10_000);
+        assert_eq!(short, row(&inst, 1_000_000));
+        assert!(short.iter().all(Option::is_some) && short[0] != short[2]);
+    }
+}
