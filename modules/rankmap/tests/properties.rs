@@ -312,7 +312,7 @@ fn what_is_not_there_is_an_error() {
     assert_eq!(ten.range_include(&[(0, 12, 3)]), no_such(12));
     // The last that is reached is there.
     let reached = ten.range_include(&[(0, 11, 3)]).unwrap();
-    assert!(reached.iter().eq([0, 3, 6, 9]));
+    assert!(reached.iter().eq([100, 109, 118, 127]));
     assert_eq!(ten.compose(&RankMap::identity(11)), no_such(10));
     assert!(matches!(
         ten.range_include(&[(4, 1, 1)]),
