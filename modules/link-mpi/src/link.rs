@@ -434,7 +434,7 @@ impl Job for MpiLink {
         }
     }
 
-    fn finish(&self, _code: u8) {
+    fn finish(&self) {
         let mut messages = self.messages.borrow_mut();
         messages.finish(&self.bell);
         finalize::end(&mut messages.world);

@@ -242,13 +242,13 @@ pub(crate) mod large {
     pub(crate) const CYCLING: f64 = 0.6;
     /// Share of a time after which nothing more is begun where it is used up, and V-cycles without a gain after
     /// which another mapping is made from the start.
-    pub(crate) const GOING_ON: f64 = 0.95;
-    pub(crate) const GAINLESS: u32 = 2;
+    pub(crate) const LAST_BEGUN: f64 = 0.95;
+    pub(crate) const STALLED: u32 = 2;
     /// Share of the cost that is no gain to speak of.
-    pub(crate) const LITTLE: f64 = 0.0003;
+    pub(crate) const NEGLIGIBLE: f64 = 0.0003;
     /// How many times as long as one in a hurry a good mapping takes, cut short as it may be. Where there is less time,
     /// several in a hurry gain more than one that is not done.
-    pub(crate) const UNHURRIED: u32 = 4;
+    pub(crate) const GOOD_PER_FAST: u32 = 4;
     // large/constrained.rs
     /// Those who are pinned or keep apart stay alone up to so many times the vertices that are wanted,
     /// and up to so many as if those were not few.

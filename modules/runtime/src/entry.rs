@@ -259,7 +259,7 @@ pub fn main_over(
     if !is_over {
         job.abort(exit as u8)
     }
-    job.finish(exit as u8);
+    job.finish();
     exit.into()
 }
 

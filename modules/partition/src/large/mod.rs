@@ -16,9 +16,7 @@ mod bisection_tree;
 mod coarsen;
 mod constrained;
 mod finish;
-mod go_on;
 mod groups;
-
 mod level;
 mod limits;
 mod mapping;
@@ -26,6 +24,7 @@ mod narrow;
 mod pairs;
 mod refine;
 mod repair;
+mod restarts;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -34,21 +33,23 @@ use crate::budget::Budget;
 use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::tuning::large::{BLOCKS, CYCLING, GOING_ON, HUB_DOMINATED, TRYING};
+use crate::tuning::large::{BLOCKS, CYCLING, HUB_DOMINATED, LAST_BEGUN, TRYING};
 pub(crate) use crate::tuning::large::{BRIEF, Effort, FAST, GOOD};
 use bisection_tree::{BisectionTree, Parts};
 use coarsen::{Order, cluster, leaves};
 use constrained::Joins;
-use go_on::Others;
 use level::Level;
 use mapping::Mapping;
+use restarts::Restarts;
 
 /// Maps an instance: by its order where that is narrow, else by contraction; more blocks than there is a
 /// table of distances for, group by group. With a
 /// time to use, V-cycles go on while it lasts. `None` where it is over before there is a mapping:
-/// what is half done counts for nothing, so that more time never gives a worse one.
+/// what is half done counts for nothing, so that more time never gives a worse one. Where a mapping is `known`,
+/// what time is left improves the better one.
 pub(crate) fn map(
     inst: &Instance,
+    known: Option<&[u32]>,
     effort: &Effort,
     budget: &Budget<'_>,
     random: &mut Random,
@@ -56,26 +57,12 @@ pub(crate) fn map(
     if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
         return once(inst, effort, budget, random);
     }
-    mapped(inst, effort, (budget, Manner::GoesOn(None)), random)
-}
-
-/// The same where a mapping is known: what goes on goes on from the better one.
-pub(crate) fn from(
-    inst: &Instance,
-    known: &[u32],
-    effort: &Effort,
-    budget: &Budget<'_>,
-    random: &mut Random,
-) -> Option<Vec<u32>> {
-    if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
-        return once(inst, effort, budget, random);
-    }
-    mapped(inst, effort, (budget, Manner::GoesOn(Some(known))), random)
+    mapped(inst, effort, (budget, Manner::GoesOn(known)), random)
 }
 
 /// The best of a mapping and of those made in a hurry while there is time, each improved by V-cycles while they gain;
 /// `None` where it is over, and for more blocks than there is a table of distances for.
-pub(crate) fn others(
+pub(crate) fn restarts(
     inst: &Instance,
     block: &[u32],
     budget: &Budget<'_>,
@@ -96,8 +83,8 @@ pub(crate) fn others(
         budget,
     };
     let mut divided = Divided::among_blocks(inst, &halving, block);
-    let others = Others::new(&FAST, 0.0, random.clone());
-    whole.go_on(&finest, &mut divided, Some(others), random);
+    let restarts = Restarts::new(&FAST, 0.0, random.clone());
+    whole.use_up(&finest, &mut divided, Some(restarts), random);
     Some(lowered(&divided.part, &divided.parts.block_of(&halving)))
 }
 
@@ -218,14 +205,14 @@ fn mapped(
         };
     }
     if let Manner::GoesOn(known) = manner {
-        if let Some(known) = known.filter(|_| budget.used() < GOING_ON) {
+        if let Some(known) = known.filter(|_| budget.used() < LAST_BEGUN) {
             let mut known = Divided::among_blocks(inst, &halving, known);
             if rank(&finest, &mut known) < rank(&finest, &mut divided) {
                 divided = known;
             }
         }
-        let others = (!ordered).then(|| Others::new(wanted, budget.used() - begun, seeds));
-        whole.go_on(&finest, &mut divided, others, random);
+        let restarts = (!ordered).then(|| Restarts::new(wanted, budget.used() - begun, seeds));
+        whole.use_up(&finest, &mut divided, restarts, random);
     }
     let block = divided.parts.block_of(&halving);
     Some(lowered(&divided.part, &block))

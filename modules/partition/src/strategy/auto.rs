@@ -14,7 +14,7 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal, typical};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
-use crate::tuning::large::UNHURRIED;
+use crate::tuning::large::GOOD_PER_FAST;
 use crate::tuning::small::{NETWORK, TABLE};
 
 pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
@@ -34,16 +34,16 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let known = budget.time.and_then(|_| cheapest());
     let found = match (budget.time, known) {
         (None, _) if context.starts.is_empty() => None,
-        (None, _) => large::map(inst, effort, &budget, random),
+        (None, _) => large::map(inst, None, effort, &budget, random),
         (_, None) => large::hurried(inst, effort, &budget, random),
         // There is time for several of the kind.
         (_, Some(known)) if is_short(&budget, context.hurried) => {
-            large::others(inst, known, &budget, random)
+            large::restarts(inst, known, &budget, random)
         }
-        (_, Some(known)) => large::from(inst, known, effort, &budget, random),
+        (_, Some(known)) => large::map(inst, Some(known), effort, &budget, random),
     };
     let least = || known.or_else(cheapest).cloned();
-    let needed = |random| large::map(inst, effort, &Budget::until(None), random);
+    let needed = |random| large::map(inst, None, effort, &Budget::until(None), random);
     let block = found.or_else(least).or_else(|| needed(random));
     let mut block = block.expect("what takes the time that it needs ends");
     if !inst.is_plain() && !keeps(inst, &block) {
@@ -58,7 +58,7 @@ fn is_short(budget: &Budget<'_>, hurried: Option<Duration>) -> bool {
         .stop_at()
         .map(|end| end.saturating_duration_since(Instant::now()));
     let both = left.filter(|_| budget.time.is_some()).zip(hurried);
-    both.is_some_and(|(left, hurried)| left < hurried * UNHURRIED)
+    both.is_some_and(|(left, hurried)| left < hurried * GOOD_PER_FAST)
 }
 
 /// A short search without proofs: the start of other strategies.

@@ -132,9 +132,8 @@ pub trait Job: Link {
     /// The network is known, by a number that differs for networks that differ. Where another OS process has
     /// another, or is another program, the run fails.
     fn begin(&self, network: u64);
-    /// The run is over, and all know it: every OS process calls it, and uses the link no more. It is going to
-    /// end with this code.
-    fn finish(&self, code: u8);
+    /// The run is over, and all know it: every OS process calls it, and uses the link no more.
+    fn finish(&self);
     /// Who has told the link why the run fails waits to be ended, for a time.
     fn linger(&self, at_most: Duration);
     /// Ends all OS processes.

@@ -224,7 +224,7 @@ impl Job for Simulated {
 
     fn begin(&self, _network: u64) {}
 
-    fn finish(&self, _code: u8) {}
+    fn finish(&self) {}
 
     fn linger(&self, _at_most: Duration) {}
 

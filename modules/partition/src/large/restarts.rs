@@ -1,4 +1,4 @@
-//! What is done with the time that is left: V-cycles while they gain, and other mappings from the start.
+//! What is done with the time that is left: V-cycles while they gain, and restarts: other mappings from the start.
 //!
 //! Where most vertices lie at a boundary V-cycles gain nothing, and mappings from other random numbers differ by more
 //! than they ever do. What the other mappings are, one after the other, does not depend on the time: with more of
@@ -7,10 +7,10 @@
 use super::{Divided, Effort, FAST, Level, Manner, Stage, mapped, rank};
 use crate::budget::Budget;
 use crate::random::Random;
-use crate::tuning::large::{GAINLESS, GOING_ON, LITTLE};
+use crate::tuning::large::{LAST_BEGUN, NEGLIGIBLE, STALLED};
 
 /// Mappings that are made from the start.
-pub(super) struct Others<'a> {
+pub(super) struct Restarts<'a> {
     /// Two kinds in turn.
     efforts: [&'a Effort; 2],
     /// The longest share of the time that one of each took: what would not be done in time is not begun.
@@ -20,7 +20,7 @@ pub(super) struct Others<'a> {
     turn: usize,
 }
 
-impl<'a> Others<'a> {
+impl<'a> Restarts<'a> {
     /// `took`: what one of the effort wanted takes, about.
     pub(super) fn new(wanted: &'a Effort, took: f64, seeds: Random) -> Self {
         Self {
@@ -56,30 +56,30 @@ impl<'a> Others<'a> {
 }
 
 impl Stage<'_> {
-    /// Improves a mapping of the whole while there is time; `others` where other mappings may be any better.
-    pub(super) fn go_on(
+    /// Improves a mapping of the whole while there is time; `restarts` where other mappings may be any better.
+    pub(super) fn use_up(
         &self,
         finest: &Level,
         divided: &mut Divided,
-        mut others: Option<Others<'_>>,
+        mut restarts: Option<Restarts<'_>>,
         random: &mut Random,
     ) {
         let (mut idle, mut took) = (0, 0.0_f64);
         loop {
             let begun = self.budget.used();
             // Checks and the bound come after the search.
-            if begun >= GOING_ON {
+            if begun >= LAST_BEGUN {
                 return;
             }
             let mut next = None;
             let fits = begun + took <= 1.0;
-            if (idle >= GAINLESS || !fits)
-                && let Some(others) = &mut others
+            if (idle >= STALLED || !fits)
+                && let Some(restarts) = &mut restarts
             {
-                let found = others.next(self, begun);
+                let found = restarts.next(self, begun);
                 next = found.map(|block| Divided::among_blocks(self.inst, self.halving, &block));
                 // One V-cycle before the next.
-                idle = GAINLESS - 1;
+                idle = STALLED - 1;
             } else if fits {
                 next = Some(self.attempt(finest, divided.clone(), random));
                 took = took.max(self.budget.used() - begun);
@@ -88,7 +88,7 @@ impl Stage<'_> {
             let Some(mut next) = next else { return };
             let (new, old) = (rank(finest, &mut next), rank(finest, divided));
             // What gains next to nothing is tried again, but in turn with others.
-            let little = (old.1 as f64 * LITTLE) as i64;
+            let little = (old.1 as f64 * NEGLIGIBLE) as i64;
             if new.0 < old.0 || new.1 + little < old.1 {
                 idle = 0;
             }
@@ -124,8 +124,8 @@ mod tests {
             budget: &budget,
         };
         let mut random = Random::new(3);
-        let mut others = Others::new(&GOOD, 0.0, random.clone());
-        let row = (0..4).map(|_| others.next(&stage, 0.0)).collect();
+        let mut restarts = Restarts::new(&GOOD, 0.0, random.clone());
+        let row = (0..4).map(|_| restarts.next(&stage, 0.0)).collect();
         // From the start of a row on nothing gets worse.
         let whole = Divided::whole(&halving, inst.len());
         let mut first = stage.divide_all(&finest, Levels::new(), whole, &mut random);
@@ -135,8 +135,8 @@ mod tests {
             budget: &brief,
             ..stage
         };
-        let others = Some(Others::new(&FAST, 0.0, random.clone()));
-        brief.go_on(&finest, &mut first, others, &mut random);
+        let restarts = Some(Restarts::new(&FAST, 0.0, random.clone()));
+        brief.use_up(&finest, &mut first, restarts, &mut random);
         assert!(rank(&finest, &mut first) <= before);
         row
     }
