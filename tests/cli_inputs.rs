@@ -184,13 +184,37 @@ fn what_a_run_has_written_may_be_written_again() {
     for path in [
         "pair/profile.json",
         "pair/src/profile.json",
-        "pair/trace.json",
         "empty",
         "new",
         "/dev/null",
+        "/dev/null --trace /dev/null",
+        "new --trace pair/trace.json",
     ] {
         test = test.args(&format!("run pair.dot --no-build --profile {path}"));
         test.run().status(0);
+    }
+    // Who writes to a stream of its own adds to what is there.
+    let log = test.folder().join("log");
+    fs::write(&log, "what came before\n").unwrap();
+    let said = || fs::OpenOptions::new().append(true).open(&log).unwrap();
+    for path in ["/dev/stdout", "/dev/stderr", "log"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        command.args(["run", "pair.dot", "--no-build", "--profile", path]);
+        let command = command.current_dir(test.folder()).stdout(said());
+        let done = command.stderr(said()).status().unwrap();
+        assert!(
+            done.success(),
+            "{path}: {}",
+            fs::read_to_string(&log).unwrap()
+        );
+    }
+    for (option, path) in [
+        ("--trace", "pair/profile.json"),
+        ("--profile", "pair/trace.json"),
+    ] {
+        test = test.args(&format!("run pair.dot {option} {path}"));
+        let said = format!("error[G0011]: `{path}` is there, and does not look like what");
+        test.run().status(2).stderr_has(&said);
     }
     test = test.args("run pair.dot --trace notes");
     test.run()
@@ -208,6 +232,8 @@ fn what_somebody_else_has_written_is_not_written_over() {
         ("hosts", "n1 slots=2\n"),
         ("own.svg", "<?xml version=\"1.0\"?>\n<svg/>\n"),
         ("other.dot", "digraph other {\n    a -> b;\n}\n"),
+        ("pair.grf", "0\n2 2\n0 000\n1 1\n1 0\n"),
+        ("parts/pair.map", "Nobody has these twice.\n"),
         ("main.rs", "fn main() {}\n"),
         ("notes.txt", "Nobody has these twice.\n"),
     ];
@@ -241,6 +267,7 @@ fn what_somebody_else_has_written_is_not_written_over() {
             "hosts",
         ),
         ("view pair.dot -o notes.txt", "notes.txt"),
+        ("partition pair.grf -n 2 -o parts", "parts/pair.map"),
         ("view pair.dot --json -o package.json", "package.json"),
         ("view pair.dot --svg -o main.rs", "main.rs"),
         ("expand pair.dot -o Cargo.toml", "Cargo.toml"),

@@ -31,6 +31,26 @@ pub(crate) fn standard_input() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
+/// Whether a path is the file that standard output or standard error go to: whoever writes there adds to what is there.
+pub(crate) fn is_own_stream(path: &Path) -> bool {
+    let there = Identity::of_file(path);
+    let streams = [standard_output(), standard_error()];
+    let mut found = streams.into_iter().flatten().map(|file| file.metadata());
+    found.any(|found| found.is_ok_and(|found| Identity::there(&found, path) == there))
+}
+
+#[cfg(unix)]
+fn standard_error() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stderr().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn standard_error() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stderr().as_handle().try_clone_to_owned()?))
+}
+
 #[cfg(unix)]
 fn standard_output() -> io::Result<File> {
     use std::os::fd::AsFd;

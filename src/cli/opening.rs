@@ -22,6 +22,8 @@ pub(crate) enum Opening<'a> {
     Word(&'static str),
     /// Names, one a line.
     Names,
+    /// Numbers.
+    Numbers,
     /// There is nothing.
     Blank,
     /// Something else.
@@ -44,7 +46,7 @@ impl Opening<'_> {
                 Opening::Blank
             };
         }
-        let start = head.trim_start();
+        let start = head.trim_start_matches('\u{feff}').trim_start();
         if let Some(object) = start.strip_prefix('{') {
             let key = object.trim_start().strip_prefix('"');
             let key = key.and_then(|key| Some(key.split_once('"')?.0));
@@ -62,6 +64,12 @@ impl Opening<'_> {
         }
         if let Some(word) = WORDS.iter().find(|word| start.starts_with(**word)) {
             return Opening::Word(word);
+        }
+        if head
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b.is_ascii_whitespace())
+        {
+            return Opening::Numbers;
         }
         let name = |line: &str| !line.is_empty() && line.bytes().all(is_of_name);
         match head.lines().all(name) {
@@ -88,12 +96,14 @@ fn is_of_name(byte: u8) -> bool {
 pub(crate) fn is_ours(path: &Path, openings: &[Opening<'_>]) -> bool {
     let mut head = Vec::new();
     let regular = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-    let Some(file) = regular.then(|| File::open(path).ok()).flatten() else {
+    if !regular {
         return true;
-    };
+    }
     // One more, so that a longer file is known from one that ends there.
-    if file.take(HEAD as u64 + 1).read_to_end(&mut head).is_err() {
-        return true;
+    let read = File::open(path).map(|file| file.take(HEAD as u64 + 1).read_to_end(&mut head));
+    // What cannot be read may be anything.
+    if !matches!(read, Ok(Ok(_))) {
+        return false;
     }
     let there = Opening::of(&head);
     there == Opening::Blank || openings.contains(&there)
@@ -135,6 +145,8 @@ mod tests {
             ),
             ("-np 1 -host a", Opening::Word("-np ")),
             ("n1\nn2.x\n", Opening::Names),
+            ("3\n0\t0\n1\t12\n", Opening::Numbers),
+            ("\u{feff}{\"what\":1}", Opening::Json("what")),
             ("n1 slots=1\n", Opening::Other),
             ("[package]\nname = \"a\"\n", Opening::Other),
             (&long, Opening::Other),

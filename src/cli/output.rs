@@ -145,7 +145,10 @@ pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Pa
     if one != other {
         diagnostic = diagnostic.with_note(format!("`{}` is the same file", one.display()));
     }
-    session.fail(Exit::Usage, diagnostic)
+    session.fail(
+        Exit::Usage,
+        diagnostic.help("write one of them to another file; nothing was written"),
+    )
 }
 
 /// Tells which files are not as they would be written.

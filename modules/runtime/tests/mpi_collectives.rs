@@ -210,6 +210,15 @@ fn operations_on_groups() {
         members(&all.include_ranges(&[(9, 0, -4)]).unwrap()),
         [9, 5, 1]
     );
+    // What is reached is counted, however far the end and the step are.
+    let far = |range| all.include_ranges(&[range]);
+    assert!(matches!(
+        far((0, usize::MAX, isize::MAX)),
+        Err(Error::Group(_))
+    ));
+    assert!(matches!(far((1, usize::MAX, 2)), Err(Error::Group(_))));
+    assert_eq!(members(&far((4, 8, isize::MAX)).unwrap()), [4]);
+    assert_eq!(members(&far((4, 0, isize::MIN)).unwrap()), [4]);
 }
 
 /// Ranks that are in one place, wherever that is.

@@ -1,7 +1,7 @@
 //! The files that the program of a network writes: none over what is read to build it, or was written by somebody else.
 
 use super::args::RunArgs;
-use crate::cli::identity::Identity;
+use crate::cli::identity::{Identity, is_own_stream};
 use crate::cli::opening::Opening;
 use crate::cli::output;
 use crate::cli::session::{Outcome, Session};
@@ -15,36 +15,46 @@ use std::path::{Path, PathBuf};
 const MOST_ENTRIES: usize = 200_000;
 
 /// How a profile, a trace and statistics begin.
-const OPENINGS: [Opening<'static>; 3] = [
-    Opening::Json("processes"),
-    Opening::Json("displayTimeUnit"),
-    Opening::Json("what"),
-];
+const PROFILE: Opening<'static> = Opening::Json("processes");
+const TRACE: Opening<'static> = Opening::Json("displayTimeUnit");
+const STATISTICS: Opening<'static> = Opening::Json("what");
+
+/// A file that the program is to write, and how it begins then.
+struct Output {
+    path: PathBuf,
+    opening: Opening<'static>,
+}
 
 /// The files that the program is to write: what the user's shell has set holds where the command line says nothing.
-fn outputs(args: &RunArgs) -> Vec<PathBuf> {
+fn outputs(args: &RunArgs) -> Vec<Output> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let or_set =
         |path: &Option<PathBuf>, name| path.clone().or_else(|| variable(name).map(PathBuf::from));
     let statistics = variable("GRAPHMAP_STATS").filter(|_| !args.stats);
     let statistics = statistics.and_then(|set| Some(set.to_str()?.strip_prefix("json:")?.into()));
     [
-        or_set(&args.profile, "GRAPHMAP_PROFILE"),
-        or_set(&args.trace, "GRAPHMAP_TRACE"),
-        statistics,
+        (or_set(&args.profile, "GRAPHMAP_PROFILE"), PROFILE),
+        (or_set(&args.trace, "GRAPHMAP_TRACE"), TRACE),
+        (statistics, STATISTICS),
     ]
     .into_iter()
-    .flatten()
+    .filter_map(|(path, opening)| {
+        let path = path?;
+        Some(Output { path, opening })
+    })
     .collect()
 }
 
 /// Refuses a run whose program would write over what we have read, or one file twice: it knows nothing of that.
 pub(super) fn check(args: &RunArgs, session: &mut Session<'_>) -> Outcome<()> {
-    for path in outputs(args) {
+    for Output { path, .. } in outputs(args) {
         output::not_an_input(session, &path, &Identity::of_output(&path))?;
     }
+    // What is no file takes both.
+    let is_file = |path: &Path| !path.exists() || path.is_file() && !is_own_stream(path);
     if let (Some(profile), Some(trace)) = (&args.profile, &args.trace)
         && Identity::of_output(profile) == Identity::of_output(trace)
+        && is_file(profile)
     {
         return output::written_twice(session, profile, trace);
     }
@@ -58,25 +68,27 @@ pub(super) fn check_in(
     session: &mut Session<'_>,
     project: &Project,
 ) -> Outcome<()> {
-    let there: Vec<PathBuf> = outputs(args)
+    let there: Vec<Output> = outputs(args)
         .into_iter()
-        .filter(|path| path.is_file())
+        .filter(|output| output.path.is_file() && !is_own_stream(&output.path))
         .collect();
     if !there.is_empty() {
-        let wanted = there.iter().map(|path| Identity::of_output(path)).collect();
-        for source in sources(&project.root, &wanted) {
+        for source in sources(&project.root, &there) {
             session.remember(&source);
         }
     }
     check(args, session)?;
-    for path in &there {
-        output::not_of_others(session, path, &OPENINGS)?;
+    for Output { path, opening } in &there {
+        output::not_of_others(session, path, std::slice::from_ref(opening))?;
     }
     Ok(())
 }
 
 /// What a build of a project reads of these files.
-fn sources(root: &Path, wanted: &HashSet<Identity>) -> Vec<PathBuf> {
+fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
+    let of = |output: &Output| Identity::of_output(&output.path);
+    let wanted: HashSet<Identity> = outputs.iter().map(of).collect();
+    let openings = [PROFILE, TRACE, STATISTICS];
     let mut found = Vec::new();
     let is_wanted = |path: &Path| path.is_file() && wanted.contains(&Identity::of_file(path));
     let absolute = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
@@ -111,7 +123,7 @@ fn sources(root: &Path, wanted: &HashSet<Identity>) -> Vec<PathBuf> {
                 }
             } else if (is_source || is_read_by_name(&name)) && is_wanted(&path) {
                 // Somebody has a profile written among the sources: one that was is written again.
-                if is_read_by_name(&name) || !output::is_ours(&path, &OPENINGS) {
+                if is_read_by_name(&name) || !output::is_ours(&path, &openings) {
                     found.push(path);
                 }
             }

@@ -132,12 +132,16 @@ impl Group {
             if first >= self.len() {
                 return Err(OUTSIDE);
             }
-            // That there are not so many is found where they are counted.
-            let last = u32::try_from(last).unwrap_or(u32::MAX);
+            let (from, to, step) = (i128::from(first), last as i128, step as i128);
             // A range that goes away from its end has no ranks.
-            if first == last || (first < last) == (step > 0) {
-                all.push((first, last, step as i64));
+            if from != to && (from < to) != (step > 0) {
+                continue;
             }
+            let steps = (to - from) / step;
+            let reached = u32::try_from(from + steps * step).or(Err(OUTSIDE))?;
+            // Of one rank any step does.
+            let step = i64::try_from(step).unwrap_or(1);
+            all.push((first, reached, if steps == 0 { 1 } else { step }));
         }
         self.0.range_include(&all).map(Group).map_err(wrong)
     }
