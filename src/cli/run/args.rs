@@ -19,7 +19,8 @@ Examples:
 
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
 program ends: with 6 when the network blocked, with 7 when one of its OS processes was lost, with 8 when
-channels would have to grow beyond --memory.")]
+channels would have to grow beyond --memory. Over MPI, one that a signal has ended is told by
+the launcher's own code.")]
 pub(crate) struct RunArgs {
     /// Graph file. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE", required = false)]
