@@ -2,6 +2,11 @@
 
 mod common;
 
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
 use common::{BOTH, Both, everywhere, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Local, Names, Network, Options, Stopped};
@@ -49,6 +54,50 @@ fn bystanders_cost_nothing_when_channels_grow() {
     let ((times, told), (same, more)) = (run(few as usize), run(many as usize));
     assert_eq!(times, same);
     assert_eq!(more - told, 2 * (many - few), "both ends once");
+}
+
+/// Full channels to a reader of which it is not known what it waits for: all grow in the same standstill, however many there are.
+#[test]
+fn channels_to_an_unknown_reader_grow_at_once() {
+    let run = |writers: usize| {
+        let mut net = Local::new();
+        let (outs, ins): (Vec<_>, Vec<_>) = (0..writers).map(|_| net.channel::<u64>(1)).unzip();
+        let ended = Rc::new(Cell::new(0));
+        let waker = Rc::new(Cell::new(None::<Waker>));
+        for mut out in outs {
+            let (ended, waker) = (Rc::clone(&ended), Rc::clone(&waker));
+            net.spawn(async move {
+                for token in 0..3 {
+                    out.write(token).await?;
+                }
+                ended.set(ended.get() + 1);
+                if let Some(waker) = waker.take() {
+                    waker.wake();
+                }
+                Ok::<(), Stopped>(())
+            });
+        }
+        net.spawn(async move {
+            let all = poll_fn(|context| {
+                if ended.get() == writers {
+                    return Poll::Ready(());
+                }
+                waker.set(Some(context.waker().clone()));
+                Poll::Pending
+            });
+            all.await;
+            for mut input in ins {
+                assert_eq!(input.read().await, Some(0));
+                assert_eq!([input.read().await, input.read().await], [Some(1), Some(2)]);
+            }
+        });
+        let report = net.run(&Options::new()).unwrap();
+        assert_eq!(report.growths.len(), 2 * writers, "to 2 and to 4 each");
+        report.schedulers[0].standstills
+    };
+    let few = run(10);
+    assert!(few > 0);
+    assert_eq!(few, run(size(4000, 20) as usize));
 }
 
 /// A channel takes memory for the tokens that it holds, and not for those that it may.

@@ -121,6 +121,16 @@ pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     Some(unsafe { (*core).running.id() })
 }
 
+/// A channel of this thread is gone, through which so many tokens went.
+pub(crate) fn channel_is_gone(number: u32, tokens: u64) {
+    with_current(|scheduler| {
+        if scheduler.measured {
+            let mut tally = scheduler.tally.borrow_mut();
+            tally.channel(number, tokens, None);
+        }
+    });
+}
+
 /// A reader has left without all that was written to it, or was to be; not where the run has ended, and everybody has to leave.
 pub(crate) fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     with_current(|scheduler| {

@@ -46,10 +46,13 @@ pub(crate) struct Look {
     pub(crate) cross: Option<u32>,
 }
 
+/// A place for a point: empty once that is gone.
+type Place = Cell<Option<NonNull<Point>>>;
+
 /// The points and the ends of channels between schedulers that a scheduler has.
 #[derive(Default)]
 pub(crate) struct Registry {
-    points: RefCell<Vec<Option<NonNull<Point>>>>,
+    points: RefCell<Vec<Place>>,
     /// The number of each point; empty if it is the slot.
     numbers: RefCell<Vec<u32>>,
     /// The slots of those whose words have changed since they were last collected.
@@ -72,42 +75,51 @@ thread_local! {
     static NEWEST: Cell<*const Registry> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls `f` with the registry that has this point, if that is still there.
-fn with_home<R>(point: &Point, f: impl FnOnce(&Registry) -> R) -> Option<R> {
+/// Calls `f` with the registry that has this point, if that is still there, and the point's place in it.
+#[inline(always)]
+fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option<R> {
     let mut registry = NEWEST.get();
     // SAFETY: the list is of registries of this thread, each of which leaves it before it goes, and
     // `f`, which is of this file, lets none go.
     while let Some(this) = unsafe { registry.as_ref() } {
-        if own(this, point) {
-            return Some(f(this));
+        // SAFETY: the table is not written, and stays as long as it is, while this is borrowed: `f`, which is of this file, adds no point.
+        // Each channel that goes comes here, and to count such borrows would take longer than all the rest.
+        let points = unsafe { this.points.try_borrow_unguarded() };
+        let points = points.expect("no point is added just now");
+        let place = points.get(point.slot() as usize);
+        if let Some(place) = place
+            && is_at(place, point)
+        {
+            return Some(f(this, place));
         }
         registry = this.older.get();
     }
     None
 }
 
+/// Whether this is the place of a point.
+fn is_at(place: &Place, point: &Point) -> bool {
+    place
+        .get()
+        .is_some_and(|known| ptr::eq(known.as_ptr(), point))
+}
+
 /// The words of a point have changed.
 #[cold]
 #[inline(never)]
 pub(crate) fn touch(point: &Point) {
-    with_home(point, |home| home.touched.borrow_mut().push(point.slot()));
+    with_home(point, |home, _| {
+        home.touched.borrow_mut().push(point.slot());
+    });
 }
 
 /// A point is going to be freed. Returns its number, if its registry is still there.
+#[inline(always)]
 pub(crate) fn strike(point: &Point) -> Option<u32> {
-    with_home(point, |home| {
-        let slot = point.slot();
-        home.points.borrow_mut()[slot as usize] = None;
-        home.number(slot)
+    with_home(point, |home, place| {
+        place.set(None);
+        home.number(point.slot())
     })
-}
-
-/// Which of the registry's points this is, if it is one.
-fn own(registry: &Registry, point: &Point) -> bool {
-    let known = registry.points.borrow().get(point.slot() as usize).copied();
-    known
-        .flatten()
-        .is_some_and(|known| ptr::eq(known.as_ptr(), point))
 }
 
 impl Registry {
@@ -143,7 +155,7 @@ impl Registry {
     pub(crate) unsafe fn add(&self, point: NonNull<Point>, number: u32) {
         let mut points = self.points.borrow_mut();
         let slot = points.len() as u32;
-        points.push(Some(point));
+        points.push(Cell::new(Some(point)));
         let mut numbers = self.numbers.borrow_mut();
         if number != slot && numbers.is_empty() {
             numbers.extend(0..slot);
@@ -200,7 +212,9 @@ impl Registry {
 
     /// The number of a channel whose point this is, if the point is of this registry.
     pub(crate) fn number_of(&self, point: &Point) -> Option<u32> {
-        own(self, point).then(|| self.number(point.slot()))
+        let points = self.points.borrow();
+        let place = points.get(point.slot() as usize)?;
+        is_at(place, point).then(|| self.number(point.slot()))
     }
 
     fn number(&self, slot: u32) -> u32 {
@@ -217,7 +231,7 @@ impl Registry {
     }
 
     fn with_point<R>(&self, slot: u32, f: impl FnOnce(&Point) -> R) -> Option<R> {
-        let point = self.points.borrow().get(slot as usize).copied().flatten()?;
+        let point = self.points.borrow().get(slot as usize)?.get()?;
         // SAFETY: what is in the list has not been freed, and `f`, which is of this crate, frees
         // nothing.
         Some(f(unsafe { point.as_ref() }))

@@ -347,11 +347,7 @@ impl<T> Channel<T> {
         // no tokens: the reader took them, and nothing is put in once the reader has gone.
         let this = unsafe { Box::from_raw(channel.as_ptr()) };
         if let Some(number) = number {
-            current::with_current(|s| {
-                s.tally()
-                    .borrow_mut()
-                    .channel(number, this.head.get(), None);
-            });
+            current::channel_is_gone(number, this.head.get());
         }
         // SAFETY: the count is right, and the store is not used again.
         unsafe { this.free_slots(this.mask.get() + 1) };
