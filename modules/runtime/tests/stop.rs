@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -284,6 +286,73 @@ fn a_filter_reads_for_its_reader() {
             }
         });
         net.run(&Options::new()).unwrap();
+    }
+}
+
+/// Filters that have been woken, and have not had their turn when their readers leave, end one after the other at once: not each of them
+/// after a turn of all others that can run.
+#[test]
+fn a_chain_that_can_run_ends_before_others_go_on() {
+    fn ends<T: 'static>(token: fn(u64) -> T, options: &Options) {
+        const MEMBERS: usize = 20;
+        let mut net = Local::new();
+        let (turns, left, ended) = (
+            Rc::new(Cell::new(0)),
+            Rc::new(Cell::new(None)),
+            Rc::new(Cell::new(None)),
+        );
+        let (first, mut input) = net.channel::<T>(2);
+        net.spawn({
+            let (turns, ended) = (Rc::clone(&turns), Rc::clone(&ended));
+            async move {
+                let mut first = first;
+                for n in 0.. {
+                    if first.write(token(n)).await.is_err() {
+                        break;
+                    }
+                }
+                ended.set(Some(turns.get()));
+            }
+        });
+        for _ in 0..MEMBERS {
+            let (mut output, next) = net.channel::<T>(2);
+            let mut from = std::mem::replace(&mut input, next);
+            net.spawn(async move {
+                while let Some(token) = from.read_for(&mut output).await {
+                    output.write(token).await?;
+                }
+                Ok::<(), Stopped>(())
+            });
+        }
+        net.spawn({
+            let (turns, left) = (Rc::clone(&turns), Rc::clone(&left));
+            async move {
+                // All wait for room by then.
+                for _ in 0..10 * MEMBERS {
+                    rt::yield_now().await;
+                }
+                // Who waits there is woken, and so the one before it will be.
+                assert!(input.read().await.is_some());
+                left.set(Some(turns.get()));
+            }
+        });
+        for _ in 0..2 {
+            let (turns, ended) = (Rc::clone(&turns), Rc::clone(&ended));
+            net.spawn(async move {
+                while ended.get().is_none() {
+                    turns.set(turns.get() + 1);
+                    rt::yield_now().await;
+                }
+            });
+        }
+        net.run(options).unwrap();
+        let (left, ended): (u64, u64) = (left.get().unwrap(), ended.get().unwrap());
+        assert!(ended - left <= 4, "{} turns of others", ended - left);
+    }
+    // What is measured goes as what is not: else a profile would be of another run.
+    for options in [Options::new(), Options::new().stats(true)] {
+        ends(|n| n, &options);
+        ends(Box::new, &options);
     }
 }
 

@@ -7,6 +7,7 @@ use std::task::Context;
 
 use super::registry::Registry;
 use super::scheduler::{FirstIds, MOST, Scheduler};
+use super::task::TaskHeader;
 use super::waker_core::WakerCore;
 use crate::link::waiter::HOOK;
 
@@ -62,7 +63,17 @@ pub(crate) fn wake_next(id: u32) {
 pub(crate) fn wake_stopped(id: u32) {
     with_current(|scheduler| {
         scheduler.wake(id);
-        if scheduler.plain && id & HOOK == 0 {
+        if scheduler.stops_first && id & HOOK == 0 {
+            scheduler.asked.set(id);
+        }
+    });
+}
+
+/// A reader has left, and this process waited last to write to it: if it has been woken and is still to have its turn, that comes at once.
+/// Else a chain of processes that end one after the other would stand still at each of them until all others have had theirs.
+pub(crate) fn stopped_soon(id: u32) {
+    with_current(|scheduler| {
+        if scheduler.stops_first && scheduler.header(id).is_some_and(TaskHeader::is_queued) {
             scheduler.asked.set(id);
         }
     });

@@ -66,7 +66,8 @@ pub(crate) struct Scheduler {
     choices: Cell<usize>,
     /// A process that may have been asked to stop: a hint, for it is in the queue as well.
     pub(super) asked: Cell<u32>,
-    pub(super) plain: bool,
+    /// Who is asked to stop goes before all others: not where the order is shuffled.
+    pub(super) stops_first: bool,
     pub(super) hooks: Hooks,
     /// What else than channels its processes wait at.
     pub(crate) above: Above,
@@ -117,7 +118,7 @@ impl Scheduler {
             predictions: Predictions::new(),
             choices: Cell::new(0),
             asked: Cell::new(NOBODY),
-            plain: shuffle.is_none() && !timed,
+            stops_first: shuffle.is_none(),
             hooks: Hooks::new(first.hook),
             above: Above::default(),
             registry,

@@ -26,15 +26,27 @@ impl Scheduler {
         let mut context = Context::from_waker(waker);
         let told = self.told.get();
         let mut clock = self.measured.then(Instant::now);
-        for turn in 0..BATCH {
-            let Some(id) = self.queue.pop() else { break };
+        let (mut turn, mut has_ended) = (0, false);
+        loop {
+            // As `pass_stop_on`, but that each is timed by itself.
+            let asked = has_ended.then(|| self.take_asked()).flatten();
+            let Some(id) = asked.or_else(|| (turn < BATCH).then(|| self.queue.pop()).flatten())
+            else {
+                break;
+            };
             let who = self
                 .header(id)
                 .map(|header| (header.kind(), header.index()));
             if let Some(recorder) = &self.recorder {
                 recorder.open();
             }
-            self.step(turn, id, told, &mut context);
+            has_ended = if asked.is_some() {
+                self.poll_asked(id, told, &mut context)
+            } else {
+                turn += 1;
+                self.step_alone(turn - 1, id, told, &mut context)
+            };
+            self.flush_deferred();
             if let Some(recorder) = &self.recorder {
                 let header = self.header(id);
                 let ready = header.is_some_and(|header| header.is_queued());

@@ -11,20 +11,36 @@ use crate::link::waiter::NOBODY;
 pub(super) const BATCH: usize = 64;
 
 impl Scheduler {
-    /// A turn of a process. `turn` is its number in a batch, `told` whether waits have been told.
+    /// A turn of a process, and of those that end with it. `turn` is its number in a batch, `told` whether waits have been told.
     #[inline(always)]
     pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
+        if self.step_alone(turn, id, told, context) {
+            self.pass_stop_on(told, context);
+        }
+        self.flush_deferred();
+    }
+
+    /// A turn of a process and of no other; true if it has ended.
+    #[inline(always)]
+    pub(super) fn step_alone(
+        &self,
+        turn: usize,
+        id: u32,
+        told: bool,
+        context: &mut Context<'_>,
+    ) -> bool {
         debug_assert!(self.slot(id).is_some(), "only ids of the table are queued");
-        let Some(slot) = self.slot(id) else { return };
-        let Some(header) = slot.get() else { return };
+        let Some(slot) = self.slot(id) else {
+            return false;
+        };
+        let Some(header) = slot.get() else {
+            return false;
+        };
         let header = self.predictions.confirm(turn, header);
         self.core.running.set(id);
         // SAFETY: what is in the table is alive.
         unsafe { header.as_ref() }.dequeue();
-        if self.poll(slot, header, told, context) {
-            self.pass_stop_on(told, context);
-        }
-        self.flush_deferred();
+        self.poll(slot, header, told, context)
     }
 
     /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
@@ -67,17 +83,31 @@ impl Scheduler {
 
     /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
     /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
-    ///
-    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
     fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
-        loop {
-            let id = self.asked.replace(NOBODY);
-            let Some(slot) = self.slot(id) else { return };
-            let Some(header) = slot.get() else { return };
-            self.core.running.set(id);
-            if !self.poll(slot, header, told, context) {
+        while let Some(id) = self.take_asked() {
+            if !self.poll_asked(id, told, context) {
                 return;
             }
         }
+    }
+
+    /// The process that may have been asked to stop last, if it is there.
+    pub(super) fn take_asked(&self) -> Option<u32> {
+        let id = self.asked.replace(NOBODY);
+        self.header(id).map(|_| id)
+    }
+
+    /// Polls a process that may have been asked to stop; true if it has ended.
+    ///
+    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
+    pub(super) fn poll_asked(&self, id: u32, told: bool, context: &mut Context<'_>) -> bool {
+        let Some(slot) = self.slot(id) else {
+            return false;
+        };
+        let Some(header) = slot.get() else {
+            return false;
+        };
+        self.core.running.set(id);
+        self.poll(slot, header, told, context)
     }
 }

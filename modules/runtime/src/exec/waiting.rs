@@ -48,16 +48,20 @@ impl Point {
         self.set(side, GONE | with);
     }
 
-    /// Wakes the other side, which waits for this one or for its leaving.
-    pub(crate) fn wake_left(&self, side: Side, how: impl Fn(u32)) {
+    /// Wakes the other side, which waits for this one or for its leaving. If it does neither, `last` is told who waited there last: it
+    /// may have been woken already and have had no turn since.
+    pub(crate) fn wake_left(&self, side: Side, how: impl Fn(u32), last: impl Fn(u32)) {
         let word = self.word(side);
         if word & (STOP | ARMED | GONE) == STOP {
             self.set(side, word & !STOP);
             self.touch();
             debug_assert!(word & HOOK == 0, "a hook that waits to be stopped is armed");
             how(word & ID);
-        } else {
-            self.wake(side, how);
+        } else if let Some(id) = self.release(side) {
+            self.touch();
+            how(id);
+        } else if word & (GONE | HOOK) == 0 {
+            last(word & ID);
         }
     }
 

@@ -275,6 +275,10 @@ impl<T> Channel<T> {
             // SAFETY: the caller's promise; there are no tokens.
             return unsafe { Self::reader_has_left(channel, this.head.get(), 0) };
         }
+        if !mem::needs_drop::<T>() {
+            // SAFETY: the caller's promise.
+            return unsafe { Self::drain_reader(channel) };
+        }
         // SAFETY: the channel stays until its reader has left, which `drain_reader` does.
         unsafe { one_by_one(channel.cast(), |channel| Self::drain_reader(channel.cast())) };
     }
@@ -306,7 +310,8 @@ impl<T> Channel<T> {
         // The channel is empty, so its head is a count and no place any more.
         this.head.set(read);
         this.point.leave(Side::Read, refused);
-        this.point.wake_left(Side::Write, current::wake_stopped);
+        this.point
+            .wake_left(Side::Write, current::wake_stopped, current::stopped_soon);
         if this.point.is_gone(Side::Write) {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };
@@ -315,6 +320,9 @@ impl<T> Channel<T> {
 
     /// Drops all tokens.
     fn drain(&self) {
+        if !mem::needs_drop::<T>() {
+            return self.len.set(0);
+        }
         while let Take::Token(token) = self.take() {
             // If this panics, the others are dropped all the same.
             let rest = Finally(|| self.drain());
@@ -331,7 +339,7 @@ impl<T> Channel<T> {
         // SAFETY: the end that leaves has not left yet. No code of the user is called here.
         let this = unsafe { channel.as_ref() };
         this.point.leave(Side::Write, 0);
-        this.point.wake_left(Side::Read, current::wake);
+        this.point.wake_left(Side::Read, current::wake, |_| {});
         if this.point.is_gone(Side::Read) {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };
