@@ -12,7 +12,6 @@ use super::scheduler::Scheduler;
 use super::shared::Verdict;
 use super::tally::Tally;
 use super::task;
-use super::turn::BATCH;
 use super::waker;
 use crate::link::waiter::NOBODY;
 
@@ -184,20 +183,25 @@ impl Scheduler {
         }
         let mut context = Context::from_waker(waker);
         // It changes in standstills only, which are between turns.
-        if self.told.get() {
-            self.batch(true, &mut context);
+        let turns = if self.told.get() {
+            self.batch(true, &mut context)
         } else {
-            self.batch(false, &mut context);
-        }
+            self.batch(false, &mut context)
+        };
+        self.adapt_batch(turns);
         self.core.running.end_batch();
     }
 
     #[inline(always)]
-    fn batch(&self, told: bool, context: &mut Context<'_>) {
-        for turn in 0..BATCH {
-            let Some(id) = self.queue.pop() else { break };
+    fn batch(&self, told: bool, context: &mut Context<'_>) -> usize {
+        let turns = self.batch_size.get();
+        for turn in 0..turns {
+            let Some(id) = self.queue.pop() else {
+                return turn;
+            };
             self.step(turn, id, told, context);
         }
+        turns
     }
 
     /// Waits a little for mail, or for what it polls, where that is cheaper than to sleep;

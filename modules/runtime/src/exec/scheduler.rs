@@ -22,6 +22,7 @@ use super::registry::Registry;
 use super::shared::Shared;
 use super::tally::Tally;
 use super::task::TaskHeader;
+use super::turn::BatchSize;
 use super::waker_core::WakerCore;
 use crate::link::waiter::{ELSEWHERE, NOBODY};
 use crate::placement::{SchedulerId, SchedulerIndex};
@@ -42,6 +43,7 @@ pub(super) type Slot = Cell<Option<NonNull<TaskHeader>>>;
 /// The processes of one thread, and what they wait for.
 pub(crate) struct Scheduler {
     pub(super) queue: Queue,
+    pub(super) batch_size: BatchSize,
     pub(super) tasks: Vec<Slot>,
     /// Where the table would have the process whose id is 0: so to find one takes no subtraction, for which all that runs would
     /// have to wait.
@@ -100,6 +102,7 @@ impl Scheduler {
         let tasks: Vec<Slot> = vec![Cell::new(None); processes];
         Scheduler {
             queue: Queue::new(processes, shuffle),
+            batch_size: BatchSize::new(),
             origin: tasks.as_ptr().wrapping_sub(first.process as usize),
             tasks,
             base: first.process,

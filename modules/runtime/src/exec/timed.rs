@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::recorder::Recorder;
 use super::scheduler::Scheduler;
-use super::turn::BATCH;
 
 impl Scheduler {
     /// What is recorded, where the run is traced.
@@ -26,11 +25,12 @@ impl Scheduler {
         let mut context = Context::from_waker(waker);
         let told = self.told.get();
         let mut clock = self.measured.then(Instant::now);
+        let turns = self.batch_size.get();
         let (mut turn, mut has_ended) = (0, false);
         loop {
             // As `pass_stop_on`, but that each is timed by itself.
             let asked = has_ended.then(|| self.take_asked()).flatten();
-            let Some(id) = asked.or_else(|| (turn < BATCH).then(|| self.queue.pop()).flatten())
+            let Some(id) = asked.or_else(|| (turn < turns).then(|| self.queue.pop()).flatten())
             else {
                 break;
             };
@@ -59,6 +59,7 @@ impl Scheduler {
                 *clock = now;
             }
         }
+        self.adapt_batch(turn);
         self.core.running.end_batch();
     }
 
