@@ -13,8 +13,9 @@ use crate::link::waiter::NOBODY;
 const BATCH: usize = 64;
 /// Fewest turns that are worth a look at the clock.
 const FEW: usize = 4;
-/// Turns that take longer than this, as many as a batch has at most, keep others waiting.
-const LONG: Duration = Duration::from_micros(100);
+/// Turns that take longer than this, as many as a batch has at most, keep others waiting. Far more than where turns move a hundred tokens
+/// each between schedulers (64 of them take 0.2 to 0.4 ms): to look around after each of those takes longer than they do.
+const LONG: Duration = Duration::from_millis(1);
 
 /// How many turns a batch has. Where processes compute for long in their turns each turn is a batch, so that what has come from others is
 /// looked at between them, and not after all of them.
@@ -203,7 +204,7 @@ mod tests {
                 .iter()
                 .all(|&n| n == BATCH)
         );
-        let long = turns(&size, &mut now, 6 * BATCH, 1000);
+        let long = turns(&size, &mut now, 6 * BATCH, 100);
         assert_eq!(
             long.iter().filter(|&&n| n == BATCH).count(),
             BATCH,
