@@ -110,6 +110,15 @@ impl Group {
         self.0.include(&narrow(ranks)?).map(Group).map_err(wrong)
     }
 
+    /// The same of ranks of which none is there twice: this one where they are all of it in their order, and relative to it
+    /// where that is smaller.
+    pub(super) fn part(&self, ranks: &[u32]) -> Result<Group, Error> {
+        if ranks.len() == self.size() && ranks.iter().copied().eq(0..self.len()) {
+            return Ok(self.clone());
+        }
+        self.0.include(ranks).map(Group).map_err(wrong)
+    }
+
     /// The group without these of its ranks.
     ///
     /// # Errors

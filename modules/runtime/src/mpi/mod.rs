@@ -45,6 +45,7 @@ mod call;
 mod cartesian;
 mod collective;
 mod communicator;
+mod create;
 mod create_group;
 mod distributed;
 mod entry;
