@@ -59,6 +59,7 @@ fn ranks_in_several_os_processes() {
         "messages:3",
         "collectives:5",
         "communicators:2",
+        "persistent:20",
         "accesses:4",
         "unreadable",
     ] {

@@ -15,6 +15,7 @@ use std::task::{Context, Poll};
 use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, place};
 use super::entry::{EntryState, NONE};
 use super::error::Error;
+use super::request::Request;
 use super::state::{CommunicatorState, Round, Rounds};
 use super::world::wake;
 use crate::exec::floor::TellWait;
@@ -416,6 +417,31 @@ impl<R> Future for Collective<R> {
         }
         this.leave();
         Poll::Ready(taken.0)
+    }
+}
+
+impl<R> Request for Collective<R> {
+    type Outcome = R;
+
+    fn is_active(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn is_done(&self) -> bool {
+        Collective::is_done(self)
+    }
+
+    /// The others go on: nothing is taken back.
+    fn cancel(self) -> bool {
+        false
+    }
+
+    fn disarm(&mut self) {
+        if self.entry != NONE {
+            let world = &self.shared.world;
+            let word = world.change(|matching| matching.take_word(self.entry));
+            world.unhook(self.entry, word);
+        }
     }
 }
 

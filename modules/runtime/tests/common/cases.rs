@@ -33,6 +33,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "collectives" => {
             ranks::network(7, move |world| rank_cases::collectives(world, number, 100))
         }
+        "persistent" => ranks::network(5, move |world| rank_cases::persistent(world, number)),
         "communicators" => ranks::network(7, move |world| communicators(world, number, 40)),
         "accesses" => ranks::network(5, move |world| accesses(world, number, 20, 12)),
         "ranks in a cycle" => ranks::network(3, |world| async move {
