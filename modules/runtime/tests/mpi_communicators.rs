@@ -50,7 +50,7 @@ fn large_communicators() {
             sent.await?;
             // Each waits in a call, and lets go of it.
             let mut barrier = merged.barrier();
-            poll_fn(|context| Poll::Ready(drop(Pin::new(&mut barrier).poll(context)))).await;
+            poll_fn(|context| Poll::Ready(Pin::new(&mut barrier).poll(context).is_ready())).await;
             drop(barrier);
             merged.barrier().await
         });

@@ -240,7 +240,7 @@ pub async fn persistent(world: Communicator, rounds: u64) -> Result<(), Error> {
             assert_eq!(values, vec![n + last as u64; long(n)]);
         }
         assert!(mpi::wait_any(&mut receives).await.is_none());
-        while let None = sum.test().await? {}
+        while sum.test().await?.is_none() {}
         assert!(!sum.is_active());
         barrier.start()?;
         for sent in [(&mut send).await, (&mut ssend).await, (&mut bsend).await] {
