@@ -150,6 +150,8 @@ fn ranks_talk_to_each_other() {
     assert_ends("messages:3", 2, 0, &[]);
     assert_ends("collectives:5", 3, 0, &[]);
     assert_ends("accesses:4", 3, 0, &[]);
+    assert_ends("communicators:6", 3, 0, &[]);
+    assert_ends("persistent:20", 2, 0, &[]);
     let told = "waits in receive (world, from rank 1, tag 5): ";
     assert_ends("ranks in a cycle", 2, 6, &[told]);
     let told = [

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::rank_cases::{Numbered, messages};
+use common::rank_cases::{Numbered, messages, persistent};
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
 use common::{seeds, size};
 use graphmap_runtime::mpi::{Error, Request};
@@ -19,6 +19,14 @@ fn random_messages_come_once_and_in_order() {
 }
 
 /// Slices go into slices, and what does not fit is an error.
+/// Persistent requests, started again and again.
+#[test]
+fn persistent_requests() {
+    for count in [1, 2, 5] {
+        everywhere(count, 3, |world| persistent(world, 20));
+    }
+}
+
 #[test]
 fn slices_and_types() {
     everywhere(3, 11, |world| async move {

@@ -55,7 +55,14 @@ impl rt::Payload for Odd {
 /// Every case that ends well does so, in several OS processes of one or two schedulers.
 #[test]
 fn ranks_in_several_os_processes() {
-    for case in ["messages:3", "collectives:5", "accesses:4", "unreadable"] {
+    for case in [
+        "messages:3",
+        "collectives:5",
+        "communicators:2",
+        "persistent:20",
+        "accesses:4",
+        "unreadable",
+    ] {
         for (os_processes, schedulers) in [(2, "1"), (3, "1"), (2, "2")] {
             let more = [("GRAPHMAP_SCHEDULERS", schedulers)];
             let (out, err) = start(case, os_processes, &more);

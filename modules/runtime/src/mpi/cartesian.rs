@@ -293,6 +293,7 @@ impl Communicator {
                 let ranks: Vec<u32> = (0..size as u32).collect();
                 let mut recipes = Recipes::none(grids.len());
                 recipes.join(&this, &ranks, format!("{}.cartesian", this.name()));
+                recipes.look_up();
                 recipes
             };
             CallOutcome::all(Rc::new(recipes))

@@ -1,6 +1,5 @@
 //! Communicators: ranks that send each other messages which no other communicator sees.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -11,7 +10,6 @@ use super::envelope::{Envelope, Source, Status, TagOf};
 use super::error::Error;
 use super::group::{Comparison, Group};
 use super::matching::{Mode, Sent};
-use super::others::Others;
 use super::parcel::{Parcel, Wanted};
 use super::probe::{Message, Probing, look};
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
@@ -20,18 +18,6 @@ use super::value::Value;
 use super::world::{wake, wake_next};
 
 impl CommunicatorState {
-    pub(super) fn new(world: Rc<World>, number: u32, group: Group, name: String) -> Self {
-        let others = world.others.as_ref();
-        CommunicatorState {
-            distribution: others.and_then(|others: &Others| others.distribution(&group)),
-            world,
-            number,
-            group,
-            name,
-            rounds: RefCell::default(),
-        }
-    }
-
     pub(super) fn number(&self) -> u32 {
         self.number
     }
@@ -47,7 +33,25 @@ impl CommunicatorState {
     /// How many of its ranks are on this scheduler.
     pub(super) fn here(&self) -> u32 {
         let distribution = self.distribution.as_ref();
-        distribution.map_or(self.group.len(), |distribution| distribution.here)
+        distribution.map_or(self.group.len(), |distribution| distribution.here.len())
+    }
+
+    /// The place of a rank of this scheduler among those of the communicator that are here.
+    #[inline]
+    pub(super) fn place_here(&self, rank: u32) -> Option<usize> {
+        let place = match &self.distribution {
+            Some(distribution) => distribution.here.rank_of(rank)?,
+            None => rank,
+        };
+        Some(place as usize)
+    }
+
+    /// The rank that has such a place.
+    pub(super) fn at_place(&self, place: u32) -> Option<u32> {
+        match &self.distribution {
+            Some(distribution) => distribution.here.at(place),
+            None => Some(place),
+        }
     }
 }
 

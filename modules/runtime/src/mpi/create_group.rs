@@ -85,7 +85,7 @@ impl Communicator {
             };
             let shared = match parent.world.find_communicator(number) {
                 Some(shared) => shared,
-                None => parent.world.join(number, group, name),
+                None => parent.world.join(number, group, name, Some(&parent)),
             };
             let made = Communicator::new(shared, rank);
             // Until all have it, so that it is there once on each scheduler.
@@ -102,10 +102,7 @@ impl Communicator {
     ) -> Result<Begun, Error> {
         let parent: &Rc<CommunicatorState> = self.shared();
         let world = &parent.world;
-        if group
-            .members()
-            .any(|member| parent.group().rank_of(member).is_none())
-        {
+        if !world.is_within(parent, group) {
             return Err(OUTSIDE);
         }
         let Some(first) = group.at(0).filter(|_| group.has(self.home())) else {
@@ -126,6 +123,24 @@ impl Communicator {
             say(world, member, envelope, word, at);
         }
         Ok(Begun::Made(number))
+    }
+}
+
+impl World {
+    /// Whether a communicator has all of a group. The members of a group ask one after the other, so the last that was found
+    /// to be within is remembered: else n of them would take n steps each.
+    fn is_within(&self, parent: &CommunicatorState, group: &Group) -> bool {
+        let mut last = self.within.borrow_mut();
+        let is_last =
+            |(number, last): &(u32, Group)| *number == parent.number() && last.same(group);
+        if last.as_ref().is_some_and(is_last) {
+            return true;
+        }
+        let is_within = group.members().all(|member| parent.group().has(member));
+        if is_within {
+            *last = Some((parent.number(), group.clone()));
+        }
+        is_within
     }
 }
 

@@ -72,7 +72,7 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
 fn whereabouts(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
     shared
         .distribution
-        .as_ref()
+        .as_deref()
         .zip(shared.world.others.as_ref())
 }
 

@@ -44,6 +44,8 @@ pub enum Error {
     NotReady,
     /// The request was completed or cancelled before.
     Inactive,
+    /// The persistent request was started before, and its outcome has not been told.
+    Active,
     /// The ranks of a communicator have not made the same collective call, or not with the same root, type or count.
     /// Each of them is told so that has not gone on before.
     Mismatch(Box<Mismatch>),
@@ -95,6 +97,7 @@ impl fmt::Display for Error {
             }
             Error::NotReady => f.write_str("a ready send, and no receive that waits for it"),
             Error::Inactive => f.write_str("the request was completed or cancelled before"),
+            Error::Active => f.write_str("the persistent request is under way"),
             Error::Mismatch(mismatch) => mismatch.fmt(f),
             Error::Count { given, wanted } => {
                 write!(
@@ -133,6 +136,7 @@ crate::payload!(
         Truncated { sent, room },
         NotReady,
         Inactive,
+        Active,
         Mismatch(mismatch),
         Count { given, wanted },
         Group(what),

@@ -110,6 +110,20 @@ impl Group {
         self.0.include(&narrow(ranks)?).map(Group).map_err(wrong)
     }
 
+    /// The same of ranks of which none is there twice: this one where they are all of it in their order, and relative to it
+    /// where they are the most of it and that is smaller. Few ranks are kept by themselves: a scheduler that is told of them
+    /// would be told of this one with each of many parts.
+    pub(super) fn part(&self, ranks: &[u32]) -> Result<Group, Error> {
+        if ranks.len() == self.size() && ranks.iter().copied().eq(0..self.len()) {
+            return Ok(self.clone());
+        }
+        if ranks.len() < self.size() / 2 {
+            let members = ranks.iter().map(|&rank| self.at(rank).ok_or(OUTSIDE));
+            return Group::of(members.collect::<Result<_, _>>()?);
+        }
+        self.0.include(ranks).map(Group).map_err(wrong)
+    }
+
     /// The group without these of its ranks.
     ///
     /// # Errors
@@ -180,6 +194,15 @@ impl Group {
         Payload::size(self)
     }
 
+    /// Written down. What is relative to a group of many more ranks is written by itself, without these.
+    fn to_bytes(&self) -> Vec<u8> {
+        let alone = match self.bytes() > 8 * self.size() + 256 {
+            true => RankMap::from_slice(&self.members().collect::<Vec<_>>()).ok(),
+            false => None,
+        };
+        alone.as_ref().unwrap_or(&self.0).to_bytes()
+    }
+
     /// How it compares with another.
     pub fn compare(&self, other: &Group) -> Comparison {
         match self.0.compare(&other.0) {
@@ -193,11 +216,11 @@ impl Group {
 /// As rank maps are written down.
 impl Payload for Group {
     fn size(&self) -> usize {
-        Payload::size(&self.0.to_bytes())
+        Payload::size(&self.to_bytes())
     }
 
     fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
-        to.copy(&Encoder::to_vec(&self.0.to_bytes()));
+        to.copy(&Encoder::to_vec(&self.to_bytes()));
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
@@ -206,6 +229,33 @@ impl Payload for Group {
         match processes {
             Some(map) => Ok(Group(map)),
             None => Err(from.error("a group of ranks")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of a large group is written down in as many bytes as its own ranks need.
+    #[test]
+    fn small_parts_are_written_without_what_they_are_parts_of() {
+        let mixed = |n: u32| n.wrapping_mul(0x9e37_79b1) >> 12;
+        let mut members: Vec<u32> = (0..10_000).map(mixed).collect();
+        members.sort_unstable();
+        members.dedup();
+        members.sort_by_key(|&member| member.wrapping_mul(0x85eb_ca6b));
+        let all = Group::of(members.clone()).unwrap();
+        let size = all.size_as_bytes();
+        assert!(size > members.len());
+        let every: Vec<usize> = (0..all.size()).step_by(100).collect();
+        let ranks: Vec<u32> = every.iter().map(|&rank| rank as u32).collect();
+        for part in [all.include(&every).unwrap(), all.part(&ranks).unwrap()] {
+            let bytes = Encoder::to_vec(&part).clone();
+            assert_eq!(bytes.len(), Payload::size(&part));
+            assert!(bytes.len() < size / 10, "{} of {size}", bytes.len());
+            let read: Group = Decoder::from_slice(&bytes).unwrap();
+            assert!(read.same(&part));
         }
     }
 }

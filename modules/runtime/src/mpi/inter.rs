@@ -86,16 +86,13 @@ impl Communicator {
                 None => None,
             };
             // The others are told, too, if their leader has not met the other one.
-            let (number, mine_first, remote) = local.bcast_at(met, leader, at).await??;
-            let remote = Group::of(remote)?;
-            if local.group().members().any(|member| remote.has(member)) {
-                return Err(OVERLAP);
-            }
-            let (first, second) = match mine_first {
-                true => (local.group(), &remote),
-                false => (&remote, local.group()),
-            };
-            let both = Group::of(first.members().chain(second.members()).collect())?;
+            let met = local.bcast_at(met, leader, at).await??;
+            let Met {
+                number,
+                mine_first,
+                remote,
+                both,
+            } = met;
             let name = local.name().to_string();
             let made = world()?.create_known(&both, Ok((number, BRIDGE)), name, at);
             let bridge = made.await?.ok_or(Error::Inactive)?;
@@ -115,9 +112,24 @@ impl Communicator {
     }
 }
 
-/// What a leader learns of the other group: a number that both know, whether its own group is the first, and who is in
-/// the other one.
-type Met = Result<(u32, bool, Vec<u32>), Error>;
+/// What a leader learns of the other group, and makes of it for the ranks of its own: they share the groups, as else each of n
+/// would put together one of n.
+#[derive(Clone)]
+struct Met {
+    /// Both know it.
+    number: u32,
+    mine_first: bool,
+    remote: Group,
+    /// The first group, and the other one behind it.
+    both: Group,
+}
+
+crate::payload!(Met {
+    number,
+    mine_first,
+    remote,
+    both
+});
 
 /// The leaders of two groups tell each other who is in them, where nobody else hears it.
 fn meet(
@@ -126,8 +138,8 @@ fn meet(
     other: usize,
     tag: i32,
     at: &'static Location<'static>,
-) -> impl Future<Output = Met> + use<> {
-    let members: Vec<u32> = local.group().members().collect();
+) -> impl Future<Output = Result<Met, Error>> + use<> {
+    let mine = local.group().clone();
     let me = local.home();
     let found = u32::try_from(other)
         .ok()
@@ -150,8 +162,22 @@ fn meet(
         };
         let pair = made.await?.ok_or(Error::Inactive)?;
         let other = 1 - pair.rank();
-        let (theirs, _) = pair.sendrecv(members, other, 0, other, 0).await?;
-        Ok((pair.shared().number(), mine_first, theirs))
+        let (remote, _) = pair
+            .sendrecv::<Group, Group>(mine.clone(), other, 0, other, 0)
+            .await?;
+        if mine.intersection(&remote).size() > 0 {
+            return Err(OVERLAP);
+        }
+        let both = match mine_first {
+            true => mine.union(&remote),
+            false => remote.union(&mine),
+        };
+        Ok(Met {
+            number: pair.shared().number(),
+            mine_first,
+            remote,
+            both,
+        })
     }
 }
 
@@ -501,9 +527,11 @@ impl InterCommunicator {
         all.resize_with(here + wanted, || None);
         let exchanged = self.inside.alltoall(all);
         async move {
-            let all = exchanged.await?;
+            let came: Vec<T> = exchanged.await?.into_iter().flatten().collect();
+            // Each of the others gives one, as each here does, or all whom it has left out are told.
+            let given = if given == wanted { came.len() } else { given };
             match given == wanted {
-                true => Ok(all.into_iter().flatten().collect()),
+                true => Ok(came),
                 false => Err(Error::Count { given, wanted }),
             }
         }

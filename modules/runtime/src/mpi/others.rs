@@ -40,8 +40,8 @@ pub(super) struct Others {
 
 /// Where the members of a communicator are, of whom not all are here.
 pub(super) struct Distribution {
-    /// How many are here.
-    pub(super) here: u32,
+    /// The ranks in the communicator of those that are here: nothing that is kept for each rank is kept for others.
+    pub(super) here: Group,
     /// The other schedulers that have any.
     pub(super) others: Vec<u32>,
     /// The scheduler of its rank 0, where its collective calls come together.
@@ -94,23 +94,26 @@ impl Others {
 
     /// Where the members of a group are; `None`: here, all of them.
     pub(super) fn distribution(&self, group: &Group) -> Option<Distribution> {
-        let mut members = group.members().map(|member| self.home_of(member));
-        let leader = members.next()?;
-        let mut here = u32::from(leader == self.me);
+        let mut here = Vec::new();
+        let mut leader = None;
         let mut all = vec![false; self.peers.len()];
-        all[leader as usize] = true;
-        for home in members {
-            here += u32::from(home == self.me);
+        for (rank, member) in (0..).zip(group.members()) {
+            let home = self.home_of(member);
+            leader.get_or_insert(home);
             all[home as usize] = true;
+            if home == self.me {
+                here.push(rank);
+            }
         }
         all[self.me as usize] = false;
         let others: Vec<u32> = (0..self.count())
             .filter(|&other| all[other as usize])
             .collect();
         (!others.is_empty()).then_some(Distribution {
-            here,
+            // They ascend.
+            here: Group::of(here).ok()?,
             others,
-            leader,
+            leader: leader?,
         })
     }
 

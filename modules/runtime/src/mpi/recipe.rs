@@ -41,11 +41,14 @@ impl Payload for Recipe {
     }
 }
 
+/// So few communicators are looked through for the one that has a rank.
+const FEW: usize = 4;
+
 /// What comes of a call that makes communicators.
 #[derive(Default)]
 pub(super) struct Recipes {
     recipes: Vec<Recipe>,
-    /// Which of them each rank of the parent is in; empty: all are in the first.
+    /// Which of them each rank of the parent is in; empty: it is looked up in their groups.
     which: Vec<u32>,
     /// What is wrong with the calls of ranks, in order.
     wrong: Vec<(u32, Error)>,
@@ -98,19 +101,41 @@ impl Recipes {
 
     /// Joins some ranks of a communicator, in this order. None of them is joined already.
     pub(super) fn join(&mut self, parent: &CommunicatorState, ranks: &[u32], name: String) {
-        let members = ranks
-            .iter()
-            .filter_map(|&rank| parent.group().at(rank))
-            .collect();
-        let which = self.recipes.len() as u32;
-        match Group::of(members) {
-            Ok(group) => self.add(&parent.world, group, name),
+        match parent.group().part(ranks) {
+            Ok(group) => drop(self.of_group(parent, group, ranks, name)),
             Err(error) => self.all_wrong = Some(error),
         }
+    }
+
+    /// The same, where the group is known: which of those that are to be it is.
+    pub(super) fn of_group(
+        &mut self,
+        parent: &CommunicatorState,
+        group: Group,
+        ranks: &[u32],
+        name: String,
+    ) -> u32 {
+        let which = self.recipes.len() as u32;
+        self.add(&parent.world, group, name);
         for &rank in ranks {
             if let Some(place) = self.which.get_mut(rank as usize) {
                 *place = which;
             }
+        }
+        which
+    }
+
+    /// Which of those that are to be a rank of the parent is in.
+    pub(super) fn which(&self, rank: u32) -> Option<u32> {
+        let which = self.which.get(rank as usize).copied();
+        which.filter(|&which| which != NONE)
+    }
+
+    /// All are there. Where these are few, ranks are looked up in them, so that what other schedulers are sent does not grow
+    /// with the ranks.
+    pub(super) fn look_up(&mut self) {
+        if self.recipes.len() <= FEW {
+            self.which = Vec::new();
         }
     }
 
@@ -120,49 +145,42 @@ impl Recipes {
         self.wrong.insert(at, (rank, error));
     }
 
-    /// Whether the call of a rank was refused.
-    pub(super) fn is_refused(&self, rank: u32) -> bool {
-        let wrong = self.wrong.binary_search_by_key(&rank, |wrong| wrong.0);
-        wrong.is_ok()
-    }
-
-    /// The group of the communicator that a rank of the parent gets.
-    pub(super) fn group_of(&self, rank: u32) -> Option<&Group> {
-        let which = match self.which.is_empty() {
-            true => 0,
-            false => *self.which.get(rank as usize)?,
-        };
-        Some(&self.recipes.get(which as usize)?.group)
-    }
-
-    /// What a rank of the parent gets.
+    /// What a rank of the parent gets. If it has said the group, that is there already, and is what the communicator has.
     pub(super) fn communicator(
         &self,
         parent: &CommunicatorState,
         rank: u32,
+        said: Option<&Group>,
     ) -> Result<Option<Communicator>, Error> {
         let wrong = self.wrong.binary_search_by_key(&rank, |wrong| wrong.0);
         let wrong = wrong.ok().map(|at| &self.wrong[at].1);
         if let Some(error) = self.all_wrong.as_ref().or(wrong) {
             return Err(error.clone());
         }
-        let which = match self.which.is_empty() {
-            true => 0,
-            false => self.which.get(rank as usize).copied().unwrap_or(NONE),
-        };
-        let Some(recipe) = self.recipes.get(which as usize) else {
+        let Some(member) = parent.group().at(rank) else {
             return Ok(None);
         };
-        let member = parent.group().at(rank);
-        let Some(own) = member.and_then(|member| recipe.group.rank_of(member)) else {
+        let found = match self.which.is_empty() {
+            // Of several that a rank is in by mistake, it is in the last.
+            true => {
+                let in_it = |recipe: &Recipe| recipe.group.rank_of(member);
+                let mut all = self.recipes.iter().rev();
+                all.find_map(|recipe| Some((recipe, in_it(recipe)?)))
+            }
+            false => self.which(rank).and_then(|which| {
+                let recipe = self.recipes.get(which as usize)?;
+                Some((recipe, recipe.group.rank_of(member)?))
+            }),
+        };
+        let Some((recipe, own)) = found else {
             return Ok(None);
         };
-        let join = || {
-            parent
-                .world
-                .join(recipe.number, recipe.group.clone(), recipe.name.clone())
-        };
-        let shared = recipe.made.get_or_init(join);
+        let shared = recipe.made.get_or_init(|| {
+            let (number, name) = (recipe.number, recipe.name.clone());
+            let said = said.filter(|said| said.same(&recipe.group));
+            let group = said.unwrap_or(&recipe.group).clone();
+            parent.world.join(number, group, name, Some(parent))
+        });
         Ok(Some(Communicator::new(Rc::clone(shared), own)))
     }
 }

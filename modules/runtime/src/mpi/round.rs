@@ -15,6 +15,7 @@ use std::task::{Context, Poll};
 use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, place};
 use super::entry::{EntryState, NONE};
 use super::error::Error;
+use super::request::Request;
 use super::state::{CommunicatorState, Round, Rounds};
 use super::world::wake;
 use crate::exec::floor::TellWait;
@@ -24,6 +25,10 @@ use crate::payload::Payload;
 const AHEAD: u32 = 8;
 /// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
 const FAR_AHEAD: u32 = 1 << 16;
+
+/// For so many ranks it is kept between rounds which is next for each. For more it is made anew, so that a communicator of which
+/// nobody is in a call takes nothing for each of its ranks.
+const KEPT: usize = 1024;
 
 impl Rounds {
     pub(super) fn get(&mut self, turn: u32) -> Option<&mut Round> {
@@ -70,13 +75,9 @@ impl Rounds {
                 .filter(|_| !round.root_came && matches!(call.name, "bcast" | "scatter"));
             let missing = || {
                 let is_behind = |next: u32| turn.wrapping_sub(next) < u32::MAX / 2;
-                let is_here = |rank| {
-                    let member = shared.group().at(rank);
-                    member.is_some_and(|member| shared.world.elsewhere(member).is_none())
-                };
                 let mut turns = (0..).zip(&rounds.turns);
-                let missing = turns.find(|&(rank, next)| is_behind(*next) && is_here(rank));
-                missing.map(|(rank, _)| rank as usize)
+                let (place, _) = turns.find(|&(_, next)| is_behind(*next))?;
+                shared.at_place(place).map(|rank| rank as usize)
             };
             let peer = root
                 .or_else(missing)
@@ -97,7 +98,7 @@ impl Rounds {
                 )
             };
             let matching = shared.world.matching.borrow();
-            for &entry in &round.waiting {
+            for &entry in round.waiting.iter().filter(|&&entry| entry != NONE) {
                 let entry = &matching.slab.entries[entry as usize];
                 tell(entry.word, peer, &|| what(entry.at));
             }
@@ -114,6 +115,8 @@ pub struct Collective<R> {
     rank: u32,
     needs: Needs,
     entry: u32,
+    /// Where that is among those who wait.
+    place: usize,
     take: fn(&mut dyn Any, u32) -> Option<R>,
     at: &'static Location<'static>,
 }
@@ -142,6 +145,8 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         at,
     } = calling;
     let (size, here) = (shared.group().len(), shared.here());
+    // Who calls is here.
+    let place = shared.place_here(rank);
     let mut brought = brought;
     // Code of the user, with nothing borrowed.
     let for_others = match &mut brought {
@@ -150,10 +155,11 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     };
     let mut rounds = shared.rounds.borrow_mut();
     if rounds.turns.is_empty() {
-        rounds.turns = vec![0; size as usize];
+        // No round is under way, so all are where the first is.
+        rounds.turns = vec![rounds.first; here as usize];
     }
-    let turn = rounds.turns[rank as usize];
-    rounds.turns[rank as usize] = turn.wrapping_add(1);
+    let next = place.and_then(|place| rounds.turns.get_mut(place));
+    let turn = next.map_or(0, |next| std::mem::replace(next, next.wrapping_add(1)));
     let distributed = shared.distribution.is_some();
     let mut unused = None;
     let mut finished = None;
@@ -246,6 +252,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         rank,
         needs,
         entry: NONE,
+        place: 0,
         take,
         at,
     }
@@ -260,7 +267,7 @@ pub(super) fn wake_all(shared: &CommunicatorState, mut rounds: std::cell::RefMut
         }
     }
     drop(rounds);
-    for entry in woken {
+    for entry in woken.into_iter().filter(|&entry| entry != NONE) {
         let word = shared.world.change(|matching| {
             matching.slab.entries[entry as usize].state = EntryState::Done;
             matching.take_word(entry)
@@ -293,6 +300,9 @@ impl CommunicatorState {
             rounds.first = rounds.first.wrapping_add(1);
         }
         let idle = rounds.open.is_empty();
+        if idle && rounds.turns.len() > KEPT {
+            rounds.turns = Vec::new();
+        }
         drop(rounds);
         // Code of the user.
         drop(gone);
@@ -316,11 +326,15 @@ impl<R> Collective<R> {
     fn leave(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         let entry = std::mem::replace(&mut self.entry, NONE);
+        let this_place = self.place;
         let mut rounds = self.shared.rounds.borrow_mut();
         if let Some(round) = rounds.get(turn) {
             round.left += 1;
-            if entry != NONE {
-                round.waiting.retain(|&waiting| waiting != entry);
+            // The others keep their places.
+            if let Some(waiting) = round.waiting.get_mut(this_place)
+                && *waiting == entry
+            {
+                *waiting = NONE;
             }
         }
         drop(rounds);
@@ -366,6 +380,7 @@ impl<R> Future for Collective<R> {
             let context_of = this.shared.number();
             if this.entry == NONE {
                 this.entry = world.change(|matching| matching.meet(context_of, this.at));
+                this.place = round.waiting.len();
                 round.waiting.push(this.entry);
             } else {
                 let meets = |entry: &mut super::entry::Entry| {
@@ -373,6 +388,7 @@ impl<R> Future for Collective<R> {
                 };
                 let mut matching = world.matching.borrow_mut();
                 if !meets(&mut matching.slab.entries[this.entry as usize]) {
+                    this.place = round.waiting.len();
                     round.waiting.push(this.entry);
                 }
             }
@@ -401,6 +417,31 @@ impl<R> Future for Collective<R> {
         }
         this.leave();
         Poll::Ready(taken.0)
+    }
+}
+
+impl<R> Request for Collective<R> {
+    type Outcome = R;
+
+    fn is_active(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn is_done(&self) -> bool {
+        Collective::is_done(self)
+    }
+
+    /// The others go on: nothing is taken back.
+    fn cancel(self) -> bool {
+        false
+    }
+
+    fn disarm(&mut self) {
+        if self.entry != NONE {
+            let world = &self.shared.world;
+            let word = world.change(|matching| matching.take_word(self.entry));
+            world.unhook(self.entry, word);
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn communicator(
     made: Collective<Made>,
 ) -> Result<Option<Communicator>, Error> {
     let (recipes, rank) = made.await?;
-    recipes.communicator(&parent, rank)
+    recipes.communicator(&parent, rank, None)
 }
 
 /// # Communicators made of this one
@@ -92,35 +92,12 @@ impl Communicator {
                 let ranks: Vec<u32> = ranks.into_iter().map(|(_, rank)| rank).collect();
                 recipes.join(&this, &ranks, format!("{}.split({colour})", this.name()));
             }
+            recipes.look_up();
             CallOutcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part((colour, key)));
         let calling = self.calling(call, at);
         let made = begin(calling, brought, Needs::All, make, made::<Wish>);
-        communicator(parent, made)
-    }
-
-    /// Communicators of groups of ranks of this one; all ranks of this one call it, and those of a group with that group.
-    /// Groups of different ranks must not overlap. A rank that is not in its group is in no communicator.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`], [`Error::TooMany`]; [`Error::Group`]: a group has a process that this communicator does not
-    /// have, or ranks of one have called it with different ones.
-    #[track_caller]
-    pub fn create(
-        &self,
-        group: &Group,
-    ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
-        let (call, at) = (Call::new::<Group>("create", None), Location::caller());
-        let this = Rc::clone(self.shared());
-        let parent = Rc::clone(&this);
-        let make = move |groups: Vec<Group>| {
-            let recipes = created(&this, &groups);
-            CallOutcome::all(Rc::new(recipes))
-        };
-        let brought = Ok(Brought::Part(group.clone()));
-        let calling = self.calling(call, at);
-        let made = begin(calling, brought, Needs::All, make, made::<Group>);
         communicator(parent, made)
     }
 
@@ -133,41 +110,9 @@ impl Communicator {
         let group = Group::of(this.group().at(self.rank() as u32).into_iter().collect())?;
         let number = this.world.new_number()?;
         let name = format!("{}.alone", this.name());
-        Ok(Communicator::new(this.world.join(number, group, name), 0))
+        Ok(Communicator::new(
+            this.world.join(number, group, name, None),
+            0,
+        ))
     }
-}
-
-const OUTSIDE: Error = Error::group("a group has a process that the communicator does not have");
-const OTHERS: Error =
-    Error::group("the ranks of a communicator that is made have different groups");
-
-/// Communicators of the groups that ranks have asked for.
-fn created(this: &CommunicatorState, groups: &[Group]) -> Recipes {
-    let mut recipes = Recipes::none(groups.len());
-    for (rank, group) in (0..).zip(groups) {
-        // The first of a group makes its communicator.
-        if this.group().at(rank).is_some() && group.at(0) == this.group().at(rank) {
-            let ranks: Option<Vec<u32>> = group
-                .members()
-                .map(|member| this.group().rank_of(member))
-                .collect();
-            match ranks {
-                Some(ranks) => {
-                    recipes.join(this, &ranks, format!("{}.create({rank})", this.name()));
-                }
-                None => recipes.refuse(rank, OUTSIDE),
-            }
-        }
-    }
-    for (rank, group) in (0..).zip(groups) {
-        let asks = this.group().at(rank).filter(|&member| group.has(member));
-        let fits = match recipes.group_of(rank) {
-            Some(made) => made.same(group),
-            None => asks.is_none(),
-        };
-        if !fits && !recipes.is_refused(rank) {
-            recipes.refuse(rank, OTHERS);
-        }
-    }
-    recipes
 }

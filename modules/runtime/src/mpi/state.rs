@@ -40,6 +40,8 @@ pub(super) struct World {
     pub(super) early: RefCell<HashMap<u32, Vec<Early>>>,
     /// The memory that ranks here expose, by the communicator of its window and rank in the world.
     pub(super) windows: RefCell<HashMap<(u32, u32), Rc<dyn Exposed>>>,
+    /// The last group that was found to be within a communicator, and the number of that.
+    pub(super) within: RefCell<Option<(u32, Group)>>,
     /// Communicators with collective calls under way, which stay though nobody here has them any more.
     pub(super) busy: RefCell<HashMap<u32, Rc<CommunicatorState>>>,
 }
@@ -55,7 +57,7 @@ pub(super) struct CommunicatorState {
     pub(super) name: String,
     pub(super) rounds: RefCell<Rounds>,
     /// Where its ranks are, if not all are here.
-    pub(super) distribution: Option<Distribution>,
+    pub(super) distribution: Option<Rc<Distribution>>,
 }
 
 /// A round.
@@ -80,7 +82,7 @@ pub(super) struct Round {
 /// The rounds of a communicator that are under way.
 #[derive(Default)]
 pub(super) struct Rounds {
-    /// The number of each rank's next round.
+    /// The number of the next round of each rank that is here, by its place among them; none where that is `first` for all.
     pub(super) turns: Vec<u32>,
     /// The number of the first round in the list.
     pub(super) first: u32,

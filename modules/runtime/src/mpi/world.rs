@@ -59,9 +59,10 @@ impl World {
             unreceived: RefCell::default(),
             early: RefCell::default(),
             windows: RefCell::default(),
+            within: RefCell::default(),
             busy: RefCell::default(),
         });
-        let all = world.join(0, Group::all(ranks), "world".into());
+        let all = world.join(0, Group::all(ranks), "world".into(), None);
         world.all.replace(Some(all));
         world
     }
@@ -92,14 +93,31 @@ impl World {
         Ok(number)
     }
 
-    /// A communicator, as the ranks here have it. Each of their schedulers joins it once.
+    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of the ranks that another one
+    /// has, such as a duplicate, shares what is known of them.
     pub(super) fn join(
         self: &Rc<Self>,
         number: u32,
         group: Group,
         name: String,
+        like: Option<&CommunicatorState>,
     ) -> Rc<CommunicatorState> {
-        let shared = Rc::new(CommunicatorState::new(Rc::clone(self), number, group, name));
+        let (group, distribution) = match like.filter(|like| like.group().same(&group)) {
+            Some(like) => (like.group().clone(), like.distribution.clone()),
+            None => {
+                let others = self.others.as_ref();
+                let distribution = others.and_then(|others| others.distribution(&group));
+                (group, distribution.map(Rc::new))
+            }
+        };
+        let shared = Rc::new(CommunicatorState {
+            world: Rc::clone(self),
+            number,
+            group,
+            name,
+            rounds: RefCell::default(),
+            distribution,
+        });
         let weak = Rc::downgrade(&shared);
         self.communicators.borrow_mut().insert(number, weak);
         self.take_early(&shared);
@@ -114,6 +132,7 @@ impl World {
     /// A communicator goes, and with it the messages that nobody can receive any more.
     pub(super) fn forget(&self, gone: &CommunicatorState) {
         self.communicators.borrow_mut().remove(&gone.number());
+        self.within.take();
         let lost = self
             .matching
             .borrow_mut()

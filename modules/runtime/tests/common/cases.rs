@@ -8,6 +8,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::communicator_cases::communicators;
 use super::script::Script;
 use super::window_cases::accesses;
 use super::{
@@ -32,6 +33,8 @@ pub fn network(name: &str, number: u64) -> Network {
         "collectives" => {
             ranks::network(7, move |world| rank_cases::collectives(world, number, 100))
         }
+        "persistent" => ranks::network(5, move |world| rank_cases::persistent(world, number)),
+        "communicators" => ranks::network(7, move |world| communicators(world, number, 40)),
         "accesses" => ranks::network(5, move |world| accesses(world, number, 20, 12)),
         "ranks in a cycle" => ranks::network(3, |world| async move {
             let next = (world.rank() + 1) % 3;

@@ -3,6 +3,7 @@
 
 pub mod accounted;
 pub mod cases;
+pub mod communicator_cases;
 pub mod exposed;
 pub mod flows;
 pub mod itself;

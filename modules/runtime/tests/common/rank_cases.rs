@@ -1,6 +1,8 @@
 //! What ranks do in tests of several files: random messages, and random collective calls.
 
-use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error};
+use std::cell::Cell;
+
+use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, Request};
 use graphmap_runtime::yield_now;
 
 use super::Random;
@@ -203,4 +205,59 @@ pub async fn collectives(world: Communicator, seed: u64, calls: u64) -> Result<(
     }
     comms.clear();
     Ok(())
+}
+
+/// The same calls again and again: messages in every mode of sending, and collective calls, waited for in several ways.
+pub async fn persistent(world: Communicator, rounds: u64) -> Result<(), Error> {
+    let (me, size) = (world.rank(), world.size());
+    let (next, last) = ((me + 1) % size, (me + size - 1) % size);
+    let (round, long) = (
+        Cell::new(0_u64),
+        |round: u64| if round % 7 == 3 { 100_000 } else { 3 },
+    );
+    let value = || vec![round.get() + me as u64; long(round.get())];
+    let mut receives: Vec<_> = (0..3)
+        .map(|tag| mpi::persistent(move || world_recv(tag, last)))
+        .collect();
+    let mut send = mpi::persistent(|| world.send(value(), next, 0));
+    let mut ssend = mpi::persistent(|| world.ssend(value(), next, 1));
+    let mut bsend = mpi::persistent(|| world.bsend(value(), next, 2));
+    let mut sum = mpi::persistent(|| world.allreduce(round.get(), |a, b| a + b));
+    let mut barrier = mpi::persistent(|| world.barrier());
+    assert_eq!((&mut send).await, Err(Error::Inactive));
+    for n in 0..rounds {
+        round.set(n);
+        mpi::start_all(&mut receives)?;
+        assert_eq!(receives[0].start(), Err(Error::Active));
+        sum.start()?;
+        send.start()?;
+        ssend.start()?;
+        bsend.start()?;
+        for _ in 0..3 {
+            let (tag, received) = mpi::wait_any(&mut receives).await.unwrap();
+            let (values, status) = received?;
+            assert_eq!((status.tag, status.source), (tag as i32, last));
+            assert_eq!(values, vec![n + last as u64; long(n)]);
+        }
+        assert!(mpi::wait_any(&mut receives).await.is_none());
+        while sum.test().await?.is_none() {}
+        assert!(!sum.is_active());
+        barrier.start()?;
+        for sent in [(&mut send).await, (&mut ssend).await, (&mut bsend).await] {
+            sent?;
+        }
+        (&mut barrier).await?;
+    }
+    // A receive that was started and is taken back leaves its message to others, and can be started again.
+    receives[0].start()?;
+    let to_me = world.send(vec![7_u64], next, 0);
+    world.barrier().await?;
+    receives[0].take_back();
+    let (came, _) = world.recv::<Vec<u64>>(ANY_SOURCE, ANY_TAG).await?;
+    assert_eq!(came, [7]);
+    to_me.await
+}
+
+fn world_recv(tag: i32, from: usize) -> mpi::Receiving<Vec<u64>> {
+    mpi::world().unwrap().recv(from, tag)
 }

@@ -1,0 +1,232 @@
+//! Groups as plain arrays, in the place of `modules/runtime/src/mpi/group.rs` where they are measured beside rank maps: the
+//! members, and their ranks in ascending order of members, in which they are looked up. The world is its size, as
+//! elsewhere.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use crate::payload::{DecodeError, Decoder, Encoder, Payload};
+
+/// An ordered set of processes, each known by its rank in the world.
+#[derive(Clone, Debug)]
+pub struct Group(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    All(u32),
+    Listed(Arc<Listed>),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Listed {
+    members: Box<[u32]>,
+    by_member: Box<[u32]>,
+}
+
+/// How two groups compare, or two communicators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same processes in the same order; of communicators: they are one.
+    Identical,
+    /// Of communicators only.
+    Congruent,
+    /// The same processes in another order.
+    Similar,
+    /// Other processes.
+    Unequal,
+}
+
+const TWICE: Error = Error::group("a group has each of its ranks once");
+const OUTSIDE: Error = Error::group("a group has only ranks of the one that it is made from");
+
+impl Group {
+    /// The first ranks of the world, in order.
+    pub fn all(ranks: u32) -> Group {
+        Group(Form::All(ranks))
+    }
+
+    /// A group of ranks in the world.
+    ///
+    /// # Errors
+    /// [`Error::Group`]: a rank is there twice.
+    pub fn of(members: Vec<u32>) -> Result<Group, Error> {
+        let mut by_member: Vec<u32> = (0..members.len() as u32).collect();
+        let member = |at: u32| members[at as usize];
+        by_member.sort_unstable_by_key(|&at| member(at));
+        let twice = |two: &[u32]| member(two[0]) == member(two[1]);
+        if by_member.windows(2).any(twice) {
+            return Err(TWICE);
+        }
+        Ok(Group(Form::Listed(Arc::new(Listed {
+            members: members.into(),
+            by_member: by_member.into(),
+        }))))
+    }
+
+    /// How many it has.
+    pub fn size(&self) -> usize {
+        self.len() as usize
+    }
+
+    /// How many bytes it takes in memory.
+    pub fn bytes(&self) -> usize {
+        8 * self.size()
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        match &self.0 {
+            Form::All(ranks) => *ranks,
+            Form::Listed(listed) => listed.members.len() as u32,
+        }
+    }
+
+    #[inline]
+    pub(super) fn at(&self, rank: u32) -> Option<u32> {
+        match &self.0 {
+            Form::All(ranks) => Some(rank).filter(|rank| rank < ranks),
+            Form::Listed(listed) => listed.members.get(rank as usize).copied(),
+        }
+    }
+
+    pub(super) fn rank_of(&self, member: u32) -> Option<u32> {
+        match &self.0 {
+            Form::All(ranks) => Some(member).filter(|rank| rank < ranks),
+            Form::Listed(listed) => {
+                let by = |&at: &u32| listed.members[at as usize];
+                let at = listed.by_member.binary_search_by_key(&member, by).ok()?;
+                Some(listed.by_member[at])
+            }
+        }
+    }
+
+    /// The ranks in the world of its members, in order.
+    pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).filter_map(|rank| self.at(rank))
+    }
+
+    /// Whether a process is in it, by its rank in the world.
+    pub fn has(&self, member: u32) -> bool {
+        self.rank_of(member).is_some()
+    }
+
+    /// The group of these of its ranks, in this order.
+    ///
+    /// # Errors
+    /// [`Error::Group`].
+    pub fn include(&self, ranks: &[usize]) -> Result<Group, Error> {
+        let member = |&rank: &usize| u32::try_from(rank).ok().and_then(|rank| self.at(rank));
+        let members: Option<Vec<u32>> = ranks.iter().map(member).collect();
+        Group::of(members.ok_or(OUTSIDE)?)
+    }
+
+    pub(super) fn part(&self, ranks: &[u32]) -> Result<Group, Error> {
+        let members: Option<Vec<u32>> = ranks.iter().map(|&rank| self.at(rank)).collect();
+        Group::of(members.ok_or(OUTSIDE)?)
+    }
+
+    /// The group without these of its ranks.
+    ///
+    /// # Errors
+    /// [`Error::Group`].
+    pub fn exclude(&self, ranks: &[usize]) -> Result<Group, Error> {
+        Ok(self.difference(&self.include(ranks)?))
+    }
+
+    /// The group of its ranks from the first of each triple to the second, in steps of the third.
+    ///
+    /// # Errors
+    /// [`Error::Group`].
+    pub fn include_ranges(&self, ranges: &[(usize, usize, isize)]) -> Result<Group, Error> {
+        let mut ranks = Vec::new();
+        for &(first, last, step) in ranges {
+            let is_before = |rank: usize| if step > 0 { rank <= last } else { rank >= last };
+            let mut next = Some(first);
+            while let Some(rank) = next.filter(|&rank| is_before(rank)) {
+                if step == 0 || rank >= self.size() {
+                    return Err(OUTSIDE);
+                }
+                ranks.push(rank);
+                next = rank.checked_add_signed(step);
+            }
+        }
+        self.include(&ranks)
+    }
+
+    /// All of this one in its order, then those of the other that this one does not have.
+    pub fn union(&self, other: &Group) -> Group {
+        let more = other.members().filter(|&member| !self.has(member));
+        self.made_of(self.members().chain(more))
+    }
+
+    /// Those of this one that the other one has too.
+    pub fn intersection(&self, other: &Group) -> Group {
+        self.made_of(self.members().filter(|&member| other.has(member)))
+    }
+
+    /// Those of this one that the other one does not have.
+    pub fn difference(&self, other: &Group) -> Group {
+        self.made_of(self.members().filter(|&member| !other.has(member)))
+    }
+
+    fn made_of(&self, members: impl Iterator<Item = u32>) -> Group {
+        Group::of(members.collect()).unwrap_or_else(|_| Group::all(0))
+    }
+
+    /// Which ranks these of its ranks have in the other one.
+    pub fn translate(&self, ranks: &[usize], other: &Group) -> Vec<Option<usize>> {
+        let one = |&rank: &usize| {
+            let member = self.at(u32::try_from(rank).ok()?)?;
+            other.rank_of(member).map(|rank| rank as usize)
+        };
+        ranks.iter().map(one).collect()
+    }
+
+    pub(super) fn same(&self, other: &Group) -> bool {
+        match (&self.0, &other.0) {
+            (Form::All(one), Form::All(other)) => one == other,
+            (Form::Listed(one), Form::Listed(other)) => {
+                Arc::ptr_eq(one, other) || one.members == other.members
+            }
+            _ => self.len() == other.len() && self.members().eq(other.members()),
+        }
+    }
+
+    pub(super) fn size_as_bytes(&self) -> usize {
+        Payload::size(self)
+    }
+
+    /// How it compares with another.
+    pub fn compare(&self, other: &Group) -> Comparison {
+        if self.same(other) {
+            Comparison::Identical
+        } else if self.len() == other.len() && self.members().all(|member| other.has(member)) {
+            Comparison::Similar
+        } else {
+            Comparison::Unequal
+        }
+    }
+
+    fn to_bytes(&self) -> Result<u32, Box<[u32]>> {
+        match &self.0 {
+            Form::All(ranks) => Ok(*ranks),
+            Form::Listed(listed) => Err(listed.members.clone()),
+        }
+    }
+}
+
+impl Payload for Group {
+    fn size(&self) -> usize {
+        Payload::size(&self.to_bytes())
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        to.copy(&Encoder::to_vec(&self.to_bytes()));
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        match Result::<u32, Box<[u32]>>::decode(from)? {
+            Ok(ranks) => Ok(Group::all(ranks)),
+            Err(members) => Group::of(members.into()).map_err(|_| from.error("a group of ranks")),
+        }
+    }
+}
