@@ -3,13 +3,18 @@
 //! Hosts are network namespaces that `modules/link-mpi/tests/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
 
+#![cfg(target_os = "linux")]
+
 mod common;
 
 use common::hosts::{Hosts, is_there, prepare, said};
 use graphmap_testing::Need;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -110,7 +115,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
     }
 
-    let mut alone = Command::new(program);
+    let mut alone = Command::new(&program);
     let alone = alone.args(["300", "200"]).current_dir(folder).output();
     let alone = result(folder, &alone.unwrap());
 
@@ -155,7 +160,9 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     prepare(&mut command)
         .current_dir(folder)
         .env("MPICC", format!("mpicc.{mpi}"));
-    command.args(["run", "farm.dot", "--dev", "--link", "mpi", "-n", "2"]);
+    // More than some machines have cores, without a word to the launcher.
+    command.env_remove("OMPI_MCA_rmaps_base_oversubscribe");
+    command.args(["run", "farm.dot", "--dev", "--link", "mpi", "-n", "5"]);
     let named = result(
         folder,
         &command.args(["--", "300", "200"]).output().unwrap(),
@@ -176,6 +183,75 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         let bytes = hosts.sent() - before;
         assert!(bytes > 20_000, "{bytes} bytes went over the wire");
     }
+
+    let agent = hosts.as_ref().map(|hosts| hosts.0.join("agent"));
+    let agent = agent.map(|agent| format!("agent={}", agent.display()));
+    let agent = agent.iter().flat_map(|agent| ["--set", agent]);
+    let run = ["run", "farm.dot", "--dev", "--set", &launcher];
+    let args: Vec<&str> = run.into_iter().chain(agent).collect();
+    // It would take minutes.
+    let args = [&args[..], where_to, &["--", "6000", "4000"]].concat();
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("KILL", -9)] {
+        let command = match &hosts {
+            Some(hosts) => hosts.on_first(env!("CARGO_BIN_EXE_graphmap")),
+            None => Command::new(env!("CARGO_BIN_EXE_graphmap")),
+        };
+        ends_all(folder, command, &args, &program, (signal, code));
+    }
+}
+
+/// A signal to `graphmap run`, while the network runs, leaves nothing of it, on no host.
+fn ends_all(
+    folder: &Path,
+    mut command: Command,
+    args: &[&str],
+    program: &Path,
+    (signal, code): (&str, i32),
+) {
+    // Whatever is started has it in its environment.
+    let mark = format!("GRAPHMAP_TEST_OF={}.", folder.display());
+    let (name, value) = mark.split_once('=').unwrap();
+    prepare(&mut command).current_dir(folder).args(args);
+    command.env(name, value);
+    let output = |name| File::create(folder.join(name)).unwrap();
+    command
+        .stdout(output("said-out"))
+        .stderr(output("said-err"));
+    let mut child = command.spawn().unwrap();
+    let of_job = |is_program: bool| {
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let exe = fs::read_link(entry.path().join("exe")).unwrap_or_default();
+            let is_of = environ.windows(mark.len()).any(|at| at == mark.as_bytes());
+            if is_of && (!is_program || exe == program) {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+            }
+        }
+        found
+    };
+    let told = || fs::read_to_string(folder.join("said-err")).unwrap();
+    while of_job(true).len() < 3 {
+        assert_eq!(child.try_wait().unwrap(), None, "{}", told());
+        thread::sleep(Duration::from_millis(10));
+    }
+    let kill = Command::new("kill")
+        .args(["-s", signal, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let status = child.wait().unwrap();
+    let ended = status.code().or(status.signal().map(|signal| -signal));
+    assert_eq!(ended, Some(code), "{signal}: {status} {}", told());
+    let mut left = of_job(false);
+    for _ in 0..6000 {
+        if left.is_empty() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+        left = of_job(false);
+    }
+    panic!("{signal} leaves {left:#?}");
 }
 
 #[test]

@@ -9,14 +9,19 @@ use graphmap_runtime::between::Doorbell;
 /// The bell of an OS process.
 #[derive(Default)]
 pub(crate) struct Bell {
-    rung: Mutex<bool>,
+    /// Not in the lock, as it is asked for at each look.
+    rung: AtomicBool,
+    lock: Mutex<()>,
     heard: Condvar,
     stirred: AtomicBool,
 }
 
 impl Doorbell for Bell {
     fn ring(&self) {
-        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        // Behind the lock nobody is between his look and his sleep.
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rung.store(true, Ordering::SeqCst);
+        drop(lock);
         self.heard.notify_one();
     }
 
@@ -28,15 +33,15 @@ impl Doorbell for Bell {
 impl Bell {
     /// Whether it was rung since it was last asked.
     pub(crate) fn take(&self) -> bool {
-        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut rung)
+        self.rung.load(Ordering::SeqCst) && self.rung.swap(false, Ordering::SeqCst)
     }
 
     /// Waits until it is rung, or for a time.
     pub(crate) fn wait(&self, at_most: Duration) {
-        let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_quiet = |(): &mut ()| !self.rung.load(Ordering::SeqCst);
         // Woken too early is as well as woken.
-        drop(self.heard.wait_timeout_while(rung, at_most, |rung| !*rung));
+        drop(self.heard.wait_timeout_while(lock, at_most, is_quiet));
     }
 
     /// Whether something has run since it was last set.

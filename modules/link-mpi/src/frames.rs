@@ -27,9 +27,14 @@ const TRAILER: usize = 12 + AGREEMENT;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Garbled;
 
+/// Most messages need no more room.
+const ROOM: usize = 256;
+
 /// A message without a frame.
 pub(crate) fn packed(agreement: u64) -> Vec<u8> {
-    agreement.to_ne_bytes().to_vec()
+    let mut message = Vec::with_capacity(ROOM);
+    message.extend_from_slice(&agreement.to_ne_bytes());
+    message
 }
 
 /// Adds a frame.
@@ -108,6 +113,11 @@ impl Frames {
         let bytes = self.bytes.get(from..from + len).ok_or(Garbled)?;
         self.at = from + len;
         Ok(Some((header, bytes)))
+    }
+
+    /// Whether there is none any more.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at == self.bytes.len()
     }
 
     /// From the beginning again.

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, Incoming, Job, Link, RunState};
+use graphmap_runtime::between::{Doorbell, Header, Job, Link, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;
 use crate::calls::{self, World};
-use crate::messages::{Messages, OURS, Wrong};
+use crate::messages::{Come, Messages, OURS, Wrong, is_ours};
 use crate::nap::{Nap, UnderWay};
 use crate::printed::{self, FORWARDING};
 use crate::unreachable::{self, Unreachable};
@@ -37,6 +37,9 @@ const HELLO: u32 = OURS + 7;
 /// Looking at MPI while there is something else to do is worth it this often.
 const LOOK: Duration = Duration::from_micros(2);
 
+/// Who has looked so often since something was last sent has nothing to do but to look.
+const IN_VAIN: u32 = 3;
+
 /// How long it may take to tell all others that the run has failed, as some may not be there any more.
 const LEAVING: Duration = Duration::from_millis(100);
 
@@ -50,9 +53,11 @@ pub(crate) struct MpiLink {
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
-    /// A buffer that is used again.
-    spare: RefCell<Vec<u8>>,
     looked: Cell<Option<Instant>>,
+    /// What has come was found by the last look.
+    fresh: Cell<bool>,
+    /// How often it was looked whether something has come, since something was sent.
+    looks: Cell<u32>,
     wrong: RefCell<Option<String>>,
     unreachable: Unreachable,
     /// A host cannot be reached: launchers may wait for it.
@@ -111,8 +116,9 @@ impl MpiLink {
                 found: Cell::new(None),
             },
             waves: RefCell::new(Waves::new()),
-            spare: RefCell::default(),
             looked: Cell::new(None),
+            fresh: Cell::new(false),
+            looks: Cell::new(0),
             wrong: RefCell::default(),
         }
     }
@@ -204,7 +210,7 @@ impl MpiLink {
 
     /// There is nothing to do here at the moment: says so to whom it concerns. How long there will be nothing
     /// to say, if that is known.
-    fn rest(&self) -> Option<Duration> {
+    fn rest(&self, now: Instant) -> Option<Duration> {
         let known = &self.known;
         if self.me > 0 {
             if self.bell.stirred() && !known.told.replace(true) {
@@ -242,7 +248,10 @@ impl MpiLink {
         if !known.told.get() {
             return None;
         }
-        let begun = self.waves.borrow_mut().begin(self.counts(), self.count - 1);
+        let begun = self
+            .waves
+            .borrow_mut()
+            .begin(now, self.counts(), self.count - 1);
         if let Some(number) = begun {
             self.tell_all(header(ASK, number), &[]);
             if self.count == 1 {
@@ -250,7 +259,7 @@ impl MpiLink {
                 self.found(found);
             }
         }
-        self.waves.borrow().rest()
+        self.waves.borrow().rest(now)
     }
 }
 
@@ -283,6 +292,7 @@ impl Link for MpiLink {
 
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         self.known.sent.set(self.known.sent.get() + 1);
+        self.looks.set(0);
         self.messages.borrow_mut().send(to, header, bytes);
     }
 
@@ -291,41 +301,59 @@ impl Link for MpiLink {
     }
 
     fn is_filled(&self) -> bool {
-        if !self.messages.borrow().is_filled() {
-            self.look();
+        if self.messages.borrow().is_filled() {
+            return true;
         }
-        self.messages.borrow().is_filled()
+        self.look();
+        let is_filled = self.messages.borrow().is_filled();
+        self.fresh.set(is_filled);
+        // Who looks again and again has nothing else to do, and what waits for company has waited in vain.
+        let looks = self.looks.get() + 1;
+        self.looks.set(looks % IN_VAIN);
+        if looks == IN_VAIN && !is_filled {
+            self.messages.borrow_mut().push(true);
+        }
+        is_filled
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
-        let (start, state) = (Instant::now(), self.known.state.get());
+        let (until, state) = (
+            at_most.map(|at_most| Instant::now() + at_most),
+            self.known.state.get(),
+        );
         let mut nap = Nap::new();
         loop {
             let flushed = self.messages.borrow_mut().push(true);
             self.look();
-            if self.messages.borrow().is_filled() || self.bell.take() || stay() {
+            let is_filled = self.messages.borrow().is_filled();
+            self.fresh.set(is_filled);
+            if is_filled || self.bell.take() || stay() {
                 return;
             }
-            let mut rest = None;
+            if self.known.state.get() != state {
+                self.look();
+                return;
+            }
+            if nap.looks_again() {
+                continue;
+            }
+            let (now, mut rest) = (Instant::now(), None);
             // Who still has to send something is not at rest.
             if flushed {
-                rest = self.rest();
+                rest = self.rest(now);
                 self.messages.borrow_mut().push(true);
             }
             if stay() {
                 return;
             }
-            let left = at_most.map(|at_most| at_most.saturating_sub(start.elapsed()));
+            let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {
                 return;
             }
             let under_way = self.messages.borrow().under_way();
-            if nap.take(&self.bell, rest.into_iter().chain(left).min(), under_way) {
+            let at_most = rest.into_iter().chain(left).min();
+            if nap.take(&self.bell, now, at_most, under_way) {
                 self.look();
-            }
-            if self.known.state.get() != state {
-                self.look();
-                return;
             }
         }
     }
@@ -380,34 +408,55 @@ impl Link for MpiLink {
 impl Job for MpiLink {
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
         self.known.sent.set(self.known.sent.get() + 1);
+        self.looks.set(0);
         self.messages.borrow_mut().send_owned(to, header, bytes);
     }
 
-    fn receive(&self) -> Result<Option<Incoming>, String> {
+    fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
         if let Some(why) = self.wrong.take() {
             return Err(why);
         }
-        let due = |looked: Instant| looked.elapsed() >= LOOK;
-        if !self.messages.borrow().is_filled() && self.looked.get().is_none_or(due) {
-            self.look();
-            self.looked.set(Some(Instant::now()));
+        // Who is here because something has come has just looked.
+        if !self.messages.borrow().is_filled() && !self.fresh.take() {
+            let now = Instant::now();
+            let due = |looked: Instant| now.saturating_duration_since(looked) >= LOOK;
+            if self.looked.get().is_none_or(due) {
+                self.looked.set(Some(now));
+                self.look();
+            }
         }
-        let spare = &mut self.spare.borrow_mut();
-        let message = self.messages.borrow_mut().take(spare);
-        if message.is_some() {
-            self.known.received.set(self.known.received.get() + 1);
+        loop {
+            // Who takes a frame may send others: nothing is borrowed meanwhile.
+            let taken = self.messages.borrow_mut().take();
+            let Some((from, come)) = taken else {
+                return Ok(false);
+            };
+            let mut is_one = true;
+            match come {
+                Come::Whole(header, bytes) => {
+                    take(from, header, &bytes);
+                    self.messages.borrow_mut().keep(bytes);
+                }
+                Come::Packed(mut frames) => {
+                    // It was walked through when it came.
+                    match frames.next() {
+                        Ok(Some((header, bytes))) if !is_ours(header) => take(from, header, bytes),
+                        _ => is_one = false,
+                    }
+                    if !frames.is_empty() {
+                        self.messages.borrow_mut().put_back(from, frames);
+                    }
+                }
+            }
+            if is_one {
+                self.known.received.set(self.known.received.get() + 1);
+                return Ok(true);
+            }
         }
-        Ok(message)
     }
 
     fn buffer(&self) -> Vec<u8> {
         self.messages.borrow_mut().buffer()
-    }
-
-    fn done_with(&self, bytes: Vec<u8>) {
-        if let Some(small) = self.messages.borrow_mut().keep(bytes) {
-            *self.spare.borrow_mut() = small;
-        }
     }
 
     fn messages(&self) -> u64 {
@@ -446,7 +495,7 @@ impl Job for MpiLink {
             self.messages.borrow_mut().push(true);
             self.look();
             let left = at_most.saturating_sub(start.elapsed());
-            if nap.take(&self.bell, Some(left), UnderWay::default()) {
+            if nap.take(&self.bell, Instant::now(), Some(left), UnderWay::default()) {
                 self.look();
             }
         }

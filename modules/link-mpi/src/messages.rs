@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Header, Incoming};
+use graphmap_runtime::between::Header;
 
 use crate::calls::{MOST, Operation, World};
 use crate::frames::{self, BYE, Frames, Garbled, PACKED, WHOLE};
@@ -55,7 +55,7 @@ struct Peer {
 }
 
 /// A message that has come.
-enum Come {
+pub(crate) enum Come {
     Packed(Frames),
     Whole(Header, Vec<u8>),
 }
@@ -90,15 +90,11 @@ fn memory(pool: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
     }
 }
 
-/// Keeps memory of a large message; gives back what is not large.
-fn keep(pool: &mut Vec<Vec<u8>>, bytes: Vec<u8>) -> Option<Vec<u8>> {
-    if bytes.capacity() < LARGE {
-        return Some(bytes);
-    }
-    if bytes.capacity() <= LARGEST_POOLED && pool.len() < POOLED {
+/// Keeps memory of a large message.
+fn keep(pool: &mut Vec<Vec<u8>>, bytes: Vec<u8>) {
+    if (LARGE..=LARGEST_POOLED).contains(&bytes.capacity()) && pool.len() < POOLED {
         pool.push(bytes);
     }
-    None
 }
 
 /// What makes a message unusable.
@@ -145,9 +141,9 @@ impl Messages {
         memory(&mut self.pool, LARGE)
     }
 
-    /// Keeps memory of a large message for the next one; gives back what is not large.
-    pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
-        keep(&mut self.pool, bytes)
+    /// Keeps memory of a large message for the next one.
+    pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
+        keep(&mut self.pool, bytes);
     }
 
     /// What MPI is doing.
@@ -379,57 +375,36 @@ impl Messages {
         !self.come.is_empty()
     }
 
-    /// The next frame of the runtime.
-    pub(crate) fn take(&mut self, spare: &mut Vec<u8>) -> Option<Incoming> {
+    /// The next message that holds frames of the runtime, and who has sent it: what is left of it goes back by
+    /// [`Messages::put_back`].
+    pub(crate) fn take(&mut self) -> Option<(usize, Come)> {
         loop {
-            let (from, come) = self.come.front_mut()?;
-            let from = *from;
-            match come {
-                Come::Packed(frames) => {
-                    // It was walked through when it came.
-                    let Ok(Some((header, carried))) = frames.next() else {
-                        self.come.pop_front();
-                        continue;
-                    };
-                    if is_ours(header) {
-                        continue;
-                    }
-                    let mut bytes = std::mem::take(spare);
-                    bytes.clear();
-                    bytes.extend_from_slice(carried);
-                    return Some(Incoming {
-                        from,
-                        header,
-                        bytes,
-                    });
-                }
-                Come::Whole(..) => {
-                    let Some((_, Come::Whole(header, mut bytes))) = self.come.pop_front() else {
-                        continue;
-                    };
-                    let parts = &mut self.peers[from].parts;
-                    if header.extra & MORE != 0 {
-                        parts.extend_from_slice(&bytes);
-                        continue;
-                    }
-                    if !parts.is_empty() {
-                        parts.extend_from_slice(&bytes);
-                        bytes = std::mem::take(parts);
-                    }
-                    return Some(Incoming {
-                        from,
-                        header,
-                        bytes,
-                    });
-                }
+            let (from, come) = self.come.pop_front()?;
+            let Come::Whole(header, bytes) = come else {
+                return Some((from, come));
+            };
+            let parts = &mut self.peers[from].parts;
+            if header.extra & MORE != 0 {
+                parts.extend_from_slice(&bytes);
+                continue;
             }
+            if parts.is_empty() {
+                return Some((from, Come::Whole(header, bytes)));
+            }
+            parts.extend_from_slice(&bytes);
+            return Some((from, Come::Whole(header, std::mem::take(parts))));
         }
+    }
+
+    /// Of what came first.
+    pub(crate) fn put_back(&mut self, from: usize, frames: Frames) {
+        self.come.push_front((from, Come::Packed(frames)));
     }
 
     /// Looks, and then away, where what comes is thrown away.
     fn look_on(&mut self, nap: &mut Nap, bell: &Bell) {
         let _ = self.look(|_, _, _| ());
-        if nap.take(bell, None, self.under_way()) {
+        if nap.take(bell, Instant::now(), None, self.under_way()) {
             let _ = self.look(|_, _, _| ());
         }
     }
@@ -468,6 +443,6 @@ impl Messages {
 /// Frames of the link's own have kinds from here on.
 pub(crate) const OURS: u32 = 1 << 8;
 
-fn is_ours(header: Header) -> bool {
+pub(crate) fn is_ours(header: Header) -> bool {
     header.kind >= OURS
 }

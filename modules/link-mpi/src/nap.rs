@@ -3,6 +3,7 @@
 //! Who has just got something looks again and again, giving its core to others in between; the longer nothing
 //! comes, the longer it sleeps, up to [`LONGEST`].
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,12 +16,19 @@ const EAGER: Duration = Duration::from_micros(200);
 /// And so much longer for each byte that is on its way, as MPI moves what is large only when it is called: as long as it takes
 /// over a network of a thousand million bits a second.
 const A_BYTE: Duration = Duration::from_nanos(10);
-/// The core is offered to others after so many looks: where nobody wants it, that takes as long as some.
-const OFFERED: u32 = 4;
+/// The time, and what else there is to do, is asked for after so many looks: that takes as long as a look over shared memory.
+const ASKED: u32 = 8;
+/// And the core offered to others then, or where nobody takes that up each time after so many: it takes as long as some looks.
+const RARELY: u32 = 8;
+/// Somebody has taken up an offer that took longer than this.
+const TAKEN_UP: Duration = Duration::from_micros(3);
 const SHORTEST: Duration = Duration::from_micros(50);
 /// A first message after a long while is late by half of this in the middle. Looking so often took a fiftieth of a core
 /// in a program built without optimisation.
 const LONGEST: Duration = Duration::from_micros(1500);
+
+/// At which of the times that are asked for the core is offered: one thread calls MPI.
+static OFFERED: AtomicU32 = AtomicU32::new(1);
 
 /// What MPI is doing.
 #[derive(Clone, Copy, Default)]
@@ -33,20 +41,29 @@ pub(crate) struct UnderWay {
 
 /// Since when nothing has come, or begun to, or gone.
 pub(crate) struct Nap {
-    start: Instant,
+    start: Option<Instant>,
     next: Duration,
     looks: u32,
+    asked: u32,
     moved: u64,
 }
 
 impl Nap {
     pub(crate) fn new() -> Nap {
         Nap {
-            start: Instant::now(),
+            start: None,
             next: SHORTEST,
             looks: 0,
+            asked: 0,
             moved: 0,
         }
+    }
+
+    /// Nothing has come: whether to look again before anything else is asked.
+    #[must_use]
+    pub(crate) fn looks_again(&mut self) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        self.next == SHORTEST && !self.looks.is_multiple_of(ASKED)
     }
 
     /// Nothing has come: looks away, or not. Whether it did: then it is to be looked at twice, as MPICH 4 finds in one look what
@@ -55,6 +72,7 @@ impl Nap {
     pub(crate) fn take(
         &mut self,
         bell: &Bell,
+        now: Instant,
         at_most: Option<Duration>,
         under_way: UnderWay,
     ) -> bool {
@@ -64,18 +82,31 @@ impl Nap {
                 ..Nap::new()
             };
         }
+        let start = *self.start.get_or_insert(now);
         let bytes = u32::try_from(under_way.bytes).unwrap_or(u32::MAX);
-        if self.start.elapsed() < EAGER + A_BYTE * bytes {
-            self.looks += 1;
-            if self.looks.is_multiple_of(OFFERED) {
-                thread::yield_now();
-            }
+        if now.saturating_duration_since(start) < EAGER + A_BYTE * bytes {
+            self.offer(now);
             return false;
         }
         let time = at_most.map_or(self.next, |at_most| at_most.min(self.next));
         bell.wait(time);
         self.next = (self.next * 2).min(LONGEST);
         true
+    }
+
+    /// Offers the core to others, if it is time: often where somebody wants it.
+    fn offer(&mut self, now: Instant) {
+        self.asked = self.asked.wrapping_add(1);
+        let offered = OFFERED.load(Ordering::Relaxed);
+        if !self.asked.is_multiple_of(offered) {
+            return;
+        }
+        thread::yield_now();
+        let offered = match now.elapsed() > TAKEN_UP {
+            true => 1,
+            false => (offered * 2).min(RARELY),
+        };
+        OFFERED.store(offered, Ordering::Relaxed);
     }
 }
 
@@ -91,41 +122,52 @@ mod tests {
         bell
     }
 
-    fn late(nap: &mut Nap) {
-        nap.start -= Duration::from_secs(3600);
+    /// Since so many seconds.
+    fn late(nap: &mut Nap, seconds: u64) {
+        nap.start = Instant::now().checked_sub(Duration::from_secs(seconds));
+        assert!(nap.start.is_some());
     }
 
     #[test]
     fn what_moves_is_looked_at_anew() {
         let (bell, mut nap) = (bell(), Nap::new());
-        late(&mut nap);
+        late(&mut nap, 3600);
         let mut under_way = UnderWay::default();
         for _ in 0..2 {
-            assert!(nap.take(&bell, None, under_way));
+            assert!(nap.take(&bell, Instant::now(), None, under_way));
         }
         assert_eq!(nap.next, 4 * SHORTEST);
         under_way.moved += 1;
-        assert!(!nap.take(&bell, None, under_way));
+        assert!(!nap.take(&bell, Instant::now(), None, under_way));
         assert_eq!(nap.next, SHORTEST);
-        assert!(!nap.take(&bell, None, under_way));
+        assert!(!nap.take(&bell, Instant::now(), None, under_way));
         assert_eq!(nap.next, SHORTEST);
     }
 
     #[test]
     fn what_is_large_is_waited_for_longer() {
         let (bell, mut nap) = (bell(), Nap::new());
-        late(&mut nap);
         let under_way = UnderWay {
             bytes: usize::MAX,
             moved: 0,
         };
-        let day = Duration::from_secs(86_400);
-        assert!(A_BYTE * u32::MAX < day);
-        nap.start += Duration::from_secs(3590);
-        assert!(!nap.take(&bell, None, under_way));
+        assert!(A_BYTE * u32::MAX < Duration::from_secs(3600));
+        late(&mut nap, 10);
+        assert!(!nap.take(&bell, Instant::now(), None, under_way));
         assert_eq!(nap.next, SHORTEST);
-        nap.start -= day;
-        assert!(nap.take(&bell, None, under_way));
+        late(&mut nap, 3600);
+        assert!(nap.take(&bell, Instant::now(), None, under_way));
         assert_eq!(nap.next, 2 * SHORTEST);
+    }
+
+    #[test]
+    fn who_has_slept_asks_at_each_look() {
+        let (bell, mut nap) = (bell(), Nap::new());
+        let again: Vec<bool> = (0..9).map(|_| nap.looks_again()).collect();
+        let time = |look: u32| look.is_multiple_of(ASKED);
+        assert_eq!(again, (1..10).map(|look| !time(look)).collect::<Vec<_>>());
+        late(&mut nap, 3600);
+        assert!(nap.take(&bell, Instant::now(), None, UnderWay::default()));
+        assert!((0..8).all(|_| !nap.looks_again()));
     }
 }

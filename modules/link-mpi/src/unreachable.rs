@@ -10,6 +10,7 @@ use std::env;
 use std::fs;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -34,16 +35,30 @@ pub(crate) const TOLD: usize = 4 * MOST;
 
 /// What has been found.
 #[derive(Clone, Default)]
-pub(crate) struct Unreachable(Arc<Mutex<Option<String>>>);
+pub(crate) struct Unreachable(Arc<Finding>);
+
+#[derive(Default)]
+struct Finding {
+    /// Not in the lock, as it is asked for at each look.
+    is_there: AtomicBool,
+    why: Mutex<Option<String>>,
+}
 
 impl Unreachable {
     /// Why the run cannot go on, if that has been found; once.
     pub(crate) fn take(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        if !self.0.is_there.load(Ordering::SeqCst) {
+            return None;
+        }
+        let mut why = self.0.why.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.is_there.store(false, Ordering::SeqCst);
+        why.take()
     }
 
-    fn set(&self, why: Option<String>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    fn set(&self, found: Option<String>) {
+        let mut why = self.0.why.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.is_there.store(found.is_some(), Ordering::SeqCst);
+        *why = found;
     }
 }
 

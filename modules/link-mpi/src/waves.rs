@@ -60,8 +60,8 @@ impl Waves {
 
     /// Begins a wave, if none is under way and it is time: its number. `me`: the counts of OS process 0, which has
     /// nothing to do at the moment; `others`: how many others there are.
-    pub(crate) fn begin(&mut self, me: Counts, others: usize) -> Option<u32> {
-        if self.awaited > 0 || self.next.is_some_and(|next| Instant::now() < next) {
+    pub(crate) fn begin(&mut self, now: Instant, me: Counts, others: usize) -> Option<u32> {
+        if self.awaited > 0 || self.next.is_some_and(|next| now < next) {
             return None;
         }
         self.number = self.number.wrapping_add(1);
@@ -116,11 +116,9 @@ impl Waves {
     }
 
     /// How long there is nothing to do, if that is known.
-    pub(crate) fn rest(&self) -> Option<Duration> {
+    pub(crate) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.awaited {
-            0 => self
-                .next
-                .map(|next| next.saturating_duration_since(Instant::now())),
+            0 => self.next.map(|next| next.saturating_duration_since(now)),
             _ => None,
         }
     }
@@ -177,7 +175,8 @@ mod tests {
                     _ => {
                         waves.next = None;
                         if !all[0].works
-                            && let Some(number) = waves.begin(all[0].counts, count - 1)
+                            && let Some(number) =
+                                waves.begin(Instant::now(), all[0].counts, count - 1)
                         {
                             all[1..].iter_mut().for_each(|one| one.asked = Some(number));
                         }
@@ -208,9 +207,9 @@ mod tests {
             stirred: true,
             ..Counts::default()
         };
-        assert_eq!(waves.begin(me, 0), Some(1));
+        assert_eq!(waves.begin(Instant::now(), me, 0), Some(1));
         assert_eq!(waves.found(), Found::Work);
-        assert_eq!(waves.begin(me, 0), Some(2));
+        assert_eq!(waves.begin(Instant::now(), me, 0), Some(2));
         assert_eq!(waves.found(), Found::Standstill(true));
     }
 }

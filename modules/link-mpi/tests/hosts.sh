@@ -6,6 +6,8 @@
 #   hosts.sh start FOLDER N OWN the same; all but h1 have a folder OWN of their own, which is empty
 #   hosts.sh bytes FOLDER       bytes that each host has sent over its interface, a line each
 #   hosts.sh down FOLDER HOST   cuts the link of a host
+#   hosts.sh shape FOLDER WORDS the kernel delays, loses or holds up what each host sends, as `tc qdisc` has it
+#   hosts.sh lost FOLDER        packets that were lost so at each host, a line each
 #   hosts.sh stop FOLDER        takes all away
 #
 # Namespaces have names of their own for each FOLDER, so that several tests can have hosts at a time.
@@ -89,6 +91,17 @@ bytes)
     ;;
 down)
     ip -n "$mark-$3" link set net0 down
+    ;;
+shape)
+    shift 2
+    while read -r host; do
+        ip netns exec "$mark-$host" tc qdisc replace dev net0 root "$@"
+    done <"$folder/hosts"
+    ;;
+lost)
+    while read -r host; do
+        ip netns exec "$mark-$host" tc -s qdisc show dev net0 | sed -n 's/.*(dropped \([0-9]*\),.*/\1/p'
+    done <"$folder/hosts"
     ;;
 stop)
     [ -f "$folder/hosts" ] || exit 0

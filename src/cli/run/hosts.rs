@@ -46,7 +46,7 @@ pub(crate) fn describe(
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
-        end_at_once(options);
+        tell_launcher(options, mapped);
     }
     let placed = processes_hash(mapped.network());
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
@@ -65,22 +65,44 @@ pub(crate) fn describe(
     files.generated(file, placement);
 }
 
-/// Has a launcher end all of a job of ours at once when one of its OS processes is gone.
-fn end_at_once(options: &mut BTreeMap<String, String>) {
+/// What a launcher has to be told of a job of ours, in variables that are its own.
+fn tell_launcher(options: &mut BTreeMap<String, String>, mapped: &Mapped) {
     if options
         .get("launcher")
         .is_none_or(|launcher| launcher != "openmpi")
     {
         return;
     }
-    // The others have nothing to end in order, but Open MPI gives them a second, and the job lives on for three or four. The
-    // first name is that of version 4, the second of 5.
-    for name in ["OMPI_MCA", "PRTE_MCA"] {
-        let name = format!("{name}_odls_base_sigkill_timeout");
-        if std::env::var_os(&name).is_none() {
-            let value = || "0".to_owned();
+    // What the environment says of version 4 or 5 holds.
+    let mut tell = |names: [&str; 2], values: [&str; 2]| {
+        if names.iter().any(|name| std::env::var_os(name).is_some()) {
+            return;
+        }
+        for (name, value) in names.into_iter().zip(values) {
+            let value = || value.to_owned();
             options.entry(format!("env.{name}")).or_insert_with(value);
         }
+    };
+    // When one OS process is gone the others have nothing to end in order, but Open MPI gives them a second, and the job lives
+    // on for three or four.
+    tell(
+        [
+            "OMPI_MCA_odls_base_sigkill_timeout",
+            "PRTE_MCA_odls_base_sigkill_timeout",
+        ],
+        ["0", "0"],
+    );
+    // Where no hosts are named, somebody has said how many OS processes there are to be on this one. Open MPI would refuse
+    // more of them than there are cores; MPICH does not.
+    let bindings = &mapped.mapping().bindings;
+    if bindings.values().all(|binding| binding.host.is_none()) {
+        tell(
+            [
+                "OMPI_MCA_rmaps_base_oversubscribe",
+                "PRTE_MCA_rmaps_default_mapping_policy",
+            ],
+            ["1", ":oversubscribe"],
+        );
     }
 }
 
@@ -195,7 +217,7 @@ fn write(
         path.display().to_string()
     };
     options.insert("program".to_owned(), absolute(program));
-    end_at_once(&mut options);
+    tell_launcher(&mut options, mapped);
     describe(&mut options, None, mapped, folder, &mut files);
     let mut words = Vec::new();
     for arg in &args.args {

@@ -138,12 +138,8 @@ impl AnyLink {
             AnyLink::Lanes(lanes) => lanes.receive_with(most, take),
             AnyLink::Other(job) => {
                 let mut count = 0;
-                while count < most
-                    && let Some(message) = job.receive()?
-                {
+                while count < most && job.receive(&mut take)? {
                     count += 1;
-                    take(message.from, message.header, &message.bytes);
-                    job.done_with(message.bytes);
                 }
                 Ok(count)
             }

@@ -18,17 +18,6 @@ pub struct Header {
     pub extra: u32,
 }
 
-/// A frame that has come.
-#[derive(Debug)]
-pub struct Incoming {
-    /// The scheduler that has sent it.
-    pub from: usize,
-    /// What it is.
-    pub header: Header,
-    /// What it carries.
-    pub bytes: Vec<u8>,
-}
-
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
@@ -113,13 +102,12 @@ pub trait Job: Link {
     fn buffer(&self) -> Vec<u8> {
         Vec::new()
     }
-    /// The next frame that is here as a whole. None is kept from coming by the frames of another OS process.
+    /// Hands on the next frame that is here as a whole, where it lies: who has sent it, what it is, and what it carries. Whether
+    /// there was one. None is kept from coming by the frames of another OS process.
     ///
     /// # Errors
     /// What has come cannot be a frame.
-    fn receive(&self) -> Result<Option<Incoming>, String>;
-    /// Gives the bytes of a message back, to be used again.
-    fn done_with(&self, bytes: Vec<u8>);
+    fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String>;
 
     /// How many messages were sent so far, each of which holds one frame or several.
     fn messages(&self) -> u64;

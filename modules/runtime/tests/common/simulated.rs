@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::Random;
 use graphmap_runtime as rt;
-use rt::between::{Doorbell, Header, Incoming, Job, Link, RunState};
+use rt::between::{Doorbell, Header, Job, Link, RunState};
 use rt::{Network, Options, Report, RunError};
 
 /// A frame is looked for so many times before it is there, at most.
@@ -189,12 +189,9 @@ impl Link for Simulated {
     fn done(&self) {}
 }
 
-impl Job for Simulated {
-    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
-        self.send(to, header, &bytes);
-    }
-
-    fn receive(&self) -> Result<Option<Incoming>, String> {
+impl Simulated {
+    /// A frame that has come, if any may by now.
+    fn next(&self) -> Option<(usize, Header, Vec<u8>)> {
         let mut all = self.world.all();
         let count = self.count();
         let first = all.random.below(count as u64) as usize;
@@ -204,19 +201,27 @@ impl Job for Simulated {
                 Some((_, _, late)) if *late > 0 => *late -= 1,
                 Some(_) => {
                     let (header, bytes, _) = lane.pop_front().unwrap();
-                    return Ok(Some(Incoming {
-                        from,
-                        header,
-                        bytes,
-                    }));
+                    return Some((from, header, bytes));
                 }
                 None => {}
             }
         }
-        Ok(None)
+        None
+    }
+}
+
+impl Job for Simulated {
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        self.send(to, header, &bytes);
     }
 
-    fn done_with(&self, _bytes: Vec<u8>) {}
+    fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
+        let next = self.next();
+        if let Some((from, header, bytes)) = &next {
+            take(*from, *header, bytes);
+        }
+        Ok(next.is_some())
+    }
 
     fn messages(&self) -> u64 {
         0
