@@ -62,8 +62,8 @@ pub(crate) mod small {
     pub(crate) const FINER: f64 = 3.0;
     /// What is worth trying in those is decided as if they had so many times as many steps: there are more to come.
     pub(crate) const AHEAD: u64 = 8;
-    /// To make a start counts so many times as many steps there: it takes longer than it counts in a search without
-    /// a time, by as much as there are networks that take nearly all of a short time for starts.
+    /// To make a start counts so many times as many steps there: by the clock it takes longer than it counts in a search
+    /// without a time, and some networks would spend most of a short time on starts.
     pub(crate) const DEARNESS: u64 = 6;
     /// Share of a time limit after which a proof that is near is tried, and that it gets.
     pub(crate) const PROVED: f64 = 0.25;
