@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use crate::tuning::time::{SETTLED, STEP};
+use crate::tuning::time::SETTLED;
 use crate::watch::Watch;
 
 /// How long a strategy may search: until a time, or for a number of steps (proposed moves).
@@ -77,12 +77,6 @@ impl Budget<'_> {
     pub(crate) fn settled_by(&self, share: f64) -> Option<Instant> {
         self.time
             .map(|t| (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLED)))
-    }
-
-    /// All of it in steps, about.
-    pub(crate) fn in_steps(&self) -> u64 {
-        let steps = |t: Duration| u64::try_from(t.as_nanos() / STEP).unwrap_or(u64::MAX);
-        self.time.map_or(self.steps, steps)
     }
 
     /// Whether somebody has had enough, or the deadline is past.

@@ -31,8 +31,6 @@ pub(crate) mod small {
     /// and at most: few steps leave a mapping that costs several times what many do.
     pub(crate) const REPAIR: u64 = 2;
     pub(crate) const REPAIRS: [u64; 2] = [300_000, 1_500_000];
-    /// How many times as long as a step of annealing one of these takes.
-    pub(crate) const PACE: u64 = 8;
     /// Share from which on only the best is improved.
     pub(crate) const LAST: f64 = 0.75;
     /// Another start is improved after so many tries without a gain that took so much of the budget, and
@@ -44,8 +42,6 @@ pub(crate) mod small {
     /// most.
     pub(crate) const OUTER: f64 = 0.7;
     pub(crate) const INNER: f64 = 0.2;
-    /// Share of the budget after which a search trades with those on other threads.
-    pub(crate) const TRADE: f64 = 0.04;
     /// Pairs of blocks that are divided anew in a row.
     pub(crate) const PAIRS: usize = 8;
     // strategy/operators.rs
@@ -60,11 +56,17 @@ pub(crate) mod small {
     pub(crate) const GROWTH: u32 = 3;
     /// The round at whose end the default number of steps is.
     pub(crate) const DEFAULT: u32 = 3;
-    /// Share of what is left of a time limit that rounds in steps may take: where a search without a time
-    /// is over in that, all that it does is done, and nothing worse is found.
-    pub(crate) const STEPPED: f64 = 0.25;
-    /// Share of a time limit after which a proof that is near must be found.
-    pub(crate) const PROVED: f64 = 0.5;
+    /// The last round that is the same with a time and without, and how many times as many steps a search with a
+    /// time has taken after each of its further rounds.
+    pub(crate) const COMMON: u32 = 1;
+    pub(crate) const FINER: f64 = 3.0;
+    /// What is worth trying in those is decided as if they had so many times as many steps: there are more to come.
+    pub(crate) const AHEAD: u64 = 8;
+    /// To make a start counts so many times as many steps there: by the clock it takes longer than it counts in a search
+    /// without a time, and some networks would spend most of a short time on starts.
+    pub(crate) const DEARNESS: u64 = 6;
+    /// Share of a time limit after which a proof that is near is tried, and that it gets.
+    pub(crate) const PROVED: f64 = 0.25;
     // strategy/start.rs
     /// From so many vertices on, every eighth start is made by the engine for large networks, which
     /// knows how to cut between hosts: geometric networks and trees of a thousand get 2 to 7% better.

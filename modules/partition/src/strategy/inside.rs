@@ -5,7 +5,6 @@
 //! quarter of the time.
 
 use std::num::NonZeroUsize;
-use std::time::Instant;
 
 use super::Context;
 use crate::budget::Budget;
@@ -52,14 +51,8 @@ pub(super) fn improve(
             continue;
         }
         let share = share * cost as f64 / inside;
-        let start = Instant::now();
-        let left = budget
-            .stop_at()
-            .map(|end| end.saturating_duration_since(start));
         let steps = (budget.steps as f64 * share) as u64;
         let part = Budget {
-            start,
-            time: left.zip(budget.time).map(|(l, t)| l.min(t.mul_f64(share))),
             steps,
             threads: NonZeroUsize::MIN,
             ..*budget
@@ -135,6 +128,8 @@ impl Inside {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};

@@ -1,7 +1,6 @@
 //! The operators that improve a mapping, and which to apply next: a bandit with decay takes that which gained
 //! most for its steps of late.
 
-use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::pair;
@@ -60,9 +59,8 @@ fn expected(inst: &Instance, operator: Operator) -> u64 {
 }
 
 impl Operators {
-    /// Those for an instance that are worth trying within a budget.
-    pub(crate) fn new(inst: &Instance, budget: &Budget<'_>) -> Self {
-        let all = budget.in_steps();
+    /// Those for an instance that are worth trying within so many steps.
+    pub(crate) fn new(inst: &Instance, all: u64) -> Self {
         let fits = |operator: &Operator| expected(inst, *operator) * TRIES <= all;
         let mut kinds = vec![Operator::Combine, Operator::Cycle];
         let depths = Region::depths(inst);

@@ -1,13 +1,13 @@
 //! Several searches of one instance at a time, each on a thread of its own.
 //!
-//! Each has its own random numbers and its own first start. In the last part of the time all improve the
-//! best of all.
+//! Each has its own random numbers and starts. They tell each other what they have found when all are done with
+//! a round, not while one runs: what each does then depends on no clock, only where the last round is cut off does.
 
 use std::panic::resume_unwind;
 use std::thread;
 
 use super::Context;
-use super::small::{self, Round, Search};
+use super::small::{Round, Search};
 use super::team::Team;
 use crate::random::Random;
 
@@ -22,41 +22,63 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// Searches for a round on as many threads as its budget allows; the others begin with what the
-/// first has found so far.
-pub(super) fn search(search: &mut Search<'_>, context: &mut Context<'_>, round: &Round<'_>) {
-    let threads = round.budget.threads.get();
-    let team = Team::new(threads);
-    // The first searches as it would alone.
-    let mut random = context.random.clone();
-    let seeds: Vec<u64> = (1..threads).map(|_| random.next()).collect();
-    let (inst, known) = (context.inst, search.best.block.clone());
-    thread::scope(|scope| {
-        let mut others = Vec::new();
-        for (i, &seed) in seeds.iter().enumerate() {
-            let random = Random::new(seed);
-            let mut own = Context::new(inst, round.budget, random, vec![known.clone()]);
-            let team = &team;
-            let work = move || {
-                let _alarm = Alarm(team);
-                small::search(&mut own, team, i + 1)
-            };
-            // Where there is no room for another thread, those that run have to do.
-            let Ok(thread) = thread::Builder::new().spawn_scoped(scope, work) else {
-                break;
-            };
-            others.push(thread);
-        }
-        let _alarm = Alarm(&team);
-        search.round(context, round, (&team, 0));
-        team.end();
-        for thread in others {
-            let found = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            if found.beats(&search.best) {
-                search.best = found;
+/// Those that search beside the first, each with what is its own.
+pub(super) struct Members<'a>(Vec<(Search<'a>, Context<'a>)>);
+
+impl<'a> Members<'a> {
+    /// As many as there are threads; they begin with what the first has found so far.
+    pub(super) fn new(context: &Context<'a>, first: &Search<'a>) -> Self {
+        // The first searches as it would alone.
+        let mut random = context.random.clone();
+        let member = |number: usize| {
+            let random = Random::new(random.next());
+            let known = vec![first.best.block.clone()];
+            let mut own = Context::new(context.inst, context.budget, random, known);
+            (Search::new(&mut own, number), own)
+        };
+        Self((1..context.budget.threads.get()).map(member).collect())
+    }
+
+    /// A round of all; what the first does with it `own` says. Then each hears what the others have found.
+    pub(super) fn round(
+        &mut self,
+        first: &mut Search<'a>,
+        context: &mut Context<'a>,
+        round: &Round<'_>,
+        own: impl FnOnce(&mut Search<'a>, &mut Context<'a>, &Team),
+    ) {
+        let team = Team::new();
+        thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (i, (search, context)) in self.0.iter_mut().enumerate() {
+                let team = &team;
+                let work = move || {
+                    let _alarm = Alarm(team);
+                    search.round(context, round, (team, i + 1));
+                };
+                // Where there is no room for another thread, those that run have to do.
+                let Ok(thread) = thread::Builder::new().spawn_scoped(scope, work) else {
+                    break;
+                };
+                running.push(thread);
             }
+            let _alarm = Alarm(&team);
+            own(first, context, &team);
+            if first.is_proved() {
+                team.end();
+            }
+            for thread in running {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            }
+        });
+        let others = self.0.iter().map(|(search, _)| search.best.clone());
+        let found: Vec<_> = std::iter::once(first.best.clone()).chain(others).collect();
+        let members = self.0.iter_mut().map(|(search, _)| search);
+        for (i, search) in std::iter::once(first).chain(members).enumerate() {
+            let others = found.iter().enumerate().filter(|&(from, _)| from != i);
+            others.for_each(|(_, best)| search.meet(best.clone()));
         }
-    });
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_the_searches_of_all() {
-        let team = Team::new(2);
+        let team = Team::new();
         let quiet = thread::scope(|scope| {
             let end = scope.spawn(|| drop(Alarm(&team))).join();
             end.is_ok() && !team.is_over()

@@ -1,26 +1,41 @@
-//! Rounds of growing length: each plans with eight times the steps of the one before, and goes on
+//! Rounds of growing length: each plans with a multiple of the steps of the one before, and goes on
 //! from what that has found.
 //!
 //! A search that plans with all its steps does everything differently when there are a few more of
 //! them, and may then find less. Here what a round does does not depend on how many steps there are
-//! in all, which only says when the last one is cut off: more steps never give a worse mapping. With
-//! a time the same rounds come first, as long as they are short; the rest of the time is one round.
+//! in all, which only says when the last one is cut off: more steps never give a worse mapping. A time
+//! does no more than that either: what a search with a time does first is what one with less does. It
+//! begins as one without a time, goes on in rounds that grow more slowly, since a time may end anywhere,
+//! and makes the others of a search without a time once it has taken as many steps as those have: what they find is
+//! one more mapping to be mixed with.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::small::{Round, Search};
+use super::parallel::Members;
+use super::small::{Pace, Round, Search};
 use super::team::Team;
-use super::{Context, Found, parallel};
+use super::{Context, Found};
 use crate::bound::Effort;
 use crate::budget::Budget;
+use crate::exact::limit::Outcome;
 use crate::exact::structure;
-use crate::tuning::small::{DEFAULT, GROWTH, PROVED, STEPPED};
+use crate::random::Random;
+use crate::tuning::small::{COMMON, DEFAULT, FINER, GROWTH, PROVED};
 use crate::tuning::time::STEPS;
 
 #[cfg(test)]
 thread_local! {
-    /// Ends a search with a time after its rounds in steps: what it has found then depends on no clock.
-    pub(crate) static STEPS_ONLY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    /// Ends searches with a time after so many steps instead: what they find then depends on no clock.
+    pub(crate) static VIRTUAL: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+}
+
+/// Steps after which a search with a time ends, whose clock counts steps: in tests.
+fn most_of_a_time() -> u64 {
+    #[cfg(test)]
+    if let Some(steps) = VIRTUAL.get() {
+        return steps;
+    }
+    u64::MAX
 }
 
 /// Steps of a search at the end of each of its rounds.
@@ -31,31 +46,27 @@ fn end_of(round: u32) -> u64 {
     }
 }
 
-pub(super) fn search(context: &mut Context<'_>) -> Found {
+pub(super) fn search<'a>(context: &mut Context<'a>) -> Found {
     let budget = context.budget;
-    // Of what is left: much may have gone by before, as where bounds were raised.
-    let begun = Instant::now();
-    let left = budget
-        .stop_at()
-        .map(|end| end.saturating_duration_since(begun).mul_f64(STEPPED));
     let mut search = Search::new(context, 0);
-    let (mut number, mut last) = (0, Duration::ZERO);
-    loop {
-        let start = Instant::now();
-        let over = stepped(&mut search, context, end_of(number));
+    let limit = match budget.time {
+        Some(_) => Limit::of(most_of_a_time()),
+        None if context.patience >= 1.0 => Limit::of(budget.steps),
+        None => Limit {
+            patience: (budget.steps as f64 * context.patience) as u64,
+            ..Limit::of(budget.steps)
+        },
+    };
+    for number in 0.. {
+        let over = stepped(&mut search, context, end_of(number), limit);
         if over || search.is_proved() {
             return found(search, true);
         }
-        last = last.max(start.elapsed());
-        number += 1;
-        if let (Some(time), Some(left)) = (budget.time, left) {
-            let next = begun.elapsed() + last * (1 << GROWTH);
-            // They take one thread, however many there are: no more of them than without a time.
-            if number > DEFAULT || next > left {
-                return timed(search, context, time);
-            }
+        if number == COMMON && budget.time.is_some() {
+            return timed(search, context, limit);
         }
     }
+    unreachable!("a search ends")
 }
 
 fn found(search: Search<'_>, examined: bool) -> Found {
@@ -66,77 +77,161 @@ fn found(search: Search<'_>, examined: bool) -> Found {
     }
 }
 
+/// Steps after which a search is cut off, whatever it plans with.
+#[derive(Clone, Copy)]
+struct Limit {
+    most: u64,
+    /// The same for one that has found nothing feasible.
+    patience: u64,
+}
+
+impl Limit {
+    fn of(most: u64) -> Self {
+        Self {
+            most,
+            patience: u64::MAX,
+        }
+    }
+}
+
+/// A round of so many steps, which only ends earlier by a limit or a clock.
+fn round<'a>(context: &Context<'a>, (steps, pace): (u64, Pace), limit: Limit) -> Round<'a> {
+    let budget = context.budget;
+    Round {
+        budget: Budget {
+            time: None,
+            steps,
+            // What is searched below a round knows nothing of its end.
+            deadline: budget.stop_at(),
+            ..budget
+        },
+        pace,
+        end: limit.most,
+        patience: limit.patience,
+        stop_at: budget.stop_at(),
+        hopeless_at: None,
+    }
+}
+
 /// A round until so many steps of the whole have been taken, and the proof that is worth as many;
 /// says whether the search is over.
-fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64) -> bool {
+fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: Limit) -> bool {
     let budget = context.budget;
-    // How many steps there are in all says when the search ends, and nothing else.
-    let (most, patience) = match budget.time {
-        Some(_) => (u64::MAX, u64::MAX),
-        None if context.patience >= 1.0 => (budget.steps, u64::MAX),
-        None => {
-            let share = budget.steps as f64 * context.patience;
-            (budget.steps, share as u64)
-        }
-    };
     let from = search.spent;
     let steps = end.saturating_sub(from);
     if steps > 0 {
-        let round = Round {
-            budget: Budget {
-                time: None,
-                steps,
-                ..budget
-            },
-            end: most,
-            patience,
-            stop_at: budget.stop_at(),
-        };
-        search.round(context, &round, (&Team::new(1), 0));
+        let round = round(context, (steps, Pace::OF_STEPS), limit);
+        search.round(context, &round, (&Team::new(), 0));
         if search.spent - from >= steps && !search.is_proved() {
             examine(search, context, steps, budget.stop_at());
         }
+        if round.is_hopeless(search) {
+            return true;
+        }
     }
-    let hopeless = !search.best.feasible() && search.spent >= patience;
-    search.spent >= most || hopeless || budget.used() >= 1.0
+    search.spent >= limit.most || budget.used() >= 1.0
 }
 
-/// The rest of a time, in one round; before it a proof, where that is near.
-fn timed(mut search: Search<'_>, context: &mut Context<'_>, time: Duration) -> Found {
-    #[cfg(test)]
-    if STEPS_ONLY.get() {
-        return found(search, true);
-    }
+/// What is left of a time, after the rounds that all searches begin with.
+fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit) -> Found {
+    let budget = context.budget;
+    // How a search without a time goes on from here.
+    let mut without = Some((search.clone(), context.random.clone()));
     for block in std::mem::take(&mut context.later) {
         search.add(block);
     }
-    let budget = context.budget;
-    let near = structure::is_near(context.inst);
-    if near {
-        let stop_at = Some(budget.start + time.mul_f64(PROVED));
-        examine(&mut search, context, u64::MAX, stop_at);
-    }
-    // Who finds nothing feasible leaves time for what is done about that.
-    for share in [context.patience, 1.0] {
-        if search.best.feasible() && share < 1.0 {
-            continue;
+    let mut members = Members::new(context, &search);
+    let mut near = structure::is_near(context.inst);
+    let (mut examined, mut aside) = (false, None);
+    let mut end = search.spent;
+    // Who finds nothing feasible leaves time for what is done about that. Much may have gone by before.
+    let begun = Instant::now();
+    let left = budget.stop_at().filter(|_| context.patience < 1.0);
+    let hopeless_at = left.map(|end| {
+        let left = end.saturating_duration_since(begun);
+        begun + left.mul_f64(context.patience)
+    });
+    // A proof takes about as much as was searched where no clock ends it.
+    let counted = limit.most < u64::MAX;
+    loop {
+        let others = without.take_if(|_| end >= STEPS);
+        if others.is_none() {
+            end = (end as f64 * FINER) as u64;
         }
-        let start = Instant::now();
-        let end = budget.start + time.mul_f64(share);
-        let rest = Budget {
-            start,
-            time: Some(end.saturating_duration_since(start)),
-            ..budget
+        let steps = end.saturating_sub(search.spent).max(1);
+        let round = Round {
+            hopeless_at,
+            ..round(context, (steps, Pace::OF_A_TIME), limit)
         };
-        if !search.is_proved() && rest.used() < 1.0 {
-            let round = Round::of(rest, search.spent);
-            parallel::search(&mut search, context, &round);
+        members.round(
+            &mut search,
+            context,
+            &round,
+            |search, context, team| match others {
+                None => search.round(context, &round, (team, 0)),
+                Some(others) => {
+                    let steps = as_without(search, context, others, limit);
+                    limit.most = limit.most.saturating_sub(steps);
+                }
+            },
+        );
+        let over = search.spent >= limit.most || budget.is_over();
+        if over || search.is_proved() || round.is_hopeless(&search) {
+            break;
         }
-        if !search.best.feasible() {
+        // Where a proof is near it gets its share of the time, once it has something to begin with.
+        if near && budget.used() > PROVED {
+            (near, examined) = (false, true);
+            let share = budget.time.map(|t| Instant::now() + t.mul_f64(PROVED));
+            let stop_at = share.into_iter().chain(budget.stop_at()).min();
+            let looks = if counted { search.spent } else { u64::MAX };
+            if let Some(outcome) = proof(&search, context, looks, stop_at) {
+                // How far it comes depends on the time; what is searched after it must not.
+                search.learn(None, outcome.bound);
+                aside = outcome.better;
+                if outcome.complete {
+                    break;
+                }
+            }
+        }
+    }
+    let cost = search.best.cost;
+    better(found(search, examined), aside, cost)
+}
+
+/// The rounds of a search without a time, from what it had before; returns the steps they took.
+fn as_without(
+    search: &mut Search<'_>,
+    context: &Context<'_>,
+    (mut other, random): (Search<'_>, Random),
+    limit: Limit,
+) -> u64 {
+    let from = other.spent;
+    let left = limit.most.saturating_sub(search.spent);
+    let limit = Limit {
+        most: from.saturating_add(left),
+        ..limit
+    };
+    let mut own = Context {
+        patience: context.patience,
+        ..Context::new(context.inst, context.budget, random, Vec::new())
+    };
+    for number in COMMON + 1..=DEFAULT {
+        if stepped(&mut other, &mut own, end_of(number), limit) || other.is_proved() {
             break;
         }
     }
-    found(search, near)
+    let steps = other.spent - from;
+    search.learn_from(other);
+    steps
+}
+
+/// What was found, or another mapping where that is cheaper.
+fn better(found: Found, other: Option<(Vec<u32>, i64)>, cost: i64) -> Found {
+    match other {
+        Some((block, less)) if less < cost => Found { block, ..found },
+        _ => found,
+    }
 }
 
 /// Looks whether the structure of the network proves the best mapping, or gives a better one.
@@ -146,13 +241,18 @@ fn examine(
     looks: u64,
     stop_at: Option<Instant>,
 ) {
-    if !search.best.feasible() {
-        return;
+    if let Some(outcome) = proof(search, context, looks, stop_at) {
+        search.learn(outcome.better.map(|b| b.0), outcome.bound);
     }
+}
+
+fn proof(
+    search: &Search<'_>,
+    context: &mut Context<'_>,
+    looks: u64,
+    stop_at: Option<Instant>,
+) -> Option<Outcome> {
     let effort = Effort { looks, stop_at };
-    let known = &search.best.block;
-    let Some(outcome) = structure::solve(context.inst, known, effort, &mut context.log) else {
-        return;
-    };
-    search.learn(outcome.better.map(|b| b.0), outcome.bound);
+    let known = search.best.feasible().then_some(&search.best.block)?;
+    structure::solve(context.inst, known, effort, &mut context.log)
 }

@@ -27,8 +27,8 @@ use crate::refine::regroup::{Effort, regroup};
 use crate::refine::state::State;
 use crate::tuning::divisions::FEW;
 use crate::tuning::small::{
-    CYCLE, FEWEST, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PACE, PAIRS, PROVABLE, REPAIR, REPAIRS,
-    SHORT, STALLED, STALLING, STARTS, TRADE,
+    AHEAD, CYCLE, DEARNESS, FEWEST, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE,
+    REPAIR, REPAIRS, SHORT, STALLED, STALLING, STARTS,
 };
 
 /// How long a proof is tried in a round: so many nodes, and until when.
@@ -44,14 +44,11 @@ fn patience(
         let now = Instant::now();
         now + end.saturating_duration_since(now).mul_f64(share)
     });
-    let nodes = match budget.time {
-        Some(_) => u64::MAX,
-        None => (budget.steps / steps).max(50_000),
-    };
-    (nodes, stop_at)
+    ((budget.steps / steps).max(50_000), stop_at)
 }
 
 /// A search, which goes on in rounds.
+#[derive(Clone)]
 pub(super) struct Search<'a> {
     inst: &'a Instance,
     stop_at: Option<Instant>,
@@ -70,6 +67,8 @@ pub(super) struct Search<'a> {
     short: bool,
     /// Whether some start was not within its bounds.
     tight: bool,
+    /// How many times as many steps as in a search without a time it counts to make one.
+    dearness: u64,
     /// Steps to bring one within them, and those that last did.
     repair: u64,
     repaired: u64,
@@ -101,9 +100,10 @@ impl Search<'_> {
     fn start(&mut self, random: &mut Random) -> u64 {
         let manner = (self.lines, self.short);
         let started = start(self.inst, self.starts, manner, self.stop_at, random);
-        let Some((mut found, mut spent)) = started else {
+        let Some((mut found, annealed, work)) = started else {
             return 1;
         };
+        let mut spent = annealed + work * self.dearness;
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
         if !found.feasible() && self.repaired < self.repair / 2 {
@@ -208,50 +208,75 @@ impl Search<'_> {
     }
 }
 
+/// What steps are taken to be worth in a round.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// What is worth trying is decided as if there were so many times as many steps.
+    ahead: u64,
+    /// To make a start counts so many times as many as in a search without a time.
+    dearness: u64,
+}
+
+impl Pace {
+    /// Of a search without a time.
+    pub(super) const OF_STEPS: Self = Self {
+        ahead: 1,
+        dearness: 1,
+    };
+    /// Of the rounds that only a search with a time makes.
+    pub(super) const OF_A_TIME: Self = Self {
+        ahead: AHEAD,
+        dearness: DEARNESS,
+    };
+}
+
 /// How far a round goes: a plan, and where in it the search ends.
 ///
 /// All that a round does follows from its plan; where it ends only cuts it off. So the best mapping
 /// of a longer search of the same plans is never worse.
 #[derive(Clone, Copy)]
 pub(super) struct Round<'a> {
-    /// What it plans with: steps, or a time from now on.
+    /// What it plans with are its steps.
     pub(super) budget: Budget<'a>,
-    /// Steps of the whole search after which it ends, where it plans with steps.
+    pub(super) pace: Pace,
+    /// Steps of the whole search after which it ends.
     pub(super) end: u64,
     /// The same for a search that has found nothing feasible.
     pub(super) patience: u64,
     /// It ends then, too.
     pub(super) stop_at: Option<Instant>,
+    /// And one that has found nothing feasible then.
+    pub(super) hopeless_at: Option<Instant>,
 }
 
 impl<'a> Round<'a> {
-    /// One that ends with its plan, which begins after so many steps.
-    pub(super) fn of(budget: Budget<'a>, spent: u64) -> Self {
+    /// One that ends with its plan.
+    fn of(budget: Budget<'a>) -> Self {
         Self {
             budget,
-            end: spent.saturating_add(budget.steps),
+            pace: Pace::OF_STEPS,
+            end: budget.steps,
             patience: u64::MAX,
             stop_at: budget.stop_at(),
+            hopeless_at: None,
         }
     }
 
     /// Share of the plan used after so many steps of it.
     fn used(&self, steps: u64) -> f64 {
-        match self.budget.time {
-            Some(_) => self.budget.used(),
-            None => steps as f64 / self.budget.steps.max(1) as f64,
-        }
+        steps as f64 / self.budget.steps.max(1) as f64
     }
 
     /// Whether a search ends that has taken so many steps of the plan.
     fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
-        let enough = match search.best.feasible() {
-            true => self.end,
-            false => self.end.min(self.patience),
-        };
         let late = || self.stop_at.is_some_and(|t| Instant::now() >= t);
-        let spent = self.budget.time.is_none() && search.spent >= enough;
-        spent || self.used(steps) >= 1.0 || late()
+        search.spent >= self.end || self.used(steps) >= 1.0 || self.is_hopeless(search) || late()
+    }
+
+    /// Whether a search has found nothing feasible for so long that something is to be done about that.
+    pub(super) fn is_hopeless(&self, search: &Search<'_>) -> bool {
+        let late = || self.hopeless_at.is_some_and(|t| Instant::now() >= t);
+        !search.best.feasible() && (search.spent >= self.patience || late())
     }
 }
 
@@ -270,9 +295,9 @@ impl<'a> Search<'a> {
         let mut search = search.unwrap_or_else(|| {
             let short = (true, true);
             let first = start(inst, member, short, stop_at, &mut context.random);
-            let (first, steps) = first.unwrap_or_else(|| (given(inst, in_order(inst)), 1));
+            let (first, steps, work) = first.unwrap_or_else(|| (given(inst, in_order(inst)), 1, 0));
             let mut search = Self::from(inst, first, stop_at, member + 1);
-            search.spent = steps;
+            search.spent = steps + work;
             search
         });
         search.now = search.best.clone();
@@ -291,6 +316,7 @@ impl<'a> Search<'a> {
             lines: true,
             short: true,
             tight: false,
+            dearness: 1,
             repair: REPAIRS[0],
             repaired: 0,
             bound: None,
@@ -312,6 +338,18 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// What another search has found.
+    pub(super) fn learn_from(&mut self, other: Search<'_>) {
+        self.bound = self.bound.max(other.bound);
+        self.meet(other.best);
+    }
+
+    /// The best of another search, to be mixed with.
+    pub(super) fn meet(&mut self, other: Best) {
+        self.note(&other);
+        keep(&mut self.elite, other, KEPT);
+    }
+
     /// One more start.
     pub(super) fn add(&mut self, block: Vec<u32>) {
         let given = given(self.inst, block);
@@ -329,21 +367,21 @@ impl<'a> Search<'a> {
         let (inst, from) = (self.inst, self.spent);
         let budget = round.budget;
         self.stop_at = round.stop_at;
-        let pace = budget.time.map_or(1, |_| PACE);
         let [least, most] = REPAIRS;
-        self.repair = (budget.in_steps() / (REPAIR * pace)).clamp(least, most);
-        self.short = budget.in_steps() / SHORT < inst.len() as u64;
+        self.repair = (budget.steps / REPAIR).clamp(least, most);
+        self.dearness = round.pace.dearness;
+        let planned = budget.steps.saturating_mul(round.pace.ahead);
+        self.short = planned / SHORT < inst.len() as u64;
         // What rounds before have come to is mixed with what this one does.
         if self.best.feasible() && self.spent > 0 {
             keep(&mut self.elite, self.best.clone(), KEPT);
         }
-        let mut operators = Operators::new(inst, &budget);
+        let mut operators = Operators::new(inst, planned);
         let mut provable = member == 0 && inst.len() <= PROVABLE && !self.is_proved();
         let mut rounds = 1;
         // When the present mapping began to be improved, and was improved last.
         let (mut began, mut gained) = (None, 0.0);
         let (mut idle, mut inner) = (0, false);
-        let mut trade = TRADE;
         let proves = self.proving == 0;
         while !budget.ended()
             && !team.is_over()
@@ -362,13 +400,6 @@ impl<'a> Search<'a> {
                 continue;
             }
             let at = round.used(self.spent - from);
-            if at >= trade {
-                trade = at + TRADE;
-                for other in team.trade(member, &self.best) {
-                    self.note(&other);
-                    keep(&mut self.elite, other, KEPT);
-                }
-            }
             let starts = self.starts - member;
             if starts < FEWEST || (starts < STARTS && at < OPENING) {
                 self.spent += self.start(&mut context.random);
@@ -473,7 +504,7 @@ impl<'a> Search<'a> {
 /// One search of one round, as long as its budget.
 pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> Best {
     let mut search = Search::new(context, member);
-    let round = Round::of(context.budget, 0);
+    let round = Round::of(context.budget);
     search.round(context, &round, (team, member));
     search.best
 }

@@ -20,14 +20,14 @@ fn round(inst: &Instance) -> u64 {
     (inst.len() as u64 * 50).clamp(10_000, 50_000)
 }
 
-/// A mapping of its own, and the steps it took; `None` once it is too late to gain by one.
+/// A mapping of its own, the steps it was annealed for, and what making it counts in steps; `None` once it is too late to gain by one.
 pub(super) fn start(
     inst: &Instance,
     number: usize,
     (lines, short): (bool, bool),
     stop_at: Option<Instant>,
     random: &mut Random,
-) -> Option<(Best, u64)> {
+) -> Option<(Best, u64, u64)> {
     let runs = (number < 6 && number.is_multiple_of(2) && lines).then(|| {
         let order = line::order(inst, number / 2, random);
         line::cut(inst, &order)
@@ -63,7 +63,7 @@ pub(super) fn start(
     let hot = typical(&state) * warmth;
     let schedule = Schedule::new(round(inst), hot, 0.02, stop_at);
     let found = anneal(&mut state, random, &schedule);
-    Some((found, round(inst) + work as u64))
+    Some((found, round(inst), work as u64))
 }
 
 /// As many vertices in each block, in the order of their numbers.

@@ -1,17 +1,11 @@
-//! What the searches of an instance know of one another.
-//!
-//! Now and then each leaves its best with the others and takes theirs, to be mixed with what it has.
+//! What the searches of an instance tell those who wait for them, and how one ends them all.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use crate::refine::anneal::Best;
 use crate::watch::Watch;
 
 /// Searches of one instance.
 pub(super) struct Team {
-    /// The best of each, as it was left last.
-    left: Mutex<Vec<Option<Best>>>,
     least: AtomicI64,
     over: AtomicBool,
     /// Whether those who watch hear of what is found.
@@ -19,21 +13,19 @@ pub(super) struct Team {
 }
 
 impl Team {
-    pub(super) fn new(members: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            left: Mutex::new(vec![None; members]),
             least: AtomicI64::new(i64::MAX),
             over: AtomicBool::new(false),
             heard: true,
         }
     }
 
-    /// For a search in a part of the instance: its second member is all there is, so that nothing is
-    /// proved, and its costs say nothing to others.
+    /// For a search in a part of the instance: its costs say nothing to others.
     pub(super) fn inside() -> Self {
         Self {
             heard: false,
-            ..Self::new(2)
+            ..Self::new()
         }
     }
 
@@ -43,16 +35,6 @@ impl Team {
             let least = self.least.fetch_min(cost, Ordering::Relaxed);
             watch.found(least.min(cost));
         }
-    }
-
-    /// Leaves the best of a member, and takes that of each other.
-    pub(super) fn trade(&self, member: usize, best: &Best) -> Vec<Best> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        if left[member].as_ref().is_none_or(|old| best.beats(old)) {
-            left[member] = Some(best.clone());
-        }
-        let others = left.iter().enumerate().filter(|o| o.0 != member);
-        others.filter_map(|o| o.1.clone()).collect()
     }
 
     /// Whether one has found what cannot be better.

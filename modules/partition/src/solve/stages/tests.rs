@@ -1,13 +1,14 @@
-//! A search with a time does what one without does, and then more: nobody gets a worse mapping from
-//! saying a time. Up to where the clock begins to count, so that no test does.
+//! A search with a time does what one without does, and what one with less time does: nobody gets a worse mapping
+//! from saying a time, or more of it. Its clock counts steps here, so that no test looks at another.
 
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
 use super::{Options, Stages};
 use crate::error::Error;
-use crate::strategy::rounds::STEPS_ONLY;
+use crate::strategy::rounds::VIRTUAL;
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../../tests/common/mod.rs"]
@@ -16,25 +17,31 @@ mod common;
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(3600);
 
+/// Steps after which a search with a time has done all that one without does by itself.
+const BOTH: u64 = 9_000_000;
+
 /// By what factor the bounds are raised, and what the search finds; `None` where there is no mapping.
-/// With a time, half of it has gone by before the search.
-fn found(case: &common::Case, time: Option<Duration>) -> Option<(Option<f64>, i64)> {
+/// With a time it ends after so many steps, and half of it has gone by before the search.
+fn found(case: &common::Case, time: Option<u64>, threads: usize) -> Option<(Option<f64>, i64)> {
     let problem = common::problem(case);
     let options = Options {
-        time,
+        time: time.map(|_| LONG),
         steps: 1_000_000,
+        threads: NonZeroUsize::new(threads).unwrap(),
         ..Options::default()
     };
+    VIRTUAL.set(time);
     let found = (|| {
         let mut stages = Stages::new(&problem, &options)?;
         stages.bound_loads()?;
-        if let Some(time) = time {
-            stages.budget.start = Instant::now() - time / 2;
-            stages.bounding_took = time / 2;
+        if time.is_some() {
+            stages.budget.start = Instant::now() - LONG / 2;
+            stages.bounding_took = LONG / 2;
         }
         let found = stages.search()?;
         Ok((stages.raised, stages.inst.cost(&found.block)))
     })();
+    VIRTUAL.set(None);
     match found {
         Ok(found) => Some(found),
         Err(Error::Infeasible(_)) => None,
@@ -42,22 +49,26 @@ fn found(case: &common::Case, time: Option<Duration>) -> Option<(Option<f64>, i6
     }
 }
 
-/// Whether nothing worse is found in a problem with a time than without.
-fn compared(seed: u64) -> Result<(), TestCaseError> {
-    let case = common::case(seed);
-    let without = found(&case, None);
-    STEPS_ONLY.set(true);
-    let with = found(&case, Some(LONG));
-    STEPS_ONLY.set(false);
-    match (without, with) {
+/// Whether the second finding is no worse than the first.
+fn no_worse(
+    before: Option<(Option<f64>, i64)>,
+    after: Option<(Option<f64>, i64)>,
+) -> Result<(), TestCaseError> {
+    match (before, after) {
         (None, _) | (Some((Some(_), _)), Some((None, _))) => {}
         (Some((was, before)), Some((is, after))) => {
             prop_assert_eq!(was, is, "other bounds");
-            prop_assert!(after <= before, "{} with a time, {} without", after, before);
+            prop_assert!(after <= before, "{} after {}", after, before);
         }
-        (Some(_), None) => prop_assert!(false, "nothing found with a time"),
+        (Some(_), None) => prop_assert!(false, "nothing found"),
     }
     Ok(())
+}
+
+/// Whether nothing worse is found in a problem with a time than without.
+fn compared(seed: u64) -> Result<(), TestCaseError> {
+    let case = common::case(seed);
+    no_worse(found(&case, None, 1), found(&case, Some(BOTH), 1))
 }
 
 /// Where searches at other prices of moves took more steps with a time, and found what is dearer.
@@ -69,11 +80,23 @@ fn other_prices_are_tried_no_otherwise_with_a_time() {
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(8)
+        ..ProptestConfig::with_cases(5)
     })]
 
     #[test]
     fn with_a_time_nothing_worse_is_found_than_without(seed in any::<u64>().no_shrink()) {
         compared(seed)?;
+    }
+
+    #[test]
+    fn with_more_time_nothing_worse_is_found(seed in any::<u64>().no_shrink()) {
+        let case = common::case(seed);
+        let threads = 1 + (seed % 3) as usize;
+        let mut before = None;
+        for steps in [1, 50_000, 100_000, 300_000, 700_000, 2_000_000, 6_000_000] {
+            let after = found(&case, Some(steps), threads);
+            no_worse(before, after)?;
+            before = after;
+        }
     }
 }
