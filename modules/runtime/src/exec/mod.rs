@@ -3,6 +3,7 @@
 
 pub(crate) mod above;
 mod answer;
+mod batch_size;
 pub(crate) mod calls;
 mod ceiling;
 pub(crate) mod current;

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::batch_size::BatchSize;
 use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
@@ -22,7 +23,6 @@ use super::registry::Registry;
 use super::shared::Shared;
 use super::tally::Tally;
 use super::task::TaskHeader;
-use super::turn::BatchSize;
 use super::waker_core::WakerCore;
 use crate::link::waiter::{ELSEWHERE, NOBODY};
 use crate::placement::{SchedulerId, SchedulerIndex};
