@@ -21,10 +21,9 @@ pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detai
 /// A number without needless digits.
 pub(crate) fn number(value: f64) -> String {
     let rounded = format!("{value:.2}");
-    rounded
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
+    let number = rounded.trim_end_matches('0').trim_end_matches('.');
+    // The sum of nothing is -0.
+    if number == "-0" { "0" } else { number }.to_owned()
 }
 
 /// `0-3,8` for 0 1 2 3 8.
@@ -44,4 +43,23 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
         }
     });
     parts.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        let nothing: f64 = [].iter().sum();
+        for (value, shown) in [
+            (nothing, "0"),
+            (-0.001, "0"),
+            (10.0, "10"),
+            (0.5, "0.5"),
+            (-2.255, "-2.25"),
+        ] {
+            assert_eq!(number(value), shown, "{value:?}");
+        }
+    }
 }
