@@ -58,13 +58,13 @@ pub(crate) mod small {
     pub(crate) const DEFAULT: u32 = 3;
     /// The last round that is the same with a time and without, and how many times as many steps a search with a
     /// time has taken after each of its further rounds.
-    pub(crate) const COMMON: u32 = 1;
-    pub(crate) const FINER: f64 = 3.0;
+    pub(crate) const LAST_COMMON: u32 = 1;
+    pub(crate) const TIMED_GROWTH: f64 = 3.0;
     /// What is worth trying in those is decided as if they had so many times as many steps: there are more to come.
-    pub(crate) const AHEAD: u64 = 8;
+    pub(crate) const HORIZON: u64 = 8;
     /// To make a start counts so many times as many steps there: by the clock it takes longer than it counts in a search
     /// without a time, and some networks would spend most of a short time on starts.
-    pub(crate) const DEARNESS: u64 = 6;
+    pub(crate) const START_COST: u64 = 6;
     /// Share of a time limit after which a proof that is near is tried, and that it gets.
     pub(crate) const PROVED: f64 = 0.25;
     // strategy/start.rs

@@ -20,7 +20,7 @@ use crate::budget::Budget;
 use crate::exact::limit::Outcome;
 use crate::exact::structure;
 use crate::random::Random;
-use crate::tuning::small::{COMMON, DEFAULT, FINER, GROWTH, PROVED};
+use crate::tuning::small::{DEFAULT, GROWTH, LAST_COMMON, PROVED, TIMED_GROWTH};
 use crate::tuning::time::STEPS;
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ pub(super) fn search<'a>(context: &mut Context<'a>) -> Found {
         if over || search.is_proved() {
             return found(search, true);
         }
-        if number == COMMON && budget.time.is_some() {
+        if number == LAST_COMMON && budget.time.is_some() {
             return timed(search, context, limit);
         }
     }
@@ -156,7 +156,7 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     loop {
         let others = without.take_if(|_| end >= STEPS);
         if others.is_none() {
-            end = (end as f64 * FINER) as u64;
+            end = (end as f64 * TIMED_GROWTH) as u64;
         }
         let steps = end.saturating_sub(search.spent).max(1);
         let round = Round {
@@ -216,7 +216,7 @@ fn as_without(
         patience: context.patience,
         ..Context::new(context.inst, context.budget, random, Vec::new())
     };
-    for number in COMMON + 1..=DEFAULT {
+    for number in LAST_COMMON + 1..=DEFAULT {
         if stepped(&mut other, &mut own, end_of(number), limit) || other.is_proved() {
             break;
         }

@@ -27,8 +27,8 @@ use crate::refine::regroup::{Effort, regroup};
 use crate::refine::state::State;
 use crate::tuning::divisions::FEW;
 use crate::tuning::small::{
-    AHEAD, CYCLE, DEARNESS, FEWEST, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE,
-    REPAIR, REPAIRS, SHORT, STALLED, STALLING, STARTS,
+    CYCLE, FEWEST, HORIZON, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE, REPAIR,
+    REPAIRS, SHORT, STALLED, STALLING, START_COST, STARTS,
 };
 
 /// How long a proof is tried in a round: so many nodes, and until when.
@@ -68,7 +68,7 @@ pub(super) struct Search<'a> {
     /// Whether some start was not within its bounds.
     tight: bool,
     /// How many times as many steps as in a search without a time it counts to make one.
-    dearness: u64,
+    start_cost: u64,
     /// Steps to bring one within them, and those that last did.
     repair: u64,
     repaired: u64,
@@ -103,7 +103,7 @@ impl Search<'_> {
         let Some((mut found, annealed, work)) = started else {
             return 1;
         };
-        let mut spent = annealed + work * self.dearness;
+        let mut spent = annealed + work * self.start_cost;
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
         if !found.feasible() && self.repaired < self.repair / 2 {
@@ -212,21 +212,21 @@ impl Search<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     /// What is worth trying is decided as if there were so many times as many steps.
-    ahead: u64,
+    horizon: u64,
     /// To make a start counts so many times as many as in a search without a time.
-    dearness: u64,
+    start_cost: u64,
 }
 
 impl Pace {
     /// Of a search without a time.
     pub(super) const OF_STEPS: Self = Self {
-        ahead: 1,
-        dearness: 1,
+        horizon: 1,
+        start_cost: 1,
     };
     /// Of the rounds that only a search with a time makes.
     pub(super) const OF_A_TIME: Self = Self {
-        ahead: AHEAD,
-        dearness: DEARNESS,
+        horizon: HORIZON,
+        start_cost: START_COST,
     };
 }
 
@@ -316,7 +316,7 @@ impl<'a> Search<'a> {
             lines: true,
             short: true,
             tight: false,
-            dearness: 1,
+            start_cost: 1,
             repair: REPAIRS[0],
             repaired: 0,
             bound: None,
@@ -369,8 +369,8 @@ impl<'a> Search<'a> {
         self.stop_at = round.stop_at;
         let [least, most] = REPAIRS;
         self.repair = (budget.steps / REPAIR).clamp(least, most);
-        self.dearness = round.pace.dearness;
-        let planned = budget.steps.saturating_mul(round.pace.ahead);
+        self.start_cost = round.pace.start_cost;
+        let planned = budget.steps.saturating_mul(round.pace.horizon);
         self.short = planned / SHORT < inst.len() as u64;
         // What rounds before have come to is mixed with what this one does.
         if self.best.feasible() && self.spent > 0 {

@@ -9,6 +9,7 @@ const BATCH: usize = 64;
 const FEW: usize = 4;
 /// Turns that take longer than this, as many as a batch has at most, keep others waiting. Far more than where turns move a hundred tokens
 /// each between schedulers (64 of them take 0.2 to 0.4 ms): to look around after each of those takes longer than they do.
+/// `benches/placement/run shm` shows both: the farm, and the sieve that is dealt out in turn.
 const LONG: Duration = Duration::from_millis(1);
 
 /// How many turns a batch has. Where processes compute for long in their turns each turn is a batch, so that what has come from others is
