@@ -123,9 +123,14 @@ mod system {
         if unsafe { sched_getaffinity(0, size_of::<Cores>(), cores.as_mut_ptr()) } != 0 {
             return Vec::new();
         }
-        let all = 0..u64::BITS * cores.len() as u32;
-        all.filter(|core| cores[*core as usize / 64] >> (core % 64) & 1 == 1)
-            .collect()
+        let mut all = Vec::new();
+        for (first, mut word) in (0..).step_by(64).zip(cores) {
+            while word != 0 {
+                all.push(first + word.trailing_zeros());
+                word &= word - 1;
+            }
+        }
+        all
     }
 
     pub(super) fn pin(to: &[u32]) -> bool {

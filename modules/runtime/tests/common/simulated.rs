@@ -55,8 +55,8 @@ impl World {
         self.all.lock().unwrap()
     }
 
-    fn wake_all(&self) {
-        self.woken.iter().for_each(Condvar::notify_all);
+    fn ring_all(&self, all: &mut All) {
+        (0..self.woken.len()).for_each(|who| self.ring(all, who));
     }
 
     /// Whoever counts as asleep does no more, if something is for it.
@@ -120,7 +120,7 @@ impl Link for Simulated {
         let stays = stay();
         let mut all = self.world.all();
         let filled = all.lanes[self.me].iter().any(|lane| !lane.is_empty());
-        if stays || filled || all.state != RunState::Running {
+        if stays || filled {
             all.waits[self.me] = false;
             return;
         }
@@ -131,11 +131,9 @@ impl Link for Simulated {
         all.asleep[self.me] = true;
         if all.stands_still() {
             all.meeting += 1;
-            for who in 0..self.count() {
-                self.world.ring(&mut all, who);
-            }
+            self.world.ring_all(&mut all);
         }
-        while all.waits[self.me] && all.state == RunState::Running {
+        while all.waits[self.me] {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 break;
@@ -172,14 +170,14 @@ impl Link for Simulated {
         if all.state == RunState::Running {
             all.state = RunState::Ended;
         }
-        self.world.wake_all();
+        self.world.ring_all(&mut all);
     }
 
     fn fail(&self, cause: &[u8]) {
         let mut all = self.world.all();
         all.state = RunState::Failed;
         all.cause.get_or_insert_with(|| cause.to_vec());
-        self.world.wake_all();
+        self.world.ring_all(&mut all);
     }
 
     fn cause(&self) -> Option<Vec<u8>> {
