@@ -13,10 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use common::script::Script;
-use common::simulated::run_simulated;
-use common::{Log, Random, accounted, flows, program};
+use common::simulated::{run_forged, run_simulated};
+use common::{BOTH, Both, Log, Random, accounted, flows, program};
 use graphmap_runtime as rt;
-use rt::{Options, RunError, Sequence};
+use rt::{Channels, Names, Network, Options, RunError, Sequence, Stopped};
 
 /// Runs the seeds that are asked for; one that fails is told.
 fn seeds(runs: u64, one: impl Fn(u64)) {
@@ -76,6 +76,78 @@ fn standstills_are_found_and_none_is_false() {
     });
     // There was something to be found.
     assert!(blocked.get() > 0 && grown.get() > 0);
+}
+
+const TURNS: u64 = 100;
+
+/// Two that send each other a number in turn.
+fn back_and_forth() -> Network {
+    let mut net = Network::new("back", "back.dot");
+    net.payload(rt::format_of!(u64));
+    let first = |mut p: Both<u64>| async move {
+        for turn in 0..TURNS {
+            p.outs[0].write(turn).await?;
+            assert_eq!(p.ins[0].read().await, Some(turn + 1));
+        }
+        Ok::<(), Stopped>(())
+    };
+    let second = |mut p: Both<u64>| async move {
+        while let Some(number) = p.ins[0].read().await {
+            p.outs[0].write(number + 1).await?;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let a = net.kind("a", Names::Listed(&["a"]), "0", BOTH, first);
+    let b = net.kind("b", Names::Listed(&["b"]), "1", BOTH, second);
+    for (from, to) in [(a, b), (b, a)] {
+        net.channels::<u64>(Channels {
+            capacity: 1,
+            ..Channels::new((from, 1), (to, 0), "0", "0")
+        });
+    }
+    net
+}
+
+/// Who answers gives room back in the same frame.
+#[test]
+fn an_answer_is_one_frame() {
+    let report = run_simulated(back_and_forth, &Options::new(), 2, 1).unwrap();
+    for scheduler in &report.schedulers {
+        let frames = scheduler.frames.unwrap();
+        // What is said besides, of ends and the like, is not said for each.
+        assert!((TURNS..TURNS + 20).contains(&frames), "{frames}");
+    }
+}
+
+/// Frames of tokens, with credit and without, that are cut short: what comes is an error, and nothing waits.
+#[test]
+fn tokens_that_are_cut_short_end_the_run() {
+    let (whole, cut) = (Cell::new(0), Cell::new(0));
+    seeds(300, |seed| {
+        let forged = run_forged(
+            back_and_forth,
+            &Options::new(),
+            2,
+            seed,
+            |random, header, bytes| {
+                if matches!(header.kind, 1 | 11) && random.below(100) == 0 {
+                    bytes.truncate(random.below(bytes.len() as u64) as usize);
+                }
+            },
+        );
+        match forged {
+            Ok(_) => whole.set(whole.get() + 1),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(
+                    error.contains("cannot be read") || error.contains("ends before the credit"),
+                    "{error}"
+                );
+                cut.set(cut.get() + 1);
+            }
+        }
+    });
+    assert!(whole.get() > 0 && cut.get() > 100);
 }
 
 /// Programs in which nothing may block, and reads and writes are cancelled, tried again and woken from elsewhere.

@@ -216,10 +216,15 @@ impl Scheduler {
         let patient = self.lookout.is_patient() || self.is_being_read();
         loop {
             for _ in 0..64 {
-                if self.polled.poll(true, |id| self.wake(id))
+                // What has come is taken at once: there is nobody to have a turn before.
+                let came = self.has_mail();
+                if came {
+                    self.exchange();
+                }
+                if came
+                    || self.polled.poll(true, |id| self.wake(id))
                     || inbox.is_filled()
                     || shared.stopped()
-                    || self.has_mail()
                 {
                     if start.is_some() {
                         self.lookout.has_paid();

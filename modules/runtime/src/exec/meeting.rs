@@ -10,7 +10,8 @@ use super::current;
 use super::floor::ABOVE;
 use super::guard;
 use super::outside::{
-    ALSO, CLOSE, CREDIT, DATA, EXPOSED, FarReader, LEFT, Mail, Outside, READ, TALLY, TOLD, VERDICT,
+    ALSO, CLOSE, CREDIT, DATA, DATA_AND_CREDIT, EXPOSED, FarReader, LEFT, Mail, Outside, READ,
+    TALLY, TOLD, VERDICT,
 };
 use super::report;
 use super::scheduler::Scheduler;
@@ -134,7 +135,11 @@ impl Scheduler {
 
     fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
         match header.kind {
-            DATA => {
+            DATA | DATA_AND_CREDIT => {
+                let bytes = match header.kind {
+                    DATA => bytes,
+                    _ => self.take_credit(outside, from, header, bytes),
+                };
                 if let Some(reader) = outside.reader(from, header.number) {
                     self.deliver(&*reader, |reader| reader.deliver(bytes));
                 }
@@ -176,6 +181,30 @@ impl Scheduler {
             above if above >= ABOVE => self.take_frame(from as u32, header, bytes),
             _ => {}
         }
+    }
+
+    /// The credit that came with a token; the token's bytes.
+    #[inline]
+    fn take_credit<'a>(
+        &self,
+        outside: &Outside,
+        from: usize,
+        header: Header,
+        bytes: &'a [u8],
+    ) -> &'a [u8] {
+        let Some((token, number)) = bytes.split_last_chunk() else {
+            let who = self.core.shared.os_process_of(SchedulerId(from as u32));
+            let why = format!(
+                "a token that came from OS process {who} ends before the credit it is to bring"
+            );
+            self.core.shared.fail(None, why);
+            return bytes;
+        };
+        let number = u32::from_ne_bytes(*number);
+        if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
+            self.wake(id);
+        }
+        token
     }
 
     /// Has a token delivered, which is to be read: code of the user.

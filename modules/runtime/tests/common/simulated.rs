@@ -15,9 +15,13 @@ use rt::{Network, Options, Report, RunError};
 /// A frame is looked for so many times before it is there, at most.
 const LATE: u64 = 4;
 
+/// What becomes of a frame on its way.
+pub type Forge = fn(&mut Random, &Header, &mut Vec<u8>);
+
 /// What all share.
 struct World {
     all: Mutex<All>,
+    forge: Forge,
     /// Of each.
     woken: Vec<Condvar>,
 }
@@ -101,7 +105,9 @@ impl Link for Simulated {
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         let mut all = self.world.all();
         let late = all.random.below(LATE);
-        all.lanes[to][self.me].push_back((header, bytes.to_vec(), late));
+        let mut bytes = bytes.to_vec();
+        (self.world.forge)(&mut all.random, &header, &mut bytes);
+        all.lanes[to][self.me].push_back((header, bytes, late));
         self.world.ring(&mut all, to);
     }
 
@@ -244,6 +250,17 @@ pub fn run_simulated(
     os_processes: usize,
     seed: u64,
 ) -> Result<Report, RunError> {
+    run_forged(network, options, os_processes, seed, |_, _, _| {})
+}
+
+/// The same, where frames are not what was sent.
+pub fn run_forged(
+    network: impl Fn() -> Network + Sync,
+    options: &Options,
+    os_processes: usize,
+    seed: u64,
+    forge: Forge,
+) -> Result<Report, RunError> {
     let lanes = || (0..os_processes).map(|_| VecDeque::new()).collect();
     let world = Arc::new(World {
         all: Mutex::new(All {
@@ -256,6 +273,7 @@ pub fn run_simulated(
             state: RunState::Running,
             cause: None,
         }),
+        forge,
         woken: (0..os_processes).map(|_| Condvar::new()).collect(),
     });
     let one = |me: usize| {

@@ -142,9 +142,22 @@ impl<T> Input<T> {
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
             }
+            // Elsewhere, so that the way above saves and restores no more than it needs.
+            return self.poll_read_in_place(context);
         }
-        // Elsewhere, so that the way above saves and restores no more than it needs.
-        self.poll_read_in_place(context)
+        self.poll_read_metered(context)
+    }
+
+    /// As from a writer in another OS process.
+    #[inline(never)]
+    fn poll_read_metered(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if let Some((meter, channel)) = self.end.metered_near()
+            && let Take::Token(token) = channel.take()
+        {
+            meter.count(&token);
+            return Poll::Ready(Some(token));
+        }
+        self.poll_read_rarely(context)
     }
 
     #[inline(never)]
@@ -177,11 +190,6 @@ impl<T> Input<T> {
                 }
                 Take::Empty => {}
             }
-        } else if let Some((meter, channel)) = self.end.metered_near()
-            && let Take::Token(token) = channel.take()
-        {
-            meter.count(&token);
-            return Poll::Ready(Some(token));
         }
         self.poll_read_rarely(context)
     }

@@ -218,9 +218,10 @@ impl<T> Output<T> {
             if unsafe { channel.put_at_once(|| token.take_fresh()) } {
                 return Poll::Ready(Ok(()));
             }
+            // Elsewhere, so that the way above saves and restores no more than it needs.
+            return self.poll_write_in_place(context, token);
         }
-        // Elsewhere, so that the way above saves and restores no more than it needs.
-        self.poll_write_in_place(context, token)
+        self.poll_write_otherwise(context, token)
     }
 
     #[inline(never)]

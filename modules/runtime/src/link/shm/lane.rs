@@ -4,7 +4,8 @@
 //! carries, in one piece, at a multiple of 32. The first word of its header says that it is there: it is stored last,
 //! with Release, and looked at first, with Acquire; before that, the first word of where the next frame will begin is
 //! set to 0, so the reader stops there. So a small frame moves one cache line, the one that its reader looks at anyway,
-//! and a writer that is killed leaves no half of one. A frame that does not fit before the end of the ring begins at
+//! and a writer that is killed leaves no half of one. Those words are set to 0 some lines ahead, after a frame was
+//! published: to have the next line from the reader's core would else be waited for with every second frame. A frame that does not fit before the end of the ring begins at
 //! its start, and a word says that the rest is passed by. `head` counts the bytes that were read: it is stored with
 //! Release after they were, and loaded with Acquire before anything is written over them.
 //!
@@ -24,6 +25,11 @@ use crate::sync::Ordering;
 const NOTHING: u32 = 0;
 /// In place of that: the next frame begins at the start of the ring.
 const PASS: u32 = u32::MAX;
+
+/// How far ahead first words are set to 0, at least and at most. The lines that come next are not those that the
+/// reader looks at.
+const CLEAR: u64 = 256;
+const AHEAD: u64 = 512;
 
 /// Whether the reader can read the memory of the writer; 0: it has not said so.
 const GRANTED: u32 = 1;
@@ -45,6 +51,8 @@ pub(crate) struct Sender {
     tail: Cell<u64>,
     /// How much was read, as far as is known.
     head: Cell<u64>,
+    /// Up to here first words are 0 from the tail on.
+    clear: Cell<u64>,
     /// Where a frame is withheld, and its first word.
     held: Cell<Option<(u64, u32)>>,
 }
@@ -57,6 +65,7 @@ impl Sender {
             ring,
             tail: Cell::new(0),
             head: Cell::new(0),
+            clear: Cell::new(UNIT),
             held: Cell::new(None),
         }
     }
@@ -103,19 +112,41 @@ impl Sender {
             return false;
         }
         if passed > 0 {
-            self.ring
-                .first(at + passed)
-                .store(NOTHING, Ordering::Relaxed);
+            self.clear_at(at + passed);
             self.say(at, PASS, true);
             at += passed;
         }
         // SAFETY: there is room for header and pieces up to the end of the ring. The reader has read what was there, and does
         // not look at more than the first word before that says that there is a frame.
         unsafe { self.ring.write(at, header, pieces) };
-        self.ring.first(at + size).store(NOTHING, Ordering::Relaxed);
+        self.clear_at(at + size);
         self.say(at, len as u32 + 1, wait);
         self.tail.set(at + size);
+        if self.clear.get() < at + size + CLEAR {
+            self.clear_ahead();
+        }
         true
+    }
+
+    /// Has 0 for the first word at an index that has room, up to which all else is going to be written over.
+    #[inline(always)]
+    fn clear_at(&self, at: u64) {
+        if self.clear.get() <= at {
+            self.ring.first(at).store(NOTHING, Ordering::Relaxed);
+            self.clear.set(at + UNIT);
+        }
+    }
+
+    /// Sets first words beyond the tail to 0, as far as what was there has been read.
+    #[inline(never)]
+    fn clear_ahead(&self) {
+        let end = (self.tail.get() + AHEAD).min(self.head.get() + ROOM);
+        let mut at = self.clear.get();
+        while at < end {
+            self.ring.first(at).store(NOTHING, Ordering::Relaxed);
+            at += UNIT;
+        }
+        self.clear.set(at);
     }
 
     /// Stores a first word, or withholds it.

@@ -368,8 +368,13 @@ impl Lanes {
     }
 
     /// Whether something that waits can be sent.
-    #[inline]
+    #[inline(always)]
     fn can_flush(&self) -> bool {
+        !self.dirty.borrow().is_empty() && self.can_flush_some()
+    }
+
+    #[inline(never)]
+    fn can_flush_some(&self) -> bool {
         let dirty = self.dirty.borrow();
         let mut peers = dirty.iter().filter_map(|&who| self.peers[who].as_ref());
         peers.any(Peer::can_go_on)
