@@ -361,24 +361,14 @@ impl Outside {
     /// Sends a token.
     #[inline]
     pub(crate) fn send_token(&self, writer: &FarWriter, mut bytes: Vec<u8>) {
-        let mut header = self.data(writer);
-        match self.piggyback.get() {
-            Some(credit) if credit.to == writer.peer => {
-                self.piggyback.set(None);
-                bytes.extend_from_slice(&credit.index.to_ne_bytes());
-                header.kind = DATA_AND_CREDIT;
-                header.extra = credit.tokens;
-            }
-            _ => self.send_piggyback(),
-        }
+        let header = self.data(writer, |index| bytes.extend_from_slice(index));
         self.link.send_now(writer.peer.0 as usize, header, bytes);
         deferred::note();
     }
 
     /// Sends a token whose bytes are yet to be gathered.
-    pub(crate) fn send_gathered(&self, writer: &FarWriter, gather: Pieces<'_>) {
-        self.send_piggyback();
-        let header = self.data(writer);
+    pub(crate) fn send_gathered(&self, writer: &FarWriter, mut gather: Pieces<'_>) {
+        let header = self.data(writer, |index| gather.add_last(index));
         let to = writer.peer.0 as usize;
         if gather.with_pieces(|pieces| self.link.try_send_pieces(to, header, pieces)) {
             self.link.keep(gather.into_buffer());
@@ -394,14 +384,25 @@ impl Outside {
         self.link.may_expose()
     }
 
-    /// What the frame of a token begins with: it is counted.
+    /// What the frame of a token begins with: it is counted. Credit for where it goes joins it, and adds what is to be behind its bytes.
     #[inline]
-    fn data(&self, writer: &FarWriter) -> Header {
+    fn data(&self, writer: &FarWriter, add: impl FnOnce(&[u8])) -> Header {
+        let (kind, extra) = match self.piggyback.get() {
+            Some(credit) if credit.to == writer.peer => {
+                self.piggyback.set(None);
+                add(&credit.index.to_ne_bytes());
+                (DATA_AND_CREDIT, credit.tokens)
+            }
+            _ => {
+                self.send_piggyback();
+                (DATA, 0)
+            }
+        };
         self.frames.set(self.frames.get() + 1);
         Header {
-            kind: DATA,
+            kind,
             number: writer.index,
-            extra: 0,
+            extra,
         }
     }
 

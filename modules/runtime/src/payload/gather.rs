@@ -40,6 +40,12 @@ impl<'a> Pieces<'a> {
         Pieces { copied, slices }
     }
 
+    /// Adds bytes behind all others.
+    #[inline]
+    pub(crate) fn add_last(&mut self, bytes: &[u8]) {
+        self.copied.extend_from_slice(bytes);
+    }
+
     /// Calls `f` with the bytes, in pieces.
     #[inline]
     pub(crate) fn with_pieces<R>(&self, f: impl FnOnce(&[&[u8]]) -> R) -> R {
