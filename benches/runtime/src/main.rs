@@ -71,6 +71,7 @@ fn processes(words: &[String]) {
         "words" => processes::words(n(1)),
         "bytes" => processes::bytes(n(1), n(2)),
         "rows" => processes::rows(n(1)),
+        "pairs" => processes::pairs(n(1)),
         "stream" => processes::stream(n(1) as u32, n(2) as u32, n(3)),
         other => panic!("no such measurement: {other}"),
     }
@@ -85,6 +86,7 @@ fn one(words: &[String]) -> String {
         ("ours", "pingpong") => ours::pingpong(n(2)),
         ("ours", "boxed") => ours::boxed(n(2)),
         ("floor", "line") => theirs::line(n(2)),
+        ("floor", "park") => theirs::park(n(2)),
         ("ours", "pages") => ours::pages(n(2)),
         ("ours", "sieve") => ours::sieve(small(2), small(3), words.get(4).map(|_| small(4))),
         ("ours", "ring") => ours::ring(small(2), small(3)),

@@ -85,6 +85,49 @@ fn back<T: Send + 'static>(
     });
 }
 
+/// Two pairs back and forth, `count` times, each of the four in an OS process of its own.
+pub fn pairs(count: u64) {
+    const ALL: &str = "0+1*4";
+    run(|| {
+        let mut net = Network::new("pairs", "pairs.dot");
+        net.payload(rt::format_of!(u64));
+        let pass = move |mut p: Both<u64>| async move {
+            let me = rt::me().rank;
+            if me % 2 == 1 {
+                while let Some(token) = p.input.read().await {
+                    p.output.write(token + 1).await?;
+                }
+                return Ok(());
+            }
+            let mut token = 0;
+            // What is made when it is first needed is made now.
+            for _ in 0..100 {
+                p.output.write(token).await?;
+                token = p.input.read().await.ok_or(Stopped)?;
+            }
+            let start = Instant::now();
+            for _ in 0..count {
+                p.output.write(token).await?;
+                token = p.input.read().await.ok_or(Stopped)?;
+            }
+            assert_eq!(token, 100 + count);
+            if me == 0 {
+                println!(
+                    "ns {}",
+                    start.elapsed().as_nanos() as f64 / (2 * count) as f64
+                );
+            }
+            Ok::<(), Stopped>(())
+        };
+        let all = net.kind("p", Names::Numbered("p", ALL), ALL, &["in", "out"], pass);
+        net.channels::<u64>(Channels {
+            capacity: 1,
+            ..Channels::new((all, 1), (all, 0), ALL, "1 0 3 2")
+        });
+        net
+    });
+}
+
 pub fn words(count: u64) {
     back(count, rt::format_of!(u64), || 0, |n| *n += 1);
 }

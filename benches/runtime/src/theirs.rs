@@ -180,6 +180,41 @@ pub fn line(count: u64) -> String {
     )
 }
 
+/// Two pairs of threads, back and forth `count` times; each sleeps until the other wakes it: what `park` does is a wait for a futex.
+pub fn park(count: u64) -> String {
+    let pair = || {
+        let turn = AtomicU64::new(0);
+        let wait = |n: u64| {
+            while turn.load(Ordering::Acquire) < n {
+                std::thread::park();
+            }
+        };
+        let give = |n: u64, to: &std::thread::Thread| {
+            turn.store(n, Ordering::Release);
+            to.unpark();
+        };
+        let me = std::thread::current();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                for n in 1..=count {
+                    wait(2 * n - 1);
+                    give(2 * n, &me);
+                }
+            });
+            let start = Instant::now();
+            for n in 1..=count {
+                give(2 * n - 1, other.thread());
+                wait(2 * n);
+            }
+            start.elapsed().as_nanos() as f64 / (2 * count) as f64
+        })
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(pair);
+        format!("ns {}", pair())
+    })
+}
+
 /// As [`ring_of_bytes`], but that the kernel copies at once from where the bytes are to where they belong.
 pub fn read_by_the_kernel(size: usize, count: u64) -> String {
     #[repr(C)]
