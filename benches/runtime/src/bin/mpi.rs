@@ -17,7 +17,7 @@ use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Error};
 use graphmap_runtime::{Local, Options, Stopped};
 
 /// What is measured: its name, and how it is asked for.
-const ROWS: [(&str, &[&str]); 9] = [
+const ROWS: [(&str, &[&str]); 12] = [
     ("channel of capacity 1, ns one way", &["channel", "2000000"]),
     ("`recv(0, 0)`, ns one way", &["exact", "2000000", "0"]),
     (
@@ -45,8 +45,17 @@ const ROWS: [(&str, &[&str]); 9] = [
         &["allreduce", "1000000"],
     ),
     (
+        "8 KiB in a vector, moved, ns one way",
+        &["moved", "1000000"],
+    ),
+    (
         "Go, channel without a buffer, ns one way",
-        &["go", "2000000"],
+        &["go", "pingpong", "2000000"],
+    ),
+    ("sieve of 4,000 primes, ms", &["sieve", "4000"]),
+    (
+        "Go, the same, channels of capacity 100, ms",
+        &["go", "sieve", "100", "4000"],
     ),
 ];
 
@@ -60,6 +69,8 @@ fn main() {
             "any" => ranks(number(2), number(3), true),
             "posted" => posted(number(2), number(3)),
             "bytes" => bytes(number(2)),
+            "moved" => moved(number(2)),
+            "sieve" => sieve(number(2)),
             "allreduce" => allreduce(number(2)),
             other => panic!("no such measurement: {other}"),
         };
@@ -78,7 +89,7 @@ fn main() {
                 ("go", None) => continue,
                 ("go", Some(go)) => {
                     let mut command = Command::new(go);
-                    command.args(["pingpong", words[1]]).env("GOMAXPROCS", "1");
+                    command.args(&words[1..]).env("GOMAXPROCS", "1");
                     command
                 }
                 _ => {
@@ -89,11 +100,13 @@ fn main() {
             };
             let output = command.output().expect("it can be run");
             let text = String::from_utf8_lossy(&output.stdout);
-            let value = text
-                .split_whitespace()
-                .last()
-                .and_then(|value| value.parse::<f64>().ok());
-            found.push(value.unwrap_or_else(|| panic!("{words:?}: {output:?}")));
+            // Go says "ns N" or "s N", and what it has computed.
+            let mut told = text.split_whitespace();
+            let (unit, value) = (told.next(), told.next());
+            let value = value.or(unit).and_then(|value| value.parse::<f64>().ok());
+            let value = value.unwrap_or_else(|| panic!("{words:?}: {output:?}"));
+            let scale = if unit == Some("s") { 1e3 } else { 1.0 };
+            found.push(value * scale);
         }
     }
     println!(
@@ -187,6 +200,81 @@ fn ranks(count: usize, blocked: usize, any: bool) -> f64 {
                 });
             }
         }
+    }
+    net.run(&Options::new()).unwrap();
+    took.get()
+}
+
+/// Ranks 0 and 1 send each other a vector of 8 KiB, always the same.
+fn moved(count: usize) -> f64 {
+    let took = Rc::new(Cell::new(0.0));
+    let mut net = Local::new();
+    for rank in 0..2 {
+        let took = Rc::clone(&took);
+        net.spawn(async move {
+            let world = mpi::world()?;
+            let other = 1 - rank;
+            let start = Instant::now();
+            let mut bytes = vec![1u8; 8192];
+            for _ in 0..count {
+                if rank == 0 {
+                    world.send(std::mem::take(&mut bytes), other, 0).await?;
+                }
+                bytes = world.recv::<Vec<u8>>(ANY_SOURCE, ANY_TAG).await?.0;
+                if rank == 1 {
+                    world.send(std::mem::take(&mut bytes), other, 0).await?;
+                }
+            }
+            if rank == 0 {
+                took.set(start.elapsed().as_nanos() as f64 / (2 * count) as f64);
+            }
+            Ok::<(), Error>(())
+        });
+    }
+    net.run(&Options::new()).unwrap();
+    took.get()
+}
+
+/// The prime sieve: each rank keeps the first number that comes, and passes on those that it does not divide. The last says that it has
+/// its own, and then 0 goes through all.
+fn sieve(primes: usize) -> f64 {
+    const ENOUGH: i32 = 1;
+    let took = Rc::new(Cell::new(0.0));
+    let mut net = Local::new();
+    let seen = Rc::clone(&took);
+    net.spawn(async move {
+        let world = mpi::world()?;
+        let last = world.size() - 1;
+        let start = Instant::now();
+        let mut enough = [world.recv::<u64>(last, ENOUGH)];
+        for number in 2u64.. {
+            world.send(number, 1, 0).await?;
+            if let Some((_, found)) = mpi::test_any(&mut enough).await {
+                assert_eq!(found?.0, 37_813, "the last of 4,000");
+                break;
+            }
+        }
+        world.send(0u64, 1, 0).await?;
+        seen.set(start.elapsed().as_secs_f64() * 1e3);
+        Ok::<(), Error>(())
+    });
+    for rank in 1..=primes {
+        net.spawn(async move {
+            let world = mpi::world()?;
+            let (prime, _) = world.recv::<u64>(rank - 1, 0).await?;
+            if rank + 1 == world.size() {
+                world.send(prime, 0, ENOUGH).await?;
+            }
+            loop {
+                let (number, _) = world.recv::<u64>(rank - 1, 0).await?;
+                if rank + 1 < world.size() && !(number % prime == 0 && number > 0) {
+                    world.send(number, rank + 1, 0).await?;
+                }
+                if number == 0 {
+                    return Ok::<(), Error>(());
+                }
+            }
+        });
     }
     net.run(&Options::new()).unwrap();
     took.get()

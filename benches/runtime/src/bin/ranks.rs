@@ -28,7 +28,7 @@ enum Who {
 use Who::{Mpi, Shared, Threads};
 
 /// What is measured: its name, who, and how it is asked for.
-const ROWS: [(&str, Who, &str); 17] = [
+const ROWS: [(&str, Who, &str); 23] = [
     (
         "8 bytes, channel of capacity 1, ns one way",
         Shared,
@@ -70,6 +70,20 @@ const ROWS: [(&str, Who, &str); 17] = [
         "allreduce 16 5000",
     ),
     ("the same, MPICH", Mpi("mpich", "16"), "allreduce 50"),
+    ("bcast of a word, 1,000 ranks, us", Shared, "bcast 1000 500"),
+    ("bcast of a word, 16 ranks, us", Shared, "bcast 16 5000"),
+    ("the same, MPICH", Mpi("mpich", "16"), "bcast 5000"),
+    (
+        "alltoall of words, 1,000 ranks, us",
+        Shared,
+        "alltoall 1000 5",
+    ),
+    (
+        "alltoall of words, 16 ranks, us",
+        Shared,
+        "alltoall 16 2000",
+    ),
+    ("the same, MPICH", Mpi("mpich", "16"), "alltoall 50"),
 ];
 
 fn main() -> ExitCode {
@@ -136,7 +150,7 @@ fn command(here: &Path, who: Who, words: &str) -> Option<Command> {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
             command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command.args(["-n", count]).arg(program);
-            if matches!(what, "barrier" | "allreduce") {
+            if !matches!(what, "pingpong" | "kilo") {
                 command.arg(what);
             }
             command.args(words);
@@ -192,6 +206,12 @@ fn network(words: &[String]) -> Network {
         }),
         "allreduce" => ranks(number(1), number(2), |world, count| {
             Box::pin(sums(world, count))
+        }),
+        "bcast" => ranks(number(1), number(2), |world, count| {
+            Box::pin(copies(world, count))
+        }),
+        "alltoall" => ranks(number(1), number(2), |world, count| {
+            Box::pin(exchanges(world, count))
         }),
         other => panic!("no such measurement: {other}"),
     }
@@ -311,6 +331,31 @@ async fn sums(world: Communicator, count: usize) -> Result<(), Error> {
     for n in 0..count {
         let sum = world.allreduce(n, |a, b| a + b).await?;
         assert_eq!(sum, n * world.size());
+    }
+    tell(&world, start, count);
+    Ok(())
+}
+
+async fn copies(world: Communicator, count: usize) -> Result<(), Error> {
+    world.barrier().await?;
+    let start = Instant::now();
+    for n in 0..count {
+        let mine = (world.rank() == 0).then_some(n);
+        assert_eq!(world.bcast(mine, 0).await?, n);
+    }
+    // A root may be ahead of all others.
+    world.barrier().await?;
+    tell(&world, start, count);
+    Ok(())
+}
+
+async fn exchanges(world: Communicator, count: usize) -> Result<(), Error> {
+    world.barrier().await?;
+    let start = Instant::now();
+    for n in 0..count {
+        let to = (0..world.size()).map(|to| n + world.rank() * to).collect();
+        let from: Vec<usize> = world.alltoall(to).await?;
+        assert_eq!(from.last(), Some(&(n + (world.size() - 1) * world.rank())));
     }
     tell(&world, start, count);
     Ok(())
