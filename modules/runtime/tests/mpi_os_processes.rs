@@ -60,6 +60,7 @@ fn ranks_in_several_os_processes() {
         "collectives:5",
         "communicators:2",
         "persistent:20",
+        "endpoints:1",
         "accesses:4",
         "unreadable",
     ] {

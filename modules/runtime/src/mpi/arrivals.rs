@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::rc::Rc;
 
+use super::entry::DONE;
 use super::envelope::Envelope;
 use super::frame::{Frame, cost};
 use super::matching::{Mode, Sent};
@@ -17,10 +18,11 @@ use crate::exec::guard;
 pub(super) const EAGER_BYTES: usize = 64 << 10;
 
 impl World {
-    /// The scheduler of a rank of the world, if it is not this one.
+    /// The scheduler of a process or endpoint, if it is not this one.
     #[inline]
-    pub(super) fn elsewhere(&self, rank: u32) -> Option<u32> {
-        self.others.as_ref()?.elsewhere(rank)
+    pub(super) fn elsewhere(&self, member: u32) -> Option<u32> {
+        let others = self.others.as_ref()?;
+        others.elsewhere(self.process_of(member)?)
     }
 
     /// Sends a message to a rank of another scheduler.
@@ -75,9 +77,10 @@ impl World {
         }
     }
 
-    /// Whether a rank is one of this scheduler.
-    fn is_here(&self, rank: u32) -> bool {
-        rank < self.ranks() && self.elsewhere(rank).is_none()
+    /// Whether a process or endpoint is one of this scheduler. What is sent to an endpoint by who knows of it already may come before the
+    /// word that it has been made: then it is taken for one that is here.
+    fn is_here(&self, member: u32) -> bool {
+        member < DONE && self.elsewhere(member).is_none()
     }
 
     /// Something has come from another scheduler; `None`: it cannot be.

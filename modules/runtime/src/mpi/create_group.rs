@@ -65,65 +65,75 @@ impl Communicator {
         name: String,
         at: &'static Location<'static>,
     ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
-        let begun = key.and_then(|key| Ok((key, self.begin_group(group, key, at)?)));
-        let parent = Rc::clone(self.shared());
-        let (home, group) = (self.home(), group.clone());
-        async move {
-            let (key, begun) = begun?;
-            let Some(rank) = group.rank_of(home) else {
-                return Ok(None);
-            };
-            let number = match begun {
-                Begun::Made(number) => number,
-                Begun::Told(receiving) => {
-                    let ((number, of, as_tag), _) = receiving.await?;
-                    if (of, as_tag) != key {
-                        return Err(CROSSED);
-                    }
-                    number
-                }
-            };
-            let shared = match parent.world.find_communicator(number) {
-                Some(shared) => shared,
-                None => parent.world.join(number, group, name, Some(&parent)),
-            };
-            let made = Communicator::new(shared, rank);
-            // Until all have it, so that it is there once on each scheduler.
-            made.barrier_at(at).await?;
-            Ok(Some(made))
-        }
+        let parent = self.shared();
+        let is_within = parent.world.is_within(parent, group);
+        let key = key.and_then(|key| is_within.then_some(key).ok_or(OUTSIDE));
+        let like = Some(Rc::clone(parent));
+        create_of(&parent.world, like, (group, self.home()), key, name, at)
     }
+}
 
-    fn begin_group(
-        &self,
-        group: &Group,
-        key: Key,
-        at: &'static Location<'static>,
-    ) -> Result<Begun, Error> {
-        let parent: &Rc<CommunicatorState> = self.shared();
-        let world = &parent.world;
-        if !world.is_within(parent, group) {
-            return Err(OUTSIDE);
-        }
-        let Some(first) = group.at(0).filter(|_| group.has(self.home())) else {
-            return Ok(Begun::Made(MAKING));
+/// A communicator of a group, for a member of it: as another that may have the same ranks.
+pub(super) fn create_of(
+    world: &Rc<World>,
+    like: Option<Rc<CommunicatorState>>,
+    (group, member): (&Group, u32),
+    key: Result<Key, Error>,
+    name: String,
+    at: &'static Location<'static>,
+) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
+    let begun = key.and_then(|key| Ok((key, begin_group(world, (group, member), key, at)?)));
+    let (world, group) = (Rc::clone(world), group.clone());
+    async move {
+        let (key, begun) = begun?;
+        let Some(rank) = group.rank_of(member) else {
+            return Ok(None);
         };
-        let envelope = Envelope::new(MAKING, Some(first), Some(told_by(key)));
-        if first != self.home() {
-            let (entry, word) = world.change(|matching| match matching.is_over {
-                true => (matching.failed(Error::Over, at), 0),
-                false => matching.receive(self.home(), envelope, at),
-            });
-            wake(word);
-            return Ok(Begun::Told(Receiving::new(world, entry)));
-        }
-        let number = world.new_number()?;
-        let word: Word = (number, key.0, key.1);
-        for member in group.members().skip(1) {
-            say(world, member, envelope, word, at);
-        }
-        Ok(Begun::Made(number))
+        let number = match begun {
+            Begun::Made(number) => number,
+            Begun::Told(receiving) => {
+                let ((number, of, as_tag), _) = receiving.await?;
+                if (of, as_tag) != key {
+                    return Err(CROSSED);
+                }
+                number
+            }
+        };
+        let shared = match world.find_communicator(number) {
+            Some(shared) => shared,
+            None => world.join(number, group, name, like.as_deref()),
+        };
+        let made = Communicator::new(shared, rank);
+        // Until all have it, so that it is there once on each scheduler.
+        made.barrier_at(at).await?;
+        Ok(Some(made))
     }
+}
+
+fn begin_group(
+    world: &Rc<World>,
+    (group, me): (&Group, u32),
+    key: Key,
+    at: &'static Location<'static>,
+) -> Result<Begun, Error> {
+    let Some(first) = group.at(0).filter(|_| group.has(me)) else {
+        return Ok(Begun::Made(MAKING));
+    };
+    let envelope = Envelope::new(MAKING, Some(first), Some(told_by(key)));
+    if first != me {
+        let (entry, word) = world.change(|matching| match matching.is_over {
+            true => (matching.failed(Error::Over, at), 0),
+            false => matching.receive(me, envelope, at),
+        });
+        wake(word);
+        return Ok(Begun::Told(Receiving::new(world, entry)));
+    }
+    let number = world.new_number()?;
+    let word: Word = (number, key.0, key.1);
+    for member in group.members().skip(1) {
+        say(world, member, envelope, word, at);
+    }
+    Ok(Begun::Made(number))
 }
 
 impl World {

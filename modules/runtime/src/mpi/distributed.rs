@@ -108,7 +108,8 @@ impl CommunicatorState {
         let Some((distribution, others)) = whereabouts(self) else {
             return Vec::new();
         };
-        let home = |rank: u32| Some(others.home_of(self.group().at(rank)?));
+        let process = |rank: u32| self.world.process_of(self.group().at(rank)?);
+        let home = |rank: u32| Some(others.home_of(process(rank)?));
         match outcome {
             CallOutcome::None => self.to_all(&[NOTHING]),
             CallOutcome::Shared(value, _) => self.to_all(&Encoder::behind(vec![SHARED], value)),

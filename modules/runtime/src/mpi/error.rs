@@ -62,8 +62,13 @@ pub enum Error {
     Topology(Cow<'static, str>),
     /// An access to the memory of a rank that is not as it can be, in words.
     Window(Cow<'static, str>),
-    /// There have been more than 2^32 - 1 communicators in this run.
+    /// There have been more than 2^32 - 1 communicators in this run, or endpoints.
     TooMany,
+    /// A communicator would have more ranks than MPI can count, which is `i32::MAX`, or than there is memory for.
+    TooManyRanks {
+        /// How many were asked for.
+        ranks: u64,
+    },
 }
 
 /// Two calls of ranks of a communicator that do not go together.
@@ -106,7 +111,14 @@ impl fmt::Display for Error {
                 )
             }
             Error::Group(what) | Error::Topology(what) | Error::Window(what) => f.write_str(what),
-            Error::TooMany => f.write_str("there are no more than 2^32 - 1 communicators in a run"),
+            Error::TooMany => f.write_str(
+                "there are no more than 2^32 - 1 communicators in a run, and no more endpoints",
+            ),
+            Error::TooManyRanks { ranks } => write!(
+                f,
+                "{ranks} ranks are more than a communicator can have, which is {} at most, or than there is memory for",
+                i32::MAX
+            ),
         }
     }
 }
@@ -143,6 +155,7 @@ crate::payload!(
         Topology(what),
         Window(what),
         TooMany,
+        TooManyRanks { ranks },
     }
 );
 

@@ -6,7 +6,8 @@ use rankmap::RankMap;
 use super::error::Error;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// An ordered set of processes, each known by its rank in the world.
+/// An ordered set of processes, each known by its rank in the world. [Endpoints](super::Communicator::endpoints) are in groups
+/// as processes are, by numbers of their own behind those ranks.
 ///
 /// It is kept as a rank map (`graphmap-rankmap`): the world, a row of a grid, all but a few take a few bytes each, and a part of a group
 /// is kept relative to it where that is smaller. A clone shares what it has.
@@ -63,6 +64,13 @@ impl Group {
     /// [`Error::Group`]: a rank is there twice.
     pub fn of(members: Vec<u32>) -> Result<Group, Error> {
         RankMap::from_slice(&members).map(Group).map_err(wrong)
+    }
+
+    /// So many in a row, from one on.
+    pub(super) fn range(first: u32, len: u32) -> Result<Group, Error> {
+        RankMap::range(first, 1, u64::from(len))
+            .map(Group)
+            .map_err(wrong)
     }
 
     /// How many it has.

@@ -7,16 +7,26 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::communicator::{Communicator, world};
+use super::call::{Brought, Call, CallOutcome, Needs};
+use super::communicator::Communicator;
+use super::create_group::create_of;
+use super::endpoint::EndpointBlock;
 use super::envelope::{Source, Status, TagOf};
 use super::error::Error;
 use super::group::Group;
 use super::probe::Message;
+use super::recipe::Recipes;
 use super::request::{Receiving, Request, Sending};
+use super::round::begin;
+use super::split::{communicator, made};
 use super::value::Value;
 
 const OVERLAP: Error =
     Error::group("the two groups of an intercommunicator have no process in common");
+
+const DIFFER: Error = Error::group(
+    "the ranks of a group that is merged with another do not all say the same of `high`",
+);
 
 /// No rank of a communicator has called with this tag.
 const BRIDGE: i32 = -1;
@@ -92,9 +102,15 @@ impl Communicator {
                 mine_first,
                 remote,
                 both,
+                endpoints,
             } = met;
-            let name = local.name().to_string();
-            let made = world()?.create_known(&both, Ok((number, BRIDGE)), name, at);
+            let world = &local.shared().world;
+            for block in endpoints {
+                world.endpoints.borrow_mut().learn(block);
+            }
+            let like = world.all.borrow().clone();
+            let (name, me) = (local.name().to_string(), local.home());
+            let made = create_of(world, like, (&both, me), Ok((number, BRIDGE)), name, at);
             let bridge = made.await?.ok_or(Error::Inactive)?;
             let inside = bridge.copy("inside", at).await?;
             let offset = match mine_first {
@@ -122,13 +138,16 @@ struct Met {
     remote: Group,
     /// The first group, and the other one behind it.
     both: Group,
+    /// The endpoints of the other group.
+    endpoints: Vec<EndpointBlock>,
 }
 
 crate::payload!(Met {
     number,
     mine_first,
     remote,
-    both
+    both,
+    endpoints
 });
 
 /// The leaders of two groups tell each other who is in them, where nobody else hears it.
@@ -140,7 +159,8 @@ fn meet(
     at: &'static Location<'static>,
 ) -> impl Future<Output = Result<Met, Error>> + use<> {
     let mine = local.group().clone();
-    let me = local.home();
+    let needed = local.shared().world.endpoints.borrow().needed_for(&mine);
+    let me = peer.home();
     let found = u32::try_from(other)
         .ok()
         .and_then(|rank| peer.group().at(rank));
@@ -162,8 +182,9 @@ fn meet(
         };
         let pair = made.await?.ok_or(Error::Inactive)?;
         let other = 1 - pair.rank();
-        let (remote, _) = pair
-            .sendrecv::<Group, Group>(mine.clone(), other, 0, other, 0)
+        type Side = (Group, Vec<EndpointBlock>);
+        let ((remote, endpoints), _) = pair
+            .sendrecv::<Side, Side>((mine.clone(), needed), other, 0, other, 0)
             .await?;
         if mine.intersection(&remote).size() > 0 {
             return Err(OVERLAP);
@@ -177,6 +198,7 @@ fn meet(
             mine_first,
             remote,
             both,
+            endpoints,
         })
     }
 }
@@ -416,16 +438,40 @@ impl InterCommunicator {
     }
 
     /// All ranks of both groups as one communicator (`MPI_Intercomm_merge`): those that say they are `high` come behind those
-    /// that say they are not. If all say the same, those come first whose leader has the lower rank in the world. All
-    /// ranks of a group have to say the same. A collective call.
+    /// that say they are not. If all say the same, those come first whose leader has the lower rank in the world (endpoints
+    /// are behind all processes). A collective call.
     ///
     /// # Errors
-    /// As for [`Communicator::split`].
+    /// [`Error::Group`]: ranks of one group do not say the same, which is told to all; [`Error::Mismatch`], [`Error::TooMany`].
     #[track_caller]
     pub fn merge(&self, high: bool) -> impl Future<Output = Result<Communicator, Error>> + use<> {
-        let key = i64::from(high);
-        let made = self.inside.split(Some(0), key);
-        async move { made.await?.ok_or(Error::Inactive) }
+        let (call, at) = (Call::new::<bool>("merge", None), Location::caller());
+        let this = Rc::clone(self.inside.shared());
+        let parent = Rc::clone(&this);
+        // How many ranks the group has that comes first in there.
+        let cut = match self.offset {
+            0 => self.remote_size(),
+            mine => mine,
+        };
+        let make = move |high: Vec<bool>| {
+            let sides = high.split_at(cut.min(high.len()));
+            let differ = |side: &[bool]| side.iter().any(|high| *high != side[0]);
+            let recipes = if differ(sides.0) || differ(sides.1) {
+                Recipes::wrong(DIFFER)
+            } else {
+                let mut ranks: Vec<u32> = (0..high.len() as u32).collect();
+                ranks.sort_by_key(|&rank| high[rank as usize]);
+                let mut recipes = Recipes::none(high.len());
+                recipes.join(&this, &ranks, format!("{}.merge", this.name()));
+                recipes.look_up();
+                recipes
+            };
+            CallOutcome::all(Rc::new(recipes))
+        };
+        let brought = Ok(Brought::Part(high));
+        let calling = self.inside.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<bool>);
+        async move { communicator(parent, made).await?.ok_or(Error::Inactive) }
     }
 
     /// Waits until all ranks of both groups have called it.

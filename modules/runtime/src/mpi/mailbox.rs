@@ -21,44 +21,55 @@ impl Mailbox {
 }
 
 /// The mailboxes of the ranks here.
-pub(super) enum Mailboxes {
-    /// All ranks are here.
-    All(Vec<Mailbox>),
-    /// Some are: those that have sent or received something.
-    Some(HashMap<u32, Mailbox, Mixing>),
+pub(super) struct Mailboxes {
+    /// Those of the processes, where all are here.
+    all: Vec<Mailbox>,
+    /// Of others that have sent or received something: endpoints, and processes where not all are here.
+    some: HashMap<u32, Mailbox, Mixing>,
 }
 
 impl Mailboxes {
     /// Of so many ranks, all of which are here; or of those that are.
     pub(super) fn new(ranks: Option<u32>) -> Self {
-        match ranks {
-            Some(ranks) => Mailboxes::All((0..ranks).map(|_| Mailbox::EMPTY).collect()),
-            None => Mailboxes::Some(HashMap::default()),
+        let ranks = 0..ranks.unwrap_or(0);
+        Mailboxes {
+            all: ranks.map(|_| Mailbox::EMPTY).collect(),
+            some: HashMap::default(),
         }
     }
 
     #[inline(always)]
     pub(super) fn get(&self, home: u32) -> Option<&Mailbox> {
-        match self {
-            Mailboxes::All(all) => all.get(home as usize),
-            Mailboxes::Some(some) => some.get(&home),
+        match self.all.get(home as usize) {
+            None => self.some.get(&home),
+            found => found,
         }
     }
 
     #[inline(always)]
     pub(super) fn get_mut(&mut self, home: u32) -> Option<&mut Mailbox> {
-        match self {
-            Mailboxes::All(all) => all.get_mut(home as usize),
-            Mailboxes::Some(some) => some.get_mut(&home),
+        match self.all.get_mut(home as usize) {
+            None => self.some.get_mut(&home),
+            found => found,
         }
     }
 
     /// That of a rank that is here.
     #[inline(always)]
     pub(super) fn of(&mut self, home: u32) -> &mut Mailbox {
-        match self {
-            Mailboxes::All(all) => &mut all[home as usize],
-            Mailboxes::Some(some) => some.entry(home).or_insert(Mailbox::EMPTY),
+        match self.all.get_mut(home as usize) {
+            None => self.some.entry(home).or_insert(Mailbox::EMPTY),
+            Some(found) => found,
+        }
+    }
+
+    /// Nothing is kept for a rank for which nothing waits, if it is none of those that all are here.
+    pub(super) fn tidy(&mut self, home: u32) {
+        let is_empty = |mailbox: &Mailbox| {
+            mailbox.posted.first().is_none() && mailbox.unexpected.first().is_none()
+        };
+        if self.some.get(&home).is_some_and(is_empty) {
+            self.some.remove(&home);
         }
     }
 }

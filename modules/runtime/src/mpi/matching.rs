@@ -398,6 +398,7 @@ impl Matching {
                     self.slab.remove(at);
                 }
             }
+            self.mailboxes.tidy(home);
         }
         lost
     }

@@ -48,6 +48,7 @@ mod communicator;
 mod create;
 mod create_group;
 mod distributed;
+mod endpoint;
 mod entry;
 mod envelope;
 mod error;

@@ -92,13 +92,17 @@ impl Others {
         Some(self.home_of(rank)).filter(|&home| home != self.me)
     }
 
-    /// Where the members of a group are; `None`: here, all of them.
-    pub(super) fn distribution(&self, group: &Group) -> Option<Distribution> {
+    /// Where the members of a group are, of which `process_of` tells the process; `None`: here, all of them.
+    pub(super) fn distribution(
+        &self,
+        group: &Group,
+        process_of: impl Fn(u32) -> Option<u32>,
+    ) -> Option<Distribution> {
         let mut here = Vec::new();
         let mut leader = None;
         let mut all = vec![false; self.peers.len()];
         for (rank, member) in (0..).zip(group.members()) {
-            let home = self.home_of(member);
+            let home = process_of(member).map_or(self.me, |process| self.home_of(process));
             leader.get_or_insert(home);
             all[home as usize] = true;
             if home == self.me {

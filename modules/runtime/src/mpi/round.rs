@@ -82,6 +82,7 @@ impl Rounds {
             let peer = root
                 .or_else(missing)
                 .and_then(|rank| shared.group().at(rank as u32));
+            let peer = shared.world.awaited(None, peer);
             let what = |at: &'static Location<'static>| {
                 let (call, name, here) = (call.text(), shared.name(), shared.here());
                 let place_of_all = if round.distributed.is_some() {

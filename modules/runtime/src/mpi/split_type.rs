@@ -48,8 +48,10 @@ impl Communicator {
 
     /// The lowest number of those that have this in common with the rank that asks.
     fn colour(&self, by: SplitType) -> u32 {
-        let run = self.shared().world.run();
-        let home = self.home();
+        let world = &self.shared().world;
+        let run = world.run();
+        // Who has a rank knows whose it is.
+        let home = world.process_of(self.home()).unwrap_or_default();
         let os_process = run.os_process_of_rank(home);
         match by {
             SplitType::Kind => run.directory.of_rank(home).0,

@@ -9,6 +9,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use super::call::{Call, Caller};
+use super::endpoint::Endpoints;
 use super::error::Error;
 use super::group::Group;
 use super::matching::Matching;
@@ -34,6 +35,8 @@ pub(super) struct World {
     pub(super) communicators: RefCell<BTreeMap<u32, Weak<CommunicatorState>>>,
     /// That of all ranks, until the run is over.
     pub(super) all: RefCell<Option<Rc<CommunicatorState>>>,
+    /// The endpoints that are known here.
+    pub(super) endpoints: RefCell<Endpoints>,
     /// What nobody has received so far, and never will.
     pub(super) unreceived: RefCell<UnreceivedMessages>,
     /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 use super::call::place;
+use super::endpoint::Endpoints;
 use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::frame::Frame;
@@ -47,6 +48,9 @@ impl World {
         // Each scheduler numbers the communicators that it makes: no two have one in common.
         let first = others.as_ref().map_or(1, |them| them.count() + them.me());
         let all_here = others.is_none().then_some(ranks);
+        let (me, count) = others
+            .as_ref()
+            .map_or((0, 1), |them| (them.me(), them.count()));
         let world = Rc::new(World {
             id: WORLDS.fetch_add(1, Ordering::Relaxed),
             run,
@@ -56,6 +60,7 @@ impl World {
             next: Cell::new(first),
             communicators: RefCell::default(),
             all: RefCell::default(),
+            endpoints: RefCell::new(Endpoints::new(ranks, me, count)),
             unreceived: RefCell::default(),
             early: RefCell::default(),
             windows: RefCell::default(),
@@ -72,9 +77,30 @@ impl World {
         &self.run
     }
 
-    /// How many ranks the run has.
-    pub(super) fn ranks(&self) -> u32 {
-        self.ranks
+    /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known here.
+    #[inline]
+    pub(super) fn process_of(&self, member: u32) -> Option<u32> {
+        match member < self.ranks {
+            true => Some(member),
+            false => self.endpoints.borrow().process_of(member),
+        }
+    }
+
+    /// For which process a member of a group waits that waits for another; `None`: for any of several. That is also said where both
+    /// are endpoints of one process: what that waits for besides may be what ends the wait.
+    pub(super) fn awaited(&self, who: Option<u32>, whom: Option<u32>) -> Option<u32> {
+        let process = self.process_of(whom?)?;
+        let is_process = |member: Option<u32>| member.is_none_or(|member| member < self.ranks);
+        let own = who.and_then(|who| self.process_of(who));
+        (is_process(who) && is_process(whom) || own != Some(process)).then_some(process)
+    }
+
+    /// A rank as it is told where its communicator is gone.
+    fn named(&self, member: u32) -> String {
+        match (member < self.ranks, self.process_of(member)) {
+            (true, _) | (_, None) => format!("rank {member} of the world"),
+            (false, Some(process)) => format!("an endpoint of rank {process} of the world"),
+        }
     }
 
     /// The communicator of all, and the rank of the process that asks.
@@ -106,7 +132,9 @@ impl World {
             Some(like) => (like.group().clone(), like.distribution.clone()),
             None => {
                 let others = self.others.as_ref();
-                let distribution = others.and_then(|others| others.distribution(&group));
+                let process_of = |member| self.process_of(member);
+                let distribution =
+                    others.and_then(|others| others.distribution(&group, process_of));
                 (group, distribution.map(Rc::new))
             }
         };
@@ -159,10 +187,7 @@ impl World {
         unreceived.0 += lost.len() as u64;
         if unreceived.1.is_none() {
             let to = shared.and_then(|shared| shared.group().rank_of(first.home));
-            let to = to.map_or_else(
-                || format!("rank {} of the world", first.home),
-                |to| format!("rank {to}"),
-            );
+            let to = to.map_or_else(|| self.named(first.home), |to| format!("rank {to}"));
             let name = shared.map_or("a communicator that is gone", CommunicatorState::name);
             let (from, tag) = (first.envelope.source(), first.envelope.tag());
             let others = self.others.as_ref().filter(|_| first.from != NONE);
@@ -289,10 +314,13 @@ impl Floor for World {
                 EntryState::Held => {
                     let to = group.and_then(|group| group.rank_of(entry.home));
                     let whom = to.map_or_else(
-                        || format!("to rank {} of the world", entry.home),
+                        || format!("to {}", self.named(entry.home)),
                         |to| format!("to rank {to}"),
                     );
-                    (Some(entry.home), "send", Some(whom))
+                    let from = source
+                        .zip(group)
+                        .and_then(|(source, group)| group.at(source));
+                    (self.awaited(from, Some(entry.home)), "send", Some(whom))
                 }
                 EntryState::Posted | EntryState::Probing => {
                     let peer = source
@@ -304,7 +332,7 @@ impl Floor for World {
                         "probe"
                     };
                     (
-                        peer,
+                        self.awaited(Some(entry.home), peer),
                         call,
                         source.map(|source| format!("from rank {source}")),
                     )
@@ -314,6 +342,7 @@ impl Floor for World {
                     let call = call.copied().unwrap_or("access");
                     // Who has a lock is known where it is.
                     let peer = (call != "lock").then_some(entry.home);
+                    let peer = self.awaited(None, peer);
                     (peer, call, source.map(|rank| format!("rank {rank}")))
                 }
                 _ => continue,

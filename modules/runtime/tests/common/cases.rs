@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::communicator_cases::communicators;
+use super::endpoint_cases::endpoints;
 use super::script::Script;
 use super::window_cases::accesses;
 use super::{
@@ -35,6 +36,7 @@ pub fn network(name: &str, number: u64) -> Network {
         }
         "persistent" => ranks::network(5, move |world| rank_cases::persistent(world, number)),
         "communicators" => ranks::network(7, move |world| communicators(world, number, 40)),
+        "endpoints" => ranks::network(5, move |world| endpoints(world, number, 20)),
         "accesses" => ranks::network(5, move |world| accesses(world, number, 20, 12)),
         "ranks in a cycle" => ranks::network(3, |world| async move {
             let next = (world.rank() + 1) % 3;

@@ -4,6 +4,7 @@
 pub mod accounted;
 pub mod cases;
 pub mod communicator_cases;
+pub mod endpoint_cases;
 pub mod exposed;
 pub mod flows;
 pub mod itself;
