@@ -14,6 +14,8 @@ use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 /// A communicator has at most so many ranks: as MPI counts them.
 pub(super) const MOST: u32 = i32::MAX as u32;
 
+const NO_ENDS: &Vec<u32> = &Vec::new();
+
 /// How many endpoints each rank has asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Counts {
@@ -23,12 +25,34 @@ pub(super) enum Counts {
     Ends(Vec<u32>),
 }
 
-crate::payload!(
-    enum Counts {
-        Alike { ranks, each },
-        Ends(ends),
+impl Payload for Counts {
+    fn size(&self) -> usize {
+        match self {
+            Counts::Alike { .. } => 8 + NO_ENDS.size(),
+            Counts::Ends(ends) => 8 + ends.size(),
+        }
     }
-);
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        let (ranks, each, ends) = match self {
+            Counts::Alike { ranks, each } => (ranks, each, NO_ENDS),
+            Counts::Ends(ends) => (&0, &0, ends),
+        };
+        ranks.encode(to);
+        each.encode(to);
+        ends.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let (ranks, each, ends) = <(u32, u32, Vec<u32>)>::decode(from)?;
+        let alike = u64::from(ranks) * u64::from(each) <= u64::from(MOST);
+        match ends.last() {
+            None if alike => Ok(Counts::Alike { ranks, each }),
+            Some(&last) if last <= MOST && ends.is_sorted() => Ok(Counts::Ends(ends)),
+            _ => Err(from.error("how many endpoints there are for each")),
+        }
+    }
+}
 
 impl Counts {
     /// What each rank has asked for, in their order; `Err`: more than there may be, so many.
@@ -61,7 +85,9 @@ impl Counts {
     /// Those of a rank: the first, and behind the last.
     pub(super) fn of_rank(&self, rank: u32) -> (u32, u32) {
         match self {
-            Counts::Alike { each, .. } => (rank * each, (rank + 1) * each),
+            Counts::Alike { ranks, each } => {
+                (rank.min(*ranks) * each, (rank + 1).min(*ranks) * each)
+            }
             Counts::Ends(ends) => {
                 let before = rank.checked_sub(1).and_then(|rank| ends.get(rank as usize));
                 let first = before.copied().unwrap_or_default();
@@ -76,16 +102,6 @@ impl Counts {
             // There is one, so there are some for each.
             Counts::Alike { each, .. } => at / (*each).max(1),
             Counts::Ends(ends) => ends.partition_point(|&end| end <= at) as u32,
-        }
-    }
-
-    /// Whether they are what [`Counts::of`] makes.
-    fn is_sound(&self) -> bool {
-        match self {
-            Counts::Alike { ranks, each } => {
-                u64::from(*ranks) * u64::from(*each) <= u64::from(MOST)
-            }
-            Counts::Ends(ends) => ends.is_sorted() && ends.last().is_none_or(|&end| end <= MOST),
         }
     }
 }
@@ -128,9 +144,7 @@ impl Payload for EndpointBlock {
             counts: Counts::decode(from)?,
         };
         let end = block.first.checked_add(block.counts.all());
-        let earlier = block.parent.members().all(|member| member < block.first);
-        // Who asks whose a member is comes to an end.
-        match block.counts.is_sound() && earlier && end.is_some_and(|end| end <= DONE) {
+        match end.is_some_and(|end| end <= DONE) {
             true => Ok(block),
             false => Err(from.error("endpoints that were made together")),
         }
@@ -185,12 +199,16 @@ impl Endpoints {
     /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known yet.
     pub(in super::super) fn process_of(&self, member: u32) -> Option<u32> {
         let mut member = member;
-        while member >= self.processes {
+        // Endpoints of endpoints go down by one block each time; what others say of them need not.
+        for _ in 0..=self.blocks.len() {
+            if member < self.processes {
+                return Some(member);
+            }
             let block = self.block_of(member)?;
             let rank = block.counts.asked_by(member - block.first);
             member = block.parent.at(rank)?;
         }
-        Some(member)
+        None
     }
 
     /// What has to be known of the members of a group, for who does not.
@@ -303,11 +321,15 @@ mod tests {
         assert!(here.needed_for(&Group::all(4)).is_empty());
     }
 
-    /// What cannot be is not read: no search would come to an end in it.
+    /// What cannot be is not read, and endpoints that are their own are nobody's.
     #[test]
     fn forged_blocks_are_refused() {
         let counts = || Counts::of(&[1, 1]).unwrap();
-        let around = EndpointBlock::new(7, Group::of(vec![7, 8]).unwrap(), counts());
+        let around = EndpointBlock::new(7, Group::of(vec![8, 7]).unwrap(), counts());
+        let mut endpoints = Endpoints::new(4, 0, 1);
+        endpoints.learn(around);
+        assert_eq!(endpoints.process_of(7), None);
+        assert_eq!(endpoints.needed_for(&Group::of(vec![8]).unwrap()).len(), 1);
         let beyond = EndpointBlock::new(DONE - 1, Group::all(2), counts());
         let back = EndpointBlock::new(7, Group::all(2), Counts::Ends(vec![2, 1]));
         let many = Counts::Alike {
@@ -315,7 +337,7 @@ mod tests {
             each: 3,
         };
         let many = EndpointBlock::new(7, Group::all(2), many);
-        for block in [around, beyond, back, many] {
+        for block in [beyond, back, many] {
             let bytes = Encoder::to_vec(&block).clone();
             assert!(Decoder::from_slice::<EndpointBlock>(&bytes).is_err());
         }
