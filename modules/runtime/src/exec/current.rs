@@ -9,7 +9,7 @@ use super::registry::Registry;
 use super::scheduler::{FirstIds, MOST, Scheduler};
 use super::task::TaskHeader;
 use super::waker_core::WakerCore;
-use crate::link::waiter::HOOK;
+use crate::link::waiter::{HOOK, NOBODY};
 
 /// Most causes of an error that are told.
 const CAUSES: usize = 32;
@@ -45,6 +45,11 @@ pub(crate) fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
         panic!("a port can wait only inside of a process of a run");
     }
     with_current(f).unwrap_or_else(|| outside())
+}
+
+/// The id of the process that is being polled on this thread; [`NOBODY`]: none is.
+pub(crate) fn running() -> u32 {
+    with_current(|scheduler| scheduler.core.running.id()).unwrap_or(NOBODY)
 }
 
 /// Wakes a process or hook of this thread's scheduler.

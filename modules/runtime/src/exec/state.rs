@@ -44,11 +44,13 @@ impl Tell for Shared {
 }
 
 impl Shared {
-    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or by other threads. What has come from
-    /// other OS processes is not looked at.
+    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or by other threads, or a thread that
+    /// is a rank there has called. What has come from other schedulers and OS processes is not looked at.
     fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
+        let inbox = self.inbox(scheduler);
+        let own = self.number(SchedulerIndex(scheduler as u32)).0;
         match self.inquiry.others_queued(scheduler, process) {
-            Some((id, queued)) => queued || self.inbox(scheduler).has_other(id),
+            Some((id, queued)) => queued || inbox.has_other(id) || inbox.has_letter_of(own),
             None => false,
         }
     }

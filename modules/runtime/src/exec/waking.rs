@@ -2,7 +2,7 @@
 
 use std::ptr;
 use std::rc::Rc;
-use std::task::Context;
+use std::task::{Context, Waker};
 
 use super::hooks::{Behind, Owner, Ready};
 use super::scheduler::Scheduler;
@@ -20,11 +20,22 @@ impl Scheduler {
             self.unhook(word, owner);
             current
         } else {
-            if !self.hooks.has(word) {
-                self.unhook(word, owner);
-            }
-            self.hooks.foreign(context.waker(), word, current, owner)
+            self.foreign_waiter(context.waker(), current, word, owner)
         }
+    }
+
+    /// The same for a waker that is none of a process, but in the name of one.
+    pub(crate) fn foreign_waiter(
+        &self,
+        waker: &Waker,
+        process: u32,
+        word: u32,
+        owner: Owner,
+    ) -> u32 {
+        if !self.hooks.has(word) {
+            self.unhook(word, owner);
+        }
+        self.hooks.foreign(waker, word, process, owner)
     }
 
     /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or

@@ -56,6 +56,11 @@ impl Inbox {
         lock(&self.ids).iter().any(|&id| id != NOBODY && id != than)
     }
 
+    /// Whether it has a letter with this number.
+    pub(crate) fn has_letter_of(&self, number: u32) -> bool {
+        lock(&self.letters).iter().any(|letter| letter.0 == number)
+    }
+
     /// Swaps the ids with `empty`, which must be empty.
     pub(crate) fn drain(&self, empty: &mut Vec<u32>) {
         let mut ids = lock(&self.ids);

@@ -281,7 +281,16 @@ impl Communicator {
         value: T,
         op: impl FnMut(T, T) -> T + 'static,
     ) -> Collective<T> {
-        let (call, at) = (Call::new::<T>("allreduce", None), Location::caller());
+        self.allreduce_at(value, op, Location::caller())
+    }
+
+    pub(super) fn allreduce_at<T: Value + Clone>(
+        &self,
+        value: T,
+        op: impl FnMut(T, T) -> T + 'static,
+        at: &'static Location<'static>,
+    ) -> Collective<T> {
+        let call = Call::new::<T>("allreduce", None);
         let make = Reduction {
             op,
             outcome: |value| CallOutcome::all(value),

@@ -224,6 +224,17 @@ impl Communicator {
     #[track_caller]
     #[inline]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        self.send_at(value, dest, tag, Location::caller())
+    }
+
+    #[inline(always)]
+    pub(super) fn send_at<T: Value>(
+        &self,
+        value: T,
+        dest: usize,
+        tag: i32,
+        at: &'static Location<'static>,
+    ) -> Sending {
         // The short way, which moves the value from here to where it is received from.
         if let Some(home) = u32::try_from(dest)
             .ok()
@@ -243,13 +254,7 @@ impl Communicator {
                 return Sending::done();
             }
         }
-        self.post(
-            Parcel::one(value),
-            dest,
-            tag,
-            Mode::Standard,
-            Location::caller(),
-        )
+        self.post(Parcel::one(value), dest, tag, Mode::Standard, at)
     }
 
     /// As [`send`](Self::send), and done only when a receive has taken the message: a synchronous send.
@@ -347,7 +352,17 @@ impl Communicator {
     #[track_caller]
     #[inline]
     pub fn recv<T: Value>(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Receiving<T> {
-        let entry = self.receive(source.into(), tag.into(), Location::caller());
+        self.recv_at(source.into(), tag.into(), Location::caller())
+    }
+
+    #[inline(always)]
+    pub(super) fn recv_at<T: Value>(
+        &self,
+        source: Source,
+        tag: TagOf,
+        at: &'static Location<'static>,
+    ) -> Receiving<T> {
+        let entry = self.receive(source, tag, at);
         self.world().want(entry, Wanted::one::<T>());
         Receiving::new(self.world(), entry)
     }

@@ -62,6 +62,8 @@ pub enum Error {
     Topology(Cow<'static, str>),
     /// An access to the memory of a rank that is not as it can be, in words.
     Window(Cow<'static, str>),
+    /// A call as the rank of a thread by who is none, or a thread that cannot be started, in words.
+    Thread(Cow<'static, str>),
     /// There have been more than 2^32 - 1 communicators in this run, or endpoints.
     TooMany,
     /// A communicator would have more ranks than MPI can count, which is `i32::MAX`, or than there is memory for.
@@ -83,7 +85,9 @@ pub struct Mismatch {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NoProcess => f.write_str("only processes of a run are ranks"),
+            Error::NoProcess => f.write_str(
+                "only processes of a run are ranks; a thread is one by an endpoint that it is given (`Communicator::into_thread`)",
+            ),
             Error::Over => f.write_str("the run is over"),
             Error::Rank { rank, size } => {
                 write!(
@@ -110,7 +114,10 @@ impl fmt::Display for Error {
                     "a collective call with {given} values, where {wanted} are needed"
                 )
             }
-            Error::Group(what) | Error::Topology(what) | Error::Window(what) => f.write_str(what),
+            Error::Group(what)
+            | Error::Topology(what)
+            | Error::Window(what)
+            | Error::Thread(what) => f.write_str(what),
             Error::TooMany => f.write_str(
                 "there are no more than 2^32 - 1 communicators in a run, and no more endpoints",
             ),
@@ -154,6 +161,7 @@ crate::payload!(
         Group(what),
         Topology(what),
         Window(what),
+        Thread(what),
         TooMany,
         TooManyRanks { ranks },
     }
@@ -170,6 +178,10 @@ impl Error {
 
     pub(super) const fn window(what: &'static str) -> Self {
         Error::Window(Cow::Borrowed(what))
+    }
+
+    pub(super) const fn thread(what: &'static str) -> Self {
+        Error::Thread(Cow::Borrowed(what))
     }
 
     /// A rank that the communicator does not have.

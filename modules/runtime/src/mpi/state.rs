@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use super::call::{Call, Caller};
-use super::endpoint::Endpoints;
+use super::endpoint::{Desk, Endpoints};
 use super::error::Error;
 use super::group::Group;
 use super::matching::Matching;
@@ -37,6 +37,8 @@ pub(super) struct World {
     pub(super) all: RefCell<Option<Rc<CommunicatorState>>>,
     /// The endpoints that are known here.
     pub(super) endpoints: RefCell<Endpoints>,
+    /// The threads that are ranks here.
+    pub(super) desk: Desk,
     /// What nobody has received so far, and never will.
     pub(super) unreceived: RefCell<UnreceivedMessages>,
     /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 use super::call::place;
-use super::endpoint::Endpoints;
+use super::endpoint::{Desk, Endpoints, Knock, OUTSIDE, THREAD};
 use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::frame::Frame;
@@ -61,6 +61,7 @@ impl World {
             communicators: RefCell::default(),
             all: RefCell::default(),
             endpoints: RefCell::new(Endpoints::new(ranks, me, count)),
+            desk: Desk::default(),
             unreceived: RefCell::default(),
             early: RefCell::default(),
             windows: RefCell::default(),
@@ -252,7 +253,12 @@ impl World {
     /// Has whoever polls with `context` woken when an entry changes, which is still in that state.
     pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: EntryState) -> bool {
         let word = self.matching.borrow().slab.entries[at as usize].word;
-        let id = current::waiting(|scheduler| scheduler.waiter(context, word, self.owner(at)));
+        let owner = self.owner(at);
+        let of_thread = self.waker_of_thread(context);
+        let id = current::waiting(|scheduler| match &of_thread {
+            Some((waker, of)) => scheduler.foreign_waiter(waker, *of, word, owner),
+            None => scheduler.waiter(context, word, owner),
+        });
         // To clone a foreign waker is code of the user: the entry may have changed, but not gone.
         let mut matching = self.matching.borrow_mut();
         let entry = &mut matching.slab.entries[at as usize];
@@ -339,10 +345,12 @@ impl Floor for World {
                 }
                 EntryState::Accessing => {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
-                    let call = call.copied().unwrap_or("access");
-                    // Who has a lock is known where it is.
-                    let peer = (call != "lock").then_some(entry.home);
-                    let peer = self.awaited(None, peer);
+                    let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
+                        (Some(THREAD), _) => (Some(OUTSIDE), "the end of a thread"),
+                        // Who has a lock is known where it is.
+                        (_, "lock") => (None, "lock"),
+                        (_, call) => (self.awaited(None, Some(entry.home)), call),
+                    };
                     (peer, call, source.map(|rank| format!("rank {rank}")))
                 }
                 _ => continue,
@@ -362,9 +370,11 @@ impl Floor for World {
         for shared in communicators.values().filter_map(Weak::upgrade) {
             Rounds::calls(&shared.rounds, &shared, tell);
         }
+        self.threads(tell);
     }
 
     fn close(&self) -> UnreceivedMessages {
+        self.dismiss_all();
         let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
         let (early, busy) = (self.early.take(), self.busy.take());
@@ -384,9 +394,11 @@ impl Floor for World {
     }
 
     fn letter(&self, (from, frame): Letter) {
-        if let Ok(frame) = frame.downcast::<Frame>() {
+        match frame.downcast::<Frame>() {
             // The frames of this OS process are not forged.
-            let _ = self.arrive(from, *frame);
+            Ok(frame) => drop(self.arrive(from, *frame)),
+            Err(other) if other.is::<Knock>() => self.serve(),
+            Err(_) => {}
         }
     }
 

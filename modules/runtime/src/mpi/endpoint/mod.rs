@@ -3,5 +3,12 @@
 
 mod block;
 mod create;
+mod desk;
+mod line;
+mod serve;
+mod thread;
 
 pub(super) use block::{EndpointBlock, Endpoints};
+pub(super) use desk::{Desk, OUTSIDE, THREAD};
+pub(super) use line::Knock;
+pub use thread::{OnThread, ThreadRank};

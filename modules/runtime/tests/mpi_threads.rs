@@ -1,0 +1,456 @@
+//! Threads that are ranks, wherever their processes are: what they do among others, and where they go wrong.
+
+mod common;
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::Poll;
+use std::thread;
+
+use common::endpoint_cases::each;
+use common::ranks::{EVERYWHERE, Where, everywhere, network, run_at};
+use common::{forget, seeds, size};
+use graphmap_runtime as rt;
+use rt::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, OnThread, Op, ThreadRank};
+use rt::{Local, Options, RunError, yield_now};
+
+/// Waits for threads, one after the other.
+async fn ended<R>(threads: Vec<OnThread<Result<R, Error>>>) -> Result<Vec<R>, Error> {
+    let mut all = Vec::new();
+    for thread in threads {
+        all.push(thread.await??);
+    }
+    Ok(all)
+}
+
+/// Starts a thread for each.
+fn start<R: Send + 'static>(
+    ranks: impl IntoIterator<Item = Communicator>,
+    does: impl Fn(&ThreadRank) -> Result<R, Error> + Clone + Send + 'static,
+) -> Result<Vec<OnThread<Result<R, Error>>>, Error> {
+    let threads = ranks.into_iter().map(|rank| {
+        let does = does.clone();
+        rank.on_thread(move |rank| does(rank))
+    });
+    threads.collect()
+}
+
+/// Four processes with three threads each; a root that is the second of its process.
+#[test]
+fn bcast_and_allreduce_over_twelve_threads() {
+    everywhere(4, 1, |world| async move {
+        let three = world.endpoints(3).await?;
+        let threads = start(three, |rank| {
+            let value = (rank.rank() == 4).then_some(400);
+            let given = rank.bcast(value, 4)?;
+            let sum = rank.allreduce(rank.rank(), |a, b| a + b)?;
+            rank.barrier()?;
+            Ok((rank.rank(), rank.size(), given, sum))
+        })?;
+        let first = 3 * world.rank();
+        let wanted = (first..first + 3).map(|rank| (rank, 12, 400, 66));
+        assert!(ended(threads).await?.into_iter().eq(wanted));
+        Ok(())
+    });
+}
+
+/// What a rank does with all others: the same for a task of a process as for a thread.
+async fn all_sorts(rank: Communicator, round: u64) -> Result<u64, Error> {
+    let (me, size) = (rank.rank(), rank.size());
+    let to = (me + round as usize) % size;
+    let sent = rank.ssend((me, vec![round; 9000]), to, 1);
+    let ((from, values), status) = rank.recv::<(usize, Vec<u64>)>(ANY_SOURCE, ANY_TAG).await?;
+    assert_eq!((from, values.len()), (status.source, 9000));
+    sent.await?;
+    while rank.iprobe(me, 9).await?.is_some() {}
+    assert!(rank.allgather(me).await?.iter().copied().eq(0..size));
+    let part = rank
+        .split(Some(me as u32 % 2), -(me as i64))
+        .await?
+        .unwrap();
+    let sum = part.allreduce(me, |a, b| a + b).await?;
+    assert_eq!(sum, (0..size).filter(|it| it % 2 == me % 2).sum::<usize>());
+    let window = part.window(vec![0u64; 1]).await?;
+    window.accumulate([1], 0, 0, Op::Sum).await?;
+    let mine = window.free().await?[0];
+    assert_eq!(
+        mine,
+        if part.rank() == 0 {
+            part.size() as u64
+        } else {
+            0
+        }
+    );
+    rank.allreduce(round, u64::max).await
+}
+
+/// Ranks of one communicator, of which some are threads, some tasks of processes, and some what threads have made of theirs.
+#[test]
+fn threads_and_tasks_together() {
+    let rounds = size(6, 2);
+    for seed in seeds(4, 1) {
+        everywhere(3, seed, move |world| async move {
+            let mut ranks = world
+                .endpoints(1 + (world.rank() + seed as usize) % 3)
+                .await?;
+            let tasks = ranks.split_off(ranks.len() / 2);
+            let threads = start(ranks, move |rank| {
+                for round in 0..rounds {
+                    let most = rank.call(move |rank| all_sorts(rank, round))?;
+                    assert_eq!(most, round);
+                }
+                let again = rank.call(|rank| async move { Ok(rank.dup().await?.into_thread()) })?;
+                again.barrier()?;
+                Ok(again.rank())
+            })?;
+            each(&tasks, |rank| async move {
+                for round in 0..rounds {
+                    assert_eq!(all_sorts(rank.clone(), round).await?, round);
+                }
+                rank.dup().await?.barrier().await
+            })
+            .await?;
+            ended(threads).await.map(drop)
+        });
+    }
+}
+
+/// A rank goes with what is moved, from thread to thread; the process hears of them by messages alone.
+#[test]
+fn a_rank_goes_from_thread_to_thread() {
+    everywhere(2, 1, |world| async move {
+        let mut two = world.endpoints(2).await?;
+        let (other, own) = (two.remove(1).into_thread(), two.remove(0));
+        // The one that is a thread in the other process.
+        let across = (other.rank() + 2) % 4;
+        thread::spawn(move || {
+            other.send(1u8, across, 5).unwrap();
+            let (give, take) = mpsc::channel();
+            thread::spawn(move || {
+                let rank: ThreadRank = take.recv().unwrap();
+                let (_, status) = rank.recv::<u8>(ANY_SOURCE, 5).unwrap();
+                rank.send(status.source, rank.rank() - 1, 6).unwrap();
+            });
+            give.send(other).unwrap();
+        });
+        let (from, status) = own.recv::<usize>(ANY_SOURCE, 6).await?;
+        assert_eq!((from, status.source), (across, own.rank() + 1));
+        Ok(())
+    });
+}
+
+/// Who has no rank cannot call, and is told so; and a process does not call as a thread.
+#[test]
+fn who_has_no_rank_is_told() {
+    let outside = mpi::world().unwrap_err();
+    assert_eq!(outside, Error::NoProcess);
+    assert!(
+        outside
+            .to_string()
+            .contains("a thread is one by an endpoint"),
+        "{outside}"
+    );
+    everywhere(2, 1, |world| async move {
+        let rank = world.endpoints(1).await?.remove(0);
+        let without = thread::spawn(|| mpi::world().map(drop));
+        assert_eq!(without.join().unwrap(), Err(Error::NoProcess));
+        let thread = rank.clone().on_thread(|rank| {
+            // Neither is the code that the scheduler runs for it a process.
+            rank.call(|_| async { mpi::world().map(drop) })
+        })?;
+        assert_eq!(thread.await?, Err(Error::NoProcess));
+        let as_thread = rank.into_thread();
+        let error = as_thread.barrier().unwrap_err();
+        assert!(matches!(error, Error::Thread(_)), "{error}");
+        assert!(
+            error.to_string().contains("does not call as a thread"),
+            "{error}"
+        );
+        world.barrier().await
+    });
+}
+
+/// A thread that panics ends the run: in its own code, in what it gives the scheduler to do, with what it owns.
+#[test]
+fn threads_that_panic_end_the_run() {
+    type Does = fn(Communicator) -> Result<(), Error>;
+    let ways: [Does; 4] = [
+        |rank| rank.on_thread(|_| -> () { panic!("no more") }).map(drop),
+        |rank| {
+            rank.on_thread(|rank| {
+                rank.call(|_| -> std::future::Ready<Result<(), Error>> { panic!("no more") })
+                    .unwrap()
+            })
+            .map(drop)
+        },
+        |rank| {
+            rank.on_thread(|rank| {
+                rank.call(|_| async {
+                    yield_now().await;
+                    if true {
+                        panic!("no more")
+                    }
+                    Ok(())
+                })
+                .unwrap()
+            })
+            .map(drop)
+        },
+        |rank| {
+            let rank = rank.into_thread();
+            thread::spawn(move || {
+                let _rank = rank;
+                panic!("no more");
+            });
+            Ok(())
+        },
+    ];
+    for place in EVERYWHERE {
+        for (number, way) in ways.into_iter().enumerate() {
+            let failed = run_at(place, 2, 1, move |world| async move {
+                let rank = world.endpoints(1).await?.remove(0);
+                if rank.rank() == 1 {
+                    way(rank.clone())?;
+                }
+                // Nobody sends it.
+                rank.recv::<u8>(ANY_SOURCE, 9).await.map(drop)
+            });
+            let Err(RunError::Failed(failure)) = failed else {
+                panic!("{place:?}, {number}: {failed:?}");
+            };
+            let told = &failure.message;
+            let who = "the thread that was rank 1 of world.endpoints (";
+            assert!(
+                told.contains(who) && told.contains("mpi_threads.rs:"),
+                "{told}"
+            );
+            assert!(
+                told.contains(if number < 3 {
+                    "panicked: no more"
+                } else {
+                    "panicked"
+                }),
+                "{told}"
+            );
+            assert!(
+                failure.process == "rank1" || told.contains("rank1"),
+                "{failure:?}"
+            );
+        }
+    }
+}
+
+/// Who lets go of a rank is it no more, and those who wait for it are told, at once, that this is for ever.
+#[test]
+fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
+    for place in EVERYWHERE {
+        let blocked = run_at(place, 2, 1, |world| async move {
+            let rank = world.endpoints(1).await?.remove(0);
+            match rank.rank() {
+                1 => rank.on_thread(|_| ())?.await,
+                _ => rank.barrier().await,
+            }
+        });
+        let Err(RunError::Blocked(block)) = blocked else {
+            panic!("{place:?}: {blocked:?}");
+        };
+        assert!(
+            block
+                .to_string()
+                .contains("barrier (world.endpoints, 1 of "),
+            "{block}"
+        );
+    }
+}
+
+/// Where all wait, threads among them, that is found at once, and told with the lines that they wait in.
+#[test]
+fn a_standstill_of_threads_is_told() {
+    for place in EVERYWHERE {
+        let blocked = run_at(place, 2, 1, |world| async move {
+            let two = world.endpoints(2).await?;
+            let threads = start(two, |rank| {
+                let next = (rank.rank() + 1) % rank.size();
+                match rank.rank() {
+                    0 => rank.call(move |rank| rank.ssend(1u8, next, 3)),
+                    1 => rank.call(move |rank| async move { rank.probe(next, 4).await.map(drop) }),
+                    _ => rank.recv::<u8>(next, 5).map(drop),
+                }
+            })?;
+            ended(threads).await.map(drop)
+        });
+        let Err(RunError::Blocked(block)) = blocked else {
+            panic!("{place:?}: {blocked:?}");
+        };
+        let told = block.to_string();
+        for call in [
+            "send (world.endpoints, to rank 1, tag 3): ",
+            "probe (world.endpoints, from rank 2, tag 4): ",
+            "receive (world.endpoints, from rank 3, tag 5): ",
+            "receive (world.endpoints, from rank 0, tag 5): ",
+            "the end of a thread (world.endpoints, rank 0): ",
+        ] {
+            assert!(told.contains(call), "{place:?}: no {call} in {told}");
+        }
+        assert!(told.contains("tests/mpi_threads.rs:"), "{told}");
+    }
+}
+
+/// A thread that does something else may still call: that is no block, though nothing moves for as long as it likes; it is told of. Then
+/// it calls, and all goes on.
+#[test]
+#[cfg_attr(miri, ignore = "it takes seconds until a quiet while is told")]
+fn a_thread_that_may_still_call_is_waited_for() {
+    let (tell, told) = mpsc::channel();
+    let options = Options::new().on_quiet(move |block| {
+        let _ = tell.send(block.quiet().to_string());
+    });
+    let told = Arc::new(Mutex::new(told));
+    let network = network(2, move |world| {
+        let told = Arc::clone(&told);
+        async move {
+            let rank = world.endpoints(1).await?.remove(0);
+            if rank.rank() == 1 {
+                let thread = rank.on_thread(move |rank| {
+                    let told = told.lock().unwrap().recv().unwrap();
+                    rank.barrier().map(|()| told)
+                })?;
+                let told = thread.await??;
+                let call = "a thread (rank 1 of world.endpoints, which may still call): ";
+                assert!(
+                    told.contains(call) && told.contains("mpi_threads.rs:"),
+                    "{told}"
+                );
+                return Ok(());
+            }
+            rank.barrier().await
+        }
+    });
+    rt::run(network, &options).unwrap();
+}
+
+/// When the run is over, calls that wait are, and so are those that come later.
+#[test]
+fn threads_that_outlive_the_run() {
+    for place in EVERYWHERE {
+        let outcomes: Arc<Mutex<Vec<thread::JoinHandle<[Error; 3]>>>> = Arc::default();
+        let all = Arc::clone(&outcomes);
+        run_at(place, 2, 1, move |world| {
+            let all = Arc::clone(&all);
+            async move {
+                let rank = world.endpoints(1).await?.remove(0);
+                let thread = rank.clone().into_thread();
+                let mine = rank.rank();
+                all.lock().unwrap().push(thread::spawn(move || {
+                    thread.send(7u8, mine, 1).unwrap();
+                    let first = thread.recv::<u8>(ANY_SOURCE, 2).unwrap_err();
+                    let second = thread.send(1u8, 0, 0).unwrap_err();
+                    [first, second, thread.barrier().unwrap_err()]
+                }));
+                // It has begun, and waits or is about to.
+                rank.recv::<u8>(mine, 1).await?;
+                world.barrier().await
+            }
+        })
+        .unwrap();
+        for thread in outcomes.lock().unwrap().drain(..) {
+            assert_eq!(
+                thread.join().unwrap(),
+                [Error::Over, Error::Over, Error::Over]
+            );
+        }
+    }
+}
+
+/// A communicator of a run that is over makes no rank of anybody.
+#[test]
+fn a_rank_of_a_run_that_is_over() {
+    let kept = std::rc::Rc::new(std::cell::RefCell::new(None));
+    let keeps = std::rc::Rc::clone(&kept);
+    let mut net = Local::new();
+    net.spawn(async move {
+        let one = mpi::world()?.endpoints(1).await?.remove(0);
+        keeps.replace(Some(one));
+        Ok::<(), Error>(())
+    });
+    net.run(&Options::new()).unwrap();
+    let one = kept.take().unwrap();
+    let rank = one.clone().into_thread();
+    assert_eq!(
+        thread::spawn(move || rank.barrier()).join().unwrap(),
+        Err(Error::Over)
+    );
+    let (give, take) = mpsc::channel();
+    drop(
+        one.on_thread(move |rank| give.send(rank.recv::<u8>(0, 0).map(drop)))
+            .unwrap(),
+    );
+    assert_eq!(take.recv().unwrap(), Err(Error::Over));
+}
+
+/// Ranks that are let go of, forgotten and never used, of which nobody wants anything, keep nobody.
+#[test]
+fn ranks_that_are_forgotten() {
+    everywhere(3, 1, |world| async move {
+        for round in 0..4 {
+            let ranks = world.endpoints(3).await?;
+            let mut threads: Vec<ThreadRank> =
+                ranks.into_iter().map(Communicator::into_thread).collect();
+            drop(threads.swap_remove(round % 3));
+            forget(threads.pop());
+            let thread = threads.remove(0);
+            // Its message is nobody's, either.
+            thread::spawn(move || drop(thread.send(round, thread.rank(), 0)));
+        }
+        world.barrier().await
+    });
+}
+
+/// Who keeps the waker of a call may act from outside, and does.
+#[test]
+fn a_call_that_somebody_else_wakes() {
+    everywhere(2, 1, |world| async move {
+        let rank = world.endpoints(1).await?.remove(0);
+        let threads = start([rank], |rank| {
+            rank.call(|rank| async move {
+                let mut woken = false;
+                let sum = rank.allreduce(1, |a, b| a + b);
+                poll_fn(|context| {
+                    if woken {
+                        return Poll::Ready(());
+                    }
+                    woken = true;
+                    let waker = context.waker().clone();
+                    thread::spawn(move || waker.wake());
+                    Poll::Pending
+                })
+                .await;
+                sum.await
+            })
+        })?;
+        assert_eq!(ended(threads).await?, [2]);
+        Ok(())
+    });
+}
+
+/// Threads in great number, each as rank of several communicators in turn.
+#[test]
+fn many_threads() {
+    let threads = size(20, 3) as usize;
+    run_at(Where::Threads(2), 4, 1, move |world| async move {
+        let ranks = world.endpoints(threads).await?;
+        let sums = start(ranks, |rank| {
+            let mut sum = 0;
+            for round in 0..5u64 {
+                let next = (rank.rank() + 1) % rank.size();
+                rank.send(round, next, 0)?;
+                sum += rank.recv::<u64>(ANY_SOURCE, 0)?.0;
+            }
+            rank.allreduce(sum, |a, b| a + b)
+        })?;
+        let all = 4 * threads as u64 * 10;
+        assert!(ended(sums).await?.iter().all(|&sum| sum == all));
+        Ok(())
+    })
+    .unwrap();
+}
