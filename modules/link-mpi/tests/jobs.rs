@@ -152,8 +152,17 @@ fn ranks_talk_to_each_other() {
     assert_ends("accesses:4", 3, 0, &[]);
     assert_ends("communicators:6", 3, 0, &[]);
     assert_ends("persistent:20", 2, 0, &[]);
+    assert_ends("endpoints:5", 3, 0, &[]);
+    assert_ends("threads:1", 3, 0, &[]);
     let told = "waits in receive (world, from rank 1, tag 5): ";
     assert_ends("ranks in a cycle", 2, 6, &[told]);
+    let told = "receive (world.endpoints, from rank 1, tag 5): ";
+    assert_ends("threads in a cycle", 2, 6, &[told]);
+    let told = [
+        "the thread that was rank 2 of world.endpoints (",
+        "panicked: in the middle of its work",
+    ];
+    assert_ends("a thread that panics", 2, 1, &told);
     let told = [
         "collective calls that do not go together",
         "allreduce of `u8`",
@@ -395,6 +404,8 @@ fn networks_end_the_same_on_several_hosts() {
         (&[0, 1, 2], "messages:7", 0, ""),
         (&[2, 0, 1], "collectives:8", 0, ""),
         (&[1, 2, 0], "accesses:6", 0, ""),
+        (&[0, 1, 2], "endpoints:7", 0, ""),
+        (&[1, 0, 2], "threads:3", 0, ""),
         (
             &[0, 2, 1],
             "deadlock:5",

@@ -61,6 +61,7 @@ fn ranks_in_several_os_processes() {
         "communicators:2",
         "persistent:20",
         "endpoints:1",
+        "threads:2",
         "accesses:4",
         "unreadable",
     ] {
@@ -85,6 +86,13 @@ fn a_standstill_is_told() {
         assert!(err.contains(&told), "{err}");
     }
     assert!(err.contains("cases.rs:"), "{err}");
+    // The same of threads that are ranks.
+    let (_, err) = start("threads in a cycle", 2, &[]);
+    for rank in 0..3 {
+        let next = (rank + 1) % 3;
+        let told = format!("receive (world.endpoints, from rank {next}, tag 5): ");
+        assert!(err.contains(&told), "{err}");
+    }
 }
 
 /// Calls that do not go together, and a rank that panics, end the run with what they are.
@@ -99,6 +107,12 @@ fn mistakes_are_told() {
     let (_, err) = start("a rank that panics", 2, &[]);
     assert!(
         err.contains("rank3") && err.contains("in the middle of a collective call"),
+        "{err}"
+    );
+    let (_, err) = start("a thread that panics", 2, &[]);
+    assert!(
+        err.contains("the thread that was rank 2 of world.endpoints (")
+            && err.contains("panicked: in the middle of its work"),
         "{err}"
     );
 }

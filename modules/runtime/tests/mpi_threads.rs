@@ -7,33 +7,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
 
-use common::endpoint_cases::each;
 use common::ranks::{EVERYWHERE, Where, everywhere, network, run_at};
+use common::thread_cases::{ended, start, threads_and_tasks};
 use common::{forget, seeds, size};
 use graphmap_runtime as rt;
-use rt::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, OnThread, Op, ThreadRank};
+use rt::mpi::{self, ANY_SOURCE, Communicator, Error, ThreadRank};
 use rt::{Local, Options, RunError, yield_now};
-
-/// Waits for threads, one after the other.
-async fn ended<R>(threads: Vec<OnThread<Result<R, Error>>>) -> Result<Vec<R>, Error> {
-    let mut all = Vec::new();
-    for thread in threads {
-        all.push(thread.await??);
-    }
-    Ok(all)
-}
-
-/// Starts a thread for each.
-fn start<R: Send + 'static>(
-    ranks: impl IntoIterator<Item = Communicator>,
-    does: impl Fn(&ThreadRank) -> Result<R, Error> + Clone + Send + 'static,
-) -> Result<Vec<OnThread<Result<R, Error>>>, Error> {
-    let threads = ranks.into_iter().map(|rank| {
-        let does = does.clone();
-        rank.on_thread(move |rank| does(rank))
-    });
-    threads.collect()
-}
 
 /// Four processes with three threads each; a root that is the second of its process.
 #[test]
@@ -54,64 +33,12 @@ fn bcast_and_allreduce_over_twelve_threads() {
     });
 }
 
-/// What a rank does with all others: the same for a task of a process as for a thread.
-async fn all_sorts(rank: Communicator, round: u64) -> Result<u64, Error> {
-    let (me, size) = (rank.rank(), rank.size());
-    let to = (me + round as usize) % size;
-    let sent = rank.ssend((me, vec![round; 9000]), to, 1);
-    let ((from, values), status) = rank.recv::<(usize, Vec<u64>)>(ANY_SOURCE, ANY_TAG).await?;
-    assert_eq!((from, values.len()), (status.source, 9000));
-    sent.await?;
-    while rank.iprobe(me, 9).await?.is_some() {}
-    assert!(rank.allgather(me).await?.iter().copied().eq(0..size));
-    let part = rank
-        .split(Some(me as u32 % 2), -(me as i64))
-        .await?
-        .unwrap();
-    let sum = part.allreduce(me, |a, b| a + b).await?;
-    assert_eq!(sum, (0..size).filter(|it| it % 2 == me % 2).sum::<usize>());
-    let window = part.window(vec![0u64; 1]).await?;
-    window.accumulate([1], 0, 0, Op::Sum).await?;
-    let mine = window.free().await?[0];
-    assert_eq!(
-        mine,
-        if part.rank() == 0 {
-            part.size() as u64
-        } else {
-            0
-        }
-    );
-    rank.allreduce(round, u64::max).await
-}
-
 /// Ranks of one communicator, of which some are threads, some tasks of processes, and some what threads have made of theirs.
 #[test]
 fn threads_and_tasks_together() {
     let rounds = size(6, 2);
     for seed in seeds(4, 1) {
-        everywhere(3, seed, move |world| async move {
-            let mut ranks = world
-                .endpoints(1 + (world.rank() + seed as usize) % 3)
-                .await?;
-            let tasks = ranks.split_off(ranks.len() / 2);
-            let threads = start(ranks, move |rank| {
-                for round in 0..rounds {
-                    let most = rank.call(move |rank| all_sorts(rank, round))?;
-                    assert_eq!(most, round);
-                }
-                let again = rank.call(|rank| async move { Ok(rank.dup().await?.into_thread()) })?;
-                again.barrier()?;
-                Ok(again.rank())
-            })?;
-            each(&tasks, |rank| async move {
-                for round in 0..rounds {
-                    assert_eq!(all_sorts(rank.clone(), round).await?, round);
-                }
-                rank.dup().await?.barrier().await
-            })
-            .await?;
-            ended(threads).await.map(drop)
-        });
+        everywhere(3, seed, move |world| threads_and_tasks(world, seed, rounds));
     }
 }
 

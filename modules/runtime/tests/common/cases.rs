@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::communicator_cases::communicators;
 use super::endpoint_cases::endpoints;
 use super::script::Script;
+use super::thread_cases::{ended, start, threads_and_tasks};
 use super::window_cases::accesses;
 use super::{
     BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together, waited_for,
@@ -37,6 +38,22 @@ pub fn network(name: &str, number: u64) -> Network {
         "persistent" => ranks::network(5, move |world| rank_cases::persistent(world, number)),
         "communicators" => ranks::network(7, move |world| communicators(world, number, 40)),
         "endpoints" => ranks::network(5, move |world| endpoints(world, number, 20)),
+        "threads" => ranks::network(5, move |world| threads_and_tasks(world, number, 10)),
+        "threads in a cycle" => ranks::network(3, |world| async move {
+            let threads = start(world.endpoints(1).await?, |rank| {
+                let next = (rank.rank() + 1) % rank.size();
+                rank.recv::<u8>(next, 5).map(drop)
+            })?;
+            ended(threads).await.map(drop)
+        }),
+        "a thread that panics" => ranks::network(3, |world| async move {
+            let rank = world.endpoints(1).await?.remove(0);
+            if rank.rank() == 2 {
+                let thread = rank.on_thread(|_| panic!("in the middle of its work"))?;
+                return thread.await;
+            }
+            rank.barrier().await
+        }),
         "accesses" => ranks::network(5, move |world| accesses(world, number, 20, 12)),
         "ranks in a cycle" => ranks::network(3, |world| async move {
             let next = (world.rank() + 1) % 3;

@@ -87,7 +87,7 @@ async fn check(known: &Known, draw: u64) -> Result<(), Error> {
         let given = (me == root).then_some(name);
         assert_eq!(rank.bcast(given, root).await?, names[root]);
         let sum = rank.allreduce(name, u64::wrapping_add).await?;
-        assert_eq!(sum, names.iter().fold(0, |sum, name| sum + name));
+        assert_eq!(sum, names.iter().sum::<u64>());
         let text = rank.reduce(name.to_string(), |a, b| a + &b, root).await?;
         let whole = || names.iter().map(u64::to_string).collect::<String>();
         assert_eq!(text, (me == root).then(whole));

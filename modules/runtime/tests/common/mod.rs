@@ -15,6 +15,7 @@ pub mod ranks;
 pub mod script;
 pub mod shapes;
 pub mod simulated;
+pub mod thread_cases;
 pub mod together;
 pub mod token;
 pub mod waited_for;
