@@ -27,6 +27,7 @@ fn program() {
     let of = case.clone();
     let code = rt::main(|| match of.as_str() {
         "computing alone" => alone(),
+        "joining" => joining(),
         "waiting" => farm(false),
         "computing" => farm(true),
         "circle" => circle(),
@@ -142,6 +143,20 @@ fn alone() -> Network {
     let names = Names::Numbered("p", "0+1*3");
     let kind = net.kind("p", names, "0+1*3", BOTH, process);
     net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0", "1"));
+    net
+}
+
+/// Joins a thread that waits for it.
+fn joining() -> Network {
+    let mut net = Network::new("joining", "joining.dot");
+    let process = |_: Both<u64>| async move {
+        let rank = rt::mpi::world()?.endpoints(1).await?.remove(0);
+        let rank = rank.into_thread();
+        let joined = std::thread::spawn(move || rank.barrier()).join();
+        println!("joined {joined:?}");
+        Ok::<(), rt::mpi::Error>(())
+    };
+    net.kind("p", Names::Numbered("p", "0"), "0", BOTH, process);
     net
 }
 
@@ -311,6 +326,21 @@ fn who_lets_no_others_run_is_told() {
     let line = line.expect("it is told");
     assert!(
         line.starts_with(told) && line.contains("`yield_now().await`"),
+        "{line}"
+    );
+}
+
+/// The thread will wait for ever, as what it waits for does.
+#[test]
+fn who_joins_a_thread_that_calls_is_told() {
+    let mut run = Run::new("joining", 1, &[]);
+    let line = run
+        .err
+        .find_map(|line| line.ok().filter(|line| line.contains("has kept")));
+    let line = line.expect("it is told");
+    assert!(
+        line.starts_with("joining: p0 (rank 0) has kept its scheduler busy for 1")
+            && line.contains("waits for its end by `OnThread`"),
         "{line}"
     );
 }

@@ -34,9 +34,16 @@ impl Tell for Shared {
         let told = told.into_iter().filter_map(|(scheduler, process, lasted)| {
             let process = self.named(self.resident(scheduler, process)?);
             let seconds = lasted.as_secs();
+            let waits = match self.has_called(scheduler) {
+                true => {
+                    "a thread that is a rank there waits in a call: who joins a thread waits for its end by `OnThread`, which lets others run"
+                }
+                false => {
+                    "others there wait for a turn: `yield_now().await` between the parts of a long computation lets them run"
+                }
+            };
             Some(format!(
-                "{process} has kept its scheduler busy for {seconds} s, and others there wait for a turn: `yield_now().await` between the parts of a \
-                 long computation lets them run"
+                "{process} has kept its scheduler busy for {seconds} s, and {waits}"
             ))
         });
         told.collect()
@@ -47,12 +54,17 @@ impl Shared {
     /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or by other threads, or a thread that
     /// is a rank there has called. What has come from other schedulers and OS processes is not looked at.
     fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
-        let inbox = self.inbox(scheduler);
-        let own = self.number(SchedulerIndex(scheduler as u32)).0;
+        let other = |id| self.inbox(scheduler).has_other(id);
         match self.inquiry.others_queued(scheduler, process) {
-            Some((id, queued)) => queued || inbox.has_other(id) || inbox.has_letter_of(own),
+            Some((id, queued)) => queued || other(id) || self.has_called(scheduler),
             None => false,
         }
+    }
+
+    /// Whether a thread that is a rank of a scheduler has called, which has not been looked at: its letter has the scheduler's own number.
+    fn has_called(&self, scheduler: usize) -> bool {
+        let own = self.number(SchedulerIndex(scheduler as u32)).0;
+        self.inbox(scheduler).has_letter_of(own)
     }
 
     fn describe(&self) -> String {
