@@ -289,6 +289,38 @@ fn threads_that_outlive_the_run() {
     }
 }
 
+/// A run that fails tells threads that wait, and is not kept by them.
+#[test]
+fn threads_of_a_run_that_fails() {
+    for place in EVERYWHERE {
+        let (give, take) = mpsc::channel();
+        let give = Arc::new(Mutex::new(give));
+        let failed = run_at(place, 3, 1, move |world| {
+            let give = Arc::clone(&give);
+            async move {
+                let rank = world.endpoints(1).await?.remove(0);
+                if rank.rank() == 2 {
+                    rank.recv::<u8>(0, 1).await?;
+                    rank.recv::<u8>(1, 1).await?;
+                    panic!("one of three");
+                }
+                let give = give.lock().unwrap().clone();
+                let thread = rank.on_thread(move |rank| {
+                    rank.send(1u8, 2, 1).unwrap();
+                    give.send(rank.recv::<u8>(2, 3).map(drop)).unwrap();
+                })?;
+                thread.await
+            }
+        });
+        let Err(RunError::Failed(failure)) = failed else {
+            panic!("{place:?}: {failed:?}");
+        };
+        assert!(failure.message.contains("one of three"), "{failure:?}");
+        let heard: Vec<Result<(), Error>> = take.iter().collect();
+        assert_eq!(heard, [Err(Error::Over), Err(Error::Over)], "{place:?}");
+    }
+}
+
 /// A communicator of a run that is over makes no rank of anybody.
 #[test]
 fn a_rank_of_a_run_that_is_over() {

@@ -36,6 +36,7 @@
 //! * *What blocks* is found like any standstill of the network, at once, and reported with each rank's call and the line
 //!   of the program it is in. A test or an immediate probe that finds nothing lets all others have a turn.
 //! * *Collective calls* ([`Communicator::barrier`] and others) begin when they are made, too.
+//! * *Endpoints* ([`Communicator::endpoints`]) are further ranks of a process, and may be threads.
 //! * *Errors* are values. Nothing ends the run but what the process makes of them.
 //! * *Wherever ranks are*, on one scheduler, on several, in several OS processes or on several hosts, all of this is the
 //!   same. What goes to another OS process is copied, what stays in one is not.

@@ -54,6 +54,8 @@ impl World {
     pub(in super::super) fn serve(&self) {
         for ask in self.line().take() {
             match ask {
+                // What it would send would be lost, and its thread hears that the run is over. Code of the user.
+                Ask::Call(_, begin) if self.run.stopped() => guard::quietly(|| drop(begin)),
                 Ask::Call(seat, begin) => self.begin_call(seat, begin),
                 Ask::Wake(seat) => self.poll_call(seat),
                 Ask::Leave(seat, panic) => self.dismiss(seat, panic),
