@@ -44,8 +44,10 @@ const IN_A_PROCESS: Error = Error::thread(
 ///             // All of this in a thread, which waits where others are late.
 ///             let sum = rank.allreduce(rank.rank(), |a, b| a + b)?;
 ///             let next = (rank.rank() + 1) % rank.size();
-///             let sent = rank.call(move |rank| rank.sendrecv::<usize, usize>(sum, next, 0, mpi::ANY_SOURCE, 0))?;
-///             Ok::<usize, mpi::Error>(sent.0)
+///             let came = rank.call(move |rank| async move {
+///                 rank.sendrecv::<usize, usize>(sum, next, 0, mpi::ANY_SOURCE, 0).await
+///             })?;
+///             Ok::<usize, mpi::Error>(came.0)
 ///         })
 ///     });
 ///     for thread in threads.collect::<Result<Vec<_>, _>>()? {
