@@ -20,6 +20,7 @@
 use std::cell::OnceCell;
 use std::time::Instant;
 
+use crate::clusters::members;
 use crate::instance::Instance;
 use crate::union::find;
 
@@ -240,22 +241,9 @@ fn is_fine(inst: &Instance, level: &Level) -> bool {
 
 /// The nodes of a forest.
 fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
-    let mut start = vec![0_u32; n + 1];
-    for &(_, a, b) in edges {
-        start[a as usize + 1] += 1;
-        start[b as usize + 1] += 1;
-    }
-    for v in 0..n {
-        start[v + 1] += start[v];
-    }
-    let mut fill = start.clone();
-    let mut ends = vec![(0, 0); edges.len() * 2];
-    for &(w, a, b) in edges {
-        for (x, y) in [(a, b), (b, a)] {
-            ends[fill[x as usize] as usize] = (y, w);
-            fill[x as usize] += 1;
-        }
-    }
+    // Each edge is met from both ends.
+    let from: Vec<u32> = edges.iter().flat_map(|&(_, a, b)| [a, b]).collect();
+    let (start, places) = members(&from, n);
     let mut seen = vec![false; n];
     let mut nodes = Vec::with_capacity(n);
     for root in 0..n as u32 {
@@ -265,7 +253,8 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
         let mut next = nodes.len();
         nodes.push((root, NONE, 0));
         while let Some(&(v, _, _)) = nodes.get(next) {
-            for &(u, w) in &ends[start[v as usize] as usize..start[v as usize + 1] as usize] {
+            for &at in &places[start[v as usize] as usize..start[v as usize + 1] as usize] {
+                let ((w, ..), u) = (edges[at as usize / 2], from[at as usize ^ 1]);
                 if !std::mem::replace(&mut seen[u as usize], true) {
                     nodes.push((u, next as u32, w));
                 }

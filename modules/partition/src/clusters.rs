@@ -25,6 +25,13 @@ pub(crate) fn members(map: &[u32], clusters: usize) -> (Vec<u32>, Vec<u32>) {
     (start, members)
 }
 
+/// Of so many, whether each is in a list.
+pub(crate) fn marks(list: &[u32], count: usize) -> Vec<bool> {
+    let mut marks = vec![false; count];
+    list.iter().for_each(|&x| marks[x as usize] = true);
+    marks
+}
+
 /// The members of a list, ascending, each once.
 pub(crate) fn distinct<T: Ord + Clone>(list: &[T]) -> Vec<T> {
     let mut distinct = list.to_vec();
@@ -69,9 +76,13 @@ pub(crate) fn united(
     all
 }
 
-/// The block of each cluster, of a mapping in which each lies in one.
-pub(crate) fn lifted(map: &[u32], clusters: usize, block: &[u32]) -> Vec<u32> {
-    let mut lifted = vec![0; clusters];
+/// The block of each cluster, of a mapping in which each lies in one; or whatever else its members have in
+/// common. Nothing where nothing is said.
+pub(crate) fn lifted<T: Copy + Default>(map: &[u32], clusters: usize, block: &[T]) -> Vec<T> {
+    if block.is_empty() {
+        return Vec::new();
+    }
+    let mut lifted = vec![T::default(); clusters];
     map.iter()
         .zip(block)
         .for_each(|(&c, &b)| lifted[c as usize] = b);

@@ -1,7 +1,7 @@
 //! From the caller's constraints to groups of vertices that lie together, and what can be seen to
 //! be impossible without a search.
 
-use crate::clusters::distinct;
+use crate::clusters::{distinct, marks};
 use crate::draft::{Clash, Draft, OUTSIDE, layer, twice};
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
@@ -231,10 +231,4 @@ fn distinct_places(draft: &Draft, roots: &[u32], layer: &[u32]) -> bool {
         }
     }
     true
-}
-
-fn marks(blocks: &[u32], k: usize) -> Vec<bool> {
-    let mut marks = vec![false; k];
-    blocks.iter().for_each(|&b| marks[b as usize] = true);
-    marks
 }

@@ -86,6 +86,31 @@ impl Csr {
         &self.targets[self.range(v)]
     }
 
+    /// The component of each vertex, in the order of their first vertices, and how many there are: of those
+    /// that edges lead to each other over which `joins` lets pass.
+    pub(crate) fn components(&self, joins: impl Fn(u32, u32) -> bool) -> (Vec<u32>, usize) {
+        const NONE: u32 = u32::MAX;
+        let mut component = vec![NONE; self.len()];
+        let (mut count, mut open) = (0, Vec::new());
+        for first in 0..self.len() as u32 {
+            if component[first as usize] != NONE {
+                continue;
+            }
+            component[first as usize] = count;
+            open.push(first);
+            while let Some(v) = open.pop() {
+                for &u in self.around(v) {
+                    if component[u as usize] == NONE && joins(v, u) {
+                        component[u as usize] = count;
+                        open.push(u);
+                    }
+                }
+            }
+            count += 1;
+        }
+        (component, count as usize)
+    }
+
     /// Some vertices with the edges among them alone. `place` says of each of them where it stands in
     /// the list, and of all others nothing.
     pub(crate) fn among(

@@ -143,10 +143,9 @@ fn impossible(
     let Ok((inst, _)) = Instance::new(&smaller) else {
         return Some(true);
     };
-    let total = inst.total_load();
     let inst = match balanced {
         true => inst,
-        false => inst.with_load_bounds(&vec![total.max(1); inst.k()]),
+        false => inst.without_load_bounds(),
     };
     let outcome = branch::feasible(&inst, limit);
     match outcome.better {

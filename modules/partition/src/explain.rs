@@ -3,6 +3,7 @@
 //! Networks can have a million processes with a constraint each, so what has nothing to do with a
 //! clash is left out at once: who takes part follows from the clash itself.
 
+use crate::clusters::marks;
 use crate::constraints;
 use crate::delta_debugging::reduce;
 use crate::draft::{Clash, Draft, twice};
@@ -202,8 +203,7 @@ fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
     match of {
         Of::Vertices(i) => vec![i],
         Of::Shared => {
-            let mut here = vec![false; problem.machine.len()];
-            blocks.iter().for_each(|&b| here[b as usize] = true);
+            let here = marks(blocks, problem.machine.len());
             let limits = |i: &usize| match &problem.constraints[*i] {
                 Constraint::Memory { blocks, .. } => blocks.iter().any(|&b| here[b as usize]),
                 _ => false,
@@ -218,8 +218,7 @@ fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
 fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<u32> {
     let active: Vec<usize> = (0..problem.constraints.len()).collect();
     let quotas = Quota::all(problem, &active);
-    let mut here = vec![false; problem.machine.len()];
-    blocks.iter().for_each(|&b| here[b as usize] = true);
+    let here = marks(blocks, problem.machine.len());
     let inside = |set: &Vec<u32>| set.iter().all(|&b| here[b as usize]);
     let inside: Vec<bool> = draft.sets.iter().map(inside).collect();
     // Several quotas are of the memory of places: the one that is broken.

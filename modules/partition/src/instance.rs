@@ -4,7 +4,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::clusters::{summed, united};
+use crate::clusters::{lifted, summed, united};
 use crate::constraints::Groups;
 use crate::csr::Csr;
 use crate::draft::{Clash, OUTSIDE};
@@ -205,16 +205,10 @@ impl Instance {
 
     /// The instance with the vertices of each cluster made one; `map` names the cluster of each.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let mut set = Vec::new();
-        if !self.set.is_empty() {
-            set.resize(clusters, 0);
-            let sets = map.iter().zip(&self.set);
-            sets.for_each(|(&c, &s)| set[c as usize] = s);
-        }
         Self {
             graph: self.graph.contract(map, clusters, &[]),
             size: summed(map, clusters, &self.size, self.dims()),
-            set,
+            set: lifted(map, clusters, &self.set),
             apart: united(map, clusters, &self.apart),
             shared: Arc::clone(&self.shared),
         }
@@ -259,6 +253,11 @@ impl Instance {
             shared: Arc::new(shared),
             ..self.clone()
         }
+    }
+
+    /// The same where every block may hold all the load.
+    pub(crate) fn without_load_bounds(&self) -> Self {
+        self.with_load_bounds(&vec![self.total_load().max(1); self.k()])
     }
 
     /// The same vertices on another machine, of which each block stands for some blocks of this one. Of
@@ -315,9 +314,23 @@ impl Instance {
         }
     }
 
-    /// Some vertices, and the edges among them. `place` says of each of them where it stands in the list;
-    /// what it says of others is not heeded.
-    pub(crate) fn part(&self, vertices: &[u32], place: &[u32]) -> Self {
+    /// What lies below some neighbours in a group of the machine (by node), a problem of its own: from
+    /// outside all blocks there are equally far. Gives their blocks, too, in the order of the new ones.
+    pub(crate) fn below(&self, nodes: &[u32], vertices: &[u32]) -> (Self, Vec<u32>) {
+        let machine = &self.shared.machine;
+        let blocks = machine.blocks_of(nodes);
+        let own = Machine::new(&machine.part(nodes), machine.collocated()).expect("part of one");
+        let each: Vec<Vec<u32>> = blocks.iter().map(|&b| vec![b]).collect();
+        (self.part(vertices).on(own, &each), blocks)
+    }
+
+    /// Some vertices, and the edges among them.
+    pub(crate) fn part(&self, vertices: &[u32]) -> Self {
+        let mut place = vec![0_u32; self.len()];
+        (0..)
+            .zip(vertices)
+            .for_each(|(i, &v)| place[v as usize] = i);
+        // Of others it says nothing.
         let here =
             |u: u32| Some(place[u as usize]).filter(|&p| vertices.get(p as usize) == Some(&u));
         let inside = |v: &u32| {
@@ -398,11 +411,32 @@ impl Instance {
     pub(crate) fn sums(&self, block_of: &[u32]) -> Vec<i64> {
         let mut sums = vec![0; self.k() * self.dims()];
         for (v, &b) in (0..).zip(block_of) {
-            for (i, size) in self.size_of(v).iter().enumerate() {
-                sums[self.shared.at(b as usize, i)] += size;
-            }
+            self.count(&mut sums, v, b, 1);
         }
         sums
+    }
+
+    /// Counts a vertex into such sums where it comes to a block (`sign` 1), or out where it leaves one (-1).
+    #[inline]
+    pub(crate) fn count(&self, sums: &mut [i64], v: u32, block: u32, sign: i64) {
+        for (i, size) in self.size_of(v).iter().enumerate() {
+            sums[self.shared.at(block as usize, i)] += sign * size;
+        }
+    }
+
+    /// The load of each block.
+    pub(crate) fn loads(&self, block_of: &[u32]) -> Vec<i64> {
+        let mut loads = vec![0; self.k()];
+        for (v, &b) in (0..).zip(block_of) {
+            loads[b as usize] += self.load(v);
+        }
+        loads
+    }
+
+    /// What some blocks may hold together.
+    pub(crate) fn room<'b>(&self, blocks: impl IntoIterator<Item = &'b u32>) -> i64 {
+        let bounds = blocks.into_iter().map(|&b| self.load_bound(b as usize));
+        bounds.fold(0, i64::saturating_add)
     }
 
     /// The objective of the search: weights times distances beyond the collocated one.

@@ -355,16 +355,12 @@ impl Machine {
 
     /// The smallest group of the tree that holds two blocks.
     fn group(&self, a: u32, b: u32) -> &Node {
-        let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
-        while x != y {
-            let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
-            if p.depth >= q.depth {
-                x = p.parent;
-            } else {
-                y = q.parent;
-            }
-        }
-        &self.nodes[x as usize]
+        let [one, other] = self.members(a, b);
+        let id = match one == other {
+            true => one,
+            false => self.nodes[one as usize].parent,
+        };
+        &self.nodes[id as usize]
     }
 
     /// Distance inside a block.
@@ -416,6 +412,19 @@ impl Machine {
             open.extend(node.children.iter().rev());
         }
         blocks
+    }
+
+    /// The members of the smallest group that holds all of these neighbours: themselves, where they are
+    /// several; a block alone stays one.
+    pub(crate) fn members_of(&self, mut nodes: Vec<u32>) -> Vec<u32> {
+        while let [only] = nodes[..] {
+            let below = &self.nodes[only as usize].children;
+            if below.is_empty() {
+                break;
+            }
+            nodes.clone_from(below);
+        }
+        nodes
     }
 
     /// The tree of some neighbours in a group, in their order.

@@ -6,12 +6,26 @@ use std::time::Instant;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal};
+use crate::refine::exchange::exchange;
 use crate::refine::state::State;
-use crate::tuning::divisions::CLOSE;
+use crate::tuning::divisions::{CLOSE, PACE};
 
-mod divide;
+/// How long to pack: steps, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) steps: u64,
+    pub(crate) stop_at: Option<Instant>,
+}
 
-pub(crate) use divide::Effort;
+impl Effort {
+    /// So many steps, however long they take.
+    pub(crate) fn of(steps: u64) -> Self {
+        Self {
+            steps,
+            stop_at: None,
+        }
+    }
+}
 
 /// What lies where while vertices are placed one by one.
 pub(crate) struct Ledger<'a> {
@@ -40,9 +54,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn put(&mut self, v: u32, b: u32) -> u32 {
-        for (i, s) in self.inst.size_of(v).iter().enumerate() {
-            self.load[self.inst.shared.at(b as usize, i)] += s;
-        }
+        self.inst.count(&mut self.load, v, b, 1);
         self.block[v as usize] = b;
         b
     }
@@ -106,14 +118,24 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best
     }
 }
 
-/// The same with more effort where that finds none: what lies in a few blocks is divided anew.
+/// The same with more effort where that finds none: what lies in a few blocks is divided anew, as many
+/// ways as there are steps.
 pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
-    let mut best = pack(inst, random, effort);
-    if !best.feasible() && divide::divide(inst, &mut best.block, random, effort) {
-        best.excess = 0.0;
-        best.cost = inst.cost(&best.block);
+    let packed = pack(inst, random, effort);
+    if packed.feasible() {
+        return packed;
     }
-    best
+    let bare = inst.edgeless();
+    let mut state = State::new(&bare, packed.block.clone());
+    let schedule = Schedule::new(PACE * effort.steps, 1.0, 0.01, effort.stop_at);
+    let (found, _) = exchange(&mut state, random, &schedule);
+    match found.feasible() {
+        true => Best {
+            cost: inst.cost(&found.block),
+            ..found
+        },
+        false => packed,
+    }
 }
 
 /// The least load bounds, as the wanted ones times one factor from `low` on, under which a packing
@@ -125,20 +147,16 @@ pub(crate) fn least_bounds(
     random: &mut Random,
     effort: Effort,
 ) -> Option<(Vec<i64>, Vec<u32>)> {
-    let total = inst.total_load();
     let bounds = |factor: f64| -> Vec<i64> {
         let scaled = |b: usize| ((inst.load_bound(b).max(1)) as f64 * factor).floor() as i64;
         (0..inst.k()).map(scaled).collect()
     };
     let needed = |best: &Best| -> f64 {
-        let mut load = vec![0_i64; inst.k()];
-        for (v, &b) in best.block.iter().enumerate() {
-            load[b as usize] += inst.load(v as u32);
-        }
+        let load = inst.loads(&best.block);
         let fill = |b: usize| load[b] as f64 / inst.load_bound(b).max(1) as f64;
         (0..inst.k()).map(fill).fold(0.0, f64::max)
     };
-    let open = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
+    let open = inst.without_load_bounds();
     // Whether there is any mapping does not depend on the time.
     let mut packed = pack_tightly(&open, random, Effort::of(effort.steps));
     if !packed.feasible() {

@@ -3,6 +3,7 @@
 //! a limit, such as those of a host.
 
 use crate::clusters::distinct;
+use crate::machine::Block;
 use crate::problem::{Constraint, Problem};
 
 /// No limit; far from overflow when summed.
@@ -42,9 +43,11 @@ impl Quota {
     /// All quotas of the constraints that are active, the load first.
     pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
         let mut quotas = vec![Self::load(problem)];
-        quotas.extend(Self::memory(problem));
+        let memory = |b: &Block| b.memory.filter(|_| problem.graph.has_memory());
+        quotas.extend(Self::own(Of::Memory, problem, memory));
         quotas.extend(Self::shared(problem, active));
-        quotas.extend(Self::slots(problem));
+        let slots = |b: &Block| b.slots.map(u64::from);
+        quotas.extend(Self::own(Of::Slots, problem, slots));
         let vertices = active.iter().filter_map(|&i| Self::vertices(problem, i));
         quotas.extend(vertices);
         quotas
@@ -84,17 +87,14 @@ impl Quota {
         quota
     }
 
-    fn memory(problem: &Problem<'_>) -> Option<Self> {
+    /// What blocks limit one by one; `None` where none does.
+    fn own(of: Of, problem: &Problem<'_>, most: impl Fn(&Block) -> Option<u64>) -> Option<Self> {
         let blocks = problem.machine.blocks();
-        if !problem.graph.has_memory() || blocks.iter().all(|b| b.memory.is_none()) {
-            return None;
-        }
-        let mut quota = Self::free(Of::Memory, blocks.len());
-        quota.upper = blocks
-            .iter()
-            .map(|b| b.memory.map_or(NO_LIMIT, whole))
-            .collect();
-        Some(quota)
+        let upper = blocks.iter().map(|b| most(b).map_or(NO_LIMIT, whole));
+        blocks.iter().any(|b| most(b).is_some()).then(|| Self {
+            upper: upper.collect(),
+            ..Self::free(of, blocks.len())
+        })
     }
 
     /// Places may overlap: then there are several quotas.
@@ -118,16 +118,6 @@ impl Quota {
             }
         }
         quotas
-    }
-
-    fn slots(problem: &Problem<'_>) -> Option<Self> {
-        let blocks = problem.machine.blocks();
-        blocks.iter().any(|b| b.slots.is_some()).then(|| {
-            let mut quota = Self::free(Of::Slots, blocks.len());
-            let slots = blocks.iter().map(|b| b.slots.map_or(NO_LIMIT, i64::from));
-            quota.upper = slots.collect();
-            quota
-        })
     }
 
     fn vertices(problem: &Problem<'_>, index: usize) -> Option<Self> {

@@ -68,9 +68,11 @@ pub(crate) mod small {
     /// Share of a time limit after which a proof that is near is tried, and that it gets.
     pub(crate) const PROVED: f64 = 0.25;
     // strategy/start.rs
-    /// From so many vertices on, every eighth start is made by the engine for large networks, which
-    /// knows how to cut between hosts: geometric networks and trees of a thousand get 2 to 7% better.
+    /// From so many vertices on, every eighth start is made with more effort: geometric networks and trees of a
+    /// thousand get 2 to 7% better.
     pub(crate) const COARSE: usize = 200;
+    /// What it counts to make one, in steps for each vertex and end of an edge.
+    pub(crate) const MAKING: usize = 64;
     // strategy/inside.rs
     /// From so many vertices on it is worth it.
     pub(crate) const LARGE: usize = 200;
@@ -96,18 +98,8 @@ pub(crate) mod divisions {
     pub(crate) const WIDEST: usize = 10;
     /// Loads of both blocks together are counted in so many units at most.
     pub(crate) const UNITS: i64 = 2_000;
-    /// Table entries that a division may take, and one of many in passing.
-    pub(crate) const ENTRIES: u64 = 3_000_000;
-    pub(crate) const FEW: u64 = 30_000;
-    // refine/regroup.rs
-    /// Steps for each vertex of the problems below a division.
-    pub(crate) const BELOW: u64 = 40;
-    // pack/divide.rs
-    /// Vertices that are divided anew among two blocks, and among three: some thousand divisions.
-    pub(crate) const TWO: usize = 12;
-    pub(crate) const THREE: usize = 8;
-    /// Divisions looked at in one go at the most.
-    pub(crate) const GO: u64 = 20_000;
+    /// Table entries that a division may take.
+    pub(crate) const ENTRIES: u64 = 240_000;
     // pack.rs
     /// A factor of the least load bounds that is not worth another packing.
     pub(crate) const CLOSE: f64 = 1.001;

@@ -253,3 +253,17 @@ fn what_rules_count_raises_the_bound_before_the_search() {
         );
     }
 }
+
+/// Packing moved vertices by a table of distances that there is none of beyond 2,048 blocks.
+#[test]
+fn what_is_heavier_than_its_share_is_packed_onto_more_blocks_than_there_is_a_table_for() {
+    let graph = Graph::new(vec![5; 10], &[]).unwrap();
+    let machine = Machine::regular(&[(70, 1), (30, 10)]).unwrap();
+    let options = Options {
+        steps: 1_000,
+        ..Options::default()
+    };
+    let found = solve(&Problem::new(&graph, &machine), &options).unwrap();
+    assert!(found.unavoidable, "{:?}", found.log);
+    assert_eq!(found.evaluation.loads.iter().max(), Some(&5));
+}

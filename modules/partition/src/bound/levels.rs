@@ -61,12 +61,10 @@ pub(crate) fn levels(inst: &Instance) -> Vec<Level> {
             if !near(id) || (id != 0 && near(node.parent)) {
                 continue;
             }
-            let mut held = 0_i64;
             for &b in &node.blocks {
-                held = held.saturating_add(inst.load_bound(b as usize));
                 group_of[b as usize] = room.len() as u32;
             }
-            room.push(held);
+            room.push(inst.room(&node.blocks));
         }
         levels.push(Level {
             step: distance - last,

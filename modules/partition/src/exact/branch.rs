@@ -348,9 +348,7 @@ impl Search<'_> {
     fn put(&mut self, at: usize, b: u32, sign: i64) {
         let (v, inst) = (self.order[at], self.inst);
         let k = inst.k();
-        for (i, s) in inst.size_of(v).iter().enumerate() {
-            self.load[inst.shared.at(b as usize, i)] += sign * s;
-        }
+        inst.count(&mut self.load, v, b, sign);
         if sign > 0 {
             self.block[v as usize] = b;
             self.blocks.enter(b);

@@ -36,25 +36,17 @@ impl BisectionTree {
     /// `slack_share` from 0 to 1: how much of the slack the uppermost parts, whose cuts are the most expensive,
     /// may use up; single blocks always have all of it.
     pub(crate) fn new(inst: &Instance, total: i64, slack_share: f64) -> Self {
-        let nodes = inst.shared.machine.nodes();
+        let machine = &inst.shared.machine;
+        let nodes = machine.nodes();
         let mut halves: Vec<Half> = Vec::new();
         // Machine nodes of each half, in order of creation: parents before children.
         let mut members: Vec<Vec<u32>> = vec![vec![0]];
         let mut at = 0;
         while at < members.len() {
-            let mut parts = std::mem::take(&mut members[at]);
-            while let [only] = parts[..] {
-                if nodes[only as usize].children.is_empty() {
-                    break;
-                }
-                parts.clone_from(&nodes[only as usize].children);
-            }
+            let parts = machine.members_of(std::mem::take(&mut members[at]));
             let blocks = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
             let blocks: Vec<u32> = blocks.copied().collect();
-            let room = blocks
-                .iter()
-                .map(|&b| inst.load_bound(b as usize))
-                .fold(0, i64::saturating_add);
+            let room = inst.room(&blocks);
             let pair = (parts.len() > 1).then(|| {
                 let cut = middle(inst, &parts);
                 let first = members.len() as u32;

@@ -72,20 +72,12 @@ fn in_each(
     group_of: &[u32],
     mut map: impl FnMut(&Instance, &[u32]) -> Option<Vec<u32>>,
 ) -> Option<Vec<u32>> {
-    let machine = &inst.shared.machine;
     let (start, members) = members(group_of, groups.len());
-    let mut place = vec![0; inst.len()];
-    for run in start.windows(2) {
-        let here = &members[run[0] as usize..run[1] as usize];
-        (0..).zip(here).for_each(|(i, &v)| place[v as usize] = i);
-    }
     let mut block_of = vec![0; inst.len()];
     for (g, group) in groups.iter().enumerate() {
         let here = &members[start[g] as usize..start[g + 1] as usize];
-        let blocks = machine.blocks_of(group);
-        let own = Machine::new(&machine.part(group), machine.collocated()).expect("part of one");
-        let each: Vec<Vec<u32>> = blocks.iter().map(|&b| vec![b]).collect();
-        let found = map(&inst.part(here, &place).on(own, &each), here)?;
+        let (part, blocks) = inst.below(group, here);
+        let found = map(&part, here)?;
         for (&v, &b) in here.iter().zip(&found) {
             block_of[v as usize] = blocks[b as usize];
         }
@@ -109,15 +101,10 @@ fn shares(total: i64, rooms: Vec<i64>) -> Vec<i64> {
 }
 
 /// Halves a run of nodes until no group has too many blocks; gives the tree of the groups.
-fn divide(inst: &Instance, mut nodes: Group, groups: &mut Vec<Group>) -> Tree {
+fn divide(inst: &Instance, nodes: Group, groups: &mut Vec<Group>) -> Tree {
     let machine = &inst.shared.machine;
     let below = |node: u32| &machine.nodes()[node as usize];
-    while let [only] = nodes[..] {
-        if below(only).children.is_empty() {
-            break;
-        }
-        nodes.clone_from(&below(only).children);
-    }
+    let mut nodes = machine.members_of(nodes);
     let blocks: usize = nodes.iter().map(|&n| below(n).blocks.len()).sum();
     if nodes.len() == 1 || blocks <= TOGETHER.max(inst.k() / TOGETHER) {
         groups.push(nodes);

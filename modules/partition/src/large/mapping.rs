@@ -231,14 +231,7 @@ impl<'a> Mapping<'a> {
         if self.stays(v) {
             return None;
         }
-        let here = self.part[v as usize];
-        self.look_around(v);
-        self.work += self.parts.len() * self.around.parts.len();
-        let now = self.around.cost(self.parts, here);
-        (0..self.parts.len() as u32)
-            .filter(|&p| p != here && self.fits(v, p))
-            .map(|p| (now - self.around.cost(self.parts, p), p))
-            .max_by_key(|&(gain, p)| (gain, std::cmp::Reverse(p)))
+        self.cheapest(v, false)
     }
 
     /// The cheapest part that breaks nothing: with `fill`, full or not.

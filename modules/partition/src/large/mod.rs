@@ -43,21 +43,34 @@ use mapping::Mapping;
 use restarts::Restarts;
 
 /// Maps an instance: by its order where that is narrow, else by contraction; more blocks than there is a
-/// table of distances for, group by group. With a
-/// time to use, V-cycles go on while it lasts. `None` where it is over before there is a mapping:
-/// what is half done counts for nothing, so that more time never gives a worse one. Where a mapping is `known`,
-/// what time is left improves the better one.
+/// table of distances for, group by group. `None` where the time is over before there is a mapping:
+/// what is half done counts for nothing, so that more time never gives a worse one.
 pub(crate) fn map(
     inst: &Instance,
-    known: Option<&[u32]>,
     effort: &Effort,
-    budget: &Budget<'_>,
+    (budget, manner): (&Budget<'_>, Manner<'_>),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
-    if inst.k() > BLOCKS || budget.time.is_none() || effort.cycles == 0 {
-        return once(inst, effort, budget, random);
+    match manner {
+        Manner::Finishes if inst.k() > BLOCKS || !inst.is_plain() => None,
+        _ if inst.k() > BLOCKS => groups::map(inst, effort, budget, random),
+        Manner::GoesOn(_) if budget.time.is_none() || effort.cycles == 0 => {
+            mapped(inst, effort, (budget, Manner::Once), random)
+        }
+        _ => mapped(inst, effort, (budget, manner), random),
     }
-    mapped(inst, effort, (budget, Manner::GoesOn(known)), random)
+}
+
+/// What is done with a time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner<'a> {
+    /// Nothing beyond one mapping, or none when it is over before.
+    Once,
+    /// All of it is used, from the better of that and another: V-cycles go on while it lasts, and other mappings are made.
+    GoesOn(Option<&'a [u32]>),
+    /// One mapping; what is divided only in part when it is over is finished by size. None where that does not keep
+    /// the bounds.
+    Finishes,
 }
 
 /// The best of a mapping and of those made in a hurry while there is time, each improved by V-cycles while they gain;
@@ -86,44 +99,6 @@ pub(crate) fn restarts(
     let restarts = Restarts::new(&FAST, 0.0, random.clone());
     whole.use_up(&finest, &mut divided, Some(restarts), random);
     Some(lowered(&divided.part, &divided.parts.block_of(&halving)))
-}
-
-/// The same where nothing else is known: what is divided only in part when the time is over is finished by size.
-/// `None` where that does not keep the bounds.
-pub(crate) fn hurried(
-    inst: &Instance,
-    effort: &Effort,
-    budget: &Budget<'_>,
-    random: &mut Random,
-) -> Option<Vec<u32>> {
-    if inst.k() > BLOCKS || !inst.is_plain() {
-        return None;
-    }
-    mapped(inst, effort, (budget, Manner::Finishes), random)
-}
-
-/// What is done with a time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner<'a> {
-    /// Nothing beyond one mapping, or none when it is over before.
-    Once,
-    /// All of it is used, from the better of that and another.
-    GoesOn(Option<&'a [u32]>),
-    /// One mapping, which is finished in a hurry when it is over before.
-    Finishes,
-}
-
-/// The same without going on.
-pub(crate) fn once(
-    inst: &Instance,
-    effort: &Effort,
-    budget: &Budget<'_>,
-    random: &mut Random,
-) -> Option<Vec<u32>> {
-    if inst.k() > BLOCKS {
-        return groups::map(inst, effort, budget, random);
-    }
-    mapped(inst, effort, (budget, Manner::Once), random)
 }
 
 /// Improves a mapping by moves of vertices; what it keeps it still keeps.

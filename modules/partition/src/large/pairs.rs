@@ -5,6 +5,7 @@
 use std::collections::BinaryHeap;
 
 use super::mapping::Mapping;
+use crate::multilevel::passes::side_to_leave;
 use crate::random::Random;
 use crate::tuning::large::{LENGTH, PATIENCE};
 
@@ -181,8 +182,7 @@ fn touch(
     rooms.heaps[side].push((gain, random.next() as u32 >> 8, v));
 }
 
-/// The side to move from next: the overfull one, else that of the better gain. A move may overfill
-/// the other side by one vertex; the next ones then come back.
+/// The side to move from next.
 fn next(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2]) -> Option<usize> {
     let mut top = [None, None];
     for (heap, top) in rooms.heaps.iter_mut().zip(&mut top) {
@@ -195,15 +195,5 @@ fn next(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2]) -> Option<usiz
             heap.pop();
         }
     }
-    match (top, pair.map(|p| mapping.overfull(p))) {
-        ([Some(_), _], [true, false]) => Some(0),
-        ([_, Some(_)], [false, true]) => Some(1),
-        ([Some(a), Some(b)], _) if a != b => Some(usize::from(b > a)),
-        ([Some(_), Some(_)], _) => {
-            Some(usize::from(mapping.spare(pair[1]) < mapping.spare(pair[0])))
-        }
-        ([Some(_), None], [_, false]) => Some(0),
-        ([None, Some(_)], [false, _]) => Some(1),
-        _ => None,
-    }
+    side_to_leave(top, pair.map(|p| mapping.spare(p)))
 }

@@ -127,7 +127,7 @@ proptest! {
         prop_assert_eq!(&shared.graph, &own.graph);
         prop_assert_eq!(&shared.size, &own.size);
         let budget = Budget::until(None);
-        let map = |inst| map(inst, None, &FAST, &budget, &mut Random::new(seed));
+        let map = |inst| map(inst, &FAST, (&budget, Manner::GoesOn(None)), &mut Random::new(seed));
         prop_assert_eq!(map(&shared), map(&own));
     }
 
@@ -172,11 +172,23 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         assert!(inst.k() <= BLOCKS);
         for effort in [&FAST, &GOOD] {
-            let found = map(&inst, None, effort, &budget, &mut Random::new(3)).unwrap();
+            let found = map(
+                &inst,
+                effort,
+                (&budget, Manner::GoesOn(None)),
+                &mut Random::new(3),
+            )
+            .unwrap();
             assert!(keeps(&inst, &found));
             assert_eq!(
                 Some(&found),
-                map(&inst, None, effort, &budget, &mut Random::new(3)).as_ref()
+                map(
+                    &inst,
+                    effort,
+                    (&budget, Manner::GoesOn(None)),
+                    &mut Random::new(3)
+                )
+                .as_ref()
             );
             // Strips in source order would cost more.
             let k = inst.k() as u32;
@@ -271,7 +283,12 @@ fn traffic_beyond_32_bits_is_searched_as_any_other() {
         let machine = irregular();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let budget = Budget::until(None);
-        map(&inst, None, &FAST, &budget, &mut Random::new(1))
+        map(
+            &inst,
+            &FAST,
+            (&budget, Manner::GoesOn(None)),
+            &mut Random::new(1),
+        )
     };
     assert_eq!(times(1), times(1 << 36));
 }
@@ -348,10 +365,20 @@ fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
         };
         let none = Some(std::time::Duration::ZERO);
         assert_eq!(
-            map(&inst, None, &GOOD, &within(none), &mut Random::new(1)),
+            map(
+                &inst,
+                &GOOD,
+                (&within(none), Manner::GoesOn(None)),
+                &mut Random::new(1)
+            ),
             None
         );
-        let found = map(&inst, None, &GOOD, &within(None), &mut Random::new(1));
+        let found = map(
+            &inst,
+            &GOOD,
+            (&within(None), Manner::GoesOn(None)),
+            &mut Random::new(1),
+        );
         assert!(found.is_some_and(|block| keeps(&inst, &block)));
         // Nothing is looked for any more, and nothing gets worse.
         let level = Level::of(&inst);

@@ -29,7 +29,7 @@ impl Machine {
     }
 
     /// The members of the smallest group with both blocks that they are in.
-    fn members(&self, a: u32, b: u32) -> [u32; 2] {
+    pub(super) fn members(&self, a: u32, b: u32) -> [u32; 2] {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
         let mut below = [x, y];
         while x != y {

@@ -2,8 +2,6 @@
 
 pub(crate) mod bisect;
 pub(crate) mod coarsen;
-pub(crate) mod initial;
 pub(crate) mod line;
-mod passes;
+pub(crate) mod passes;
 pub(crate) mod sub;
-pub(crate) mod view;

@@ -166,6 +166,21 @@ pub(crate) fn grow(sub: &Sub, sides: Sides, attempt: usize, random: &mut Random)
     side
 }
 
+/// The side to move from next, of two whose best vertices gain so much, and that have so much room left: the
+/// overfull one, else that of the better gain, else the fuller one. A move may overfill the other side by one
+/// vertex; the next ones then come back.
+pub(crate) fn side_to_leave(gain: [Option<i64>; 2], room: [i64; 2]) -> Option<usize> {
+    match (gain, room.map(|room| room < 0)) {
+        ([Some(_), _], [true, false]) => Some(0),
+        ([_, Some(_)], [false, true]) => Some(1),
+        ([Some(a), Some(b)], _) if a != b => Some(usize::from(b > a)),
+        ([Some(_), Some(_)], _) => Some(usize::from(room[1] < room[0])),
+        ([Some(_), None], [_, false]) => Some(0),
+        ([None, Some(_)], [false, _]) => Some(1),
+        _ => None,
+    }
+}
+
 /// A bisection under change.
 struct Halves<'a> {
     sub: &'a Sub,
@@ -228,24 +243,12 @@ impl<'a> Halves<'a> {
         }
     }
 
-    /// The side to move from next: the overfull one, else the better gain. A move may overfill the
-    /// other side by one vertex; the next ones then come back.
+    /// The side to move from next, and its best vertex.
     fn next(&self, queues: &mut Queues) -> Option<(usize, u32)> {
         let top = [queues.best(0), queues.best(1)];
-        let over = [self.over(0) > 0, self.over(1) > 0];
-        let from = match (top, over) {
-            ([Some(_), _], [true, false]) => 0,
-            ([_, Some(_)], [false, true]) => 1,
-            ([Some(a), Some(b)], _) => {
-                let (a, b) = (self.gain[a as usize], self.gain[b as usize]);
-                // Even gains: move from the side that is fuller against its bound.
-                let room = |i: usize| self.sides.most[i] - self.load[i];
-                usize::from(b > a || (a == b && room(1) < room(0)))
-            }
-            ([Some(_), None], [_, false]) => 0,
-            ([None, Some(_)], [false, _]) => 1,
-            _ => return None,
-        };
+        let gains = top.map(|v| v.map(|v| self.gain[v as usize]));
+        let room = [0, 1].map(|i| self.sides.most[i] - self.load[i]);
+        let from = side_to_leave(gains, room)?;
         top[from].map(|v| (from, v))
     }
 }

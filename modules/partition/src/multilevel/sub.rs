@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::coarsen::matching;
-use crate::clusters::summed;
+use crate::clusters::{lifted, summed};
 use crate::csr::Csr;
 use crate::random::Random;
 
@@ -63,16 +63,10 @@ impl Sub {
     }
 
     pub(super) fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let mut fixed = Vec::new();
-        if !self.fixed.is_empty() {
-            fixed.resize(clusters, 0);
-            let sides = map.iter().zip(&self.fixed);
-            sides.for_each(|(&c, &side)| fixed[c as usize] = side);
-        }
         Self {
             graph: self.graph.contract(map, clusters, &[]),
             size: summed(map, clusters, &self.size, 1),
-            fixed,
+            fixed: lifted(map, clusters, &self.fixed),
         }
     }
 }

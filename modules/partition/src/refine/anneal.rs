@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::state::State;
 use crate::budget::Clock;
+use crate::instance::Instance;
 use crate::random::Random;
 
 /// How long and how hot.
@@ -90,6 +91,24 @@ pub(crate) fn typical_of(state: &State<'_>, vertices: impl Iterator<Item = u32>)
         }
     }
     if count == 0.0 { 1.0 } else { sum / count }
+}
+
+/// Anneals a mapping for so many steps, from `warmth` times as hot as is [`typical`] of it down to a part
+/// of that; returns the best mapping met.
+pub(crate) fn annealed(
+    inst: &Instance,
+    block: Vec<u32>,
+    (steps, warmth, part): (u64, f64, f64),
+    stop_at: Option<Instant>,
+    random: &mut Random,
+) -> Best {
+    let mut state = State::new(inst, block);
+    let hot = typical(&state) * warmth;
+    anneal(
+        &mut state,
+        random,
+        &Schedule::new(steps, hot, part, stop_at),
+    )
 }
 
 /// Runs the schedule from the given state; returns the best mapping met.

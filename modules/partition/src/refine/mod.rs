@@ -7,5 +7,4 @@ pub(crate) mod exchange;
 pub(crate) mod pair;
 pub(crate) mod rebalance;
 pub(crate) mod region;
-pub(crate) mod regroup;
 pub(crate) mod state;

@@ -11,7 +11,7 @@
 use crate::bound::sweep::kept;
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::tuning::divisions::{FEW, UNITS, WIDEST};
+use crate::tuning::divisions::{ENTRIES, UNITS, WIDEST};
 
 const NEVER: i32 = i32::MAX / 2;
 
@@ -132,7 +132,7 @@ impl Pair {
     }
 
     /// An order in which few are open: next always the vertex that leaves fewest.
-    fn steps(&self, most: u64, random: &mut Random) -> Option<Vec<Step>> {
+    fn steps(&self, random: &mut Random) -> Option<Vec<Step>> {
         let n = self.vertices.len();
         // Neighbours that are not yet placed.
         let mut left: Vec<u32> = (0..n).map(|v| self.near(v).len() as u32).collect();
@@ -183,7 +183,7 @@ impl Pair {
             });
             table += (loads as u64) << width;
             sum += self.load[v];
-            if front.len() > WIDEST || table > most {
+            if front.len() > WIDEST || table > ENTRIES {
                 return None;
             }
         }
@@ -314,19 +314,17 @@ impl Draw {
 }
 
 /// Divides two blocks of a feasible mapping anew, for an instance that [`fits`]; returns what is
-/// gained, and what it took in steps of annealing. Nothing changes where the tables would hold more
-/// than `most`.
+/// gained, and what it took in steps of annealing. Nothing changes where the tables would be too large.
 pub(crate) fn redivide(
     inst: &Instance,
     block: &mut [u32],
     sides: [u32; 2],
-    most: u64,
     random: &mut Random,
 ) -> (i64, u64) {
     let Some(pair) = Pair::new(inst, block, sides).filter(|p| !p.vertices.is_empty()) else {
         return (0, inst.len() as u64 / 8);
     };
-    let found = pair.steps(most, random);
+    let found = pair.steps(random);
     let mut spent = inst.len() as u64 / 8 + pair.vertices.len() as u64 * 12;
     let Some(steps) = found else {
         return (0, spent);
@@ -354,39 +352,11 @@ pub(crate) fn redivide(
     (gain, spent)
 }
 
-/// Divides all pairs of blocks anew that share a lowest group of the machine with a block that is
-/// marked; returns the steps it took.
-pub(crate) fn polish(
-    inst: &Instance,
-    block: &mut [u32],
-    marked: &[bool],
-    random: &mut Random,
-) -> u64 {
-    let nodes = inst.shared.machine.nodes();
-    let mut spent = 0;
-    for node in nodes {
-        let lies = |&c: &u32| nodes[c as usize].children.is_empty();
-        let lowest = node.children.len() > 1 && node.children.iter().all(lies);
-        if !lowest || !node.blocks.iter().any(|&b| marked[b as usize]) {
-            continue;
-        }
-        let all = node.blocks.iter().enumerate();
-        let pairs = all.flat_map(|(i, &a)| node.blocks[..i].iter().map(move |&b| [a, b]));
-        let mut pairs: Vec<[u32; 2]> = pairs.collect();
-        random.shuffle(&mut pairs);
-        for sides in pairs {
-            spent += redivide(inst, block, sides, FEW, random).1;
-        }
-    }
-    spent
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bound::testing::{instance, mappings};
     use crate::feasibility::keeps;
-    use crate::tuning::divisions::ENTRIES;
 
     #[test]
     fn nothing_in_the_two_blocks_is_cheaper() {
@@ -413,7 +383,7 @@ mod tests {
             };
             let least = all.iter().filter(same).map(|m| inst.cost(m)).min();
             let before = inst.cost(&block);
-            let (gain, _) = redivide(&inst, &mut block, [a, b], ENTRIES, &mut random);
+            let (gain, _) = redivide(&inst, &mut block, [a, b], &mut random);
             assert_eq!(before - gain, inst.cost(&block));
             assert!(gain >= 0 && keeps(&inst, &block));
             if inst.total_load() <= UNITS && before < 1 << 20 {

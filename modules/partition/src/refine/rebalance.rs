@@ -36,10 +36,8 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
         let Some(best) = open.min_by_key(rank) else {
             continue;
         };
-        for (i, s) in inst.size_of(v).iter().enumerate() {
-            load[inst.shared.at(here as usize, i)] -= s;
-            load[inst.shared.at(best as usize, i)] += s;
-        }
+        inst.count(&mut load, v, here, -1);
+        inst.count(&mut load, v, best, 1);
         block[v as usize] = best;
     }
 }

@@ -1,35 +1,21 @@
-//! Large neighbourhoods: part of the machine is emptied and filled anew, or what lies there is
-//! moved about in clusters.
+//! Large neighbourhoods: what lies in part of the machine is moved about in clusters, then in smaller
+//! ones, down to single vertices.
 //!
-//! From outside, all blocks below one node of the machine are equally far. So what lies below it
-//! can be divided anew without regard to the rest, and what is gained there is gained in the whole.
+//! From outside, all blocks below one node of the machine are equally far. So what is gained among
+//! some members of a group, without regard to the rest, is gained in the whole.
 //! The best parts of many attempts come together in one mapping.
 
 use std::time::Instant;
 
 use super::anneal::{Best, Schedule, anneal_within, typical_of};
 use super::state::State;
-use crate::clusters::lowered;
+use crate::clusters::{lowered, marks};
 use crate::instance::Instance;
 use crate::multilevel::coarsen::pairs;
-use crate::multilevel::initial::{Tries, section};
 use crate::random::Random;
 
-/// Members of one group of the machine.
-pub(crate) struct Region {
-    /// Nodes of the machine with one parent.
-    parts: Vec<u32>,
-    blocks: Vec<u32>,
-}
-
-/// How the members of a region are improved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// Divided from scratch.
-    Anew,
-    /// Clusters of what lies together move.
-    Clusters,
-}
+/// The blocks of some members of one group of the machine.
+pub(crate) struct Region(Vec<u32>);
 
 /// Clusters of a region, the rest of the network held fast: one vertex for each block outside.
 struct Level {
@@ -55,16 +41,12 @@ impl Region {
         random.shuffle(&mut parts);
         parts.truncate((2 + random.below(3)).min(parts.len()));
         let below = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
-        let blocks = below.copied().collect();
-        Some(Self { parts, blocks })
+        Some(Self(below.copied().collect()))
     }
 
     /// The whole machine.
     pub(crate) fn whole(inst: &Instance) -> Self {
-        Self {
-            parts: vec![0],
-            blocks: (0..inst.k() as u32).collect(),
-        }
+        Self((0..inst.k() as u32).collect())
     }
 
     /// How deep groups of several members lie at most.
@@ -76,8 +58,7 @@ impl Region {
 
     /// The region as an instance of its own.
     fn cut_out(&self, inst: &Instance, block: &[u32]) -> Level {
-        let mut inside = vec![false; inst.k()];
-        self.blocks.iter().for_each(|&b| inside[b as usize] = true);
+        let inside = marks(&self.0, inst.k());
         let mut map = vec![u32::MAX; inst.len()];
         let mut places = Vec::new();
         for (v, &b) in block.iter().enumerate() {
@@ -112,47 +93,22 @@ impl Region {
         &self,
         inst: &Instance,
         best: &Best,
-        (manner, effort): (Manner, u64),
+        effort: u64,
         stop_at: Option<Instant>,
         random: &mut Random,
     ) -> (Best, u64) {
         let mut levels = vec![self.cut_out(inst, &best.block)];
         let inner = levels[0].inner;
         let mut spent = inst.targets.len() as u64 + 20 * levels[0].inst.targets.len() as u64;
-        let room = self.blocks.iter().map(|&b| inst.load_bound(b as usize));
+        let room = self.0.iter().map(|&b| inst.load_bound(b as usize));
         let heaviest = room.min().unwrap_or(0) / 4;
-        let depth = match manner {
-            Manner::Anew => 0,
-            Manner::Clusters => random.below(4),
-        };
+        let depth = random.below(4);
         while levels.len() <= depth {
             let fine = &levels[levels.len() - 1];
-            let Some(coarse) = coarsen(fine, manner, heaviest, random) else {
+            let Some(coarse) = coarsen(fine, heaviest, random) else {
                 break;
             };
             levels.push(coarse);
-        }
-        if manner == Manner::Anew {
-            let coarsest = levels.last_mut().expect("the region itself");
-            let vertices: Vec<u32> = (0..coarsest.inner as u32).collect();
-            let tries = Tries {
-                coarsest: 2,
-                rounds: 1,
-            };
-            let slack_share = if random.below(2) == 0 {
-                0.0
-            } else {
-                random.unit()
-            };
-            spent += 40 * (coarsest.inner + coarsest.inst.targets.len()) as u64;
-            let region = (vertices, self.parts.clone());
-            section(
-                &coarsest.inst,
-                region,
-                (tries, slack_share),
-                &mut coarsest.block,
-                random,
-            );
         }
         let warmth = 0.02 + 0.4 * random.unit() * random.unit();
         let mut found = None;
@@ -167,7 +123,7 @@ impl Region {
                 };
             let schedule = Schedule::new(effort * level.inner as u64, hot, 0.04, stop_at);
             spent += schedule.steps;
-            let here = anneal_within(&mut state, random, &schedule, vertices(), &self.blocks);
+            let here = anneal_within(&mut state, random, &schedule, vertices(), &self.0);
             if let Some(below) = levels.last_mut() {
                 below.block = lowered(&level.map, &here.block);
             } else {
@@ -185,13 +141,12 @@ impl Region {
     }
 }
 
-fn coarsen(fine: &Level, manner: Manner, heaviest: i64, random: &mut Random) -> Option<Level> {
+fn coarsen(fine: &Level, heaviest: i64, random: &mut Random) -> Option<Level> {
     // Those outside get labels of their own, so that they stay alone.
     let outside = |v: usize| (v + fine.inst.k()) as u32;
-    let label = |v: usize| match manner {
-        _ if v >= fine.inner => outside(v),
-        Manner::Anew => 0,
-        Manner::Clusters => fine.block[v],
+    let label = |v: usize| match v < fine.inner {
+        true => fine.block[v],
+        false => outside(v),
     };
     let within: Vec<u32> = (0..fine.inst.len()).map(label).collect();
     let (map, clusters) = pairs(&fine.inst, &within, heaviest, random);

@@ -203,7 +203,8 @@ impl<'a> State<'a> {
         let inst = self.inst;
         self.cost += self.move_cost(v, to);
         for span in inst.shared.machine.spans(from, to) {
-            if span.is_empty() {
+            // Packing has no edges, and asks for no distances: there may be no table of them.
+            if span.is_empty() || inst.degree(v) == 0 {
                 continue;
             }
             self.work += span.len() * inst.degree(v);

@@ -14,8 +14,6 @@ use crate::clusters::members;
 use crate::instance::Instance;
 use crate::tuning::bounds::{ALIKE, TAKEN_OUT};
 
-const NONE: u32 = u32::MAX;
-
 /// Exchanges what is alike.
 pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
     let parts = Parts::new(inst);
@@ -58,26 +56,8 @@ impl<'a> Parts<'a> {
     fn new(inst: &'a Instance) -> Self {
         let n = inst.len();
         let alone = |v: u32| inst.degree(v) >= TAKEN_OUT;
-        let mut part = vec![NONE; n];
-        let mut count = 0;
-        let mut open = Vec::new();
-        for v in 0..n as u32 {
-            if part[v as usize] != NONE {
-                continue;
-            }
-            part[v as usize] = count;
-            open.extend((!alone(v)).then_some(v));
-            while let Some(v) = open.pop() {
-                for (u, _) in inst.row(v) {
-                    if part[u as usize] == NONE && !alone(u) {
-                        part[u as usize] = count;
-                        open.push(u);
-                    }
-                }
-            }
-            count += 1;
-        }
-        let (start, members) = members(&part, count as usize);
+        let (part, count) = inst.components(|v, u| !alone(v) && !alone(u));
+        let (start, members) = members(&part, count);
         let mut place = vec![0; n];
         for part in start.windows(2) {
             let members = &members[part[0] as usize..part[1] as usize];

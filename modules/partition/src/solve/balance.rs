@@ -1,6 +1,7 @@
 //! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
 
 use super::options::Options;
+use crate::bound::relaxation::gcd;
 use crate::budget::Budget;
 use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
@@ -27,7 +28,7 @@ pub(super) fn raising(inst: &Instance) -> u64 {
 /// The factor by which the bounds must be raised because all loads are multiples of some number, and
 /// blocks cannot be filled but in such steps; `None` where that is no hindrance.
 pub(super) fn indivisible(inst: &Instance) -> Option<f64> {
-    let step = (0..inst.len() as u32).fold(0, |step, v| divisor(step, inst.load(v)));
+    let step = (0..inst.len() as u32).fold(0, |step, v| gcd(step, inst.load(v)));
     if step < 2 {
         return None;
     }
@@ -55,14 +56,6 @@ pub(super) fn indivisible(inst: &Instance) -> Option<f64> {
         };
     }
     Some(high)
-}
-
-/// The greatest common divisor.
-fn divisor(mut a: i64, mut b: i64) -> i64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Whether the loads are within the bounds of the instance (which may have been raised).
@@ -100,8 +93,7 @@ pub(super) fn settle(
     let complete = outcome.complete;
     let strict = options.strict_balance && outcome.complete;
     if !problem.constraints.is_empty() || inst.dims() > 1 {
-        let total = inst.total_load();
-        let free = inst.with_load_bounds(&vec![total.max(1); inst.k()]);
+        let free = inst.without_load_bounds();
         let outcome = branch::feasible(&free, limit(FEASIBLE));
         if outcome.complete && outcome.better.is_none() {
             return Err(Error::Infeasible(diagnose::smallest(problem, limit(TOLD))));

@@ -1,17 +1,6 @@
 //! Mappings that are given, in vertices of an instance.
 
 use crate::instance::Instance;
-use crate::problem::Problem;
-
-/// The old mapping in vertices of the instance, new vertices beside their heaviest neighbour.
-pub(super) fn old_mapping(
-    problem: &Problem<'_>,
-    inst: &Instance,
-    group: &[u32],
-) -> Option<Vec<u32>> {
-    let old = problem.migration?;
-    Some(in_instance(inst, group, |v| old.block_of[v]))
-}
 
 /// A mapping in vertices of the instance, of which the block of a vertex of the graph is known: vertices
 /// without one come beside their heaviest neighbour.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::balance::{indivisible, packing, raise, raising, settle, too_heavy, within};
 use super::options::{Options, Solution};
-use super::placed::{in_instance, old_mapping};
+use super::placed::in_instance;
 use super::{alike, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::budget::Budget;
@@ -211,7 +211,8 @@ impl<'a> Stages<'a> {
 
     /// What the strategy finds, mended where it breaks a rule.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
-        let old = old_mapping(self.problem, &self.inst, &self.group);
+        let old = self.problem.migration;
+        let old = old.map(|old| in_instance(&self.inst, &self.group, |v| old.block_of[v]));
         if self.options.strategy.kind.is_own_search() && self.inst.k() > 1 {
             return self.portfolio(old);
         }

@@ -3,17 +3,16 @@
 
 use std::time::{Duration, Instant};
 
+use super::start::start;
 use super::{Context, Found, rounds};
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::feasibility::keeps;
 use crate::instance::Instance;
-use crate::large;
-use crate::multilevel::initial::{THOROUGH, multisection};
+use crate::large::{self, Manner};
 use crate::random::Random;
-use crate::refine::anneal::{Best, Schedule, anneal, typical};
+use crate::refine::anneal::{Best, annealed};
 use crate::refine::rebalance::repair_rules;
-use crate::refine::state::State;
 use crate::tuning::large::GOOD_PER_FAST;
 use crate::tuning::small::{NETWORK, TABLE};
 
@@ -32,23 +31,28 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let starts = || context.starts.iter();
     let cheapest = || starts().min_by_key(|block| inst.cost(block));
     let known = budget.time.and_then(|_| cheapest());
+    let map =
+        |effort, manner, random: &mut Random| large::map(inst, effort, (&budget, manner), random);
     let found = match (budget.time, known) {
         (None, _) if context.starts.is_empty() => None,
-        (None, _) => large::map(inst, None, effort, &budget, random),
-        (_, None) => large::hurried(inst, effort, &budget, random),
+        (None, _) => map(effort, Manner::Once, random),
+        (_, None) => map(effort, Manner::Finishes, random),
         // Of one in a hurry what is not done counts, too, where it is cheaper than what is known.
         (_, Some(_)) if effort.cycles == 0 && !budget.is_over() => {
-            large::hurried(inst, effort, &budget, random)
-                .or_else(|| large::once(inst, effort, &budget, random))
+            let found = map(effort, Manner::Finishes, random);
+            found.or_else(|| map(effort, Manner::Once, random))
         }
         // There is time for several of the kind.
         (_, Some(known)) if is_short(&budget, context.hurried) => {
             large::restarts(inst, known, &budget, random)
         }
-        (_, Some(known)) => large::map(inst, Some(known), effort, &budget, random),
+        (_, Some(known)) => map(effort, Manner::GoesOn(Some(known)), random),
     };
     let least = || known.or_else(cheapest).cloned();
-    let needed = |random| large::map(inst, None, effort, &Budget::until(None), random);
+    let needed = |random| {
+        let no_hurry = Budget::until(None);
+        large::map(inst, effort, (&no_hurry, Manner::Once), random)
+    };
     let block = found.or_else(least).or_else(|| needed(random));
     let mut block = block.expect("what takes the time that it needs ends");
     if !inst.is_plain() && !keeps(inst, &block) {
@@ -76,12 +80,13 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
         return divided(context, &large::GOOD);
     }
     let mut best: Option<Best> = None;
-    for _ in 0..4 {
-        let first = multisection(inst, THOROUGH, 0.0, &mut context.random);
-        let found = annealed(inst, first, (20_000, None), &mut context.random);
-        if best.as_ref().is_none_or(|b| found.beats(b)) {
-            best = Some(found);
-        }
+    for number in 0..4 {
+        let started = start(inst, number, (true, true), None, &mut context.random);
+        let found = started.map(|start| start.0);
+        best = match (best, found) {
+            (Some(best), Some(found)) if found.beats(&best) => Some(found),
+            (best, found) => best.or(found),
+        };
     }
     best.map(|b| b.block).unwrap_or_default()
 }
@@ -94,22 +99,10 @@ pub(crate) fn touch_up(
     random: &mut Random,
 ) -> Vec<u32> {
     if is_small(inst) {
-        annealed(inst, block, (200_000, stop_at), random).block
+        annealed(inst, block, (200_000, 0.3, 0.01), stop_at, random).block
     } else {
         large::improve(inst, block, &Budget::until(stop_at), random)
     }
-}
-
-fn annealed(
-    inst: &Instance,
-    first: Vec<u32>,
-    (steps, stop_at): (u64, Option<Instant>),
-    random: &mut Random,
-) -> Best {
-    let mut state = State::new(inst, first);
-    let hot = typical(&state) * 0.3;
-    let schedule = Schedule::new(steps, hot, 0.01, stop_at);
-    anneal(&mut state, random, &schedule)
 }
 
 /// Whether the search for small networks is made, where every step is counted.

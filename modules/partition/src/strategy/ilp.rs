@@ -18,6 +18,7 @@ use good_lp::{
 
 use super::outside::Outside;
 use super::{Context, Found, auto};
+use crate::bound::levels::levels;
 use crate::error::Error;
 use crate::feasibility::keeps;
 use crate::instance::{Instance, NO_LIMIT};
@@ -179,14 +180,16 @@ impl Program {
             }
         }
         let mut objective = Expression::from(0.0);
-        for (step, groups) in levels(inst) {
+        for level in levels(inst) {
+            let groups = 0..level.room.len() as u32;
             for v in 0..n as u32 {
                 for (u, w) in inst.row(v).filter(|e| e.0 < v && e.1 > 0) {
                     let cut = variables.add(variable().min(0.0).max(1.0));
-                    objective += (w * step) as f64 * cut;
-                    for group in &groups {
+                    objective += (w * level.step) as f64 * cut;
+                    for group in groups.clone() {
                         let mut side = Expression::from(cut);
-                        for &b in group {
+                        let inside = (0..).zip(&level.group_of).filter(|e| *e.1 == group);
+                        for (b, _) in inside {
                             side += at(u, b) - at(v, b);
                         }
                         rules.push(side.geq(0.0));
@@ -286,33 +289,4 @@ impl Program {
             Err(error) => Err(error),
         }
     }
-}
-
-/// For each distance of the machine: what it adds to the next smaller one, and the groups it
-/// separates.
-fn levels(inst: &Instance) -> Vec<(i64, Vec<Vec<u32>>)> {
-    let machine = &inst.shared.machine;
-    let nodes = machine.nodes();
-    let mut last = i64::from(machine.collocated());
-    let mut steps: Vec<i64> = nodes.iter().map(|n| i64::from(n.distance)).collect();
-    steps.sort_unstable();
-    steps.dedup();
-    steps.retain(|&s| s > last);
-    let group = |distance: i64| -> Vec<Vec<u32>> {
-        let near = |id: usize| i64::from(nodes[id].distance) < distance;
-        let top = |id: &usize| near(*id) && (*id == 0 || !near(nodes[*id].parent as usize));
-        (0..nodes.len())
-            .filter(top)
-            .map(|id| nodes[id].blocks.clone())
-            .collect()
-    };
-    steps
-        .into_iter()
-        .map(|distance| {
-            (
-                distance - std::mem::replace(&mut last, distance),
-                group(distance),
-            )
-        })
-        .collect()
 }

@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 
 use super::Context;
 use crate::budget::Budget;
+use crate::clusters::marks;
 use crate::instance::Instance;
-use crate::machine::Machine;
 use crate::random::Random;
 use crate::refine::anneal::Best;
 use crate::tuning::small::LARGE;
@@ -76,32 +76,21 @@ fn fits(inst: &Instance) -> bool {
 
 /// The uppermost groups that have several members.
 fn groups(inst: &Instance) -> Vec<u32> {
-    let nodes = inst.shared.machine.nodes();
-    let mut top = 0;
-    while let [only] = nodes[top].children[..] {
-        top = only as usize;
-    }
-    let children = nodes[top].children.iter().copied();
-    children
-        .filter(|&c| nodes[c as usize].blocks.len() > 1)
-        .collect()
+    let machine = &inst.shared.machine;
+    let mut members = machine.members_of(vec![0]);
+    members.retain(|&c| machine.nodes()[c as usize].blocks.len() > 1);
+    members
 }
 
 impl Inside {
     /// The problem of a group of an instance that [`fits`].
     fn new(inst: &Instance, block: &[u32], node: u32) -> Self {
-        let machine = &inst.shared.machine;
-        let blocks = machine.nodes()[node as usize].blocks.clone();
-        let mut inside = vec![false; inst.k()];
-        blocks.iter().for_each(|&b| inside[b as usize] = true);
-        let (mut vertices, mut place) = (Vec::new(), vec![0; inst.len()]);
-        for v in (0..inst.len() as u32).filter(|&v| inside[block[v as usize] as usize]) {
-            place[v as usize] = vertices.len() as u32;
-            vertices.push(v);
-        }
-        let each: Vec<Vec<u32>> = blocks.iter().map(|&b| vec![b]).collect();
-        let own = Machine::new(&machine.part(&[node]), machine.collocated()).expect("part of one");
-        let inst = inst.part(&vertices, &place).on(own, &each);
+        let inside = marks(&inst.shared.machine.nodes()[node as usize].blocks, inst.k());
+        let all = 0..inst.len() as u32;
+        let vertices: Vec<u32> = all
+            .filter(|&v| inside[block[v as usize] as usize])
+            .collect();
+        let (inst, blocks) = inst.below(&[node], &vertices);
         Self {
             inst,
             vertices,
@@ -133,7 +122,7 @@ mod tests {
     use super::*;
     use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
-    use crate::machine::{Block, Tree};
+    use crate::machine::{Block, Machine, Tree};
     use crate::problem::Problem;
     use crate::refine::exchange;
     use crate::refine::state::State;

@@ -27,7 +27,7 @@ const TAKES: Duration = Duration::from_nanos(200);
 const CROWDED: usize = 32;
 const LONGER: u32 = 4;
 
-/// The same for the multisection that takes its place where there are too few vertices: it bisects each part
+/// The same for the bisections that take its place where there are too few vertices: each part is bisected
 /// several times.
 const INSTEAD: Duration = Duration::from_nanos(3_000);
 

@@ -4,16 +4,13 @@
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::pair;
-use crate::refine::region::{Manner, Region};
-use crate::refine::regroup::From;
+use crate::refine::region::Region;
 use crate::tuning::small::{CYCLE, DECAY, TRIES};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operator {
     /// Part of a group of this depth is improved.
-    Region(u32, Manner),
-    /// A group of this depth is divided anew, with so many steps for each vertex.
-    Regroup(u32, From, u64),
+    Region(u32),
     /// Pairs of blocks that a group of this depth holds are divided anew, exactly.
     Pairs(u32),
     /// The mapping is mixed with another.
@@ -46,43 +43,21 @@ impl Arm {
 
 pub(crate) struct Operators(Vec<Arm>);
 
-/// About what a try of the most expensive operators takes, in steps; 0 for the others.
-fn expected(inst: &Instance, operator: Operator) -> u64 {
-    let nodes = inst.shared.machine.nodes();
-    let at = |depth: u32| nodes.iter().filter(|n| n.depth == depth).count().max(1);
-    let n = inst.len() as u64;
-    match operator {
-        Operator::Cycle => 2 * CYCLE * n,
-        Operator::Regroup(depth, From::Here, steps) => 2 * steps * n / at(depth) as u64,
-        _ => 0,
-    }
-}
-
 impl Operators {
     /// Those for an instance that are worth trying within so many steps.
     pub(crate) fn new(inst: &Instance, all: u64) -> Self {
-        let fits = |operator: &Operator| expected(inst, *operator) * TRIES <= all;
-        let mut kinds = vec![Operator::Combine, Operator::Cycle];
-        let depths = Region::depths(inst);
-        for depth in 0..depths {
-            let lowest = depth + 1 == depths;
-            kinds.push(Operator::Region(depth, Manner::Clusters));
+        let mut kinds = vec![Operator::Combine];
+        // Each takes about so many steps.
+        if 2 * CYCLE * inst.len() as u64 * TRIES <= all {
+            kinds.push(Operator::Cycle);
+        }
+        for depth in 0..Region::depths(inst) {
+            kinds.push(Operator::Region(depth));
             if pair::fits(inst) {
                 kinds.push(Operator::Pairs(depth));
             }
-            if depth > 0 || lowest {
-                kinds.push(Operator::Region(depth, Manner::Anew));
-            }
-            if !lowest {
-                kinds.push(Operator::Regroup(depth, From::Nothing, 20));
-                kinds.push(Operator::Regroup(depth, From::Here, 30));
-                kinds.push(Operator::Regroup(depth, From::Here, 300));
-                if pair::fits(inst) {
-                    kinds.push(Operator::Regroup(depth, From::Pair, 0));
-                }
-            }
         }
-        Self(kinds.into_iter().filter(fits).map(Arm::new).collect())
+        Self(kinds.into_iter().map(Arm::new).collect())
     }
 
     pub(crate) fn operator(&self, way: usize) -> Operator {

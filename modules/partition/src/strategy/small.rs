@@ -22,10 +22,8 @@ use crate::refine::anneal::Best;
 use crate::refine::combine::combine;
 use crate::refine::exchange;
 use crate::refine::pair::redivide;
-use crate::refine::region::{Manner, Region};
-use crate::refine::regroup::{Effort, regroup};
+use crate::refine::region::Region;
 use crate::refine::state::State;
-use crate::tuning::divisions::FEW;
 use crate::tuning::small::{
     CYCLE, FEWEST, HORIZON, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE, REPAIR,
     REPAIRS, SHORT, STALLED, STALLING, START_COST, STARTS,
@@ -61,7 +59,7 @@ pub(super) struct Search<'a> {
     /// What others came to, to be mixed with.
     elite: Vec<Best>,
     starts: usize,
-    /// Whether orders cut into runs are near what multisection finds.
+    /// Whether orders cut into runs are near what the engine for large networks finds.
     lines: bool,
     /// Whether the budget is short for so many vertices.
     short: bool,
@@ -136,22 +134,8 @@ impl Search<'_> {
     fn apply(&mut self, operator: Operator, random: &mut Random) -> u64 {
         let (inst, stop_at) = (self.inst, self.stop_at);
         let improved = match operator {
-            Operator::Region(depth, manner) => Region::at(inst, depth, random)
-                .map(|region| region.improve(inst, &self.now, (manner, 40), stop_at, random)),
-            Operator::Regroup(depth, from, steps) => {
-                let nodes = inst.shared.machine.nodes();
-                let deep = |&i: &usize| nodes[i].depth == depth && nodes[i].children.len() > 1;
-                let groups: Vec<usize> = (0..nodes.len()).filter(deep).collect();
-                let effort = Effort {
-                    from,
-                    steps,
-                    stop_at,
-                };
-                (!groups.is_empty() && self.now.feasible()).then(|| {
-                    let node = groups[random.below(groups.len())] as u32;
-                    regroup(inst, &self.now, node, &effort, random)
-                })
-            }
+            Operator::Region(depth) => Region::at(inst, depth, random)
+                .map(|region| region.improve(inst, &self.now, 40, stop_at, random)),
             Operator::Pairs(depth) => self.pairs(depth, random),
             Operator::Exchange(steps) => {
                 Some(exchange::improve(inst, &self.now, steps, stop_at, random))
@@ -166,8 +150,7 @@ impl Search<'_> {
                 })
             }
             Operator::Cycle => {
-                let manner = (Manner::Clusters, CYCLE);
-                Some(Region::whole(inst).improve(inst, &self.now, manner, stop_at, random))
+                Some(Region::whole(inst).improve(inst, &self.now, CYCLE, stop_at, random))
             }
         };
         let Some((found, spent)) = improved else {
@@ -200,7 +183,7 @@ impl Search<'_> {
                 let blocks = &nodes[children[c] as usize].blocks;
                 blocks[random.below(blocks.len())]
             });
-            let (gain, took) = redivide(self.inst, &mut found.block, sides, 8 * FEW, random);
+            let (gain, took) = redivide(self.inst, &mut found.block, sides, random);
             found.cost -= gain;
             spent += took;
         }

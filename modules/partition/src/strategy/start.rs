@@ -1,19 +1,18 @@
-//! Mappings that a search for small networks starts from: made by multisection, by cutting orders into
-//! runs, or by the engine for large networks, and annealed for a while.
+//! Mappings that a search for small networks starts from: made by the engine for large networks, or by
+//! cutting orders into runs, and annealed for a while.
 
 use std::time::Instant;
 
 use crate::budget::Budget;
 use crate::feasibility::keeps;
 use crate::instance::Instance;
-use crate::large;
-use crate::multilevel::initial::{THOROUGH, multisection};
+use crate::large::{self, Manner};
 use crate::multilevel::line;
 use crate::random::Random;
-use crate::refine::anneal::{Best, Schedule, anneal, typical};
+use crate::refine::anneal::{Best, annealed};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
-use crate::tuning::small::COARSE;
+use crate::tuning::small::{COARSE, MAKING};
 
 /// Steps that a start is annealed for.
 fn round(inst: &Instance) -> u64 {
@@ -32,26 +31,24 @@ pub(super) fn start(
         let order = line::order(inst, number / 2, random);
         line::cut(inst, &order)
     });
-    let (first, work) = match runs.flatten() {
-        None if number % 8 == 1 && inst.len() >= COARSE && inst.is_plain() => {
-            let effort = if short { &large::BRIEF } else { &large::GOOD };
-            let block = large::once(inst, effort, &Budget::until(stop_at), random)?;
-            (block, 40 * (inst.len() + inst.targets.len()))
-        }
-        Some(mut block) => {
-            repair_rules(inst, &mut block);
-            (block, inst.len() * inst.k())
-        }
+    let (mut first, work) = match runs.flatten() {
+        Some(block) => (block, inst.len() * inst.k()),
         None => {
-            let slack_share = if number < 2 { 0.0 } else { random.unit() };
-            let block = multisection(inst, THOROUGH, slack_share, random);
-            (block, 40 * (inst.len() + inst.targets.len()))
+            let long = number % 8 == 1 && inst.len() >= COARSE && inst.is_plain();
+            let effort = match long {
+                true if short => &large::BRIEF,
+                true => &large::GOOD,
+                false => &large::FAST,
+            };
+            let budget = Budget::until(stop_at);
+            let block = large::map(inst, effort, (&budget, Manner::Once), random)?;
+            (block, MAKING * (inst.len() + inst.targets.len()))
         }
     };
+    repair_rules(inst, &mut first);
     if stop_at.is_some_and(|t| Instant::now() >= t) {
         return None;
     }
-    let mut state = State::new(inst, first);
     // From a touch-up of the start to forgetting it, which only small ones can afford.
     let warmth = if inst.len() <= 100 {
         0.05 + 0.75 * random.unit()
@@ -60,9 +57,8 @@ pub(super) fn start(
     } else {
         0.05
     };
-    let hot = typical(&state) * warmth;
-    let schedule = Schedule::new(round(inst), hot, 0.02, stop_at);
-    let found = anneal(&mut state, random, &schedule);
+    let schedule = (round(inst), warmth, 0.02);
+    let found = annealed(inst, first, schedule, stop_at, random);
     Some((found, round(inst), work as u64))
 }
 

@@ -145,7 +145,13 @@ fn all_rules_are_kept_nearly_always() {
         let planted = planted(&graph, which, seed);
         let (inst, _) = Instance::new(&planted.problem()).unwrap();
         for effort in [&FAST, &GOOD] {
-            let found = map(&inst, None, effort, &still(), &mut Random::new(seed)).unwrap();
+            let found = map(
+                &inst,
+                effort,
+                (&still(), Manner::GoesOn(None)),
+                &mut Random::new(seed),
+            )
+            .unwrap();
             kept += u32::from(keeps(&inst, &found));
             all += 1;
         }
@@ -165,9 +171,9 @@ proptest! {
             return Err(TestCaseError::fail("what was planted is no contradiction"));
         };
         for effort in [&FAST, &GOOD] {
-            let found = map(&inst, None, effort, &still(), &mut Random::new(seed)).unwrap();
+            let found = map(&inst, effort, (&still(), Manner::GoesOn(None)), &mut Random::new(seed)).unwrap();
             prop_assert!((0..inst.len() as u32).all(|v| inst.may_lie(v, found[v as usize])));
-            prop_assert_eq!(&found, &map(&inst, None, effort, &still(), &mut Random::new(seed)).unwrap());
+            prop_assert_eq!(&found, &map(&inst, effort, (&still(), Manner::GoesOn(None)), &mut Random::new(seed)).unwrap());
         }
     }
 

@@ -11,9 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use ::metis::option::{Opt, Seed, UFactor};
 
 use super::FEW;
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::instance::{Instance, NO_LIMIT};
-use crate::multilevel::initial::{THOROUGH, multisection};
+use crate::large::{self, Manner};
 use crate::refine::rebalance::repair_rules;
 use crate::strategy::{Context, Found};
 
@@ -48,14 +49,8 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
 }
 
 fn overload(inst: &Instance, block: &[u32]) -> i64 {
-    let mut load = vec![0; inst.k()];
-    for (v, &b) in block.iter().enumerate() {
-        load[b as usize] += inst.load(v as u32);
-    }
-    load.iter()
-        .enumerate()
-        .map(|(b, l)| (l - inst.load_bound(b)).max(0))
-        .sum()
+    let loads = inst.loads(block).into_iter().enumerate();
+    loads.map(|(b, l)| (l - inst.load_bound(b)).max(0)).sum()
 }
 
 fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
@@ -67,11 +62,13 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     // METIS prints to standard output when a part of its recursion runs out of vertices, which
     // happens when there are hardly more vertices than parts. Those go without it.
     if n < FEW * k {
-        let remark = "there are too few processes for METIS: multisection is used instead";
+        let remark = "there are too few processes for METIS: recursive bisection is used instead";
         if !context.remarks.iter().any(|known| known == remark) {
             context.remarks.push(remark.to_owned());
         }
-        let mut block = multisection(inst, THOROUGH, 0.0, &mut context.random);
+        let (budget, random) = (Budget::until(None), &mut context.random);
+        let block = large::map(inst, &large::FAST, (&budget, Manner::Once), random);
+        let mut block = block.expect("what takes the time that it needs ends");
         repair_rules(inst, &mut block);
         return Ok(block);
     }
