@@ -30,6 +30,7 @@ mod paths;
 mod plugins;
 mod progress;
 mod ranks;
+mod ranks_drawing;
 mod rules;
 mod run;
 mod session;

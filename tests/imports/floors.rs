@@ -256,6 +256,7 @@ const WIRING: &[&str] = &[
     "doubts",
     "emitters",
     "project",
+    "ranks_project",
     "formats",
     "foreign",
     "lib",
