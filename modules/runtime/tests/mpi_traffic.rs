@@ -150,3 +150,23 @@ fn nothing_is_counted_unless_it_is_asked_for() {
     let report = net.run(&Options::new().profile(true)).unwrap();
     assert_eq!(of_ranks(&report.profile().unwrap()), "");
 }
+
+#[test]
+fn an_endpoint_counts_as_its_process() {
+    let told = profile(&Options::new(), 2, || async {
+        let world = mpi::world()?;
+        let two = world.endpoints(2).await?;
+        match world.rank() {
+            0 => two[1].send(7u8, 3, 0).await?,
+            _ => drop(two[1].recv::<u8>(1, 0).await?),
+        }
+        Ok(())
+    });
+    let expected =
+        "\"pairs\":[{\"communicator\":1,\"from\":0,\"to\":1,\"messages\":1,\"bytes\":1}]";
+    assert!(of_ranks(&told).ends_with(expected), "{told}");
+    assert!(
+        told.contains("{\"name\":\"world.endpoints\",\"calls\":0}"),
+        "{told}"
+    );
+}

@@ -203,8 +203,11 @@ impl Communicator {
                 if let (Some((to, bytes)), Ok(Sent::Taken(_) | Sent::Left | Sent::Held(_))) =
                     (counted, &sent)
                 {
+                    // An endpoint counts as the process that has it.
+                    let process = |member| world.process_of(member).unwrap_or(member);
+                    let (from, home) = (process(self.home), process(home));
                     let mut traffic = to.borrow_mut();
-                    traffic.message(self.shared.known(), self.home, home, bytes);
+                    traffic.message(self.shared.known(), from, home, bytes);
                 }
                 match sent {
                     Ok(Sent::Taken(word)) => {
