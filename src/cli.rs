@@ -29,6 +29,8 @@ mod passes;
 mod paths;
 mod plugins;
 mod progress;
+mod ranks;
+mod ranks_drawing;
 mod rules;
 mod run;
 mod session;

@@ -10,6 +10,8 @@ mod supervise;
 #[cfg(feature = "cli")]
 pub(crate) use build::{Build, Failed};
 #[cfg(feature = "cli")]
+pub(crate) use cargo::not_there as cargo_not_there;
+#[cfg(feature = "cli")]
 pub(crate) use handed::Handed;
 #[cfg(feature = "cli")]
 pub(crate) use run::no_project;

@@ -87,6 +87,7 @@ const COMMAND: &[&str] = &[
     "plan",
     "platform",
     "plugin",
+    "sharing",
     "view",
     "wiring",
 ];
@@ -104,6 +105,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("dot", &["kpn"]),
         ("platform", &["kpn"]),
         ("plugin", &["kpn"]),
+        ("sharing", &["kpn"]),
         ("wiring", &["kpn"]),
         ("view", &["kpn"]),
         ("partition", &[]),

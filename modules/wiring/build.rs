@@ -29,6 +29,18 @@ fn main() {
         &copied.join("link-mpi"),
         link_manifest,
     );
+    embed_crate(
+        "VENDORED_STACK",
+        "vendored_stack.rs",
+        &copied.join("stack"),
+        says_all,
+    );
+    embed_crate(
+        "VENDORED_MPI",
+        "vendored_mpi.rs",
+        &copied.join("mpi"),
+        mpi_manifest,
+    );
 }
 
 /// Writes a table of the files of a crate: its source is the folder `NAME-src`, its manifest `NAME.toml`.
@@ -116,6 +128,13 @@ fn needed(whole: toml::Table) -> toml::Table {
 fn link_manifest(mut manifest: toml::Table) -> toml::Table {
     stand_beside(&mut manifest, "graphmap-runtime");
     manifest
+}
+
+/// The manifest of rsmpi's API, with what it stands on beside it.
+fn mpi_manifest(mut manifest: toml::Table) -> toml::Table {
+    stand_beside(&mut manifest, "graphmap-runtime");
+    stand_beside(&mut manifest, "graphmap-stack");
+    says_all(manifest)
 }
 
 /// The runtime's manifest, with the rank maps beside it, and nothing that a project could not find.

@@ -11,6 +11,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_wiring::project::Project;
 use std::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,13 +25,15 @@ const OF_GRAPHS: &[(&str, &str)] = &[
     ("fmt", "files"),
     (NEW, "from"),
     ("partition", "file"),
-    ("run", "file"),
+    (RUN, "file"),
     ("view", "file"),
 ];
 /// The default action.
 const NONE: &str = "";
 /// The verb that can do without a graph.
 const NEW: &str = "new";
+/// The verb that runs programs.
+const RUN: &str = "run";
 
 /// Options that a verb has and others are meant by: hosts to map onto are fixed for a project, and a run under a launcher
 /// is another kind of run.
@@ -204,6 +207,20 @@ fn chosen(
     }
     if verb == NEW {
         return Ok(None);
+    }
+    if verb == RUN
+        && let Ok(Some(project)) = Project::open(Path::new("."))
+        && project.ranks
+    {
+        let message = "this is a project of ranks, and nobody has drawn them";
+        let diagnostic = Diagnostic::error(codes::NO_PROJECT, message)
+            .help("`cargo run --release -- 1000` runs a thousand of them")
+            .help(format!(
+                "`graphmap import PROFILE -o {}` draws them, of a profile (`GRAPHMAP_PROFILE=PROFILE`): these `graphmap run` runs, \
+                 placed as `--mapping` says",
+                project.graph.display()
+            ));
+        return session.fail(Exit::Usage, diagnostic);
     }
     let all = self::drawings(session);
     let names = all.iter().map(|path| format!("`{}`", path.display()));

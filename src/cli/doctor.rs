@@ -1,18 +1,36 @@
-//! `graphmap doctor`: which of the tools that graphmap works with are there.
+//! `graphmap doctor`: which of the tools that graphmap works with are there; of a project of ranks, what these share.
 
 use super::exit::Exit;
+use super::ranks::{self, RanksArgs};
 use super::session::{Outcome, Session};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Say which of the tools that graphmap works with are installed, and what for
+/// Say which of the tools that graphmap works with are installed, or what ranks of a program would share
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Only cargo and rustc are needed, and only to run a network; all else is optional. Ends with 0 when
-what is needed is there, with 2 when it is not.
+Without PROJECT: only cargo and rustc are needed, and only to run a network; all else is optional.
+Ends with 0 when what is needed is there, with 2 when it is not.
 
-Example:
-  graphmap doctor")]
-pub(crate) struct DoctorArgs {}
+With PROJECT, a folder with a Cargo.toml (or that file) of a program that uses `mpi`: as coroutines its
+ranks share the statics of their OS process, the thread-locals of their thread, and what concerns the
+whole OS process. All of it that can change is told with its place, as warnings (G0801 to G0805), in the
+project and in its dependencies that use `mpi`. Ends with 0 when all was looked into, whatever was
+found; with 1 when a source could not be read, or where `--deny` makes errors of warnings; with 2 when
+there is no such project.
+
+Examples:
+  graphmap doctor
+  graphmap doctor halo                       what would the ranks of halo/ share?
+  graphmap doctor . --deny warnings          for a gate: nothing
+  graphmap doctor . --message-format json    findings for programs")]
+pub(crate) struct DoctorArgs {
+    /// Folder of a Cargo project whose program uses `mpi`, or its Cargo.toml
+    #[arg(value_name = "PROJECT")]
+    project: Option<PathBuf>,
+    #[command(flatten)]
+    ranks: RanksArgs,
+}
 
 struct Wanted {
     name: &'static str,
@@ -73,7 +91,14 @@ const WANTED: &[Wanted] = &[
     },
 ];
 
-pub(crate) fn run(_: &DoctorArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+pub(crate) fn run(args: &DoctorArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    match &args.project {
+        Some(project) => ranks::run(project, &args.ranks, session),
+        None => tools(session),
+    }
+}
+
+fn tools(session: &mut Session<'_>) -> Outcome<Exit> {
     let mut exit = Exit::Ok;
     let mut text = format!("graphmap {}\n", env!("CARGO_PKG_VERSION"));
     for wanted in WANTED {

@@ -1,23 +1,87 @@
-//! `graphmap import`: which languages networks can be read from.
+//! `graphmap import`: which languages networks can be read from; a drawing of the ranks of a run.
 
+use super::args::is_standard;
 use super::exit::Exit;
+use super::output;
+use super::ranks_drawing::{Load, Traffic, draw};
 use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::{self, Limit};
+use std::path::{Path, PathBuf};
 
-/// Say which formats networks can be read from
+/// Say which formats networks can be read from, or draw the ranks of a run
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Every verb that takes a graph file takes one of any of these formats: the ending of the file tells
-which, or `--format`.
+Every verb that takes a graph file takes one of any of the formats that are listed: the ending of the
+file tells which, or `--format`.
 
-Example:
-  graphmap check - --format json < net.json")]
-pub(crate) struct ImportArgs {}
+With PROFILE, what a program of ranks was measured to do (GRAPHMAP_PROFILE=PROFILE), ranks are drawn as
+processes, and pairs of ranks of which one has sent the other messages as channels with that traffic.
+`graphmap partition` maps the drawing, and `graphmap run` in the project of the ranks runs it so.
 
-pub(crate) fn run(_: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+Examples:
+  graphmap check - --format json < net.json
+  graphmap import
+  graphmap import profile.json -o ranks.dot
+  graphmap import profile.json --traffic messages --load equal > ranks.dot")]
+pub(crate) struct ImportArgs {
+    /// Profile of a run of ranks
+    #[arg(value_name = "PROFILE")]
+    profile: Option<PathBuf>,
+    /// Write the drawing here; else it is printed
+    #[arg(short, long, value_name = "PATH", requires = "profile")]
+    output: Option<PathBuf>,
+    /// What traffic is counted in
+    #[arg(
+        long,
+        value_name = "UNIT",
+        default_value = "bytes",
+        requires = "profile"
+    )]
+    traffic: Traffic,
+    /// What the load of a rank is: `equal` where all do the same, and what was measured is chance
+    #[arg(
+        long,
+        value_name = "LOAD",
+        default_value = "measured",
+        requires = "profile"
+    )]
+    load: Load,
+}
+
+pub(crate) fn run(args: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    match &args.profile {
+        Some(profile) => drawing(profile, args, session),
+        None => formats(session),
+    }
+}
+
+fn formats(session: &mut Session<'_>) -> Outcome<Exit> {
     let mut text = String::from("Formats that are read:\n");
     for front_end in session.registry.front_ends() {
         text += &format!("  {:<12} {}\n", front_end.name(), front_end.about());
     }
     session.show(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn drawing(profile: &Path, args: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let bytes = session.read_bytes(profile, Limit::NETWORK)?;
+    let name = Session::display(profile);
+    let text = input::decode(bytes).or_else(|why| {
+        let told = codes::cannot_read(&name, &why);
+        session.fail(Exit::Usage, told)
+    })?;
+    let drawn = draw(&name, &text, args.traffic, args.load);
+    let drawn = drawn.or_else(|told| session.fail(Exit::Graph, told))?;
+    match &args.output {
+        Some(path) if !is_standard(path) => {
+            let mut files = Files::new();
+            files.generated(path, drawn);
+            output::write_ours(session, &files)?;
+        }
+        _ => session.put(drawn.as_bytes())?,
+    }
     Ok(Exit::Ok)
 }

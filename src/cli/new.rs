@@ -12,6 +12,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::family::{self, Family};
 use graphmap_wiring::project::{self, NewProject, Runtime};
+use graphmap_wiring::ranks_project;
 use std::path::{Path, PathBuf};
 
 /// Make a project for a graph: generated wiring, and a file for the function of each kind
@@ -23,6 +24,8 @@ Examples:
                                                beside the graph, which stays where it is
   graphmap new hello                           with a small graph to begin with
   graphmap new farm --from farm.dot --link mpi to run on several hosts, under mpiexec
+  graphmap new ring --family mpi               a program of ranks for rsmpi, which has no graph: they are
+                                               coroutines, or OS processes of MPI's
   graphmap new farm --from farm.dot --skeletons mine --family go
                                                in another language, by skeletons of your own
 
@@ -36,7 +39,7 @@ pub(crate) struct NewArgs {
     /// small graph is written to begin with
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
-    /// Make a project of this family of skeletons, not in Rust
+    /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     family: Option<String>,
     /// Bring a project of `--family` up to date: what is generated is written anew, files that are
@@ -93,6 +96,9 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     if let Some(wrong) = project::name_too_long(name) {
         return session.fail(Exit::Usage, wrong);
+    }
+    if args.family.as_deref() == Some(family::MPI) {
+        return ranks(name, args, session);
     }
     if args
         .family
@@ -209,6 +215,57 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         paths::shown(Path::new(&graph)),
         paths::shown(&functions),
         paths::word(Path::new(&graph)),
+    ));
+    Ok(Exit::Ok)
+}
+
+/// A project of ranks, which has no graph.
+fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let folder = &args.folder;
+    let not_asked = [
+        (args.from.is_some(), "`--from`", "it has no graph"),
+        (
+            args.link.is_some(),
+            "`--link`",
+            "`GRAPHMAP_LINK=shm` joins its OS processes",
+        ),
+        (
+            args.member,
+            "`--member`",
+            "its `mpi` is patched in, which a workspace does for all",
+        ),
+    ];
+    if let Some((_, option, why)) = not_asked.into_iter().find(|(said, ..)| *said) {
+        let message = format!("{option} is not for a project of ranks: {why}");
+        return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+    }
+    if folder.join("Cargo.toml").exists() && !args.update {
+        let help = "`--update` writes what is generated anew: `vendor/`";
+        return already(session, folder, help);
+    }
+    let mut options = Session::options(&args.graph);
+    args.skeletons.add_to(&mut options);
+    let users = skeletons::folder(&options);
+    let skeletons = skeletons::read(session, users)?;
+    let runtime = match &args.runtime {
+        Some(path) => Runtime::Path(path.clone()),
+        None => Runtime::Vendored,
+    };
+    let created = ranks_project::create(name, &runtime, &skeletons).map_err(|failed| {
+        session.find_all(failed);
+        Exit::Plugin
+    })?;
+    let mut files = Files::new();
+    for (path, file) in created.iter() {
+        files.put(folder.join(path), file.clone());
+    }
+    session.timed("write files", |s| output::write_quietly(s, &files))?;
+    session.tell(&format!(
+        "graphmap: made the project {}\n  the ranks      {}\n  run it with    cargo run --release \
+         --manifest-path {} -- 1000\n",
+        paths::shown(folder),
+        paths::shown(&folder.join("src/ring.rs")),
+        paths::word(&folder.join("Cargo.toml")),
     ));
     Ok(Exit::Ok)
 }

@@ -102,6 +102,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Err(error) => return ended(session, &program, Err(error)),
     };
     command.args(&args.args);
+    // A program of ranks is told how many there are.
+    if project.ranks && args.args.is_empty() {
+        command.arg(network.processes.len().to_string());
+    }
     let mut set = |name: &str, value: Option<std::ffi::OsString>| {
         // What the user's shell has set holds where the command line says nothing.
         if let Some(value) = value {

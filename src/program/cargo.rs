@@ -211,7 +211,7 @@ pub(crate) fn is_foreign(file: &Path) -> bool {
     fetched || file.to_string_lossy().contains("/rustlib/src/")
 }
 
-fn not_there(error: &io::Error) -> Diagnostic {
+pub(crate) fn not_there(error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::NO_CARGO, format!("cargo cannot be run: {error}"))
         .help("the program of a network is built with Rust: https://rustup.rs installs it")
         .help("`graphmap doctor` tells what else is there")

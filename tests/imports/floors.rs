@@ -256,6 +256,7 @@ const WIRING: &[&str] = &[
     "doubts",
     "emitters",
     "project",
+    "ranks_project",
     "formats",
     "foreign",
     "lib",
@@ -327,6 +328,24 @@ const LINK_MPI: &[&str] = &[
 const GRAPHFILE: &[&str] = &["codes", "text", "edges", "file", "metis", "scotch", "lib"];
 
 /// The floors of each crate but the command.
+/// Those of what finds what ranks share.
+const SHARING: &[&str] = &[
+    "codes",
+    "reach",
+    "facts",
+    "names",
+    "depth",
+    "known_macros",
+    "shape",
+    "judge",
+    "look",
+    "read",
+    "tree",
+    "tell",
+    "packages",
+    "lib",
+];
+
 pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("runtime", RUNTIME),
     ("stack", STACK),
@@ -337,6 +356,7 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("plan", PLAN),
     ("kpn", KPN),
     ("plugin", PLUGIN),
+    ("sharing", SHARING),
     ("dot", DOT),
     ("platform", PLATFORM),
     ("wiring", WIRING),

@@ -34,7 +34,7 @@ impl fmt::Display for Severity {
 ///
 /// Codes are never reused. The hundreds tell the stage: `G00` input and output, `G01` DOT syntax,
 /// `G02` the dialect and its expansion, `G03` the model, `G04` platform and mapping, `G05` passes
-/// and plug-ins, `G06` wiring and projects, `G07` runs.
+/// and plug-ins, `G06` wiring and projects, `G07` runs, `G08` programs of ranks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(into = "String")]
 pub struct Code(pub u16);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::exec::directory::Directory;
 use crate::exec::report;
 use crate::exec::tally::Tally;
+use crate::exec::traffic::Sum;
 use crate::exec::waits::Grow;
 use crate::quote::quote;
 
@@ -114,6 +115,8 @@ pub(crate) struct Profile {
     traffic: Vec<(u32, u64)>,
     /// Bytes of each channel where they were counted, by number.
     bytes: Vec<(u32, u64)>,
+    /// What ranks have sent each other.
+    ranks: Sum,
 }
 
 pub(crate) fn report(
@@ -168,6 +171,7 @@ pub(crate) fn report(
         loads: Vec::new(),
         traffic: Vec::new(),
         bytes: Vec::new(),
+        ranks: Sum::default(),
     };
     for (at, tally) in tallies.into_iter().enumerate() {
         for (stats, (polls, busy)) in kinds.iter_mut().zip(&tally.kinds) {
@@ -196,6 +200,7 @@ pub(crate) fn report(
         profile.loads.extend(tally.loads);
         profile.traffic.extend(tally.traffic);
         profile.bytes.extend(tally.bytes);
+        profile.ranks.add(tally.ranks);
     }
     profile
         .loads
@@ -252,12 +257,16 @@ impl Report {
     /// ```text
     /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
     ///  "channels":[{"from":"a","src":"out","to":"b","dst":"in","messages":7,"bytes":56}, ...],
-    ///  "unmeasured":["farm::types::Task"]}
+    ///  "unmeasured":["farm::types::Task"],
+    ///  "communicators":[{"name":"world","calls":12}, ...],
+    ///  "pairs":[{"communicator":0,"from":0,"to":3,"messages":7,"bytes":56}, ...]}
     /// ```
     ///
     /// A load is in seconds. Bytes are those of the tokens' [`Payload`](crate::Payload). Types that
     /// have none are listed as unmeasured: their tokens count as what they take in memory, without
-    /// what they own elsewhere. Channels of a [`Local`](crate::Local) network are not known by name and left out.
+    /// what they own elsewhere. Where processes talk as [ranks](crate::mpi), pairs are those of the world's ranks of which one has sent the other
+    /// messages in a communicator, which is named by its place in the list; of collective calls it is said how many all ranks of a
+    /// communicator have made together. Channels of a [`Local`](crate::Local) network are not known by name and left out.
     pub fn profile(&self) -> Option<String> {
         let profile = self.profile.as_ref()?;
         let directory = &profile.directory;
@@ -301,7 +310,9 @@ impl Report {
             );
         }
         let unmeasured: Vec<String> = unmeasured.iter().map(|name| quote(name)).collect();
-        let _ = writeln!(json, "],\n\"unmeasured\":[{}]}}", unmeasured.join(","));
+        let _ = write!(json, "],\n\"unmeasured\":[{}]", unmeasured.join(","));
+        json.push_str(&profile.ranks.json());
+        json.push_str("}\n");
         Some(json)
     }
 

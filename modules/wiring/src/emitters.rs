@@ -186,15 +186,14 @@ pub fn wrong_skeleton(network: &Network, skeletons: &Skeletons) -> Option<Diagno
     network.skeleton.as_ref()?;
     let families = skeletons.names().filter_map(|name| name.split_once('/'));
     let families: BTreeSet<&str> = families.map(|(family, _)| family).collect();
-    let mut wire = families.into_iter().filter(|family| *family != PROJECT);
+    let mut wire = families
+        .into_iter()
+        .filter(|family| !family::PROJECTS.contains(family));
     match wire.any(|family| choose(network, skeletons, family).is_ok()) {
         true => None,
         false => choose(network, skeletons, family::RUST).err(),
     }
 }
-
-/// The folder of skeletons that are not wiring.
-const PROJECT: &str = "project";
 
 fn choose(
     network: &Network,

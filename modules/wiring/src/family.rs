@@ -19,8 +19,10 @@ use toml::Spanned;
 pub const MANIFEST: &str = "families.toml";
 /// The family of the wiring of Cargo projects.
 pub const RUST: &str = "rust";
-/// A folder of skeletons that is no family: the files of a Cargo project.
-const PROJECT: &str = "project";
+/// The family of programs of ranks, which have no wiring.
+pub const MPI: &str = "mpi";
+/// Folders of skeletons that are no families: the files of Cargo projects.
+pub(crate) const PROJECTS: [&str; 2] = ["project", "ranks"];
 
 const BUILT_IN: &str = include_str!("../skeletons/families.toml");
 
@@ -208,7 +210,10 @@ fn check(families: &[Family]) -> Vec<Diagnostic> {
                     .help("a name is made of letters, digits, `-` and `_`"),
             );
         }
-        if name == PROJECT || built_in.iter().any(|other| other.name == *name) {
+        if name == MPI
+            || PROJECTS.contains(&&**name)
+            || built_in.iter().any(|other| other.name == *name)
+        {
             let message = format!("the name of the family `{name}` is taken");
             findings.push(taken(message, family).help(format!(
                 "call it otherwise; what a folder `{name}` holds goes to what is built in, without an entry"

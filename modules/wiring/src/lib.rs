@@ -2,7 +2,8 @@
 //!
 //! [`context::Model`] is the network as tables that grow with its kinds and classes of channels, not
 //! with its processes; a skeleton (a Handlebars template, [`skeleton`]) turns it into code. [`family`] tells what
-//! families of skeletons there are. What a Cargo project needs around wiring is made by [`project`].
+//! families of skeletons there are. What a Cargo project needs around wiring is made by [`project`], and
+//! one of ranks, which has no wiring, by [`ranks_project`].
 
 mod budget;
 mod changes;
@@ -24,6 +25,7 @@ pub mod names;
 pub mod payload;
 mod positions;
 pub mod project;
+pub mod ranks_project;
 pub mod rustc;
 pub mod sequence;
 mod signature;

@@ -15,7 +15,7 @@ use crate::codes;
 use crate::context::Model;
 use crate::doubts::{self, Doubt};
 use crate::emitters::render;
-use crate::family::RUST;
+use crate::family::{MPI, RUST};
 use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file, types_file};
 use crate::signature;
 use crate::skeleton::Skeletons;
@@ -189,19 +189,19 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
 }
 
 /// The runtime, and what it stands on.
-fn vendor_runtime(root: &Path, files: &mut Files) {
+pub(crate) fn vendor_runtime(root: &Path, files: &mut Files) {
     vendor(root, VENDOR, VENDORED, files);
     vendor(root, VENDOR_RANKMAP, VENDORED_RANKMAP, files);
 }
 
-fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
+pub(crate) fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
     for (path, text) in sources {
         files.generated(root.join(folder).join(path), *text);
     }
 }
 
 /// A name that Cargo takes for a package.
-fn package_name(name: &str) -> String {
+pub(crate) fn package_name(name: &str) -> String {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut package: String = name
         .chars()
@@ -218,6 +218,7 @@ fn package_name(name: &str) -> String {
         "graphmap-link-mpi",
         "graphmap-rankmap",
         "graphmap-runtime",
+        "graphmap-stack",
         "mpi",
         "proc_macro",
         "std",
@@ -252,6 +253,8 @@ pub struct Project {
     pub vendored: bool,
     /// Whether `mpiexec` may start it as several OS processes of one run.
     pub mpi: bool,
+    /// Whether its program is one of ranks, which has no wiring.
+    pub ranks: bool,
     /// Whether it takes the link over MPI along.
     vendored_link: bool,
     /// The user's folder of skeletons that its wiring is made with.
@@ -317,6 +320,7 @@ impl Project {
             package: name.to_owned(),
             vendored: path("graphmap-runtime") == Some(VENDOR),
             mpi: dependency("graphmap-link-mpi").is_some(),
+            ranks: ours.and_then(|ours| ours.get("family")?.as_str()) == Some(MPI),
             vendored_link: path("graphmap-link-mpi") == Some(VENDOR_LINK),
             skeletons: skeletons.map(|folder| root.join(folder)),
         }))
@@ -358,6 +362,10 @@ impl Project {
         diagnostics: &mut Diagnostics,
     ) -> Result<Regenerated, Diagnostics> {
         let mut files = Files::new();
+        if self.ranks {
+            let doubts = Vec::new();
+            return Ok(Regenerated { files, doubts });
+        }
         let types = types_file(&self.root);
         let places = (&*self.root, &*types);
         let model = generate(network, skeletons, places, &mut files, diagnostics)?;

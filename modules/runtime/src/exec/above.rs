@@ -9,6 +9,7 @@ use super::floor::Floor;
 use super::hooks::Behind;
 use super::scheduler::Scheduler;
 use super::task::TaskHeader;
+use super::traffic::RankTraffic;
 use super::waits::UNKNOWN;
 use crate::link::between;
 use crate::link::inbox::Letter;
@@ -73,6 +74,12 @@ impl Scheduler {
         if let Err(why) = floor.frame(from, header, bytes) {
             self.fail_without_process(why);
         }
+    }
+
+    /// What was sent by calls of the floor above, where the run is profiled.
+    pub(super) fn traffic_above(&self) -> RankTraffic {
+        let made = self.above.made();
+        made.map_or_else(RankTraffic::default, |floor| floor.traffic())
     }
 
     /// The processes of this run have gone: closes the floor above.

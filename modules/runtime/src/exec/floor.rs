@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::calls::UnreceivedMessages;
 use super::outside::Outside;
 use super::shared::Shared;
+use super::traffic::RankTraffic;
 use crate::link::between;
 use crate::link::inbox::Letter;
 use crate::place::Place;
@@ -28,6 +29,9 @@ pub(crate) trait Floor: Any {
     /// The run is over, and its processes have gone: lets go of all that is kept for them. How many messages nobody has
     /// received, and one of them in words.
     fn close(&self) -> UnreceivedMessages;
+
+    /// What was sent, where the run is profiled. After that nothing is counted.
+    fn traffic(&self) -> RankTraffic;
 
     /// Something has come from another scheduler of this OS process.
     fn letter(&self, letter: Letter);

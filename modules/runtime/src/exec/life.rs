@@ -129,7 +129,10 @@ impl Scheduler {
         self.core.running.set(NOBODY);
         self.take_letters(self.core.shared.inbox(self.index()).letters());
         let unreceived = self.close_above();
-        self.tally.borrow_mut().unreceived = unreceived;
+        let sent = self.traffic_above();
+        let mut tally = self.tally.borrow_mut();
+        (tally.unreceived, tally.ranks) = (unreceived, sent);
+        drop(tally);
         if let Some(outside) = &self.outside {
             for (channel, token) in outside.take_exposed() {
                 self.drop_token(channel, token);

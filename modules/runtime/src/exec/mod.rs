@@ -41,6 +41,7 @@ mod state;
 pub(crate) mod tally;
 pub(crate) mod task;
 mod timed;
+pub(crate) mod traffic;
 mod turn;
 mod waiting;
 pub(crate) mod waits;

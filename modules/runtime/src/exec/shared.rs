@@ -93,6 +93,8 @@ impl Verdict {
 pub(crate) struct Shared {
     pub(crate) run: u64,
     pub(crate) directory: Arc<dyn Directory>,
+    /// Whether what is sent is counted.
+    pub(crate) profiled: bool,
     placement: Option<Placement>,
     inboxes: Vec<Inbox>,
     parker: Parker,
@@ -158,6 +160,7 @@ impl Shared {
         let shared = Arc::new(Shared {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             directory,
+            profiled: options.profiled,
             placement,
             inboxes: (0..schedulers).map(|_| Inbox::new()).collect(),
             parker: Parker::new(schedulers),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::calls::UnreceivedMessages;
 use super::directory::Directory;
+use super::traffic::RankTraffic;
 use crate::options::Options;
 use crate::payload::{Decoder, Encoder};
 use crate::trace::{Part, Trace};
@@ -41,6 +42,8 @@ pub(crate) struct Tally {
     pub(crate) left_early: BTreeSet<u32>,
     /// Messages between ranks that nobody has received.
     pub(crate) unreceived: UnreceivedMessages,
+    /// What ranks have sent each other; empty unless profiled.
+    pub(crate) ranks: RankTraffic,
 }
 
 impl Tally {
@@ -70,14 +73,14 @@ impl Tally {
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.told),
             (left_early, tally.core, tally.frames, tally.recorded),
-            (tally.processes, tally.unreceived),
+            (tally.processes, tally.unreceived, tally.ranks),
         ))
         .clone()
     }
 
     /// What another OS process has counted.
     pub(crate) fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
-        let (flags, lists, numbers, rest, (processes, unreceived)) =
+        let (flags, lists, numbers, rest, (processes, unreceived, ranks)) =
             Decoder::from_slice(bytes).ok()?;
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
@@ -105,6 +108,7 @@ impl Tally {
             core,
             left_early: left_early.into_iter().collect(),
             unreceived,
+            ranks,
         })
     }
 

@@ -18,6 +18,11 @@ use super::value::Value;
 use super::world::{wake, wake_next};
 
 impl CommunicatorState {
+    /// What it is counted by.
+    pub(super) fn known(&self) -> (u32, &str) {
+        (self.number, &self.name)
+    }
+
     pub(super) fn number(&self) -> u32 {
         self.number
     }
@@ -186,6 +191,8 @@ impl Communicator {
             Some(_) if tag < 0 => failed(Error::Tag(tag)),
             Some(home) => {
                 let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
+                // Code of the user, before all else.
+                let counted = world.traffic.as_ref().map(|to| (to, parcel.size() as u64));
                 let sent = match world.elsewhere(home) {
                     _ if world.is_over() => Err(parcel),
                     Some(to) => Ok(world.send_elsewhere(to, home, envelope, parcel, mode, at)),
@@ -193,6 +200,15 @@ impl Communicator {
                         world.change(|matching| matching.send(home, envelope, parcel, mode, at))
                     ),
                 };
+                if let (Some((to, bytes)), Ok(Sent::Taken(_) | Sent::Left | Sent::Held(_))) =
+                    (counted, &sent)
+                {
+                    // An endpoint counts as the process that has it.
+                    let process = |member| world.process_of(member).unwrap_or(member);
+                    let (from, home) = (process(self.home), process(home));
+                    let mut traffic = to.borrow_mut();
+                    traffic.message(self.shared.known(), from, home, bytes);
+                }
                 match sent {
                     Ok(Sent::Taken(word)) => {
                         wake_next(word);
@@ -244,7 +260,7 @@ impl Communicator {
             let world = self.world();
             let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
             let mut matching = world.matching.borrow_mut();
-            if !matching.is_over
+            if matching.straight
                 && let Some(entry) = matching.hand(home, envelope)
             {
                 entry.parcel = Some(Parcel::one(value));

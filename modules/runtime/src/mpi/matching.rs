@@ -63,11 +63,13 @@ pub(super) struct Matching {
     /// Values that were asked for: for which entry each is, by scheduler and entry there.
     pub(super) asked: HashMap<(u32, u32), u32>,
     pub(super) is_over: bool,
+    /// A message may go straight to a receive that waits for it: not when all is over, and not where it is to be counted.
+    pub(super) straight: bool,
 }
 
 impl Matching {
     /// For so many ranks, all of which are here; or for those that are.
-    pub(super) fn new(ranks: Option<u32>) -> Self {
+    pub(super) fn new(ranks: Option<u32>, counted: bool) -> Self {
         Matching {
             slab: Slab::new(),
             mailboxes: Mailboxes::new(ranks),
@@ -76,6 +78,7 @@ impl Matching {
             then: Vec::new(),
             asked: HashMap::new(),
             is_over: false,
+            straight: !counted,
         }
     }
 
@@ -405,7 +408,7 @@ impl Matching {
 
     /// The run is over: all that was not received.
     pub(super) fn close(&mut self) -> Vec<Lost> {
-        self.is_over = true;
+        (self.is_over, self.straight) = (true, false);
         let entries = self.slab.entries.iter_mut();
         entries
             .filter(|entry| !matches!(entry.state, EntryState::Done | EntryState::Answered))

@@ -71,6 +71,7 @@ mod split;
 mod split_type;
 mod state;
 mod topology;
+mod traffic;
 mod transfer;
 mod unpack;
 mod value;

@@ -154,6 +154,9 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         Ok(Brought::Outcome(outcome)) => shared.shares(outcome, call.root),
         _ => Vec::new(),
     };
+    if let Some(traffic) = &shared.world.traffic {
+        traffic.borrow_mut().call(shared.known());
+    }
     let mut rounds = shared.rounds.borrow_mut();
     if rounds.turns.is_empty() {
         // No round is under way, so all are where the first is.

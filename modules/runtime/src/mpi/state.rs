@@ -14,6 +14,7 @@ use super::error::Error;
 use super::group::Group;
 use super::matching::Matching;
 use super::others::{Distribution, Others};
+use super::traffic::Traffic;
 use super::window::Exposed;
 use crate::exec::calls::UnreceivedMessages;
 use crate::exec::shared::Shared as Run;
@@ -39,6 +40,8 @@ pub(super) struct World {
     pub(super) endpoints: RefCell<Endpoints>,
     /// The threads that are ranks here.
     pub(super) desk: Desk,
+    /// What was sent so far, where the run is profiled.
+    pub(super) traffic: Option<RefCell<Traffic>>,
     /// What nobody has received so far, and never will.
     pub(super) unreceived: RefCell<UnreceivedMessages>,
     /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.

@@ -35,7 +35,7 @@ impl Communicator {
             let shared = self.shared();
             let envelope = Envelope::new(shared.number(), Some(self.rank() as u32), Some(tag));
             let mut matching = shared.world.matching.borrow_mut();
-            if !matching.is_over
+            if matching.straight
                 && let Some(entry) = matching.hand(home, envelope)
             {
                 entry.parcel = Some(Parcel::many(values));

@@ -27,6 +27,7 @@ use crate::exec::guard;
 use crate::exec::hooks::Owner;
 use crate::exec::outside::Outside;
 use crate::exec::shared::Shared as Run;
+use crate::exec::traffic::RankTraffic;
 use crate::link::between::Header;
 use crate::link::inbox::Letter;
 use crate::link::waiter::{ARMED, ID};
@@ -51,17 +52,19 @@ impl World {
         let (me, count) = others
             .as_ref()
             .map_or((0, 1), |them| (them.me(), them.count()));
+        let profiled = run.profiled;
         let world = Rc::new(World {
             id: WORLDS.fetch_add(1, Ordering::Relaxed),
             run,
             ranks,
-            matching: RefCell::new(Matching::new(all_here)),
+            matching: RefCell::new(Matching::new(all_here, profiled)),
             others,
             next: Cell::new(first),
             communicators: RefCell::default(),
             all: RefCell::default(),
             endpoints: RefCell::new(Endpoints::new(ranks, me, count)),
             desk: Desk::default(),
+            traffic: profiled.then(RefCell::default),
             unreceived: RefCell::default(),
             early: RefCell::default(),
             windows: RefCell::default(),
@@ -162,6 +165,9 @@ impl World {
     pub(super) fn forget(&self, gone: &CommunicatorState) {
         self.communicators.borrow_mut().remove(&gone.number());
         self.within.take();
+        if let Some(traffic) = &self.traffic {
+            traffic.borrow_mut().forget(gone.number());
+        }
         let lost = self
             .matching
             .borrow_mut()
@@ -391,6 +397,11 @@ impl Floor for World {
         busy.into_values()
             .for_each(|shared| guard::quietly(|| drop(shared)));
         self.unreceived.take()
+    }
+
+    fn traffic(&self) -> RankTraffic {
+        let counted = self.traffic.as_ref();
+        counted.map_or_else(RankTraffic::default, |counted| counted.borrow_mut().take())
     }
 
     fn letter(&self, (from, frame): Letter) {

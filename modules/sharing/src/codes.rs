@@ -1,0 +1,20 @@
+//! The codes of what is found in programs of ranks. Each has a page in `docs/src/errors/`.
+
+use graphmap_kpn::diagnostic::Code;
+
+/// A static that can change, which ranks of an OS process share.
+pub const SHARED_STATIC: Code = Code(801);
+/// A thread-local, which ranks of a thread share.
+pub const SHARED_THREAD_LOCAL: Code = Code(802);
+/// A static that the first rank makes for all.
+pub const MADE_ONCE: Code = Code(803);
+/// A call that concerns the whole OS process.
+pub const PROCESS_WIDE: Code = Code(804);
+/// A static of which it is not known whether it can change.
+pub const NOT_JUDGED: Code = Code(805);
+/// A source that cannot be read, or is no Rust.
+pub const NO_SOURCE: Code = Code(806);
+/// Macros that may expand to something that is shared (a note).
+pub const UNSEEN_MACROS: Code = Code(807);
+/// A folder without a Cargo project whose program uses `mpi`.
+pub const NO_RANKS: Code = Code(808);

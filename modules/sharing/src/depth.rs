@@ -1,0 +1,151 @@
+//! How deeply a text nests, before a parser that calls itself reads it.
+//!
+//! A parser of Rust calls itself for each bracket, and without brackets at most once for each token of an expression or a type: `!!!x`,
+//! `&&&T`, `A<A<A<T>>>`, `if .. else if ..`; and what it makes of `a + b + c` is as deep. So the tokens since an expression began,
+//! added up over all brackets around it, bound how deep its calls can be.
+
+use proc_macro2::token_stream::IntoIter;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// The most calls within each other that it may take to read the tokens. Of calls of macros only brackets count: their tokens are not
+/// read as Rust, but kept.
+pub(crate) fn depth(tokens: TokenStream) -> usize {
+    let mut levels = vec![Level::of(tokens, false)];
+    // What the levels below the last one cost.
+    let (mut below, mut most) = (0, 0);
+    while let Some(level) = levels.last_mut() {
+        let Some(token) = level.rest.next() else {
+            levels.pop();
+            below -= levels.last().map_or(0, Level::cost);
+            continue;
+        };
+        let of_macro = level.of_macro || level.before == Before::MacroCall;
+        level.take(&token);
+        most = most.max(below + level.cost());
+        if let TokenTree::Group(group) = token {
+            below += level.cost();
+            levels.push(Level::of(group.stream(), of_macro));
+        }
+    }
+    most
+}
+
+/// What is between two brackets, or outside of all.
+struct Level {
+    rest: IntoIter,
+    of_macro: bool,
+    /// Tokens since something began that those before are no part of.
+    run: usize,
+    /// Angle brackets and bars since a statement began: what they open goes on behind a comma.
+    opened: usize,
+    before: Before,
+}
+
+/// What the tokens before one are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Name,
+    /// `name!` or `name! other`: the tokens of a macro's call follow.
+    MacroCall,
+    /// A closed brace, with which a statement or an item may have ended.
+    Brace,
+}
+
+impl Level {
+    fn of(tokens: TokenStream, of_macro: bool) -> Level {
+        Level {
+            rest: tokens.into_iter(),
+            of_macro,
+            run: 0,
+            opened: 0,
+            before: Before::Nothing,
+        }
+    }
+
+    fn cost(&self) -> usize {
+        match self.of_macro {
+            true => 1,
+            false => 1 + self.run + self.opened,
+        }
+    }
+
+    fn take(&mut self, token: &TokenTree) {
+        if self.before == Before::Brace && begins(token) {
+            (self.run, self.opened) = (0, 0);
+        }
+        self.run += 1;
+        self.before = match token {
+            TokenTree::Punct(punct) => match punct.as_char() {
+                ';' => {
+                    (self.run, self.opened) = (0, 0);
+                    Before::Nothing
+                }
+                ',' => {
+                    self.run = 0;
+                    Before::Nothing
+                }
+                '<' | '|' => {
+                    self.opened += 1;
+                    Before::Nothing
+                }
+                '!' if self.before == Before::Name => Before::MacroCall,
+                _ => Before::Nothing,
+            },
+            // The name of what a macro defines.
+            TokenTree::Ident(_) if self.before == Before::MacroCall => Before::MacroCall,
+            TokenTree::Ident(name) => match syn::parse_str::<syn::Ident>(&name.to_string()) {
+                Ok(_) => Before::Name,
+                // `return !(..)`
+                Err(_) => Before::Nothing,
+            },
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Before::Brace,
+            _ => Before::Nothing,
+        };
+    }
+}
+
+/// Whether a token behind a brace is no part of what the brace ends.
+fn begins(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Ident(name) => name != "else" && name != "as",
+        TokenTree::Punct(punct) => matches!(punct.as_char(), '#' | '\''),
+        TokenTree::Literal(_) => true,
+        TokenTree::Group(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth;
+
+    fn of(text: &str) -> usize {
+        depth(text.parse().unwrap())
+    }
+
+    #[test]
+    fn what_nests_is_deep_and_what_follows_each_other_is_not() {
+        let many = |text: &str| text.repeat(1000);
+        for deep in [
+            many("(") + &many(")"),
+            format!("const A: u8 = {}1;", many("!")),
+            format!("const A: u8 = 1{};", many("+ 1")),
+            format!("fn a() {{ {} {{}} }}", many("if b {} else ")),
+            format!("type A = {}u8{};", many("A<u8, "), many(">")),
+            format!("fn a() {{ {}1 }}", many("|a, b| ")),
+            format!("fn a() {{ {}1 }}", many("return ")),
+            format!("m!{}{}", many("["), many("]")),
+        ] {
+            assert!(of(&deep) >= 1000, "{}", &deep[..40]);
+        }
+        for flat in [
+            many("fn a(b: u8) -> u8 { b } "),
+            many("impl A {} #[b] pub struct C {} "),
+            format!("const A: [u8; 1000] = [{}];", many("1,")),
+            format!("fn a() {{ {} }}", many("let b = c.d(); if b {} e!(f); ")),
+            format!("m!({})", many("+ 1 ")),
+        ] {
+            assert!(of(&flat) < 40, "{}: {}", of(&flat), &flat[..40]);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What a source says that ranks may share, without the parser's trees: those cannot leave their thread, and are deep.
+
+use std::ops::Range;
+
+/// Bytes of a source.
+pub(crate) type At = Range<usize>;
+
+/// What is of interest in a file.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) statics: Vec<Static>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) definitions: Vec<Definition>,
+    pub(crate) modules: Vec<Module>,
+    /// Calls of macros that may expand to anything.
+    pub(crate) unseen: Vec<(String, At)>,
+    /// Macros that make statics where they are called.
+    pub(crate) makers: Vec<(String, At)>,
+}
+
+/// A static, or something like one.
+#[derive(Debug)]
+pub(crate) struct Static {
+    pub(crate) name: String,
+    pub(crate) form: Form,
+    pub(crate) of: Shape,
+    pub(crate) at: At,
+}
+
+/// How a static is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `static`
+    Static,
+    /// `static mut`
+    Mutable,
+    /// `static` in an `extern` block: another language's.
+    Foreign,
+    /// In `thread_local!`, with a value that is the same for whoever makes it, or may be another.
+    ThreadLocal { constant: bool },
+    /// In `lazy_static!`
+    Lazy,
+}
+
+/// What a type is made of.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// A type by its last name, with its arguments.
+    Named(String, Vec<Shape>),
+    /// A tuple, an array, a reference, a function: as its parts.
+    Parts(Vec<Shape>),
+    /// A raw pointer.
+    Pointer,
+    /// What cannot be looked into, and what that is.
+    Opaque(&'static str),
+}
+
+/// A type of the package.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    /// Its parameters that are types.
+    pub(crate) parameters: Vec<String>,
+    pub(crate) parts: Vec<Shape>,
+}
+
+/// A mention of a function that concerns the OS process.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) path: String,
+    pub(crate) reach: crate::reach::Reach,
+    pub(crate) at: At,
+}
+
+/// `mod name;`
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// Folders of the modules that it is written in, then its own name.
+    pub(crate) path: Vec<String>,
+    /// What `#[path]` says.
+    pub(crate) file: Option<String>,
+    /// Whether it is there under a condition.
+    pub(crate) conditional: bool,
+    pub(crate) at: At,
+}

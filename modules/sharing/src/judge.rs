@@ -1,0 +1,208 @@
+//! Whether a value of a type can change while it is shared.
+
+use crate::facts::{Definition, Shape};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Its values stay as they are.
+    Plain,
+    /// They are made at the first use, and stay so.
+    MadeOnce,
+    /// It is not known; the name is that of a type that is not the package's, or says what it is.
+    Unknown(String),
+    /// They can change, by what this names.
+    Changes(String),
+}
+
+impl Verdict {
+    fn weight(&self) -> u8 {
+        match self {
+            Verdict::Plain => 0,
+            Verdict::MadeOnce => 1,
+            Verdict::Unknown(_) => 2,
+            Verdict::Changes(_) => 3,
+        }
+    }
+
+    /// That of what has both. What is made once is so whatever it is.
+    fn with(self, other: Verdict) -> Verdict {
+        match (&self, &other) {
+            (Verdict::MadeOnce, Verdict::Unknown(_)) => self,
+            (Verdict::Unknown(_), Verdict::MadeOnce) => other,
+            _ if other.weight() > self.weight() => other,
+            _ => self,
+        }
+    }
+}
+
+/// Types of Rust's libraries, and of some that are as well known, that change behind a shared reference.
+const CHANGES: &[&str] = &[
+    "ArcSwap",
+    "AtomicCell",
+    "Barrier",
+    "Cell",
+    "Condvar",
+    "DashMap",
+    "FairMutex",
+    "Mutex",
+    "ReentrantLock",
+    "ReentrantMutex",
+    "Receiver",
+    "RefCell",
+    "RwLock",
+    "Sender",
+    "SyncSender",
+    "SyncUnsafeCell",
+    "ThreadLocal",
+    "UnsafeCell",
+];
+
+/// Those that are given a value once.
+const MADE_ONCE: &[&str] = &[
+    "Lazy", "LazyCell", "LazyLock", "Once", "OnceBox", "OnceCell", "OnceLock",
+];
+
+/// Those that have what their arguments are, and nothing else that changes.
+const PLAIN: &[&str] = &[
+    "Alignment",
+    "Arc",
+    "BTreeMap",
+    "BTreeSet",
+    "BinaryHeap",
+    "Box",
+    "CStr",
+    "CString",
+    "Cow",
+    "Duration",
+    "HashMap",
+    "HashSet",
+    "Instant",
+    "IpAddr",
+    "Ipv4Addr",
+    "Ipv6Addr",
+    "Layout",
+    "LinkedList",
+    "Location",
+    "ManuallyDrop",
+    "NonZero",
+    "Option",
+    "Ordering",
+    "OsStr",
+    "OsString",
+    "Path",
+    "PathBuf",
+    "PhantomData",
+    "Pin",
+    "Range",
+    "RangeInclusive",
+    "Rc",
+    "Result",
+    "Reverse",
+    "Saturating",
+    "SocketAddr",
+    "String",
+    "SystemTime",
+    "TypeId",
+    "Vec",
+    "VecDeque",
+    "Wrapping",
+    "bool",
+    "c_char",
+    "c_double",
+    "c_float",
+    "c_int",
+    "c_long",
+    "c_uint",
+    "c_ulong",
+    "char",
+    "f32",
+    "f64",
+    "i128",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "isize",
+    "str",
+    "u128",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "usize",
+];
+
+/// The types of a package by their names. Of types of one name each may be meant.
+pub(crate) struct Types<'a>(BTreeMap<&'a str, Vec<&'a Definition>>);
+
+impl<'a> Types<'a> {
+    pub(crate) fn of(definitions: impl Iterator<Item = &'a Definition>) -> Types<'a> {
+        let mut types: BTreeMap<&str, Vec<&Definition>> = BTreeMap::new();
+        for definition in definitions {
+            types.entry(&definition.name).or_default().push(definition);
+        }
+        Types(types)
+    }
+
+    /// What is known of a type.
+    pub(crate) fn judge(&self, shape: &Shape) -> Verdict {
+        self.judge_within(shape, &[], &mut BTreeSet::new())
+    }
+
+    fn judge_within<'b>(
+        &'b self,
+        shape: &'b Shape,
+        parameters: &[String],
+        seen: &mut BTreeSet<&'b str>,
+    ) -> Verdict {
+        let (name, arguments) = match shape {
+            Shape::Pointer => return Verdict::Changes("a raw pointer".into()),
+            Shape::Opaque(what) => return Verdict::Unknown((*what).into()),
+            Shape::Parts(parts) => return self.judge_all(parts, parameters, seen),
+            Shape::Named(name, arguments) => (&**name, arguments),
+        };
+        let inner = self.judge_all(arguments, parameters, seen);
+        if parameters.iter().any(|parameter| parameter == name) {
+            return inner;
+        }
+        // The package's own go before others of their names.
+        if let Some(definitions) = self.0.get(name) {
+            if !seen.insert(name) {
+                return inner;
+            }
+            return definitions.iter().fold(inner, |verdict, one| {
+                verdict.with(self.judge_all(&one.parts, &one.parameters, seen))
+            });
+        }
+        let own = match name {
+            _ if CHANGES.contains(&name) || is_atomic(name) => {
+                Verdict::Changes(format!("`{name}`"))
+            }
+            "NonNull" => Verdict::Changes("a raw pointer".into()),
+            _ if MADE_ONCE.contains(&name) => Verdict::MadeOnce,
+            _ if PLAIN.contains(&name) || name.starts_with("NonZero") => Verdict::Plain,
+            _ => Verdict::Unknown(format!("`{name}`")),
+        };
+        own.with(inner)
+    }
+
+    fn judge_all<'b>(
+        &'b self,
+        parts: &'b [Shape],
+        parameters: &[String],
+        seen: &mut BTreeSet<&'b str>,
+    ) -> Verdict {
+        let verdicts = parts
+            .iter()
+            .map(|part| self.judge_within(part, parameters, seen));
+        verdicts.fold(Verdict::Plain, Verdict::with)
+    }
+}
+
+/// Whether it is called as `AtomicUsize` and the others are.
+fn is_atomic(name: &str) -> bool {
+    name.strip_prefix("Atomic")
+        .is_some_and(|of| of.starts_with(|c: char| c.is_ascii_uppercase()))
+}

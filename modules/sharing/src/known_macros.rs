@@ -1,0 +1,160 @@
+//! Macros of which it is known what they expand to.
+
+use crate::facts::Form;
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, Expr, Ident, Token, Type, Visibility};
+
+/// A static that a macro declares.
+pub(crate) struct Declared {
+    pub(crate) form: Form,
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    pub(crate) value: Expr,
+}
+
+/// What `thread_local!` declares.
+pub(crate) fn thread_locals(tokens: &TokenStream) -> Option<Vec<Declared>> {
+    declarations(tokens, |input| {
+        let (name, ty) = head(input)?;
+        let constant = input.peek(Token![const]);
+        let value: Expr = input.parse()?;
+        let constant = constant || matches!(value, Expr::Lit(_));
+        let form = Form::ThreadLocal { constant };
+        Ok(Declared {
+            form,
+            name,
+            ty,
+            value,
+        })
+    })
+}
+
+/// What `lazy_static!` declares.
+pub(crate) fn lazy_statics(tokens: &TokenStream) -> Option<Vec<Declared>> {
+    declarations(tokens, |input| {
+        let (name, ty) = head(input)?;
+        let value = input.parse()?;
+        let form = Form::Lazy;
+        Ok(Declared {
+            form,
+            name,
+            ty,
+            value,
+        })
+    })
+}
+
+/// Declarations with semicolons between them.
+fn declarations(
+    tokens: &TokenStream,
+    one: impl Fn(ParseStream<'_>) -> syn::Result<Declared>,
+) -> Option<Vec<Declared>> {
+    let all = |input: ParseStream<'_>| {
+        let mut all = Vec::new();
+        while !input.is_empty() {
+            all.push(one(input)?);
+            if !input.is_empty() {
+                input.parse::<Token![;]>()?;
+            }
+        }
+        Ok(all)
+    };
+    all.parse2(tokens.clone()).ok()
+}
+
+/// `#[..] pub static ref NAME: Type =`
+fn head(input: ParseStream<'_>) -> syn::Result<(Ident, Type)> {
+    input.call(Attribute::parse_outer)?;
+    input.parse::<Visibility>()?;
+    input.parse::<Token![static]>()?;
+    input.parse::<Option<Token![ref]>>()?;
+    let name = input.parse()?;
+    input.parse::<Token![:]>()?;
+    let ty = input.parse()?;
+    input.parse::<Token![=]>()?;
+    Ok((name, ty))
+}
+
+/// Rust's macros, and those of `log` and `tracing`, that do with expressions what is known, and declare nothing.
+const EXPRESSIONS: &[&str] = &[
+    "addr_of",
+    "addr_of_mut",
+    "assert",
+    "assert_eq",
+    "assert_matches",
+    "assert_ne",
+    "dbg",
+    "debug",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "error",
+    "format",
+    "format_args",
+    "info",
+    "matches",
+    "offset_of",
+    "panic",
+    "pin",
+    "print",
+    "println",
+    "todo",
+    "trace",
+    "unimplemented",
+    "unreachable",
+    "vec",
+    "warn",
+    "write",
+    "writeln",
+];
+
+/// Those that have no code in them.
+const HARMLESS: &[&str] = &[
+    "asm",
+    "cfg",
+    "column",
+    "compile_error",
+    "concat",
+    "env",
+    "file",
+    "include_bytes",
+    "include_str",
+    "is_x86_feature_detected",
+    "line",
+    "module_path",
+    "option_env",
+    "stringify",
+];
+
+/// Whether a macro makes nothing of the expressions in it but their values.
+pub(crate) fn is_expression(name: &str) -> bool {
+    EXPRESSIONS.contains(&name)
+}
+
+/// Whether a macro has no code in it.
+pub(crate) fn is_harmless(name: &str) -> bool {
+    HARMLESS.contains(&name)
+}
+
+/// Expressions with commas between them, as most macros take them, or as an array is written; what is behind them may be something else.
+pub(crate) fn expressions(tokens: &TokenStream) -> Option<Vec<Expr>> {
+    // `[value; count]`
+    let array = TokenStream::from(TokenTree::Group(Group::new(
+        Delimiter::Bracket,
+        tokens.clone(),
+    )));
+    if let Ok(array) = syn::parse2::<Expr>(array) {
+        return Some(vec![array]);
+    }
+    // `matches!(value, pattern)`
+    let first = |input: ParseStream<'_>| {
+        let first = Expr::parse(input)?;
+        input.parse::<Token![,]>()?;
+        input.parse::<TokenStream>()?;
+        Ok(vec![first])
+    };
+    first.parse2(tokens.clone()).ok()
+}

@@ -1,0 +1,160 @@
+//! What the ranks of an MPI program in Rust would share if they were coroutines of one OS process.
+//!
+//! Over MPI each rank is an OS process, and its statics are its own. As coroutines, ranks share the statics of their OS process, the
+//! thread-locals of their thread, and what is one for an OS process: its environment, its folder, its end. What is shared silently is the
+//! one way to a wrong result, so all of it that can change is found, each with its place. Privatisation of globals (S. Negara et al., *Automatic
+//! MPI to AMPI program transformation using Photran*, 2010) is what removes them: each rank is given a value with what was global. As there,
+//! constants need nothing, and what may be harmless is told.
+//!
+//! A [`Project`] is what Cargo tells of a folder; [`look`] goes through the files of one of its packages.
+
+pub mod codes;
+mod depth;
+mod facts;
+mod judge;
+mod known_macros;
+mod look;
+mod names;
+mod packages;
+mod reach;
+mod read;
+mod shape;
+mod tell;
+mod tree;
+
+pub use packages::{NoRanks, Package, Project};
+
+use facts::{At, Facts};
+use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
+use graphmap_kpn::input::{self, Limit};
+use graphmap_kpn::source::{Source, SourceMap, Span};
+use read::NotRead;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+use tree::Tree;
+
+/// What a package was found to have, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Files that were looked into.
+    pub files: usize,
+    /// Statics that can change ([`codes::SHARED_STATIC`]).
+    pub statics: usize,
+    /// Thread-locals ([`codes::SHARED_THREAD_LOCAL`]).
+    pub thread_locals: usize,
+    /// Statics that are made at their first use ([`codes::MADE_ONCE`]).
+    pub made_once: usize,
+    /// Mentions of functions that concern the OS process ([`codes::PROCESS_WIDE`]).
+    pub process_wide: usize,
+    /// Statics of which it is not known whether they can change ([`codes::NOT_JUDGED`]).
+    pub not_judged: usize,
+    /// Calls of macros that were not looked into ([`codes::UNSEEN_MACROS`]).
+    pub macros: usize,
+    /// Files that could not be read ([`codes::NO_SOURCE`]).
+    pub unread: usize,
+}
+
+impl Counts {
+    fn count(&mut self, code: Code) {
+        match code {
+            codes::SHARED_STATIC => self.statics += 1,
+            codes::SHARED_THREAD_LOCAL => self.thread_locals += 1,
+            codes::MADE_ONCE => self.made_once += 1,
+            codes::PROCESS_WIDE => self.process_wide += 1,
+            codes::NOT_JUDGED => self.not_judged += 1,
+            codes::NO_SOURCE => self.unread += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Looks for what ranks share in all files of a package, which are those that its crates' `mod` declarations lead to. Findings point into
+/// `sources`, where files are called as `shown` has them; a file that cannot be read is an error among the findings.
+pub fn look(
+    package: &Package,
+    shown: &dyn Fn(&Path) -> String,
+    sources: &mut SourceMap,
+    found: &mut Diagnostics,
+) -> Counts {
+    let mut counts = Counts::default();
+    let mut files = Vec::new();
+    let mut tree = Tree::default();
+    // The last is taken first.
+    package
+        .roots
+        .iter()
+        .rev()
+        .for_each(|root| tree.add_root(root));
+    while let Some((path, wanted)) = tree.next() {
+        match file(&path, &shown(&path), package.own, sources) {
+            Ok((facts, source)) => {
+                tree.add_modules(&path, &wanted, &facts, |at| span(&source, at));
+                files.push((facts, source));
+            }
+            Err(wrong) => {
+                counts.count(wrong.code);
+                let placed = wrong.primary.is_some();
+                found.push(match placed {
+                    true => *wrong,
+                    false => wrong.at(wanted.declared, "declared here"),
+                });
+            }
+        }
+    }
+    counts.files = files.len();
+    let types = judge::Types::of(files.iter().flat_map(|(facts, _)| &facts.definitions));
+    let mut unseen: Vec<(&str, Span)> = Vec::new();
+    for (facts, source) in &files {
+        let span = |at: &At| span(source, at);
+        let statics = facts.statics.iter();
+        let statics = statics.filter_map(|one| tell::of_static(one, &types, span(&one.at)));
+        let makers = facts
+            .makers
+            .iter()
+            .map(|(name, at)| tell::of_maker(name, span(at)));
+        let calls = facts
+            .calls
+            .iter()
+            .map(|call| tell::of_call(call, span(&call.at)));
+        for finding in statics.chain(makers).chain(calls) {
+            counts.count(finding.code);
+            found.push(finding);
+        }
+        unseen.extend(facts.unseen.iter().map(|(name, at)| (&**name, span(at))));
+    }
+    counts.macros = unseen.len();
+    if let Some((_, first)) = unseen.first() {
+        let mut names: Vec<String> = unseen.iter().map(|(name, _)| (*name).to_owned()).collect();
+        names.sort();
+        names.dedup();
+        found.push(tell::of_unseen(&package.name, &names, unseen.len(), *first));
+    }
+    counts
+}
+
+/// What a file has.
+fn file(
+    path: &Path,
+    shown: &str,
+    tests: bool,
+    sources: &mut SourceMap,
+) -> Result<(Facts, Arc<Source>), Box<Diagnostic>> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        let message = format!("`{shown}` cannot be looked into: {why}");
+        Diagnostic::error(codes::NO_SOURCE, message)
+    };
+    let text = input::text(path, Limit::SOURCE).map_err(|why| wrong(&why))?;
+    let source = sources.add(shown, text).map_err(|why| wrong(&why))?;
+    let facts = read::read(source.text(), tests).map_err(|why| match &why {
+        NotRead::NotRust(said, at) => wrong(&why).at(span(&source, &(*at..*at)), said),
+        _ => wrong(&why),
+    });
+    Ok((facts?, source))
+}
+
+fn span(source: &Source, at: &At) -> Span {
+    // A source is shorter than 4 GiB.
+    let place = |at: usize| source.base() + at as u32;
+    Span::new(place(at.start), place(at.end))
+}

@@ -1,0 +1,111 @@
+//! Functions that concern the whole OS process, and so all of its ranks.
+
+/// What of the OS process a function is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Environment,
+    Folder,
+    End,
+    Signals,
+    Identity,
+    Hook,
+    Once,
+    Mode,
+}
+
+/// Functions by their whole path; one that ends with `::` stands for all below it.
+const FUNCTIONS: &[(&str, Reach)] = &[
+    ("std::env::set_var", Reach::Environment),
+    ("std::env::remove_var", Reach::Environment),
+    ("libc::setenv", Reach::Environment),
+    ("libc::unsetenv", Reach::Environment),
+    ("libc::putenv", Reach::Environment),
+    ("std::env::set_current_dir", Reach::Folder),
+    ("libc::chdir", Reach::Folder),
+    ("libc::fchdir", Reach::Folder),
+    ("nix::unistd::chdir", Reach::Folder),
+    ("rustix::process::chdir", Reach::Folder),
+    ("std::process::exit", Reach::End),
+    ("std::process::abort", Reach::End),
+    ("libc::exit", Reach::End),
+    ("libc::_exit", Reach::End),
+    ("libc::abort", Reach::End),
+    ("libc::signal", Reach::Signals),
+    ("libc::sigaction", Reach::Signals),
+    ("nix::sys::signal::signal", Reach::Signals),
+    ("nix::sys::signal::sigaction", Reach::Signals),
+    ("signal_hook::", Reach::Signals),
+    ("ctrlc::", Reach::Signals),
+    ("std::process::id", Reach::Identity),
+    ("std::thread::current", Reach::Identity),
+    ("libc::getpid", Reach::Identity),
+    ("std::panic::set_hook", Reach::Hook),
+    ("std::panic::take_hook", Reach::Hook),
+    ("log::set_logger", Reach::Once),
+    ("log::set_boxed_logger", Reach::Once),
+    ("env_logger::init", Reach::Once),
+    ("tracing::subscriber::set_global_default", Reach::Once),
+    ("tracing_subscriber::fmt::init", Reach::Once),
+    ("libc::umask", Reach::Mode),
+    ("libc::setlocale", Reach::Mode),
+];
+
+/// What a function is about, by its whole path.
+pub(crate) fn of(path: &str) -> Option<Reach> {
+    let is = |known: &str| match known.ends_with("::") {
+        true => path.starts_with(known),
+        false => path == known,
+    };
+    let found = FUNCTIONS.iter().find(|(known, _)| is(known));
+    found.map(|(_, reach)| *reach)
+}
+
+impl Reach {
+    /// What it means for ranks, behind the name of the function.
+    pub(crate) fn why(self) -> &'static str {
+        match self {
+            Reach::Environment => "changes the environment of all ranks of the OS process",
+            Reach::Folder => "changes the current folder of all ranks of the OS process",
+            Reach::End => "ends all ranks of the OS process",
+            Reach::Signals => "takes signals for all ranks of the OS process",
+            Reach::Identity => "tells no rank from others of its thread or OS process",
+            Reach::Hook => "takes panics of all ranks of the OS process",
+            Reach::Once => "can be called once in an OS process, and every rank calls it",
+            Reach::Mode => "changes a setting of all ranks of the OS process",
+        }
+    }
+
+    /// What to do instead.
+    pub(crate) fn instead(self) -> &'static str {
+        match self {
+            Reach::Environment => {
+                "hand the value on as an argument, or set it before the ranks begin"
+            }
+            Reach::Folder => {
+                "join paths to a folder that the rank knows, or change it before the ranks begin"
+            }
+            Reach::End => {
+                "return from the rank, or `panic!`, which ends the run and says why; MPI's own way is `world.abort(code)`"
+            }
+            Reach::Signals => "do it before the ranks begin, once",
+            Reach::Identity => "a rank is told by `world.rank()`",
+            Reach::Hook | Reach::Once => {
+                "do it before the ranks begin, or in one rank of them by a `std::sync::Once`"
+            }
+            Reach::Mode => "do it before the ranks begin, once",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reach, of};
+
+    #[test]
+    fn a_function_is_known_by_its_path() {
+        assert_eq!(of("std::process::exit"), Some(Reach::End));
+        assert_eq!(of("signal_hook::flag::register"), Some(Reach::Signals));
+        assert_eq!(of("std::process::exit_code"), None);
+        assert_eq!(of("exit"), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Reads a source: what of it ranks may share.
+
+use crate::depth::depth;
+use crate::facts::Facts;
+use crate::look::Look;
+use std::fmt;
+
+/// The most calls within each other that a parser may need; what people write takes a few hundred.
+const DEEPEST: usize = 4096;
+/// What a thread has on its stack for that many, twice: once for the text, once for calls of macros in it. The kernel gives it as it is used.
+const STACK: usize = 2 * DEEPEST * 48 * 1024;
+
+/// Why a text is not read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotRead {
+    /// It is no Rust, here.
+    NotRust(String, usize),
+    /// It nests too deeply.
+    TooDeep,
+    /// There is no thread to be had for it.
+    NoThread(String),
+}
+
+impl fmt::Display for NotRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotRead::NotRust(why, _) => write!(f, "it is no Rust: {why}"),
+            NotRead::TooDeep => write!(
+                f,
+                "an expression, a type or brackets in it nest more than {DEEPEST} deep"
+            ),
+            NotRead::NoThread(why) => write!(f, "no thread can be started to read it: {why}"),
+        }
+    }
+}
+
+/// What a source says; `tests` tells whether what is there for its tests counts.
+///
+/// # Errors
+/// When it is no Rust, or too deep.
+pub(crate) fn read(text: &str, tests: bool) -> Result<Facts, NotRead> {
+    // On a stack of its own, which is deep enough for what is let through.
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, || read_here(text, tests));
+        let thread = thread.map_err(|why| NotRead::NoThread(why.to_string()))?;
+        match thread.join() {
+            Ok(read) => read,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn read_here(text: &str, tests: bool) -> Result<Facts, NotRead> {
+    let begin = begin(text);
+    let not_rust = |error: &syn::Error| {
+        let at = begin + error.span().byte_range().start;
+        NotRead::NotRust(error.to_string(), at.min(text.len()))
+    };
+    let tokens: proc_macro2::TokenStream = text[begin..]
+        .parse()
+        .map_err(|error: proc_macro2::LexError| not_rust(&error.into()))?;
+    if depth(tokens.clone()) > DEEPEST {
+        return Err(NotRead::TooDeep);
+    }
+    let file: syn::File = syn::parse2(tokens).map_err(|error| not_rust(&error))?;
+    Ok(Look::at(&file, begin, (tests, DEEPEST)))
+}
+
+/// Where the tokens of a text begin: behind a byte order mark and a line for the shell.
+fn begin(text: &str) -> usize {
+    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+    let rest = &text[mark..];
+    let is_shell = rest
+        .strip_prefix("#!")
+        .is_some_and(|line| !line.trim_start().starts_with('['));
+    match (is_shell, rest.find('\n')) {
+        (true, Some(end)) => mark + end,
+        (true, None) => text.len(),
+        (false, _) => mark,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEEPEST, NotRead, read};
+
+    #[test]
+    fn what_nests_as_deeply_as_may_be_is_read() {
+        let many = |text: &str, times: usize| text.repeat(times);
+        let nearly = DEEPEST - 20;
+        for text in [
+            // Brackets, the dearest: one is a token, and a level.
+            format!(
+                "const A: u8 = {}1{};",
+                many("(", nearly / 2),
+                many(")", nearly / 2)
+            ),
+            format!("const A: u8 = {}1;", many("!", nearly)),
+            format!("const A: u8 = 1{};", many("+1", nearly / 2)),
+            format!("const A: u8 = a{};", many(".b()", nearly / 4)),
+            format!("type A = {}u8;", many("&", nearly)),
+            format!("fn a() {{ {}{{}} }}", many("if b {} else ", nearly / 5)),
+            format!(
+                "fn a() {{ {}1{} }}",
+                many("{", nearly / 2),
+                many("}", nearly / 2)
+            ),
+            format!(
+                "fn a() {{ m!({}1{}) }}",
+                many("(", nearly / 2),
+                many(")", nearly / 2)
+            ),
+            format!(
+                "fn a() {{ {}1{} }}",
+                many("m!(", nearly / 4),
+                many(")", nearly / 4)
+            ),
+            format!("fn a() {{ {}1 }}", many("|a| ", nearly / 5)),
+            format!("{}{}", many("mod a {", nearly / 5), many("}", nearly / 5)),
+            format!(
+                "fn a() {{ {}1{} }}",
+                many("match b { _ => ", nearly / 9),
+                many("}", nearly / 9)
+            ),
+        ] {
+            let read = read(&text, true);
+            assert!(read.is_ok(), "{}: {read:?}", &text[..40]);
+        }
+    }
+
+    #[test]
+    fn what_nests_deeper_is_refused() {
+        let many = |text: &str| text.repeat(100_000);
+        for text in [
+            format!("const A: u8 = {}1{};", many("("), many(")")),
+            format!("const A: u8 = {}1;", many("!")),
+            format!("const A: u8 = 1{};", many("+1")),
+            format!("m!{}{}", many("["), many("]")),
+            format!("fn a() {{ {}1{} }}", many("m!("), many(")")),
+            format!("type A = {}u8{};", many("A<"), many(">")),
+        ] {
+            assert!(
+                matches!(read(&text, true), Err(NotRead::TooDeep)),
+                "{}",
+                &text[..40]
+            );
+        }
+    }
+
+    #[test]
+    fn a_place_is_counted_from_the_beginning_of_the_file() {
+        for (text, expected) in [
+            ("static A: Cell = 1;", 7),
+            ("\u{feff}static A: Cell = 1;", 10),
+            ("#!/bin/sh\nstatic A: Cell = 1;", 17),
+            ("#![a]\nstatic A: Cell = 1;", 13),
+        ] {
+            assert_eq!(
+                read(text, true).unwrap().statics[0].at.start,
+                expected,
+                "{text}"
+            );
+        }
+        for (text, expected) in [
+            ("fn a( {", 6),
+            ("#!/bin/sh\nfn 1", 13),
+            ("static A: = 1;", 10),
+            ("\"", 0),
+        ] {
+            match read(text, true) {
+                Err(NotRead::NotRust(_, at)) => assert_eq!(at, expected, "{text}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What is found in the sources beside this file, in which each line with a finding says its code behind `//~`.
+
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::source::SourceMap;
+use graphmap_sharing::{Counts, Package, look};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources")
+}
+
+/// A file, a line, a code.
+type Finding = (String, usize, String);
+
+/// What is found in a crate that begins with a file.
+fn found(root: &Path, own: bool) -> (Counts, Vec<Diagnostic>, BTreeSet<Finding>) {
+    let package = Package {
+        name: "tested".into(),
+        version: "0.1.0".into(),
+        own,
+        roots: vec![root.to_owned()],
+    };
+    let mut sources = SourceMap::new();
+    let mut all = Diagnostics::new();
+    let shown = |path: &Path| path.display().to_string();
+    let counts = look(&package, &shown, &mut sources, &mut all);
+    let all: Vec<Diagnostic> = all.into_iter().collect();
+    let placed = all.iter().filter_map(|one| {
+        let at = sources.location(one.primary.as_ref()?.span)?;
+        Some((at.file, at.line as usize, one.code.to_string()))
+    });
+    let placed = placed.collect();
+    (counts, all, placed)
+}
+
+/// What a file says is found in it.
+fn said(path: &Path) -> BTreeSet<Finding> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().enumerate();
+    let said = lines.filter_map(|(at, line)| {
+        let (_, code) = line.split_once("//~ ")?;
+        Some((path.display().to_string(), at + 1, code.to_owned()))
+    });
+    said.collect()
+}
+
+#[test]
+fn each_line_has_the_findings_that_it_says() {
+    for name in ["statics.rs", "calls.rs", "macros.rs"] {
+        let path = sources().join(name);
+        let (_, all, found) = found(&path, true);
+        let said = said(&path);
+        let missing: Vec<_> = said.difference(&found).collect();
+        let more: Vec<_> = found.difference(&said).collect();
+        assert!(
+            missing.is_empty() && more.is_empty(),
+            "not found: {missing:#?}\nnot said: {more:#?}"
+        );
+        // No line has two.
+        assert_eq!(all.len(), said.len(), "{name}");
+    }
+}
+
+#[test]
+fn files_are_those_of_the_modules() {
+    let folder = sources().join("modules");
+    let (counts, all, found) = found(&folder.join("main.rs"), true);
+    assert_eq!(counts.unread, 0, "{all:?}");
+    assert_eq!((counts.files, counts.statics), (7, 5));
+    let names = [
+        "beside.rs",
+        "inner/mod.rs",
+        "inner/deeper.rs",
+        "else/near.rs",
+        "around/below.rs",
+    ];
+    for name in names {
+        let said = said(&folder.join(name));
+        assert!(
+            !said.is_empty() && said.is_subset(&found),
+            "{name}: {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn numbers_are_those_of_the_findings() {
+    let (counts, all, _) = found(&sources().join("macros.rs"), true);
+    let number = |code: &str| {
+        all.iter()
+            .filter(|one| one.code.to_string() == code)
+            .count()
+    };
+    assert_eq!(counts.statics, number("G0801"));
+    assert_eq!(counts.thread_locals, number("G0802"));
+    assert_eq!(counts.made_once, number("G0803"));
+    assert_eq!(counts.process_wide, number("G0804"));
+    assert_eq!(counts.not_judged, number("G0805"));
+    assert_eq!(counts.macros, 4);
+    let unseen = all
+        .iter()
+        .find(|one| one.code.to_string() == "G0807")
+        .unwrap();
+    assert_eq!(
+        unseen.message,
+        "4 calls of macros in `tested` are not looked into: `counter!`, `html!`, `type_of!`, `within!`"
+    );
+}
+
+#[test]
+fn tests_of_dependencies_are_not_run() {
+    let own = found(&sources().join("statics.rs"), true).0;
+    let others = found(&sources().join("statics.rs"), false).0;
+    assert_eq!(own.statics, others.statics + 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("odd.rs"), b"static A: u8 = \xff;").unwrap();
+    fs::write(at("zero.rs"), b"\0").unwrap();
+    fs::write(at("broken.rs"), "fn a() {\n    let = ;\n}").unwrap();
+    fs::write(at("open.rs"), "fn a() {").unwrap();
+    fs::write(at("parent.rs"), "mod absent;").unwrap();
+    fs::write(at("deep.rs"), "(".repeat(100_000) + &")".repeat(100_000)).unwrap();
+    fs::File::create(at("large.rs"))
+        .unwrap()
+        .set_len(50 << 20)
+        .unwrap();
+    fs::create_dir(at("folder.rs")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(at("loop.rs"), at("loop.rs")).unwrap();
+    for (name, why) in [
+        (
+            "odd.rs",
+            "it is not text in UTF-8: byte 15 belongs to no character",
+        ),
+        ("zero.rs", "it is not text: byte 0 is zero"),
+        ("broken.rs", "it is no Rust: expected one of"),
+        ("open.rs", "it is no Rust: "),
+        (
+            "parent.rs",
+            "absent.rs` cannot be looked into: No such file",
+        ),
+        ("deep.rs", "nest more than 4096 deep"),
+        ("large.rs", "it is larger than 4 MiB"),
+        ("folder.rs", "Is a directory"),
+        ("loop.rs", "Too many levels of symbolic links"),
+        ("missing.rs", "No such file or directory"),
+    ] {
+        let (counts, all, _) = found(&at(name), true);
+        assert_eq!((counts.unread, all.len()), (1, 1), "{name}: {all:?}");
+        let told = &all[0];
+        assert_eq!(told.code.to_string(), "G0806");
+        assert!(told.message.contains(why), "{name}: {}", told.message);
+        assert!(
+            told.message.contains(".rs` cannot be looked into"),
+            "{}",
+            told.message
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! What concerns the whole OS process.
+
+use std::env::{self, set_var};
+use std::process::exit as quit;
+use std::{process, thread};
+
+mod globs {
+    use std::panic::*;
+
+    fn hooks() {
+        set_hook(Box::new(|_| {})); //~ G0804
+    }
+}
+
+fn calls() {
+    set_var("A", "b"); //~ G0804
+    env::remove_var("A"); //~ G0804
+    ::std::env::set_current_dir("/").unwrap(); //~ G0804
+    env::var("A").unwrap_or_else(|_| quit(1)); //~ G0804
+    core::option::Option::None.unwrap_or_else(process::abort); //~ G0804
+    let me = thread::current().id(); //~ G0804
+    libc::signal(libc::SIGINT, handler as usize); //~ G0804
+    ctrlc::set_handler(|| {}).unwrap(); //~ G0804
+    signal_hook::flag::register(1, flag).unwrap(); //~ G0804
+    env_logger::init(); //~ G0804
+}
+
+fn none() {
+    let home = env::var("HOME");
+    exit(1);
+    self::set_var();
+    thread::yield_now();
+}
+
+fn exit(code: u8) {}

@@ -1,0 +1,1 @@
+static NEAR: Cell<u8> = Cell::new(0); //~ G0801

@@ -1,0 +1,2 @@
+mod deeper;
+static INNER: Cell<u8> = Cell::new(0); //~ G0801

@@ -1,0 +1,1 @@
+static NOBODY: Cell<u8> = Cell::new(0);

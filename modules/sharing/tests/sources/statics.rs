@@ -1,0 +1,97 @@
+//! Statics of all sorts. A line with a finding says its code behind `//~`.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, LazyLock, Mutex, Mutex as Lock, Once, OnceLock, RwLock, mpsc};
+
+// Plain data is as good as a constant.
+const NEVER: AtomicUsize = AtomicUsize::new(0);
+static COUNT: usize = 3;
+static NAME: &str = "ring";
+static NAMES: &'static [&'static str] = &["a", "b"];
+static TABLE: [[f64; 3]; 3] = [[0.0; 3]; 3];
+static PAIR: (u8, Option<char>) = (1, None);
+static FUNCTION: fn(u8) -> u8 = next;
+static LONG: core::time::Duration = core::time::Duration::ZERO;
+static NONE: Option<&HashMap<String, Vec<u8>>> = None;
+
+// What can change behind a shared reference.
+static mut SLOPPY: usize = 0; //~ G0801
+static CALLS: AtomicUsize = AtomicUsize::new(0); //~ G0801
+pub static LISTS: Mutex<Vec<u8>> = Mutex::new(Vec::new()); //~ G0801
+static RENAMED: Lock<u8> = Lock::new(0); //~ G0801
+static MANY: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)]; //~ G0801
+static WHOLE: std::sync::RwLock<()> = RwLock::new(()); //~ G0801
+static SHARED: LazyLock<Mutex<u8>> = LazyLock::new(Mutex::default); //~ G0801
+static WITHIN: Option<Arc<Mutex<u8>>> = None; //~ G0801
+static r#type: AtomicUsize = AtomicUsize::new(0); //~ G0801
+
+// What is made once.
+static CONFIGURATION: OnceLock<String> = OnceLock::new(); //~ G0803
+static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new("a").unwrap()); //~ G0803
+static START: Once = Once::new(); //~ G0803
+
+// Types of this package are looked into.
+struct Plain {
+    name: &'static str,
+    next: Option<Box<Plain>>,
+}
+struct Counter {
+    name: &'static str,
+    calls: Cell<usize>,
+}
+struct Pointing(*const u8);
+enum Choice {
+    One(u8),
+    Other { counter: Counter },
+}
+struct Holder<T> {
+    held: T,
+}
+type Total = AtomicUsize;
+type Text = &'static str;
+static OWN: Plain = Plain { name: "a", next: None };
+static COUNTER: Counter = Counter { name: "a", calls: Cell::new(0) }; //~ G0801
+static POINTING: Pointing = Pointing(std::ptr::null()); //~ G0801
+static CHOICE: Choice = Choice::One(1); //~ G0801
+static HELD: Holder<u8> = Holder { held: 1 };
+static HELD_CELL: Holder<RefCell<u8>> = Holder { held: RefCell::new(1) }; //~ G0801
+static TOTAL: Total = Total::new(0); //~ G0801
+static TEXT: Text = "a";
+
+// Types of others are not.
+static FOREIGN: other::Thing = other::Thing::new(); //~ G0805
+static THINGS: &[other::Thing] = &[]; //~ G0805
+static DYNAMIC: &(dyn Fn() -> u8 + Sync) = &|| 1; //~ G0805
+
+extern "C" {
+    static mut errno: i32; //~ G0801
+    static version: i32; //~ G0805
+}
+
+// Wherever they are.
+fn next(n: u8) -> u8 {
+    static NEXT: AtomicUsize = AtomicUsize::new(0); //~ G0801
+    static STEP: u8 = 1;
+    let closure = || {
+        static INNER: Mutex<u8> = Mutex::new(0); //~ G0801
+    };
+    n + STEP
+}
+
+impl Plain {
+    fn number() -> usize {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0); //~ G0801
+        NUMBER.load(Relaxed)
+    }
+}
+
+mod inner {
+    pub(crate) static INNER: super::RefCell<u8> = super::RefCell::new(0); //~ G0801
+}
+
+#[cfg(test)]
+mod tests {
+    static TESTED: super::AtomicUsize = super::AtomicUsize::new(0); //~ G0801
+}

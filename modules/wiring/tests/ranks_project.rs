@@ -1,0 +1,88 @@
+//! A new project of ranks: it builds without a warning, and its ranks agree, however many, in one OS process and in several.
+
+use graphmap_wiring::project::{Project, Runtime};
+use graphmap_wiring::ranks_project::create;
+use graphmap_wiring::skeleton::Skeletons;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The folder of a project, made anew; what is built stays for the next time.
+fn project() -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks");
+    let _ = std::fs::remove_dir_all(&root);
+    let files = create("my ring", &Runtime::Vendored, &Skeletons::built_in()).unwrap();
+    for (path, file) in files.iter() {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &file.content).unwrap();
+    }
+    root
+}
+
+fn cargo(root: &Path, arguments: &str, environment: &[(&str, &str)]) -> Output {
+    Command::new(env!("CARGO"))
+        .args(arguments.split(' '))
+        .current_dir(root)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks-target"),
+        )
+        .env_remove("RUSTFLAGS")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap()
+}
+
+fn quiet(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.is_empty(), "{text}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_project_of_ranks_builds_without_a_warning_and_runs_anywhere() {
+    let root = project();
+    let found = Project::open(&root).unwrap().unwrap();
+    assert_eq!((found.package.as_str(), found.ranks), ("my-ring", true));
+    let sources = [root.join("src/main.rs"), root.join("src/ring.rs")];
+    let formatted = Command::new("rustfmt")
+        .args(["--edition", "2024", "--check"])
+        .args(sources)
+        .output()
+        .unwrap();
+    assert!(
+        formatted.status.success(),
+        "{}",
+        String::from_utf8_lossy(&formatted.stdout)
+    );
+    let tested = cargo(&root, "test --quiet", &[]);
+    assert!(quiet(&tested).contains("1 passed"));
+    let shm = ("GRAPHMAP_LINK", "shm");
+    for (ranks, environment) in [
+        (1, &[][..]),
+        (2, &[]),
+        (1000, &[]),
+        (7, &[("GRAPHMAP_SCHEDULERS", "2")]),
+        (2, &[shm, ("GRAPHMAP_OS_PROCESSES", "2")]),
+        (9, &[shm, ("GRAPHMAP_OS_PROCESSES", "3")]),
+    ] {
+        let done = cargo(&root, &format!("run --quiet -- {ranks}"), environment);
+        let sum = ranks * (ranks - 1) / 2;
+        let expected = format!("{ranks} ranks agree on {sum}\n");
+        assert_eq!(quiet(&done), expected, "{environment:?}");
+    }
+    assert_eq!(
+        quiet(&cargo(&root, "run --quiet", &[])),
+        "4 ranks agree on 6\n"
+    );
+    for wrong in ["0", "many", "-1"] {
+        let done = cargo(&root, &format!("run --quiet -- {wrong}"), &[]);
+        assert_eq!(done.status.code(), Some(2), "{wrong}");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(
+            said,
+            "usage: my-ring [RANKS], a number of ranks from 1 on\n"
+        );
+    }
+}
