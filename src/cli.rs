@@ -29,6 +29,7 @@ mod passes;
 mod paths;
 mod plugins;
 mod progress;
+mod ranks;
 mod rules;
 mod run;
 mod session;

@@ -156,6 +156,7 @@ const KPN: &[&str] = &[
     "declared",
     "parts",
     "network",
+    "placed",
     "expand",
     "bundles",
     "resolve",
@@ -269,6 +270,8 @@ const VIEW: &[&str] = &[
 /// Those of what launchers read.
 const BINDING: &[&str] = &[
     "codes",
+    "os_process",
+    "ranks",
     "launch",
     "mapping_json",
     "fgmpi",

@@ -1,0 +1,67 @@
+//! Programs of which each process is an OS process, as those for Pilot are: what launch files are told of them.
+
+use super::exit::Exit;
+use super::run::hosts;
+use super::session::{Outcome, Session};
+use super::{paths, skeletons};
+use graphmap_binding::ranks::FIRST_RANK;
+use graphmap_wiring::family::{self, Family};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What launch files are told of the program that is to be started: that of a family whose wiring is written beside them
+/// (`emitters` by name), else that of a project of such a family, where the graph has one and none in Rust. What the
+/// user says goes before.
+pub(crate) fn tell<'n>(
+    session: &mut Session<'_>,
+    file: &Path,
+    mut emitters: impl Iterator<Item = &'n str>,
+    options: &mut BTreeMap<String, String>,
+) -> Outcome<()> {
+    let families = families(session, options)?;
+    let written = emitters.find_map(|name| families.iter().find(|family| family.emitter == name));
+    let with_project = || {
+        let projects = families
+            .iter()
+            .map(|family| (family, family.project_of(file)));
+        let mut projects = projects.filter_map(|(family, root)| Some((family, root?)));
+        hosts::project_of(file).is_none().then(|| projects.next())?
+    };
+    let (family, root) = match written {
+        Some(family) => (family, None),
+        None => match with_project() {
+            Some((family, root)) => (family, Some(root)),
+            None => return Ok(()),
+        },
+    };
+    let Some(first) = family.first_rank else {
+        return Ok(());
+    };
+    if let (Some(root), Some(program)) = (&root, &family.program) {
+        let program = root.join(program);
+        let program = std::path::absolute(&program).unwrap_or(program);
+        let program = program.display().to_string();
+        options.entry("program".to_owned()).or_insert(program);
+    }
+    if options.contains_key(FIRST_RANK) {
+        return Ok(());
+    }
+    options.insert(FIRST_RANK.to_owned(), first.to_string());
+    let of = root.map_or_else(String::new, |root| format!(" of {}", paths::shown(&root)));
+    session.tell(&format!(
+        "graphmap: the program{of} is for `{}`: a rank for each process, of which the first is {first}\n",
+        family.name
+    ));
+    Ok(())
+}
+
+/// The families whose processes are OS processes.
+fn families(
+    session: &mut Session<'_>,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<Family>, Exit> {
+    let own = skeletons::emitters(session, skeletons::folder(options))?;
+    let own = own.into_iter().map(|emitter| emitter.family);
+    let all = family::built_in().into_iter().chain(own);
+    Ok(all.filter(|family| family.first_rank.is_some()).collect())
+}
