@@ -320,8 +320,10 @@ const LINK_MPI: &[&str] = &[
     "calls",
     "finalize",
     "launchers",
+    "finding",
     "messages",
     "unreachable",
+    "orphaned",
     "link",
     "lib",
 ];
