@@ -6,6 +6,7 @@ mod child;
 mod config;
 mod defaults;
 mod doctor;
+mod doctor_project;
 mod emit;
 mod exit;
 mod expand;

@@ -1,7 +1,7 @@
 //! `graphmap doctor`: which of the tools that graphmap works with are there; of a project of ranks, what these share.
 
+use super::doctor_project::{self, ProjectArgs};
 use super::exit::Exit;
-use super::ranks::{self, RanksArgs};
 use super::session::{Outcome, Session};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ pub(crate) struct DoctorArgs {
     #[arg(value_name = "PROJECT")]
     project: Option<PathBuf>,
     #[command(flatten)]
-    ranks: RanksArgs,
+    ranks: ProjectArgs,
 }
 
 struct Wanted {
@@ -93,7 +93,7 @@ const WANTED: &[Wanted] = &[
 
 pub(crate) fn run(args: &DoctorArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     match &args.project {
-        Some(project) => ranks::run(project, &args.ranks, session),
+        Some(project) => doctor_project::run(project, &args.ranks, session),
         None => tools(session),
     }
 }

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::identity::Identity;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use super::{output, paths};
+use super::{output, paths, ranks};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -94,6 +94,15 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         }
         wanted.push((emitter, path));
     }
+    let names = || {
+        wanted
+            .iter()
+            .map(|(emitter, _)| emitter.as_emitter().name())
+    };
+    let mut told = options.clone();
+    if names().any(graphmap_binding::starts) {
+        ranks::tell(session, file, names(), &mut told)?;
+    }
     let (mapped, hardware) = session.mapped(file, &args.graph, &args.mapping)?;
     let mut sets = Vec::new();
     for (emitter, path) in wanted {
@@ -101,7 +110,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         let mut findings = Diagnostics::new();
         let name = emitter.as_emitter().name().to_owned();
         let result = session.timed(&name, |_| {
-            let mut context = EmitContext::new(&path, &options, &mut findings);
+            let mut context = EmitContext::new(&path, &told, &mut findings);
             context.platform = hardware.as_ref();
             emitter.as_emitter().emit(&mapped, &mut context, &mut own)
         });

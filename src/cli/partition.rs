@@ -7,7 +7,7 @@ use super::graph_format::format_of;
 use super::run::hosts;
 use super::run::project::link_helps;
 use super::session::{Outcome, Session};
-use super::{graph_file, output, paths, shown_plan};
+use super::{graph_file, output, paths, ranks, shown_plan};
 use crate::codes;
 use args::PartitionArgs;
 use graphmap_binding::command::Launcher;
@@ -64,6 +64,9 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         let mut options = Session::options(&args.graph);
         let mut files = Files::new();
         let project = hosts::project_of(&args.file);
+        if args.mapping.hosts.is_some() {
+            ranks::tell(session, &args.file, std::iter::empty(), &mut options)?;
+        }
         if let Some(project) = &project
             && args.mapping.hosts.is_some()
             && !project.mpi

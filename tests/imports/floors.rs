@@ -156,6 +156,7 @@ const KPN: &[&str] = &[
     "declared",
     "parts",
     "network",
+    "placed",
     "expand",
     "bundles",
     "resolve",
@@ -270,6 +271,8 @@ const VIEW: &[&str] = &[
 /// Those of what launchers read.
 const BINDING: &[&str] = &[
     "codes",
+    "os_process",
+    "ranks",
     "launch",
     "mapping_json",
     "fgmpi",
@@ -318,8 +321,10 @@ const LINK_MPI: &[&str] = &[
     "calls",
     "finalize",
     "launchers",
+    "finding",
     "messages",
     "unreachable",
+    "orphaned",
     "link",
     "lib",
 ];

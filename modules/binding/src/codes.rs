@@ -22,3 +22,5 @@ pub const BAD_OPTION: Code = Code(437);
 pub const EMPTY_OS_PROCESS: Code = Code(438);
 /// Names of hosts that Open MPI refuses, or takes for another (a warning).
 pub const OPEN_MPI_NAMES: Code = Code(439);
+/// More ranks on a host than it has slots, where each process is an OS process (a warning).
+pub const BEYOND_SLOTS: Code = Code(440);

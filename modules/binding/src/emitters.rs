@@ -2,8 +2,8 @@
 
 use crate::command::{self, Launcher};
 use crate::launch::{Launch, alone};
-use crate::{fgmpi, intel, mapping_json, mpich, openmpi, slurm};
-use graphmap_kpn::diagnostic::Diagnostics;
+use crate::{codes, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use std::path::Path;
@@ -137,7 +137,7 @@ impl Emitter for &'static Row {
     ) -> Result<(), Diagnostics> {
         let text = match self.write {
             Write::Launch(write) => {
-                let launch = Launch::of(mapped, context.options)?;
+                let launch = launch(mapped, context)?;
                 write(&launch, context.diagnostics)?
             }
             Write::Mapping(write) => write(mapped),
@@ -148,16 +148,32 @@ impl Emitter for &'static Row {
     }
 }
 
+/// What is to be started.
+fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diagnostics> {
+    let launch = Launch::of(mapped, context.options)?;
+    if ranks::first_rank(context.options)?.is_some() {
+        ranks::check_slots(&launch.os_processes, context.platform, context.diagnostics);
+    }
+    Ok(launch)
+}
+
 /// The script that starts the launcher.
 fn script(
     mapped: &Mapped,
     context: &mut EmitContext<'_>,
     files: &mut Files,
 ) -> Result<(), Diagnostics> {
-    let launch = Launch::of(mapped, context.options)?;
+    let launch = launch(mapped, context)?;
     let name = context.options.get("launcher");
     let name = name.map_or("mpich", String::as_str);
     let launcher = Launcher::from_name(name).map_err(|d| alone(*d))?;
+    if launcher == Launcher::FgMpi && ranks::first_rank(context.options)?.is_some() {
+        let what =
+            "FG-MPI has a rank for each process by itself, numbered through its OS processes";
+        let error = Diagnostic::error(codes::BAD_OPTION, what);
+        let help = "leave `first_rank=` out for it: `fgmpi.c` has the function of each rank";
+        return Err(alone(error.help(help)));
+    }
     let made = command::command(&launch, launcher, context.diagnostics)?;
     for (name, text) in made.files {
         files.generated(context.path.with_file_name(name), text);
@@ -173,4 +189,10 @@ fn script(
 /// All emitters of this crate.
 pub fn emitters() -> Vec<Box<dyn Emitter + Send + Sync>> {
     ALL.iter().map(|row| Box::new(row) as _).collect()
+}
+
+/// Whether the emitter of a name writes what is to be started where, so that it heeds the options of [`Launch::of`].
+pub fn starts(name: &str) -> bool {
+    let row = ALL.iter().find(|row| row.name == name);
+    row.is_some_and(|row| !matches!(row.write, Write::Mapping(_)))
 }

@@ -1,21 +1,14 @@
 //! What is to be started where, as plain data.
 
-use crate::codes;
+use crate::os_process::OsProcess;
+use crate::{codes, ranks};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Mapped;
-use graphmap_kpn::network::Network;
+use graphmap_kpn::placed::processes_hash;
 use std::collections::BTreeMap;
 
-/// One OS process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OsProcess {
-    /// Its host; `None` leaves the choice to the launcher.
-    pub host: Option<String>,
-    /// Cores it is bound to, as the operating system numbers them; empty: not bound.
-    pub cores: Vec<u32>,
-    /// How many processes of the network it holds.
-    pub processes: u32,
-}
+/// The variable that says which processes a program was placed by.
+const PLACED: &str = "GRAPHMAP_PLACED";
 
 /// A program to be started as so many OS processes. OS process `i` is rank `i` of the launcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,22 +42,23 @@ pub struct Run<'a, T> {
 }
 
 impl Launch {
-    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME` and `agent`.
+    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`, `agent`, `first_rank`
+    /// and `main`. Where processes have ranks of their own ([`crate::ranks`]) the program is told by `GRAPHMAP_PLACED`
+    /// which they are.
     ///
     /// # Errors
-    /// Names of hosts that no launcher takes (`G0433`).
+    /// Names of hosts that no launcher takes (`G0433`), ranks that cannot be (`G0437`).
     pub fn of(mapped: &Mapped, options: &BTreeMap<String, String>) -> Result<Launch, Diagnostics> {
         let (network, mapping) = (mapped.network(), mapped.mapping());
-        let mut processes = vec![0u32; mapping.bindings.len()];
-        for number in mapping.numbers() {
-            processes[number as usize] += 1;
+        let os_processes = ranks::os_processes(mapped, options)?;
+        let mut environment: BTreeMap<String, String> = options
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix("env.")?.to_string(), value.clone())))
+            .collect();
+        if ranks::first_rank(options)?.is_some() {
+            let placed = || processes_hash(network);
+            environment.entry(PLACED.to_string()).or_insert_with(placed);
         }
-        let bindings = mapping.bindings.values().zip(processes);
-        let os_processes = bindings.map(|(binding, processes)| OsProcess {
-            host: binding.host.clone(),
-            cores: binding.cores.clone(),
-            processes,
-        });
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let mut own: String = network.name.chars().filter(|c| plain(*c)).collect();
         if own.trim_matches('.').is_empty() {
@@ -81,13 +75,9 @@ impl Launch {
                 .get("args")
                 .map(|args| args.split_whitespace().map(str::to_string).collect())
                 .unwrap_or_default(),
-            environment: options
-                .iter()
-                .filter_map(|(key, value)| Some((key.strip_prefix("env.")?, value)))
-                .map(|(name, value)| (name.to_string(), value.clone()))
-                .collect(),
+            environment: environment.into_iter().collect(),
             agent: options.get("agent").cloned(),
-            os_processes: os_processes.collect(),
+            os_processes,
         };
         launch.check_hosts()?;
         launch.check_environment()?;
@@ -242,24 +232,6 @@ impl Launch {
         let es = if n == 1 { "" } else { "es" };
         format!("{network} on {n} OS process{es}, mapped by {s}; written by graphmap")
     }
-}
-
-/// What a placement by rank rests on, as programs work it out for `GRAPHMAP_PLACED`: names, kinds and ranks of all
-/// processes. The sum (modulo 2^64) of a hash of each, in hexadecimal: FNV-1a of 64 bits over its name, its kind and
-/// its rank, each followed by a zero byte.
-pub fn processes_hash(network: &Network) -> String {
-    let mut sum = 0u64;
-    for (rank, id) in network.processes.ids().enumerate() {
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
-        let (name, kind) = (network.process_name(id), network.kind_name(id));
-        for text in [name, kind, &rank.to_string()] {
-            for byte in text.bytes().chain([0]) {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        }
-        sum = sum.wrapping_add(hash);
-    }
-    format!("{sum:016x}")
 }
 
 /// One finding as all findings.

@@ -15,11 +15,11 @@
 //! | `mpiexec` | [`command`] | a script that starts it all |
 //!
 //! In all of them OS process `i` of the mapping is rank `i` of the launcher (but for FG-MPI, which
-//! has a rank for each process). The functions work on a [`Launch`], plain data, and need no network.
+//! has a rank for each process, and for programs whose processes are OS processes: [`ranks`]). The functions work on a [`Launch`], plain data, and need no network.
 //!
 //! Options the emitters read: `program` (what to start; `./NAME` of the network unless given),
 //! `args` (words for it), `env.NAME` (variables that the script gives to all OS processes), `agent` (what the launcher calls instead of ssh), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
-//! `mpich` unless given).
+//! `mpich` unless given), `first_rank` and `main` ([`ranks`]).
 
 pub mod codes;
 pub mod command;
@@ -30,10 +30,13 @@ mod launch;
 pub mod mapping_json;
 pub mod mpich;
 pub mod openmpi;
+mod os_process;
+pub mod ranks;
 pub mod slurm;
 
 #[cfg(doc)]
 use graphmap_kpn::emit::Emitter;
 
-pub use emitters::emitters;
-pub use launch::{Launch, OsProcess, Run, processes_hash};
+pub use emitters::{emitters, starts};
+pub use launch::{Launch, Run};
+pub use os_process::OsProcess;

@@ -115,7 +115,13 @@ pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
         .environment
         .iter()
         .filter(|(name, _)| !own(name))
-        .map(|(name, _)| format!(" -x {name}"));
+        .map(
+            |(name, value)| match value.chars().all(|c| c.is_ascii_alphanumeric()) {
+                // So that the file says all by itself.
+                true => format!(" -x {name}={value}"),
+                false => format!(" -x {name}"),
+            },
+        );
     let handed: String = names.collect();
     let mut text = String::new();
     for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {

@@ -154,12 +154,16 @@ fn open_mpi_hands_on_what_is_set_but_its_own_parameters() {
     launch.environment = names.map(|name| (name.to_owned(), "1".to_owned())).to_vec();
     let made = command(&launch, Launcher::OpenMpi, &mut Diagnostics::new()).unwrap();
     let (_, appfile) = &made.files[0];
-    assert!(appfile.contains(" -x NAME ./"), "{appfile}");
+    assert!(appfile.contains(" -x NAME=1 ./"), "{appfile}");
     for name in names {
         let set = format!("{name}=1\nexport {name}\n");
         assert!(made.script.contains(&set), "{}", made.script);
         assert_eq!(appfile.contains(name), name == "NAME", "{appfile}");
     }
+    // What an appfile cannot say, as it knows no quotes, is left to the script.
+    launch.environment = vec![("NAME".to_owned(), "a b".to_owned())];
+    let appfile = openmpi::appfile(&launch).unwrap();
+    assert!(appfile.contains(" -x NAME ./"), "{appfile}");
 }
 
 #[test]

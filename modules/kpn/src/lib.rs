@@ -32,6 +32,7 @@ pub mod network;
 mod parts;
 pub mod pass;
 pub mod pipeline;
+pub mod placed;
 pub mod resolve;
 pub mod size;
 pub mod source;

@@ -32,22 +32,27 @@ const NAMES: [&str; 11] = [
 /// Ends those that have started this OS process on this host: the first first, as it would wait for the others.
 pub(crate) fn end() {
     thread::sleep(WORDS);
-    let mut found = Vec::new();
-    let mut id = parent_id();
-    while id > 1 {
-        let Some((name, parent)) = process(id) else {
-            break;
-        };
-        if NAMES.contains(&&*name) {
-            found.push(id);
-        }
-        id = parent;
-    }
+    let found: Vec<u32> = all().map(|(id, _)| id).collect();
     for id in found.into_iter().rev() {
         if let Ok(id) = i32::try_from(id) {
             calls::end_process(id);
         }
     }
+}
+
+/// That which has started this OS process: its number, and its name.
+pub(crate) fn nearest() -> Option<(u32, String)> {
+    all().next()
+}
+
+/// Launchers among the ancestors of this OS process, the nearest first.
+fn all() -> impl Iterator<Item = (u32, String)> {
+    let mut id = parent_id();
+    let ancestors = std::iter::from_fn(move || {
+        let (name, parent) = (id > 1).then(|| process(id)).flatten()?;
+        Some((std::mem::replace(&mut id, parent), name))
+    });
+    ancestors.filter(|(_, name)| NAMES.contains(&&**name))
 }
 
 /// The name of a process, and its parent.

@@ -10,11 +10,11 @@ use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;
 use crate::calls::{self, World};
+use crate::finding::{Finding, Gone};
 use crate::messages::{Come, Messages, OURS, Wrong, is_ours};
 use crate::nap::{Nap, UnderWay};
 use crate::printed::{self, FORWARDING};
-use crate::unreachable::{self, Unreachable};
-use crate::{digest, waves};
+use crate::{digest, orphaned, unreachable, waves};
 use crate::{finalize, frames, launchers};
 use waves::{Counts, Found, Waves};
 
@@ -29,8 +29,11 @@ const SETTLE: u32 = OURS + 3;
 const STIRRED: u32 = OURS + 4;
 /// The run has ended well.
 const END: u32 = OURS + 5;
-/// To OS process 0: the run fails, and why; `extra`: a host cannot be reached.
+/// To OS process 0, and from there to all: the run fails, and why; `extra`: a host cannot be reached ([`CUT`]), or who says so cannot
+/// print it ([`MUTE`]).
 const FAIL: u32 = OURS + 6;
+const CUT: u32 = 1;
+const MUTE: u32 = 2;
 /// To OS process 0: nothing, but for the agreement of the message that it is in.
 const HELLO: u32 = OURS + 7;
 
@@ -39,6 +42,9 @@ const LOOK: Duration = Duration::from_micros(2);
 
 /// Who has looked so often since something was last sent has nothing to do but to look.
 const IN_VAIN: u32 = 3;
+
+/// How long an OS process 0 that has lost its launcher lets the others say why: they wait for a second for it to do that.
+const LAST_WORDS: Duration = Duration::from_millis(1200);
 
 /// How long it may take to tell all others that the run has failed, as some may not be there any more.
 const LEAVING: Duration = Duration::from_millis(100);
@@ -59,9 +65,13 @@ pub(crate) struct MpiLink {
     /// How often it was looked whether something has come, since something was sent.
     looks: Cell<u32>,
     wrong: RefCell<Option<String>>,
-    unreachable: Unreachable,
+    finding: Finding,
     /// A host cannot be reached: launchers may wait for it.
     cut: Cell<bool>,
+    /// There is no launcher here that could be told anything, or would read what is printed.
+    orphaned: Cell<bool>,
+    /// It is for this OS process to say why the run fails, as OS process 0 cannot.
+    speaks: Cell<bool>,
 }
 
 /// What is known of the run, and what was counted.
@@ -96,10 +106,16 @@ impl MpiLink {
         calls::watch_exit();
         let hosts = world.hosts();
         let told = world.gather(&unreachable::told());
-        let watch = |limit| unreachable::watch(&hosts, &told, world.me(), limit, &bell);
+        let finding = Finding::new(&bell);
+        if let Some(limit) = limit {
+            unreachable::watch(&hosts, &told, world.me(), limit, &finding);
+        }
+        orphaned::watch(&hosts[world.me()], &finding);
         MpiLink {
-            unreachable: limit.map(watch).unwrap_or_default(),
+            finding,
             cut: Cell::new(false),
+            orphaned: Cell::new(false),
+            speaks: Cell::new(false),
             me: world.me(),
             count: world.count(),
             hosts,
@@ -130,7 +146,7 @@ impl MpiLink {
     /// That the run fails.
     fn failure(&self) -> Header {
         Header {
-            extra: u32::from(self.cut.get()),
+            extra: u32::from(self.cut.get()) * CUT + u32::from(self.orphaned.get()) * MUTE,
             ..header(FAIL, 0)
         }
     }
@@ -150,9 +166,12 @@ impl MpiLink {
 
     /// Looks at MPI.
     fn look(&self) {
-        if let Some(why) = self.unreachable.take() {
-            self.cut.set(true);
-            self.fail(&Encoder::to_vec(&RunError::Lost(why)));
+        if let Some(loss) = self.finding.take() {
+            match loss.of {
+                Gone::Host => self.cut.set(true),
+                Gone::Launcher => self.orphaned.set(true),
+            }
+            self.fail(&Encoder::to_vec(&RunError::Lost(loss.why)));
         }
         let mut messages = self.messages.borrow_mut();
         let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
@@ -190,7 +209,9 @@ impl MpiLink {
             STIRRED => known.told.set(true),
             END if known.state.get() == RunState::Running => known.state.set(RunState::Ended),
             FAIL if known.state.get() != RunState::Failed => {
-                self.cut.set(self.cut.get() || header.extra != 0);
+                self.cut.set(self.cut.get() || header.extra & CUT != 0);
+                self.speaks
+                    .set(from == 0 && header.extra & MUTE != 0 && self.me == 1);
                 known.state.set(RunState::Failed);
                 *known.cause.borrow_mut() = Some(bytes.to_vec());
             }
@@ -491,7 +512,7 @@ impl Job for MpiLink {
 
     fn linger(&self, at_most: Duration) {
         let (start, mut nap) = (Instant::now(), Nap::new());
-        while start.elapsed() < at_most {
+        while start.elapsed() < at_most && !self.speaks.get() {
             self.messages.borrow_mut().push(true);
             self.look();
             let left = at_most.saturating_sub(start.elapsed());
@@ -518,6 +539,11 @@ impl Job for MpiLink {
         printed::wait_until_read(FORWARDING);
         if self.cut.get() {
             launchers::end();
+        }
+        if self.orphaned.get() && self.me == 0 {
+            std::thread::sleep(LAST_WORDS);
+        }
+        if self.cut.get() || self.orphaned.get() {
             calls::leave(code);
         }
         self.messages.borrow().world.abort(code)

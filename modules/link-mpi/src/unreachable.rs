@@ -8,59 +8,21 @@
 
 use std::env;
 use std::fs;
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use graphmap_runtime::Exit;
-use graphmap_runtime::between::Doorbell;
-
-use crate::bell::Bell;
-use crate::printed::{self, FORWARDING};
-use crate::{calls, launchers};
+use crate::calls;
+use crate::finding::{Finding, Gone, Loss};
 
 /// How long a host may not answer, in seconds, where nothing else is said; 0: for ever.
 pub(crate) const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
 const SECONDS: u64 = 30;
-/// Who is found busy for so long after that is ended by the thread that looks.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// Most addresses of a host that are told to others.
 const MOST: usize = 16;
 /// What an OS process tells of its host: addresses of four bytes, then zeros.
 pub(crate) const TOLD: usize = 4 * MOST;
-
-/// What has been found.
-#[derive(Clone, Default)]
-pub(crate) struct Unreachable(Arc<Finding>);
-
-#[derive(Default)]
-struct Finding {
-    /// Not in the lock, as it is asked for at each look.
-    is_there: AtomicBool,
-    why: Mutex<Option<String>>,
-}
-
-impl Unreachable {
-    /// Why the run cannot go on, if that has been found; once.
-    pub(crate) fn take(&self) -> Option<String> {
-        if !self.0.is_there.load(Ordering::SeqCst) {
-            return None;
-        }
-        let mut why = self.0.why.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.is_there.store(false, Ordering::SeqCst);
-        why.take()
-    }
-
-    fn set(&self, found: Option<String>) {
-        let mut why = self.0.why.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.is_there.store(found.is_some(), Ordering::SeqCst);
-        *why = found;
-    }
-}
 
 /// How long a host may not answer, or why that is not said well.
 pub(crate) fn limit() -> Result<Option<Duration>, String> {
@@ -133,19 +95,12 @@ fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
 }
 
 /// Looks, as long as the program runs, whether the other hosts answer.
-pub(crate) fn watch(
-    hosts: &[String],
-    told: &[u8],
-    me: usize,
-    limit: Duration,
-    bell: &Arc<Bell>,
-) -> Unreachable {
-    let found = Unreachable::default();
+pub(crate) fn watch(hosts: &[String], told: &[u8], me: usize, limit: Duration, found: &Finding) {
     let others = others(hosts, told, me);
     if others.is_empty() {
-        return found;
+        return;
     }
-    let (to, bell, here) = (found.clone(), Arc::clone(bell), hosts[me].clone());
+    let (found, here) = (found.clone(), hosts[me].clone());
     let look = move || loop {
         thread::sleep(limit / 8);
         let Some(host) = silent(&others, limit) else {
@@ -156,19 +111,15 @@ pub(crate) fn watch(
              ({VARIABLE} says how long to wait)",
             limit.as_secs()
         );
-        to.set(Some(why.clone()));
-        bell.ring();
-        thread::sleep(GRACE);
-        if to.take().is_some() {
-            give_up(&why);
-        }
-        return;
+        return found.tell(Loss {
+            why,
+            of: Gone::Host,
+        });
     };
     // Without a thread, it is as MPI has it.
     let _ = thread::Builder::new()
         .name("unreachable".into())
         .spawn(look);
-    found
 }
 
 /// A host that has not acknowledged anything for so long.
@@ -194,15 +145,6 @@ fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
         }
     }
     None
-}
-
-/// Ends this OS process, whatever its other threads do, and with it the job.
-fn give_up(why: &str) -> ! {
-    calls::over();
-    let _ = writeln!(std::io::stderr(), "error: {why}");
-    printed::wait_until_read(FORWARDING);
-    launchers::end();
-    calls::leave(Exit::Lost as u8)
 }
 
 #[cfg(test)]

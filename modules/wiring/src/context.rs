@@ -17,6 +17,7 @@ use graphmap_kpn::declared::{Direction, Flow};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::network::{Kind, KindPort, Network};
+use graphmap_kpn::placed::processes_hash;
 use graphmap_kpn::source::Span;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -54,6 +55,8 @@ pub struct GraphModel {
     pub channels: usize,
     /// How many ports of kinds are bundles.
     pub bundles: usize,
+    /// Names, kinds and ranks of its processes as a hash, which launch files have in `GRAPHMAP_PLACED`.
+    pub placed: String,
 }
 
 /// A type that the project's `types.rs` defines.
@@ -258,6 +261,7 @@ impl Model {
                 processes: network.processes.len(),
                 channels: network.channels.len(),
                 bundles: ports_of_kinds.filter(|port| port.bundle.is_some()).count(),
+                placed: processes_hash(network),
             },
             structure,
             types: types.own.into_iter().map(TypeModel::new).collect(),

@@ -97,6 +97,20 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
                 .help("let the writer write them first, and leave `initial=` out"),
         );
     }
+    let no_loop = family.lacks.contains(&Unsupported::Loop);
+    for (id, channel) in network.channels.iter().filter(|_| no_loop) {
+        let process = network.writer(id);
+        if network.reader(id) != process {
+            continue;
+        }
+        let name = network.process_name(process);
+        let message = format!("`{emitter}` has no channels from a process to itself: `{name}`");
+        findings.push(
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                .at(channel.span, "this channel")
+                .help("let the process keep what it would write there"),
+        );
+    }
     let is_flow = |terms| network.terms[terms].flow.is_some();
     let mut told = FxHashSet::default();
     for channel in network.channels.values() {

@@ -39,6 +39,11 @@ pub struct Family {
     pub extension: Option<String>,
     /// What its target cannot express.
     pub lacks: Vec<Unsupported>,
+    /// The rank of MPI that its first process has, where each process is an OS process, of which the ranks follow those
+    /// of the network; `None` where OS processes hold many.
+    pub first_rank: Option<u32>,
+    /// The program that a project of it is built as, in the project's folder.
+    pub program: Option<String>,
     /// The files of a new project; none where it has no projects.
     pub project: Vec<ProjectFile>,
     /// Where its entry begins.
@@ -67,6 +72,8 @@ pub enum Unsupported {
     Initial,
     /// Flow-controlled channels.
     Flow,
+    /// Channels from a process to itself.
+    Loop,
 }
 
 impl Unsupported {
@@ -80,7 +87,7 @@ impl Unsupported {
             Unsupported::Scatter => Some(BundleKind::Scatter),
             Unsupported::Switch => Some(BundleKind::Switch),
             Unsupported::Share => Some(BundleKind::Share),
-            Unsupported::Initial | Unsupported::Flow => None,
+            Unsupported::Initial | Unsupported::Flow | Unsupported::Loop => None,
         }
     }
 }
@@ -117,6 +124,8 @@ struct Entry {
     extension: Option<String>,
     #[serde(default)]
     lacks: Vec<Unsupported>,
+    first_rank: Option<u32>,
+    program: Option<String>,
     #[serde(default)]
     project: Vec<ProjectFile>,
 }
@@ -189,6 +198,8 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
             about: entry.about,
             extension: entry.extension,
             lacks: entry.lacks,
+            first_rank: entry.first_rank,
+            program: entry.program,
             project: entry.project,
             span: Span::new(place.start as u32, place.end as u32),
         }

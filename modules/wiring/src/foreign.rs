@@ -2,13 +2,14 @@
 
 use crate::codes;
 use crate::emitters::{can_express, render};
-use crate::family::{Each, Family};
+use crate::family::{Each, Family, ProjectFile};
 use crate::skeleton::Skeletons;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::Network;
 use serde_json::json;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 impl Family {
     /// All files of a project, by their path in its folder. Those that are the user's are written
@@ -70,6 +71,28 @@ impl Family {
             }
         }
         Ok(files)
+    }
+
+    /// The folder of a project of this family whose graph this is: beside the graph and named as it is, or the folder it
+    /// lies in. A project is known by its generated files, of which the first names the file of the graph.
+    pub fn project_of(&self, graph: &Path) -> Option<PathBuf> {
+        let fixed =
+            |file: &&ProjectFile| !file.once && file.each.is_none() && !file.path.contains("{{");
+        let generated: Vec<&ProjectFile> = self.project.iter().filter(fixed).collect();
+        let (first, name) = (generated.first()?, graph.file_name()?.to_str()?);
+        let folder = match graph.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let is_of = |root: &PathBuf| {
+            let path = |file: &&ProjectFile| root.join(&file.path);
+            let text = input::text(&path(first), Limit::NETWORK);
+            generated.iter().all(|file| path(file).is_file())
+                && text.is_ok_and(|text| text.contains(name))
+        };
+        [graph.with_extension(""), folder.to_owned()]
+            .into_iter()
+            .find(is_of)
     }
 
     fn check_path(&self, path: &str, files: &Files) -> Result<(), Diagnostics> {

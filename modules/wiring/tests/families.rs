@@ -52,8 +52,15 @@ fn those_built_in_can_be_read() {
     }
     assert_eq!(
         families[0].lacks,
-        [Unsupported::Share, Unsupported::Initial, Unsupported::Flow]
+        [
+            Unsupported::Share,
+            Unsupported::Initial,
+            Unsupported::Flow,
+            Unsupported::Loop
+        ]
     );
+    let ranks = families.iter().map(|family| family.first_rank);
+    assert_eq!(ranks.collect::<Vec<_>>(), [Some(1), None]);
     assert_eq!(families[1].emitter, "wiring");
 }
 

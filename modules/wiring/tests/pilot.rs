@@ -8,6 +8,7 @@ use graphmap_kpn::declared::{BundleKind, Flow};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::placed::processes_hash;
 use graphmap_wiring::emitters::built_in;
 use graphmap_wiring::skeleton::Skeletons;
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ fn run(folder: &Path, sources: &[PathBuf]) -> Vec<String> {
         ])
         .arg(&here)
         .args(sources)
+        .arg("-I")
+        .arg(here.join("alone"))
         .arg(here.join("tell.c"))
         .current_dir(folder)
         .output()
@@ -196,6 +199,42 @@ int server_process(int index, void *argument)
     assert_eq!(switches.count(), 2, "{created:?}");
 }
 
+/// Started with too few processes of MPI, or by launch files of another drawing, it does not begin.
+#[test]
+fn a_wrong_start_is_refused() {
+    let mapped = farm(3).mapped();
+    let code = emit(&mapped).unwrap();
+    let count = mapped.network().processes.len();
+    let kinds = mapped.network().kinds.values();
+    let names = kinds.map(|kind| mapped.network().name(kind.name).to_owned());
+    created("started", &code, &names.collect::<Vec<_>>());
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pilot/started/program");
+    let placed = processes_hash(mapped.network());
+    for (available, placed, wrong) in [
+        (count + 1, placed.as_str(), ""),
+        (count + 2, placed.as_str(), ""),
+        (count, placed.as_str(), "fewer were started"),
+        (
+            count + 1,
+            "0123456789abcdef",
+            "another drawing than that of this program, farm.dot",
+        ),
+    ] {
+        let output = Command::new(&program)
+            .env("AVAILABLE", available.to_string())
+            .env("GRAPHMAP_PLACED", placed)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let code = if wrong.is_empty() { 0 } else { 255 };
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(
+            said.contains(wrong) && said.is_empty() == wrong.is_empty(),
+            "{said}"
+        );
+    }
+}
+
 #[test]
 fn the_code_grows_with_kinds() {
     let (small, large) = (
@@ -230,6 +269,11 @@ fn what_pilot_cannot_say_is_told_where_it_stands() {
             .message
             .contains("no flow-controlled channels: `a.out`")
     );
+    let mut graph = Graph::new("alone");
+    graph.channel("a", "a");
+    let findings = emit(&graph.mapped()).unwrap_err();
+    let told = "no channels from a process to itself: `a`";
+    assert!(findings.iter().next().unwrap().message.contains(told));
     let findings = emit(&testing::pool(2).mapped()).unwrap_err();
     assert!(
         findings.iter().next().unwrap().message.contains("share"),

@@ -12,13 +12,14 @@ use crate::cli::paths::{shown, word};
 use crate::cli::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
-use graphmap_binding::processes_hash;
+use graphmap_binding::ranks::FIRST_RANK;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::placed::processes_hash;
 use graphmap_platform::Platform;
 use graphmap_wiring::formats;
 use graphmap_wiring::project::Project;
@@ -50,6 +51,10 @@ pub(crate) fn describe(
     }
     let placed = processes_hash(mapped.network());
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
+    if options.get(FIRST_RANK).is_some_and(|first| first != "none") {
+        // Each process is an OS process: its rank says where it is.
+        return;
+    }
     let numbers: Vec<u32> = mapped.mapping().numbers().collect();
     let placement = graphmap_wiring::sequence::encode(&numbers);
     if placement.len() <= MOST {

@@ -248,7 +248,7 @@ impl Shared {
     }
 
     /// The name of the host that an OS process is on, where the run has several.
-    fn host_of_several(&self, os_process: usize) -> Option<String> {
+    pub(super) fn host_of_several(&self, os_process: usize) -> Option<String> {
         let hosts = self.among.as_ref()?.hosts.as_ref()?;
         let several = hosts.iter().any(|host| *host != hosts[0]);
         hosts.get(os_process).filter(|_| several).cloned()

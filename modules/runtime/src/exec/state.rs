@@ -77,9 +77,14 @@ impl Shared {
         let mut all = Snapshot::default();
         for (scheduler, answer) in answers.into_iter().enumerate() {
             let who = match self.os_process() {
-                Some((me, count)) if self.inboxes() == 1 => format!("OS process {me} of {count}"),
                 Some((me, count)) => {
-                    format!("OS process {me} of {count}, scheduler {scheduler}")
+                    let host = self.host_of_several(me);
+                    let on = host.map(|host| format!(" on {host}")).unwrap_or_default();
+                    let which = match self.inboxes() {
+                        1 => String::new(),
+                        _ => format!(", scheduler {scheduler}"),
+                    };
+                    format!("OS process {me} of {count}{on}{which}")
                 }
                 None => format!("scheduler {scheduler}"),
             };

@@ -1,4 +1,4 @@
-/* What wiring code needs of Pilot's API: declarations of our own, for the tests to compile against. */
+/* What graphmap's tests need of Pilot's API: declarations of our own. Formats are `%d` alone. */
 #ifndef PILOT_H
 #define PILOT_H
 
@@ -14,5 +14,14 @@ PI_CHANNEL *PI_CreateChannel(PI_PROCESS *from, PI_PROCESS *to);
 PI_BUNDLE *PI_CreateBundle(enum PI_BUNUSE usage, PI_CHANNEL *const array[], int size);
 int PI_StartAll(void);
 void PI_StopMain(int status);
+void PI_Abort(const int code, const char *text, const char *file, const int line);
+
+void PI_Write(PI_CHANNEL *channel, const char *format, ...);
+void PI_Read(PI_CHANNEL *channel, const char *format, ...);
+void PI_Broadcast(PI_BUNDLE *bundle, const char *format, ...);
+void PI_Scatter(PI_BUNDLE *bundle, const char *format, ...);
+void PI_Gather(PI_BUNDLE *bundle, const char *format, ...);
+int PI_Select(PI_BUNDLE *bundle);
+PI_CHANNEL *PI_GetBundleChannel(const PI_BUNDLE *bundle, int index);
 
 #endif

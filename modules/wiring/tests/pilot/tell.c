@@ -1,4 +1,5 @@
 /* A Pilot that runs nothing and tells what was created. */
+#include <mpi.h>
 #include <pilot.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +8,27 @@ struct PI_PROCESS { int rank; };
 struct PI_CHANNEL { int from, to; };
 struct PI_BUNDLE { int unused; };
 
-int PI_Configure(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }
+/* As many as AVAILABLE says. */
+int PI_Configure(int *argc, char ***argv)
+{
+    const char *available = getenv("AVAILABLE");
+    (void)argc, (void)argv;
+    return available ? atoi(available) : 1001;
+}
 int PI_StartAll(void) { return 0; }
 
 /* Who was created, to be called when all is there. */
 static struct { PI_WORK_FUNC function; int index; void *argument; } created[1000];
 static int creations;
+
+int MPI_Comm_rank(MPI_Comm group, int *rank) { (void)group; *rank = 0; return 0; }
+int MPI_Barrier(MPI_Comm group) { (void)group; return 0; }
+
+void PI_Abort(const int code, const char *text, const char *file, const int line)
+{
+    fprintf(stderr, "%s:%d: %s\n", file, line, text);
+    exit(code);
+}
 
 void PI_StopMain(int status)
 {
@@ -25,7 +41,8 @@ void PI_StopMain(int status)
 PI_PROCESS *PI_CreateProcess(PI_WORK_FUNC function, int index, void *argument)
 {
     PI_PROCESS *process = malloc(sizeof *process);
-    if (creations == 1000)
+    /* Ranks of MPI are given in the order of creation. */
+    if (creations == 1000 || index != creations)
         abort();
     created[creations].function = function;
     created[creations].index = index;

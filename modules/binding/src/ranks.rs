@@ -1,0 +1,153 @@
+//! Which ranks of MPI a program has: its OS processes, or, as in Pilot, its processes.
+//!
+//! The runtime of graphmap has many processes in an OS process, and OS process `i` of the mapping is rank `i`. In a program
+//! whose processes are OS processes of their own, the option `first_rank` says which rank is the first of them; the
+//! others follow in the order of the network's ranks, each on the host and the cores of the OS process that the mapping
+//! has it in. The ranks before belong to the program itself: Pilot's `PI_MAIN` is rank 0, and with its deadlock
+//! detector, which is rank 1, processes begin at 2.
+
+use crate::codes;
+use crate::os_process::OsProcess;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::hardware::Hardware;
+use graphmap_kpn::mapping::{Binding, Mapped};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The option that says which rank the first process is; `none`, and where it is not given: processes have no ranks of
+/// their own.
+pub const FIRST_RANK: &str = "first_rank";
+/// The option that names the host of the ranks before the first process.
+pub const MAIN: &str = "main";
+/// Most ranks that a program can have for itself.
+const MOST_BEFORE: u32 = 64;
+
+/// The rank of the first process, where processes have ranks of their own.
+///
+/// # Errors
+/// `G0437` for what is no such number.
+pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Diagnostics> {
+    let Some(said) = options.get(FIRST_RANK).filter(|said| *said != "none") else {
+        return Ok(None);
+    };
+    match said.parse() {
+        Ok(first) if first <= MOST_BEFORE => Ok(Some(first)),
+        _ => {
+            let what =
+                format!("`{FIRST_RANK}={said}`: it has to be a rank from 0 to {MOST_BEFORE}");
+            let help = "the first process of Pilot is 1, after `PI_MAIN`; `none` where an OS process holds many processes";
+            Err(Diagnostics::from(
+                Diagnostic::error(codes::BAD_OPTION, what).help(help),
+            ))
+        }
+    }
+}
+
+/// What is to be started, in the order of the launcher's ranks.
+///
+/// # Errors
+/// Those of [`first_rank`]; `G0437` for a host of ranks that there are not.
+pub(crate) fn os_processes(
+    mapped: &Mapped,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<OsProcess>, Diagnostics> {
+    let mapping = mapped.mapping();
+    let one = |binding: &Binding, processes| OsProcess {
+        host: binding.host.clone(),
+        cores: binding.cores.clone(),
+        processes,
+    };
+    let (first, main) = (first_rank(options)?, options.get(MAIN));
+    if let Some(host) = main.filter(|_| first.is_none_or(|first| first == 0)) {
+        let what = format!("`{MAIN}={host}`: no rank comes before those of the processes");
+        let help = format!("`--set {FIRST_RANK}=1` says that there is one");
+        return Err(Diagnostics::from(
+            Diagnostic::error(codes::BAD_OPTION, what).help(help),
+        ));
+    }
+    let Some(first) = first else {
+        let mut processes = vec![0u32; mapping.bindings.len()];
+        for number in mapping.numbers() {
+            processes[number as usize] += 1;
+        }
+        let bindings = mapping.bindings.values().zip(processes);
+        return Ok(bindings.map(|(binding, n)| one(binding, n)).collect());
+    };
+    let bindings = mapping.os_process.iter().map(|o| &mapping.bindings[*o]);
+    // Where the first process is, since that is a host of the mapping; not on its cores, which would be shared.
+    let beside = bindings.clone().next().and_then(|first| first.host.clone());
+    let before = OsProcess {
+        host: main.cloned().or(beside),
+        ..OsProcess::default()
+    };
+    let processes = bindings.map(|binding| one(binding, 1));
+    Ok(std::iter::repeat_n(before, first as usize)
+        .chain(processes)
+        .collect())
+}
+
+/// Warns of hosts that are to start more than they have slots for, where each process is an OS process: what the mapping
+/// keeps within the slots are OS processes that hold many.
+pub(crate) fn check_slots(
+    os_processes: &[OsProcess],
+    platform: Option<&Hardware>,
+    out: &mut Diagnostics,
+) {
+    let hosts = platform.map_or(&[][..], |platform| &platform.hosts);
+    let mut started: FxHashMap<&str, u32> = FxHashMap::default();
+    for host in os_processes.iter().filter_map(|p| p.host.as_deref()) {
+        *started.entry(host).or_insert(0) += 1;
+    }
+    let over = |host: &&graphmap_kpn::hardware::Host| {
+        started.get(&*host.name).is_some_and(|n| *n > host.slots)
+    };
+    let mut over = hosts.iter().filter(over);
+    let Some(host) = over.next() else {
+        return;
+    };
+    let (n, slots) = (started[&*host.name], host.slots);
+    let s = if slots == 1 { "" } else { "s" };
+    let mut warning = Diagnostic::warning(
+        codes::BEYOND_SLOTS,
+        format!(
+            "{n} ranks are to start on `{}`, which has {slots} slot{s}",
+            host.name
+        ),
+    )
+    .with_note("each process of the network is an OS process of its own");
+    let others = over.count();
+    if others > 0 {
+        let (have, s) = if others == 1 {
+            ("has", "")
+        } else {
+            ("have", "s")
+        };
+        warning = warning.with_note(format!(
+            "{others} other host{s} {have} too few slots as well"
+        ));
+    }
+    out.push(warning.help("name more hosts, or hosts with as many slots as they have cores"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(options: &[(&str, &str)]) -> Result<Option<u32>, String> {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let found = first_rank(&options.iter().map(own).collect());
+        found.map_err(|all| all.into_iter().next().expect("a reason").message)
+    }
+
+    #[test]
+    fn the_first_rank_is_a_small_number_or_none() {
+        assert_eq!(first(&[]), Ok(None));
+        assert_eq!(first(&[(FIRST_RANK, "none")]), Ok(None));
+        assert_eq!(first(&[(FIRST_RANK, "0")]), Ok(Some(0)));
+        assert_eq!(first(&[(FIRST_RANK, "64")]), Ok(Some(64)));
+        for wrong in ["65", "-1", "", "one", "4294967296"] {
+            let told = first(&[(FIRST_RANK, wrong)]).unwrap_err();
+            assert!(told.contains("from 0 to 64"), "{told}");
+        }
+    }
+}

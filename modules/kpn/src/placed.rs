@@ -1,0 +1,22 @@
+//! What a placement by rank rests on.
+
+use crate::arena::Id;
+use crate::network::Network;
+
+/// Which processes a placement by rank was made for, as programs work it out for `GRAPHMAP_PLACED`: names, kinds and
+/// ranks of all processes. The sum (modulo 2^64) of a hash of each, in hexadecimal: FNV-1a of 64 bits over its name,
+/// its kind and its rank, each followed by a zero byte.
+pub fn processes_hash(network: &Network) -> String {
+    let mut sum = 0u64;
+    for id in network.processes.ids() {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let (name, kind) = (network.process_name(id), network.kind_name(id));
+        for text in [name, kind, &id.index().to_string()] {
+            for byte in text.bytes().chain([0]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+        sum = sum.wrapping_add(hash);
+    }
+    format!("{sum:016x}")
+}

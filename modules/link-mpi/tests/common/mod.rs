@@ -1,0 +1,224 @@
+//! Jobs of the MPI that the example program `cases` is linked to, on this host and on others.
+//!
+//! Hosts are network namespaces with names and interfaces of their own (`hosts.sh`), which launchers reach by a script
+//! instead of ssh; MPI is told to use TCP, as it would find shared memory between them. Where a machine does not
+//! allow that, the test says so.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use graphmap_testing::{Need, skip};
+
+/// The two MPIs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Mpi {
+    Mpich,
+    Open,
+}
+
+/// The example program beside this test.
+pub(crate) fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap();
+    folder.join("examples/cases")
+}
+
+pub(crate) fn mpi() -> Mpi {
+    static MPI: OnceLock<Mpi> = OnceLock::new();
+    *MPI.get_or_init(|| {
+        let bytes = fs::read(program()).expect("cargo builds the examples with the tests");
+        let mut names = bytes.split(|&byte| byte == 0);
+        // Libraries of both may be called libmpi.so; this is an object that one of them has.
+        match names.any(|name| name == b"ompi_mpi_comm_world") {
+            true => Mpi::Open,
+            false => Mpi::Mpich,
+        }
+    })
+}
+
+/// `mpiexec` of an MPI: of that which the program is linked to, it is what the variable `MPIEXEC` names, if it does.
+pub(crate) fn mpiexec(of: Mpi) -> String {
+    let own = std::env::var("MPIEXEC").ok().filter(|_| of == mpi());
+    own.unwrap_or_else(|| usual(of).to_owned())
+}
+
+/// What Debian calls it.
+pub(crate) fn usual(of: Mpi) -> &'static str {
+    match of {
+        Mpi::Mpich => "mpiexec.mpich",
+        Mpi::Open => "mpiexec.openmpi",
+    }
+}
+
+/// Whether the MPI is of version 5, by its launcher: that of Open MPI is another program then, with options of other names.
+pub(crate) fn is_fifth() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| {
+        let output = Command::new(mpiexec(mpi())).arg("--version").output();
+        let said = finish(output.expect("the launcher starts")).1;
+        let words = said.split_whitespace();
+        let mut versions = words.filter(|word| word.split('.').count() == 3);
+        versions
+            .next()
+            .is_some_and(|version| version.starts_with("5."))
+    })
+}
+
+/// What either launcher needs to start more than there is room for, as whoever.
+pub(crate) fn prepare(command: &mut Command) -> &mut Command {
+    for name in [
+        "OMPI_ALLOW_RUN_AS_ROOT",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+        "OMPI_MCA_rmaps_base_oversubscribe",
+    ] {
+        command.env(name, "1");
+    }
+    command
+        .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+        .env("OMPI_MCA_btl", "tcp,self")
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+}
+
+pub(crate) fn start(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
+    let mut command = Command::new(mpiexec(mpi()));
+    prepare(&mut command)
+        .envs(variables.iter().copied())
+        .args(["-n", &count.to_string()]);
+    if mpi() == Mpi::Open {
+        for (name, _) in variables {
+            command.args(["-x", name]);
+        }
+    }
+    finish(command.arg(program()).arg(case).output().unwrap())
+}
+
+/// The code and all that was said.
+pub(crate) fn finish(output: Output) -> (i32, String) {
+    let said = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    // A launcher may end by the signal that ended what it started.
+    let code = output.status.code().unwrap_or(-1);
+    (code, said(output.stdout) + &said(output.stderr))
+}
+
+#[track_caller]
+pub(crate) fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
+    let (got, said) = start(case, count, &[]);
+    check(case, code, told, got, &said);
+}
+
+#[track_caller]
+pub(crate) fn check(case: &str, code: i32, told: &[&str], got: i32, said: &str) {
+    assert_eq!(got, code, "{case}: {said}");
+    for told in told {
+        assert!(said.contains(told), "{case}: no `{told}` in {said}");
+    }
+    let errors = said.lines().filter(|line| line.starts_with("error: "));
+    // One cause. Who found it tells it too, where the launcher ends it late.
+    let causes: BTreeSet<&str> = errors.collect();
+    assert_eq!(causes.len(), usize::from(code != 0), "{case}: {said}");
+}
+
+/// Whether an OS process is there, and is more than an entry of a table.
+pub(crate) fn lives(id: u32) -> bool {
+    fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Hosts, as long as it lives.
+pub(crate) struct Hosts(pub(crate) PathBuf);
+
+impl Hosts {
+    pub(crate) fn new(count: usize) -> Option<Hosts> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{:?}-{}-{number}", mpi(), std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let hosts = Hosts(folder);
+        let made = hosts.script("start", &[&count.to_string()]);
+        if !made.status.success() {
+            let why = String::from_utf8_lossy(&made.stderr).into_owned();
+            skip(
+                Need::Namespaces,
+                format!("there are no hosts to tell apart: {why}"),
+            );
+            return None;
+        }
+        Some(hosts)
+    }
+
+    pub(crate) fn script(&self, verb: &str, more: &[&str]) -> Output {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts.sh");
+        let mut command = Command::new("sh");
+        command.arg(script).arg(verb).arg(&self.0).args(more);
+        command.output().unwrap()
+    }
+
+    /// Bytes that each host has sent.
+    pub(crate) fn bytes(&self) -> Vec<u64> {
+        let output = self.script("bytes", &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    }
+
+    /// The launcher, on the first host, for OS processes on these hosts.
+    pub(crate) fn launcher(&self, places: &[usize]) -> Command {
+        let mut command = Command::new(self.0.join("on-first"));
+        prepare(&mut command).env("UCX_TLS", "tcp");
+        command.arg(mpiexec(mpi()));
+        let (agent, file) = (self.0.join("agent"), self.0.join("places"));
+        let lines = places.iter().map(|place| format!("h{}", place + 1));
+        match mpi() {
+            Mpi::Mpich => {
+                let text: String = lines.map(|host| format!("{host}:1\n")).collect();
+                fs::write(&file, text).unwrap();
+                command.args(["-launcher", "ssh", "-launcher-exec"]);
+                command.arg(agent).arg("-f").arg(file);
+                command.args(["-n", &places.len().to_string()]);
+            }
+            Mpi::Open => {
+                let mut slots = BTreeMap::new();
+                lines
+                    .clone()
+                    .for_each(|host| *slots.entry(host).or_insert(0) += 1);
+                let text: String = slots
+                    .iter()
+                    .map(|(host, n)| format!("{host} slots={n}\n"))
+                    .collect();
+                fs::write(&file, text).unwrap();
+                let ranks = self.0.join("ranks");
+                let text: String = lines
+                    .enumerate()
+                    .map(|(rank, host)| format!("rank {rank}={host} slot=0\n"))
+                    .collect();
+                fs::write(&ranks, text).unwrap();
+                command.args(["--mca", "btl_tcp_if_include", "net0"]);
+                command.arg("--hostfile").arg(file);
+                if is_fifth() {
+                    command.args(["--prtemca", "plm_ssh_agent"]).arg(agent);
+                    command.args(["--prtemca", "prte_if_include", "net0"]);
+                    let by = format!("rankfile:FILE={}", ranks.display());
+                    command.args(["--map-by", &by, "-n", &places.len().to_string()]);
+                } else {
+                    command.args(["--mca", "plm_rsh_agent"]).arg(agent);
+                    command.args(["--mca", "oob_tcp_if_include", "net0"]);
+                    command.arg("--rankfile").arg(ranks);
+                }
+                command.args(["-x", "RUST_BACKTRACE"]);
+            }
+        }
+        command
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        self.script("stop", &[]);
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

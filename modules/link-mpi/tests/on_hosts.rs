@@ -1,0 +1,246 @@
+//! Real jobs on several hosts: where OS processes are, what is told of them, and what happens when a part is lost.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::{Hosts, Mpi, check, finish, lives, mpi, program};
+
+#[test]
+fn networks_end_the_same_on_several_hosts() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let before = hosts.bytes();
+    for (places, case, code, told) in [
+        (&[0, 1][..], "large", 0, "read 3496568 bytes"),
+        (&[0, 1, 2], "bundles", 0, "sum 1001000"),
+        (&[2, 1, 0, 1], "artificial:20", 0, ""),
+        (&[0, 1, 2], "messages:7", 0, ""),
+        (&[2, 0, 1], "collectives:8", 0, ""),
+        (&[1, 2, 0], "accesses:6", 0, ""),
+        (&[0, 1, 2], "endpoints:7", 0, ""),
+        (&[1, 0, 2], "threads:3", 0, ""),
+        (
+            &[0, 2, 1],
+            "deadlock:5",
+            6,
+            " in OS process 1 on h3 waits to ",
+        ),
+        (&[1, 0, 2], "panic", 1, " (in OS process 1 on h1)"),
+        (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),
+    ] {
+        let mut command = hosts.launcher(places);
+        let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
+        check(case, code, &[told], got, &said);
+    }
+    let after = hosts.bytes();
+    let sent: Vec<u64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
+    // It went over the wire.
+    assert!(sent[0] > 3_496_568, "{sent:?}");
+    assert!(sent.iter().all(|&bytes| bytes > 10_000), "{sent:?}");
+}
+
+/// And who computes for longer than a host may not answer is not taken for one that does not.
+#[test]
+fn a_host_that_is_cut_off_ends_the_run() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let places = [0, 1, 2];
+    let limited = |case: &str| {
+        let mut command = hosts.launcher(&places);
+        command.env("GRAPHMAP_UNREACHABLE", "2");
+        if mpi() == Mpi::Open {
+            command.args(["-x", "GRAPHMAP_UNREACHABLE"]);
+        }
+        command.arg(program()).arg(case);
+        command
+    };
+    let (code, said) = finish(limited("long").output().unwrap());
+    check("long", 0, &["computed"], code, &said);
+
+    let mut command = limited("where_forever");
+    let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let lines = lines.map_while(Result::ok);
+    let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse::<u32>().ok());
+    let ids: Vec<u32> = ids.take(3).collect();
+    assert_eq!(ids.len(), 3);
+    assert!(hosts.script("down", &["h2"]).status.success());
+    let (code, said) = finish(child.wait_with_output().unwrap());
+    assert_ne!(code, 0, "{said}");
+    let told = "h2 has not answered h";
+    assert!(said.contains(told) && said.contains(" for 2 s: "), "{said}");
+    while ids.iter().any(|&id| lives(id)) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn os_processes_are_on_the_hosts_they_are_sent_to() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let places = [2, 0, 1, 2];
+    let mut command = hosts.launcher(&places);
+    let (code, said) = finish(command.arg(program()).arg("where").output().unwrap());
+    assert_eq!(code, 0, "{said}");
+    for rank in 0..12 {
+        let start = format!("rank {rank} is in ");
+        let line = said.lines().find_map(|line| line.split(&start).nth(1));
+        let line = line.unwrap_or_else(|| panic!("no `{start}`: {said}"));
+        let os_process: usize = line.split(' ').next().unwrap().parse().unwrap();
+        let host = format!(" on h{}", places[os_process] + 1);
+        assert!(line.ends_with(&host), "{said}");
+        assert_eq!(os_process, rank * places.len() / 12, "{said}");
+        let hosts = places.iter().map(|place| format!("h{}", place + 1));
+        let knows = format!(
+            "rank {rank} knows {}\n",
+            hosts.collect::<Vec<_>>().join(" ")
+        );
+        assert!(said.contains(&knows), "no `{knows}`: {said}");
+    }
+}
+
+/// Starts a case whose three OS processes say `pid` and their number, and runs until it is ended; it may have been started
+/// with more variables. Their numbers, in any order.
+fn started(hosts: &Hosts, case: &str, variables: &[(&str, &str)]) -> (Child, Vec<u32>) {
+    let mut command = hosts.launcher(&[0, 1, 2]);
+    command.envs(variables.iter().copied());
+    if mpi() == Mpi::Open {
+        for (name, _) in variables {
+            command.args(["-x", name]);
+        }
+    }
+    command.arg(program()).arg(case);
+    let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let lines = lines.map_while(Result::ok);
+    let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse::<u32>().ok());
+    let ids: Vec<u32> = ids.take(3).collect();
+    assert_eq!(ids.len(), 3);
+    (child, ids)
+}
+
+/// A word of the table of processes: the name, or the number of the parent.
+fn status(id: u32, what: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(what))?;
+    Some(line.trim().to_string())
+}
+
+fn signal(id: u32, signal: &str) {
+    let kill = Command::new("kill")
+        .args(["-s", signal, &id.to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+/// The host of an OS process, of the job of these hosts.
+fn host_of(id: u32) -> String {
+    let shown = Command::new("nsenter")
+        .args(["--target", &id.to_string(), "--uts", "hostname"])
+        .output()
+        .unwrap();
+    String::from_utf8(shown.stdout).unwrap().trim().to_string()
+}
+
+/// What starts OS processes on a host is killed: whichever host it is, all end, and it is said why.
+#[test]
+fn who_has_lost_what_started_it_ends_the_run() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    for host in ["h2", "h1", "h3"] {
+        let (child, ids) = started(&hosts, "where_forever", &[]);
+        let on_host = ids.iter().find(|&&id| host_of(id) == host).unwrap();
+        let parent = status(*on_host, "PPid:").unwrap().parse().unwrap();
+        let name = status(parent, "Name:").unwrap();
+        signal(parent, "KILL");
+        let output = child.wait_with_output().unwrap();
+        let (code, said) = finish(output);
+        assert_ne!(code, 0, "{host}: {said}");
+        let ours = format!("the launcher of MPI is gone on {host}: {name}, process {parent}, ");
+        // Open MPI may be quicker; on the first host it is `mpiexec` itself that is gone, and nobody is there to read anything.
+        let told = match mpi() {
+            Mpi::Mpich => said.contains(&ours),
+            Mpi::Open => {
+                host == "h1" || said.contains(&ours) || said.contains(&format!(" on node {host}\n"))
+            }
+        };
+        assert!(told, "{host}: no `{ours}` in {said}");
+        while ids.iter().any(|&id| lives(id)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Asked what it does, an OS process says on which host it is.
+#[test]
+fn who_is_asked_says_where_it_is() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let (mut child, ids) = started(&hosts, "where_forever", &[]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    for (os_process, host) in ["h1", "h2", "h3"].into_iter().enumerate() {
+        let id = ids.iter().find(|&&id| host_of(id) == host).unwrap();
+        signal(*id, "USR1");
+        let start = format!("forever: OS process {os_process} of 3 on {host}: ");
+        let line = lines.by_ref().map_while(Result::ok);
+        let mut found = line.filter_map(|line| Some(line.split_once(&start)?.1.to_string()));
+        assert_eq!(found.next().as_deref(), Some("0 ready, 1 waits"));
+    }
+    signal(ids[0], "KILL");
+    drop(lines);
+    child.wait().unwrap();
+}
+
+/// A trace has the tracks of all hosts, which it names; a profile has what all of them did, as if it were one.
+#[test]
+fn traces_and_profiles_are_of_all_hosts() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let (trace, profile) = (hosts.0.join("trace.json"), hosts.0.join("profile.json"));
+    let mut command = hosts.launcher(&[0, 1, 2]);
+    let variables = [("GRAPHMAP_TRACE", &trace), ("GRAPHMAP_PROFILE", &profile)];
+    command.envs(variables);
+    if mpi() == Mpi::Open {
+        command.args(["-x", "GRAPHMAP_TRACE", "-x", "GRAPHMAP_PROFILE"]);
+    }
+    let (code, said) = finish(command.arg(program()).arg("bundles").output().unwrap());
+    check("bundles", 0, &["sum 1001000"], code, &said);
+    let text = fs::read_to_string(&trace).unwrap();
+    for (os_process, host) in ["h1", "h2", "h3"].into_iter().enumerate() {
+        let track = format!("\"name\":\"OS process {os_process} on {host} (");
+        assert_eq!(
+            text.matches(&track).count(),
+            1,
+            "no `{track}`: {text:.2000}"
+        );
+    }
+    // Arrows lead from one OS process to another.
+    let arrows = |phase: &str| {
+        let start = format!("\"ph\":\"{phase}\"");
+        let lines = text.lines().filter(|line| line.contains(&start));
+        let field = |line: &str, name: &str| {
+            let (_, rest) = line.split_once(&format!("\"{name}\":")).unwrap();
+            rest.split([',', '}']).next().unwrap().to_string()
+        };
+        let of_line = |line: &str| (field(line, "id"), field(line, "pid"));
+        lines.map(of_line).collect::<BTreeMap<_, _>>()
+    };
+    let (starts, ends) = (arrows("s"), arrows("f"));
+    let between = ends
+        .iter()
+        .filter(|(id, to)| starts.get(*id).is_some_and(|from| from != *to));
+    assert!(between.count() > 0, "{text:.2000}");
+
+    // A thousand numbers go to four processes, and from there to the last.
+    let text = fs::read_to_string(&profile).unwrap();
+    let sum = |name: &str| -> u64 {
+        let start = format!("\"{name}\":");
+        let values = text.split(&start).skip(1);
+        let values = values.map(|rest| rest.split([',', '}']).next().unwrap());
+        values.map(|value| value.parse::<u64>().unwrap()).sum()
+    };
+    assert_eq!((sum("messages"), sum("bytes")), (2000, 16_000), "{text}");
+    assert!(!text.contains("\"load\":0.000000000"), "{text}");
+}
