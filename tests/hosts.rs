@@ -326,7 +326,17 @@ fn what_cannot_be_started_on_hosts_is_told() {
             "places OS process 1 on `h2`, which is not among the hosts",
         ),
         ("names=h2,h1,h3", 0, ""),
+        (
+            "names=h1",
+            0,
+            "places 2 OS processes on `h1`, which has 1 slot",
+        ),
     ] {
+        let mapping = folder.join("far-plan/mapping.json");
+        if hosts == "names=h1" {
+            let text = fs::read_to_string(&mapping).unwrap();
+            fs::write(&mapping, text.replace("\"h2\"", "\"h1\"")).unwrap();
+        }
         let args = [
             "run",
             "far.dot",
