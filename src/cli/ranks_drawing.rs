@@ -148,10 +148,13 @@ pub(crate) fn draw(
     Ok(drawing)
 }
 
+/// From which rank to which: messages and bytes.
+type Sent = BTreeMap<(u32, u32), (u64, u64)>;
+
 /// Messages and bytes from each rank to each other that was sent any, through channels of a drawing, too.
-fn sent(profile: &Profile) -> Result<BTreeMap<(u32, u32), (u64, u64)>, String> {
+fn sent(profile: &Profile) -> Result<Sent, String> {
     let processes = &profile.processes;
-    let mut sent: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut sent = Sent::new();
     let mut add = |from: u32, to: u32, (messages, bytes): (u64, u64)| {
         // What a rank sends itself goes nowhere.
         if from != to {

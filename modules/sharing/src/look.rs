@@ -101,7 +101,7 @@ impl Look {
 
     /// Whether it is left out of what is run as ranks.
     fn leaves_out(&self, attributes: &[Attribute]) -> bool {
-        !self.tests && attributes.iter().any(|one| is_test(one))
+        !self.tests && attributes.iter().any(is_test)
     }
 
     /// The tokens of a call of a macro as what they may be; whether they are any of it.
@@ -209,7 +209,7 @@ impl<'ast> Visit<'ast> for Look {
             self.facts.modules.push(Module {
                 path,
                 file: item.attrs.iter().find_map(said_path),
-                conditional: item.attrs.iter().any(|one| is_condition(one)),
+                conditional: item.attrs.iter().any(is_condition),
                 at: self.place(item.ident.span()),
             });
             return;
