@@ -16,7 +16,7 @@ pub enum Who {
     /// Two OS processes that share memory.
     Shared(&'static str),
     /// Four of them.
-    Crowd(&'static str),
+    Oversubscribed(&'static str),
     /// The same, where neither may read large tokens in the memory of the other.
     Copied(&'static str),
     /// Two OS processes of the MPI of that name.
@@ -35,7 +35,7 @@ pub struct Row {
     pub contestants: &'static [Contestant],
 }
 
-use Who::{Copied, Crowd, Floor, Go, Mpi, Ours, Shared, Tokio};
+use Who::{Copied, Floor, Go, Mpi, Ours, Oversubscribed, Shared, Tokio};
 
 const NS: (&str, &str, f64) = ("ns", "ns", 1.0);
 const MS: (&str, &str, f64) = ("s", "ms", 1e3);
@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
         "8 bytes between two pairs of OS processes on two cores, back and forth, one way",
         NS,
         &[
-            ("graphmap, shm", Crowd("pairs 20000")),
+            ("graphmap, shm", Oversubscribed("pairs 20000")),
             ("a futex, by threads (floor)", Floor("park 20000")),
         ],
     ),
@@ -345,9 +345,13 @@ fn measure(
         Ours(words) => with(here, "one ours ", &what(words)?),
         Tokio(words) => with(here, "one tokio ", &what(words)?),
         Floor(words) => with(here, "one floor ", &what(words)?),
-        Shared(words) | Copied(words) | Crowd(words) => {
+        Shared(words) | Copied(words) | Oversubscribed(words) => {
             let words = what(words)?;
-            let count = if matches!(who, Crowd(_)) { "4" } else { "2" };
+            let count = if matches!(who, Oversubscribed(_)) {
+                "4"
+            } else {
+                "2"
+            };
             let mut command = with(here, "one shm ", &words);
             command.envs([("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", count)]);
             if matches!(who, Copied(_)) {

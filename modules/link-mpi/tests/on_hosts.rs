@@ -64,11 +64,7 @@ fn a_host_that_is_cut_off_ends_the_run() {
     let mut command = limited("where_forever");
     let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let lines = lines.map_while(Result::ok);
-    let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse::<u32>().ok());
-    let ids: Vec<u32> = ids.take(3).collect();
-    assert_eq!(ids.len(), 3);
+    let ids = told(&mut child);
     assert!(hosts.script("down", &["h2"]).status.success());
     let (code, said) = finish(child.wait_with_output().unwrap());
     assert_ne!(code, 0, "{said}");
@@ -116,12 +112,18 @@ fn started(hosts: &Hosts, case: &str, variables: &[(&str, &str)]) -> (Child, Vec
     command.arg(program()).arg(case);
     let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
+    let ids = told(&mut child);
+    (child, ids)
+}
+
+/// The numbers of three OS processes, which say `pid` and theirs.
+fn told(child: &mut Child) -> Vec<u32> {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let lines = lines.map_while(Result::ok);
-    let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse::<u32>().ok());
+    let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse().ok());
     let ids: Vec<u32> = ids.take(3).collect();
     assert_eq!(ids.len(), 3);
-    (child, ids)
+    ids
 }
 
 /// A word of the table of processes: the name, or the number of the parent.

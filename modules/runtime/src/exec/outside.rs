@@ -208,7 +208,7 @@ type Exposed = (u32, Box<dyn Any>);
 /// After so many looks at the link, one after each batch of turns, credit that is pending is sent in any case.
 const LATEST: u32 = 16;
 
-/// Links have the highest bits of `extra` for themselves: more credit than this goes alone.
+/// More credit than this goes alone: the highest bit of `extra` is a link's own. Channels of such a capacity send it rarely.
 const MOST_WITH_TOKEN: u32 = 1 << 16;
 
 /// All other schedulers.

@@ -26,10 +26,10 @@ const NOTHING: u32 = 0;
 /// In place of that: the next frame begins at the start of the ring.
 const PASS: u32 = u32::MAX;
 
-/// How far ahead first words are set to 0, at least and at most. The lines that come next are not those that the
-/// reader looks at.
-const CLEAR: u64 = 256;
-const AHEAD: u64 = 512;
+/// So many bytes ahead first words are set to 0, at least and at most: some lines, so that those that change cores are not the one that
+/// the reader looks at. What they cost: `bench one shm words 200000` and `bench one shm stream 1 100 3000000` (`benches/runtime`).
+const CLEARED_LEAST: u64 = 256;
+const CLEARED_MOST: u64 = 512;
 
 /// Whether the reader can read the memory of the writer; 0: it has not said so.
 const GRANTED: u32 = 1;
@@ -52,7 +52,7 @@ pub(crate) struct Sender {
     /// How much was read, as far as is known.
     head: Cell<u64>,
     /// Up to here first words are 0 from the tail on.
-    clear: Cell<u64>,
+    cleared: Cell<u64>,
     /// Where a frame is withheld, and its first word.
     held: Cell<Option<(u64, u32)>>,
 }
@@ -65,7 +65,7 @@ impl Sender {
             ring,
             tail: Cell::new(0),
             head: Cell::new(0),
-            clear: Cell::new(UNIT),
+            cleared: Cell::new(UNIT),
             held: Cell::new(None),
         }
     }
@@ -122,7 +122,7 @@ impl Sender {
         self.clear_at(at + size);
         self.say(at, len as u32 + 1, wait);
         self.tail.set(at + size);
-        if self.clear.get() < at + size + CLEAR {
+        if self.cleared.get() < at + size + CLEARED_LEAST {
             self.clear_ahead();
         }
         true
@@ -131,22 +131,22 @@ impl Sender {
     /// Has 0 for the first word at an index that has room, up to which all else is going to be written over.
     #[inline(always)]
     fn clear_at(&self, at: u64) {
-        if self.clear.get() <= at {
+        if self.cleared.get() <= at {
             self.ring.first(at).store(NOTHING, Ordering::Relaxed);
-            self.clear.set(at + UNIT);
+            self.cleared.set(at + UNIT);
         }
     }
 
     /// Sets first words beyond the tail to 0, as far as what was there has been read.
     #[inline(never)]
     fn clear_ahead(&self) {
-        let end = (self.tail.get() + AHEAD).min(self.head.get() + ROOM);
-        let mut at = self.clear.get();
+        let end = (self.tail.get() + CLEARED_MOST).min(self.head.get() + ROOM);
+        let mut at = self.cleared.get();
         while at < end {
             self.ring.first(at).store(NOTHING, Ordering::Relaxed);
             at += UNIT;
         }
-        self.clear.set(at);
+        self.cleared.set(at);
     }
 
     /// Stores a first word, or withholds it.
