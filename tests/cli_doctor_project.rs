@@ -127,6 +127,8 @@ warning[G0803]: one rank makes the static `TABLE` for all of its OS process
 graphmap: 4 warnings
 ";
     let rest = "1 dependency without `mpi` not looked into (`--dependencies` lists them)\n";
+    let page = include_str!("../docs/src/rsmpi.md");
+    assert!(page.contains(&format!("$ graphmap doctor halo\n{NUMBERS}{rest}```")));
     for project in ["halo", "halo/Cargo.toml"] {
         let done = halo().words(&["doctor", project]).run();
         done.status(0)
